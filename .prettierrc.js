@@ -1,0 +1,1 @@
+module.exports = { printWidth: 120, singleQuote: true, trailingComma: 'all' };

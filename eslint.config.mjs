@@ -1,0 +1,66 @@
+import { n8nCommunityNodesPlugin } from '@n8n/eslint-plugin-community-nodes';
+import n8nNodesBase from 'eslint-plugin-n8n-nodes-base';
+import tseslint from 'typescript-eslint';
+
+/** Sizes are numbers here, not sentences in a guide. */
+const sizes = {
+  'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+  'max-lines-per-function': ['error', { max: 50, skipBlankLines: true, skipComments: true }],
+  complexity: ['error', 10],
+  'max-depth': ['error', 3],
+  'max-params': ['error', 3],
+};
+const off = (...names) => Object.fromEntries(names.map((name) => [name, 'off']));
+
+export default tseslint.config(
+  { ignores: ['dist/**', '**/node_modules/**', '.cache/**'] },
+  {
+    files: ['nodes/**/*.ts', 'runtime/**/*.ts', 'test/**/*.ts'],
+    extends: [...tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { project: ['./tsconfig.check.json'], tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      ...sizes,
+      '@typescript-eslint/dot-notation': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': [
+        'error',
+        { ignoreArrowShorthand: true, ignoreVoidOperator: true },
+      ],
+    },
+  },
+  // Data, not code: a list of parameters, codes or SQL is as long as it is.
+  { files: ['**/contracts/*.ts', '**/description.ts', '**/options.ts', '**/codes.ts'], rules: off('max-lines') },
+  {
+    files: ['test/**/*.ts'],
+    rules: {
+      ...off(
+        'max-lines-per-function',
+        '@typescript-eslint/explicit-module-boundary-types',
+        '@typescript-eslint/unbound-method',
+      ),
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    files: ['scripts/**/*.mjs', 'examples/**/*.mjs', 'bench/**/*.mjs', 'gulpfile.js'],
+    rules: sizes,
+  },
+  {
+    // Without n8n Cloud: a node that opens sockets cannot run there. Builders must be able to pick the
+    // credentials that n8n already has, hence the two rules that are off (docs/adr/0001).
+    ...n8nCommunityNodesPlugin.configs.recommendedWithoutN8nCloudSupport,
+    files: ['nodes/**/*.ts'],
+    rules: {
+      ...n8nCommunityNodesPlugin.configs.recommendedWithoutN8nCloudSupport.rules,
+      '@n8n/community-nodes/no-credential-reuse': 'off',
+      '@n8n/community-nodes/valid-credential-references': 'off',
+    },
+  },
+  {
+    files: ['nodes/**/*.ts'],
+    plugins: { 'n8n-nodes-base': n8nNodesBase },
+    rules: n8nNodesBase.configs.nodes.rules,
+  },
+);

@@ -1,0 +1,61 @@
+const { rm, readFile, writeFile, readdir, chmod } = require('node:fs/promises');
+const path = require('node:path');
+
+const { build, transform } = require('esbuild');
+const { dest, parallel, series, src } = require('gulp');
+
+const RUNTIME = path.join(__dirname, 'dist/runtime');
+const TARGET = 'node22';
+
+const clean = () => rm(path.join(__dirname, 'dist'), { recursive: true, force: true });
+
+/** Nodes stay one file each: n8n loads them by name. They find the runtime when they first run. */
+const nodes = () =>
+  build({
+    entryPoints: ['nodes/**/*.ts'],
+    outdir: 'dist',
+    outbase: '.',
+    platform: 'node',
+    format: 'cjs',
+    target: TARGET,
+    supported: { 'dynamic-import': false },
+  });
+
+/**
+ * Everything that the runtime needs, bundled. First as ES modules, since only those can be split into shared chunks,
+ * then each chunk as CommonJS, which is what n8n requires.
+ */
+async function runtime() {
+  await build({
+    entryPoints: { index: 'runtime/index.ts', cli: 'runtime/cli/main.ts' },
+    outdir: RUNTIME,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: TARGET,
+    mainFields: ['module', 'main'],
+    loader: { '.sql': 'text' },
+    chunkNames: 'chunk-[hash]',
+    external: ['pg-native', 'pg-cloudflare'],
+    legalComments: 'none',
+  });
+  for (const file of await readdir(RUNTIME)) await toCommonJs(path.join(RUNTIME, file));
+  await chmod(path.join(RUNTIME, 'cli.js'), 0o755);
+}
+
+async function toCommonJs(file) {
+  const { code } = await transform(await readFile(file, 'utf8'), {
+    format: 'cjs',
+    platform: 'node',
+    target: TARGET,
+    minify: true,
+    supported: { 'dynamic-import': false },
+  });
+  await writeFile(file, code);
+}
+
+/** Icons and codex files stand beside the node that they belong to. */
+const assets = () => src('nodes/**/*.{svg,json}', { base: '.', encoding: false }).pipe(dest('dist'));
+
+exports.default = series(clean, parallel(nodes, runtime, assets));

@@ -1,0 +1,32 @@
+/** @type {import('jest').Config} */
+const shared = {
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  transform: {
+    '\\.(ts|mts|mjs|sql)$': '<rootDir>/test/support/esbuild-transform.cjs',
+    'node_modules/.+\\.js$': '<rootDir>/test/support/esbuild-transform.cjs',
+  },
+  // Packages that come as ES modules only.
+  transformIgnorePatterns: ['node_modules/(?!(p-retry|is-network-error)/)'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/e2e/node_modules', '<rootDir>/bench/node_modules'],
+};
+
+const suite = (displayName, folders, more = {}) => ({
+  ...shared,
+  displayName,
+  testMatch: folders.map((folder) => `<rootDir>/test/${folder}/**/*.test.ts`),
+  ...more,
+});
+const withPostgres = {
+  globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+};
+
+module.exports = {
+  projects: [
+    suite('unit', ['runtime', 'nodes', 'golden', 'package']),
+    suite('integration', ['integration'], withPostgres),
+    suite('e2e', ['e2e']),
+    suite('long', ['long'], withPostgres),
+  ],
+};

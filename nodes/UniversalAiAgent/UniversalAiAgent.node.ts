@@ -1,0 +1,66 @@
+import {
+  NodeConnectionTypes,
+  type IExecuteFunctions,
+  type INodeExecutionData,
+  type INodeType,
+  type INodeTypeDescription,
+} from 'n8n-workflow';
+
+import type * as RuntimeDoor from '../../runtime';
+import { properties } from './description';
+import { toErrorItem, toNodeError } from './errors';
+import { reportWarnings } from './hints';
+import { getTenantTools, searchTenants } from './pickers';
+import { readConfig, readTask } from './request';
+import { toItem } from './result';
+
+export class UniversalAiAgent implements INodeType {
+  description: INodeTypeDescription = {
+    displayName: 'Universal AI Agent',
+    name: 'universalAiAgent',
+    icon: { light: 'file:universalAiAgent.svg', dark: 'file:universalAiAgent.dark.svg' },
+    group: ['transform'],
+    version: 1,
+    subtitle: '={{ $parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default" }}',
+    description: 'One agent for every tenant and tier: tools from the database, a real tool loop, exact cost',
+    defaults: { name: 'Universal AI Agent' },
+    inputs: ['main'],
+    outputs: ['main'],
+    usableAsTool: true,
+    credentials: [
+      { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },
+      { name: 'openAiApi', required: true, displayOptions: { show: { modelProvider: ['openAiCompatible'] } } },
+      { name: 'postgresApi', required: true },
+    ],
+    properties,
+  };
+
+  methods = { listSearch: { searchTenants }, loadOptions: { getTenantTools } };
+
+  async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+    // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
+    const door: typeof RuntimeDoor = await import('../../runtime');
+    const output: INodeExecutionData[] = [];
+    const warnings: RuntimeDoor.AgentResult['warnings'][number][] = [];
+
+    for (let itemIndex = 0; itemIndex < this.getInputData().length; itemIndex++) {
+      try {
+        const config = await readConfig(this, door, itemIndex);
+        const result = await door.useRuntime(config, (runtime) =>
+          runtime.run(readTask(this, door, itemIndex), {
+            signal: this.getExecutionCancelSignal(),
+            fresh: this.getMode() === 'manual',
+          }),
+        );
+        warnings.push(...result.warnings);
+        output.push(toItem(result, itemIndex));
+      } catch (error) {
+        const nodeError = toNodeError(this, error, itemIndex);
+        if (!this.continueOnFail()) throw nodeError;
+        output.push(toErrorItem(error, nodeError, itemIndex));
+      }
+    }
+    reportWarnings(this, warnings);
+    return [output];
+  }
+}

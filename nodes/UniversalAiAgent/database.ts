@@ -1,0 +1,38 @@
+import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
+
+import type * as RuntimeDoor from '../../runtime';
+
+type Door = typeof RuntimeDoor;
+type Database = NonNullable<Parameters<Door['useRuntime']>[0]['database']>;
+
+/** n8n's default is 100; so many would starve other users of the database. */
+const MAX_CONNECTIONS = 10;
+
+/** n8n's Postgres credential as the runtime's configuration. Throws SSH_TUNNEL_UNSUPPORTED. */
+export function readDatabase(door: Door, credential: ICredentialDataDecryptedObject): Database {
+  if (credential.sshTunnel === true) throw new door.RuntimeError('SSH_TUNNEL_UNSUPPORTED');
+  const { port, maxConnections } = credential;
+  const text = credentialText(credential);
+  return {
+    host: text('host'),
+    port: Number(port),
+    database: text('database'),
+    user: text('user'),
+    password: text('password'),
+    maxConnections: Math.min(Number(maxConnections) || MAX_CONNECTIONS, MAX_CONNECTIONS),
+    ssl: readSsl(credential),
+  };
+}
+
+/** A reader of a credential's fields as text; what is not set is empty. */
+export function credentialText(credential: ICredentialDataDecryptedObject): (name: string) => string {
+  return (name) => {
+    const value = credential[name];
+    return typeof value === 'string' ? value : '';
+  };
+}
+
+function readSsl({ ssl, allowUnauthorizedCerts }: ICredentialDataDecryptedObject): Database['ssl'] {
+  if (allowUnauthorizedCerts === true) return { rejectUnauthorized: false };
+  return ssl !== undefined && ssl !== 'disable';
+}

@@ -1,0 +1,132 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+import { options } from './options';
+
+const ofFields = { show: { inputMode: ['fields'] } };
+
+/** The parameters of the node, in the order of the panel. */
+export const properties: INodeProperties[] = [
+  {
+    displayName:
+      'Tools, tiers and prices come from your Postgres database. Prepare it once with <code>universal-ai-agent db migrate</code>.',
+    name: 'databaseNotice',
+    type: 'notice',
+    default: '',
+  },
+  {
+    displayName: 'Model Provider',
+    name: 'modelProvider',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      {
+        name: 'OpenAI-Compatible',
+        value: 'openAiCompatible',
+        description: 'Any server that speaks the OpenAI chat API',
+      },
+      { name: 'OpenRouter', value: 'openRouter' },
+    ],
+    default: 'openRouter',
+  },
+  {
+    displayName: 'Input Mode',
+    name: 'inputMode',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      { name: 'Fields Below', value: 'fields' },
+      {
+        name: 'Whole Item Is the Task',
+        value: 'item',
+        description: 'The incoming item has the shape {task_id, config, meta}, as the task queue has it',
+      },
+    ],
+    default: 'fields',
+  },
+  {
+    displayName:
+      'The item must hold <code>config.message</code> and <code>meta.tenant_id</code>. Options below fill in what its config leaves open.',
+    name: 'itemNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: { show: { inputMode: ['item'] } },
+  },
+  {
+    displayName: 'Tenant',
+    name: 'tenantId',
+    type: 'resourceLocator',
+    required: true,
+    default: { mode: 'list', value: '' },
+    description: 'The tenant whose tools, limits and bill apply',
+    displayOptions: ofFields,
+    modes: [
+      {
+        displayName: 'From List',
+        name: 'list',
+        type: 'list',
+        typeOptions: { searchListMethod: 'searchTenants', searchable: true },
+      },
+      {
+        displayName: 'By ID',
+        name: 'id',
+        type: 'string',
+        placeholder: 'e.g. 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f',
+      },
+    ],
+  },
+  {
+    displayName: 'Tier',
+    name: 'tier',
+    type: 'options',
+    options: [
+      { name: 'Tenant Default', value: '', description: 'The tier in the settings of the tenant, or else nano' },
+      { name: 'Tier 1: Nano', value: 'nano', description: 'Free, for short answers without tools' },
+      { name: 'Tier 2: Small', value: 'small', description: 'Cheapest paid tier' },
+      { name: 'Tier 3: Optima', value: 'optima', description: 'Balanced price and quality' },
+      { name: 'Tier 4: Pro', value: 'pro', description: 'Good at using tools' },
+      { name: 'Tier 5: Expert', value: 'expert', description: 'Best quality' },
+    ],
+    default: '',
+    description: 'Chooses the model. An expression may name any tier in the database.',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'System Prompt',
+    name: 'systemPrompt',
+    type: 'string',
+    typeOptions: { rows: 5 },
+    default: '',
+    placeholder: 'e.g. You are the assistant of a shop for bicycle parts.',
+    description: 'Who the agent is and how it should answer',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'Message',
+    name: 'message',
+    type: 'string',
+    typeOptions: { rows: 2 },
+    required: true,
+    default: '={{ $json.chatInput }}',
+    placeholder: 'e.g. Find all orders of client X',
+    description: 'What the agent should do or answer',
+    displayOptions: ofFields,
+  },
+  {
+    displayName:
+      'Each item is a conversation of its own: memory is not wired yet. Put earlier messages into Context if the agent needs them.',
+    name: 'memoryNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'Context',
+    name: 'context',
+    type: 'json',
+    default: '',
+    placeholder: 'e.g. {"client_id": "123"}',
+    description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
+    displayOptions: ofFields,
+  },
+  options,
+];

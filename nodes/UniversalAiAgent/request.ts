@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+
+import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
+
+import type * as RuntimeDoor from '../../runtime';
+import { credentialText, readDatabase } from './database';
+
+type Door = typeof RuntimeDoor;
+type Config = Parameters<Door['useRuntime']>[0];
+
+/** Credentials, as n8n decrypts them, as the runtime's configuration. */
+export async function readConfig(context: IExecuteFunctions, door: Door, itemIndex: number): Promise<Config> {
+  const provider = context.getNodeParameter('modelProvider', itemIndex) as string;
+  return {
+    database: readDatabase(door, await context.getCredentials('postgres', itemIndex)),
+    model:
+      provider === 'openAiCompatible'
+        ? readOpenAi(await context.getCredentials('openAiApi', itemIndex))
+        : readOpenRouter(await context.getCredentials('openRouterApi', itemIndex)),
+  };
+}
+
+function readOpenRouter(credential: ICredentialDataDecryptedObject): Config['model'] {
+  const text = credentialText(credential);
+  return { apiKey: text('apiKey'), baseUrl: text('url') };
+}
+
+function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model'] {
+  const text = credentialText(credential);
+  const organization = text('organizationId');
+  return {
+    apiKey: text('apiKey'),
+    baseUrl: text('url'),
+    headers: {
+      ...(organization === '' ? {} : { 'OpenAI-Organization': organization }),
+      ...(credential.header === true ? { [text('headerName')]: text('headerValue') } : {}),
+    },
+  };
+}
+
+/** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */
+export function readTask(context: IExecuteFunctions, door: Door, itemIndex: number): IDataObject {
+  const inputMode = context.getNodeParameter('inputMode', itemIndex) as string;
+  const options = readOptions(context.getNodeParameter('options', itemIndex, {}));
+  const task = inputMode === 'item' ? taskOfItem(context, itemIndex, options) : taskOfFields(context, door, itemIndex);
+  if (inputMode !== 'item') task.config = { ...options, ...(task.config as IDataObject) };
+  return { ...task, task_id: task.task_id ?? makeTaskId(context, itemIndex, task) };
+}
+
+function taskOfItem(context: IExecuteFunctions, itemIndex: number, options: IDataObject): IDataObject {
+  const json: IDataObject = context.getInputData()[itemIndex]?.json ?? {};
+  const config = json.config as IDataObject | null | undefined;
+  // What is no object is left as it is, so that the runtime can say so.
+  return { ...json, config: typeof config === 'object' && config !== null ? { ...options, ...config } : config };
+}
+
+function taskOfFields(context: IExecuteFunctions, door: Door, itemIndex: number): IDataObject {
+  const read = (name: string): unknown => context.getNodeParameter(name, itemIndex, '');
+  const tenant = read('tenantId');
+  const tier = read('tier');
+  return {
+    config: {
+      agent_tier: tier === '' ? undefined : (tier as string),
+      system_prompt: read('systemPrompt') as string,
+      message: read('message') as string,
+      context: readContext(door, read('context')),
+    },
+    meta: { tenant_id: tenantIdOf(tenant) },
+  };
+}
+
+/** The picker gives an object, an expression a plain value. */
+export function tenantIdOf(tenant: unknown): string {
+  const value = typeof tenant === 'object' && tenant !== null ? (tenant as { value?: unknown }).value : tenant;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function readContext(door: Door, context: unknown): IDataObject | undefined {
+  if (context === '' || context === null || context === undefined) return undefined;
+  if (typeof context !== 'string') return context as IDataObject;
+  try {
+    return JSON.parse(context) as IDataObject;
+  } catch (error) {
+    throw new door.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
+  }
+}
+
+/** The option's name in the editor, and its name in a task. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  includeTrace: 'include_trace',
+  maxIterations: 'max_iterations',
+  maxTokens: 'max_tokens',
+  modelOverride: 'model_override',
+  onMaxIterations: 'on_max_iterations',
+  recordUsage: 'record_usage',
+  temperature: 'temperature',
+  timeoutSeconds: 'timeout_seconds',
+  toolChoice: 'tool_choice',
+  toolExecution: 'tool_execution',
+  tools: 'tools',
+};
+
+function readOptions(options: IDataObject): IDataObject {
+  const named: IDataObject = {};
+  for (const [name, value] of Object.entries(options)) {
+    const key = OPTION_NAMES[name];
+    if (key !== undefined && value !== '') named[key] = value;
+  }
+  // An expression may give the names as text.
+  if (typeof named.tools === 'string') named.tools = named.tools.split(',').map((tool) => tool.trim());
+  return named;
+}
+
+/**
+ * The same for every try of the same item in the same execution, so that Retry on Fail replays what was done,
+ * and another one for any other request.
+ */
+function makeTaskId(context: IExecuteFunctions, itemIndex: number, task: IDataObject): string {
+  const digest = createHash('sha256').update(JSON.stringify(task)).digest('hex').slice(0, 16);
+  const { $runIndex } = context.getWorkflowDataProxy(itemIndex) as unknown as { $runIndex: number };
+  return ['n8n', context.getExecutionId(), context.getNode().id, $runIndex, itemIndex, digest].join(':');
+}

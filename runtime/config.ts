@@ -1,0 +1,102 @@
+import { z } from 'zod/v4';
+
+import type { LedgerStore } from './contracts/ledger';
+import type { Model } from './contracts/model';
+import type { TenantStore } from './contracts/tenant';
+import type { Tool } from './contracts/tool';
+import { RuntimeError } from './errors/runtime-error';
+
+/** The only place where a default lives. */
+export const DEFAULTS = {
+  baseUrl: 'https://openrouter.ai/api/v1',
+  maxIterations: 10,
+  iterationCeiling: 50,
+  onMaxIterations: 'error',
+  toolExecution: 'parallel',
+  toolChoice: 'auto',
+  timeoutSeconds: 300,
+  modelTimeoutMs: 120_000,
+  modelRetries: 2,
+  toolTimeoutMs: 30_000,
+  maxToolOutputBytes: 64 * 1024,
+  maxParallelToolCalls: 8,
+  maxToolCallsPerStep: 32,
+  maxErrorSteps: 5,
+  leaseMs: 60_000,
+  settleRetries: 4,
+  maxConnections: 10,
+  mcpMaxConnections: 200,
+  mcpIdleMs: 300_000,
+  mcpConnectTimeoutMs: 15_000,
+  rememberedTenants: 1000,
+} as const;
+
+const databaseSchema = z.object({
+  url: z.string().min(1).optional(),
+  host: z.string().min(1).optional(),
+  port: z.int().min(1).max(65_535).optional(),
+  database: z.string().optional(),
+  user: z.string().optional(),
+  password: z.string().optional(),
+  ssl: z.union([z.boolean(), z.object({ rejectUnauthorized: z.boolean() })]).optional(),
+  /** Never more connections than this, however many runs are under way. */
+  maxConnections: z.int().min(1).default(DEFAULTS.maxConnections),
+});
+
+const configSchema = z.object({
+  database: databaseSchema
+    .refine(({ url, host }) => url !== undefined || host !== undefined, 'needs url or host')
+    .optional(),
+  model: z
+    .object({
+      apiKey: z.string().default(''),
+      baseUrl: z.url({ protocol: /^https?$/ }).default(DEFAULTS.baseUrl),
+      headers: z.record(z.string(), z.string()).default({}),
+      maxRetries: z.int().min(0).max(10).default(DEFAULTS.modelRetries),
+    })
+    .optional(),
+  limits: z
+    .object({
+      toolTimeoutMs: z.number().positive().default(DEFAULTS.toolTimeoutMs),
+      maxToolOutputBytes: z.int().min(256).default(DEFAULTS.maxToolOutputBytes),
+    })
+    .prefault({}),
+});
+
+/** What may be put in the place of a part, or beside it. */
+export interface RuntimePlugins {
+  readonly model?: Model;
+  /** Offered to every tenant, after the tenant's own. */
+  readonly tools?: readonly Tool[];
+  readonly tenants?: TenantStore;
+  readonly ledger?: LedgerStore;
+}
+
+export type RuntimeConfig = z.input<typeof configSchema> & { readonly plugins?: RuntimePlugins };
+export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: RuntimePlugins };
+
+/** Throws CONFIG_INVALID that names the fields; never their values, which may be secrets. */
+export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedConfig {
+  const parsed = configSchema.safeParse(config);
+  if (!parsed.success) throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
+  const { database, model } = parsed.data;
+  if (database === undefined && (plugins.tenants === undefined || plugins.ledger === undefined)) {
+    throw new RuntimeError('CONFIG_INVALID', { issues: 'database is missing' });
+  }
+  if (model === undefined && plugins.model === undefined) {
+    throw new RuntimeError('CONFIG_INVALID', { issues: 'model is missing' });
+  }
+  return { ...parsed.data, plugins };
+}
+
+/** Throws CONFIG_INVALID. */
+export function parseDatabase(database: z.input<typeof databaseSchema>): z.output<typeof databaseSchema> {
+  const parsed = databaseSchema.safeParse(database);
+  if (parsed.success) return parsed.data;
+  throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
+}
+
+/** `field: what is wrong`, joined; without the values. */
+function describeIssues(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join('.') || 'it'}: ${issue.message}`).join('; ');
+}

@@ -1,0 +1,31 @@
+import type { RunStatus } from './result';
+
+/** What a caller can watch while a run is under way. No event carries arguments, results or secrets. */
+export type RunEvent =
+  | {
+      readonly type: 'run-start';
+      readonly runId: string;
+      readonly taskId: string;
+      readonly model: string;
+      readonly tools: number;
+    }
+  | { readonly type: 'step-start'; readonly step: number }
+  | { readonly type: 'tool-call'; readonly step: number; readonly tool: string; readonly toolCallId: string }
+  | {
+      readonly type: 'tool-result';
+      readonly step: number;
+      readonly tool: string;
+      readonly toolCallId: string;
+      readonly isError: boolean;
+      readonly durationMs: number;
+    }
+  | {
+      readonly type: 'step-end';
+      readonly step: number;
+      readonly promptTokens: number;
+      readonly completionTokens: number;
+    }
+  | { readonly type: 'run-end'; readonly status: RunStatus; readonly costUsd: string };
+
+/** Must not throw; what it throws is ignored. */
+export type OnEvent = (event: RunEvent) => void;

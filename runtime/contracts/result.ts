@@ -1,0 +1,63 @@
+import type { ErrorSummary } from '../errors/runtime-error';
+import type { JsonValue } from '../util/json';
+
+export type RunStatus = 'completed' | 'max_iterations' | 'budget_exceeded' | 'cancelled' | 'awaiting_input' | 'failed';
+
+/** One executed or refused tool call, in the order the model asked. */
+export interface ToolCallReport {
+  readonly tool: string;
+  readonly arguments: JsonValue;
+  readonly result?: JsonValue;
+  readonly error?: JsonValue;
+  readonly duration_ms: number;
+}
+
+export type TraceEntry =
+  | {
+      readonly kind: 'model';
+      readonly step: number;
+      readonly model: string;
+      readonly finish_reason: string;
+      readonly prompt_tokens: number;
+      readonly completion_tokens: number;
+      readonly cost_usd: string;
+      readonly duration_ms: number;
+    }
+  | {
+      readonly kind: 'tool';
+      readonly step: number;
+      readonly tool: string;
+      readonly code?: string;
+      readonly duration_ms: number;
+    };
+
+/** What a run gives back, in the words of the wire. */
+export interface AgentResult {
+  readonly task_id: string;
+  readonly trace_id?: string;
+  readonly run_id: string;
+  readonly status: RunStatus;
+  readonly result: { readonly text: string; readonly tool_calls: readonly ToolCallReport[] };
+  readonly model_used: string;
+  readonly agent_tier: string;
+  /** Model calls made by this run. */
+  readonly iterations: number;
+  readonly tokens: {
+    readonly prompt: number;
+    readonly completion: number;
+    readonly total: number;
+    readonly cached: number;
+    readonly reasoning: number;
+  };
+  /** US dollars rounded half up to 8 places, as text. */
+  readonly cost_usd: string;
+  /** The provider's own figure, when it gives one. */
+  readonly provider_cost_usd?: string;
+  readonly duration_ms: number;
+  readonly warnings: readonly Pick<ErrorSummary, 'code' | 'message'>[];
+  /** True when the model's last reply was cut off at its token limit. */
+  readonly truncated?: boolean;
+  /** True when the stored result of an earlier run of the same task came back and nothing was spent. */
+  readonly replayed?: boolean;
+  readonly trace?: readonly TraceEntry[];
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod/v4';
+
+import type { JsonValue } from '../util/json';
+
+const idText = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  // The database takes neither NUL nor half a surrogate pair.
+  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+
+/** Longest ids that the ledger's columns hold. */
+export const MAX_TASK_ID_LENGTH = 200;
+export const MAX_TRACE_ID_LENGTH = 100;
+
+const configSchema = z.object({
+  agent_tier: optional(z.string()),
+  agent: optional(z.string()),
+  system_prompt: optional(z.string()),
+  message: z.string().refine((text) => text.trim() !== '', 'must not be empty'),
+  context: optional(z.unknown() as z.ZodType<JsonValue>),
+  max_iterations: optional(z.int().min(1)),
+  temperature: optional(z.number().min(0).max(2)),
+  max_tokens: optional(z.int().min(1)),
+  model_override: optional(z.string()),
+  on_max_iterations: optional(z.enum(['error', 'partial', 'finalAnswer'])),
+  tool_execution: optional(z.enum(['parallel', 'sequential', 'single'])),
+  tool_choice: optional(z.enum(['auto', 'none', 'required'])),
+  tools: optional(z.array(z.string())),
+  timeout_seconds: optional(z.number().positive().max(86_400)),
+  include_trace: optional(z.boolean()),
+  record_usage: optional(z.boolean()),
+});
+
+const metaSchema = z.object({
+  tenant_id: idText,
+  client_id: optional(idText),
+  dialog_id: optional(idText),
+  user_id: optional(idText),
+});
+
+/** What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out. */
+export const agentTaskSchema = z.object({
+  task_id: optional(idText.pipe(z.string().min(1).max(MAX_TASK_ID_LENGTH))),
+  trace_id: optional(idText.pipe(z.string().max(MAX_TRACE_ID_LENGTH))),
+  task_type: z.literal('ai_agent').default('ai_agent'),
+  config: configSchema,
+  meta: metaSchema,
+  callback: optional(z.record(z.string(), z.unknown())),
+});
+
+export type AgentTask = z.output<typeof agentTaskSchema>;
+export type TaskConfig = AgentTask['config'];

@@ -1,0 +1,43 @@
+import type { JsonObject } from '../util/json';
+import type { ToolMeta } from './tool';
+
+/** The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema only. */
+export interface ToolSettings {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly endpoint: string;
+  /** The whole value of the Authorization header. */
+  readonly authHeader?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** Laid over the model's arguments; the model neither sees nor sets them. */
+  readonly fixedArguments: JsonObject;
+  /** The tool's name on its MCP server. */
+  readonly mcpTool: string;
+}
+
+export interface TransportCall {
+  readonly input: JsonObject;
+  readonly meta: ToolMeta;
+  /** Aborts on cancel and at the tool's own time-out. */
+  readonly signal: AbortSignal;
+  readonly maxOutputBytes: number;
+}
+
+/** The server's answer as text, not yet redacted. */
+export interface TransportReply {
+  readonly text: string;
+  /** True when the text was cut at maxOutputBytes. */
+  readonly isCut: boolean;
+  /** True where plain text is a proper answer, as on MCP; else text that is not JSON is marked. */
+  readonly isPlainText?: boolean;
+  /** Set when the server says that the call failed; `status` is its HTTP status. */
+  readonly failure?: { readonly code: 'TOOL_HTTP_ERROR' | 'TOOL_FAILED'; readonly status?: number };
+}
+
+/** One way to reach a tool. Rejects when the server cannot be reached or the signal aborts. */
+export interface ToolTransport {
+  readonly call: (settings: ToolSettings, call: TransportCall) => Promise<TransportReply>;
+  readonly close: () => Promise<void>;
+}

@@ -1,0 +1,52 @@
+import type { ErrorCode } from '../errors/codes';
+import type { JsonObject, JsonValue } from '../util/json';
+
+/** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
+export interface ToolMeta {
+  readonly tenant_id: string;
+  readonly task_id: string;
+  readonly trace_id?: string;
+  readonly client_id?: string;
+  readonly dialog_id?: string;
+  readonly user_id?: string;
+  readonly agent?: string;
+}
+
+export interface ToolContext {
+  readonly toolCallId: string;
+  readonly meta: ToolMeta;
+  readonly signal: AbortSignal;
+}
+
+/** What a tool gave back. With `isError` the model is told of a failure it can act on. */
+export interface ToolOutput {
+  readonly isError: boolean;
+  /** JSON for the model and for `tool_calls`; already bounded and redacted. */
+  readonly value: JsonValue;
+  readonly code?: ErrorCode;
+}
+
+export type ParsedInput =
+  { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };
+
+/** What the model is shown of a tool: nothing else leaves for the provider. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the arguments, passed on as it is. */
+  readonly inputSchema: JsonObject;
+}
+
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Checks the arguments that the model wrote. Must not throw. */
+  readonly parseInput: (input: JsonObject) => ParsedInput;
+  /** Should not reject: failure is an output with isError. A rejection becomes one. */
+  readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolOutput>;
+}
+
+/** The tools of one run. Names are unique. */
+export interface Toolset {
+  readonly definitions: readonly ToolDefinition[];
+  readonly find: (name: string) => Tool | undefined;
+}

@@ -1,0 +1,46 @@
+/** Tokens as the provider counted them. Whole numbers, never negative. */
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** The part of promptTokens that came from the provider's cache. */
+  readonly cachedTokens: number;
+  /** The part of completionTokens that was reasoning. */
+  readonly reasoningTokens: number;
+}
+
+/** US dollars for a million tokens, as decimal text. */
+export interface ModelPrice {
+  readonly modelId: string;
+  readonly inputPer1M: string;
+  readonly outputPer1M: string;
+}
+
+/** One ended model call, as the ledger keeps it. */
+export interface ModelCallRecord {
+  /** 1, 2, 3 … within the run. */
+  readonly callNo: number;
+  readonly modelRequested: string;
+  /** The id that the provider named in its reply. */
+  readonly modelReturned?: string;
+  /** The model whose price was used. */
+  readonly modelBilled: string;
+  readonly providerRequestId?: string;
+  readonly usage: Usage;
+  /** Exact US dollars, not rounded, as decimal text. */
+  readonly costUsd: string;
+  /** The provider's own figure, as decimal text. */
+  readonly providerCostUsd?: string;
+  /** Requests of this call that were sent and never answered: their usage is unknown. */
+  readonly unansweredRequests: number;
+  /** Set when the provider answered with an error. */
+  readonly errorCode?: string;
+}
+
+/** What a run has used and cost so far. */
+export interface RunTotals {
+  readonly usage: Usage;
+  readonly costUsd: string;
+  readonly providerCostUsd?: string;
+  /** The model of the last call whose price was used. */
+  readonly modelBilled: string;
+}

@@ -1,0 +1,232 @@
+/** Who has to act: the caller, the tenant's operator, a service upstream, or us. */
+export type ErrorCategory = 'caller' | 'tenant' | 'upstream' | 'internal';
+
+interface CodeRow {
+  readonly category: ErrorCategory;
+  /** True when the same request may succeed later without a change by anybody. */
+  readonly retryable: boolean;
+  /** What happened; `{name}` is filled from the error's details. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly hint: string;
+}
+
+const row =
+  (category: ErrorCategory, retryable: boolean) =>
+  (message: string, hint: string): CodeRow => ({ category, retryable, message, hint });
+
+const caller = row('caller', false);
+const callerLater = row('caller', true);
+const tenant = row('tenant', false);
+const upstream = row('upstream', false);
+const upstreamLater = row('upstream', true);
+const internal = row('internal', false);
+
+/**
+ * The one error table: it drives retries, n8n error texts, tool messages, CLI output and docs/errors.md.
+ * A code, once published, keeps its meaning.
+ */
+export const ERROR_CODES = {
+  // What the caller sent
+  INPUT_INVALID: caller('The task is not valid: {issues}.', 'Correct the fields that the message names.'),
+  TENANT_ID_INVALID: caller(
+    'Tenant ID "{tenantId}" is not a UUID.',
+    'Give the id of the tenant row, such as 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f.',
+  ),
+  CONTEXT_INVALID: caller('Context is not valid JSON: {reason}.', 'Give a JSON object, or leave Context empty.'),
+  CONFIG_INVALID: caller('The configuration is not valid: {issues}.', 'Correct the setting that the message names.'),
+  SSH_TUNNEL_UNSUPPORTED: caller(
+    'The Postgres credential uses an SSH tunnel, which this node does not open.',
+    'Use a Postgres credential that reaches the database directly.',
+  ),
+  TIER_UNKNOWN: caller(
+    'Tier "{tier}" is not configured. Known tiers: {knownTiers}.',
+    'Use a known tier, or add a row to elo_agent_tiers.',
+  ),
+  TIER_NOT_ALLOWED: tenant(
+    'Tier "{tier}" is above the tenant\'s highest tier "{maxTier}".',
+    'Ask for a lower tier, or raise settings.max_tier of the tenant.',
+  ),
+  MODEL_NOT_ALLOWED: tenant(
+    'Model "{model}" belongs to no tier up to the tenant\'s highest tier "{maxTier}".',
+    'Use a model of an allowed tier, or raise settings.max_tier of the tenant.',
+  ),
+  MODEL_UNPRICED: tenant(
+    'Model "{model}" has no price, and the tenant has a money limit.',
+    'Add the model to elo_model_pricing.',
+  ),
+  TENANT_NOT_FOUND: tenant(
+    'Tenant "{tenantId}" does not exist.',
+    'Check the tenant id, and that the credential points at the right database.',
+  ),
+  TENANT_INACTIVE: tenant('Tenant "{tenantId}" is not active.', 'Set is_active of the tenant row to true.'),
+
+  // One task, several callers
+  TASK_CONFLICT: caller(
+    'Task "{taskId}" was already used for another request.',
+    'Give each request its own task_id; repeat an id only with the same request.',
+  ),
+  TASK_RUNNING: callerLater(
+    'Task "{taskId}" is still running elsewhere.',
+    'Wait and ask again; the stored result will come back.',
+  ),
+  RUN_TAKEN_OVER: internal('Another attempt took over task "{taskId}".', 'Nothing to do: the other attempt answers.'),
+
+  // How a run ends early
+  MAX_ITERATIONS_REACHED: tenant(
+    'The agent used all {maxIterations} iterations without a final answer.',
+    'Raise Max Iterations, or set On Max Iterations to return a partial or a final answer.',
+  ),
+  TOOL_ERRORS_REPEATED: tenant(
+    'Every tool call failed in {count} steps in a row; the last error was {lastCode}.',
+    "Look at the tool errors in tool_calls, and at the tools' servers.",
+  ),
+  RUN_TIMEOUT: callerLater(
+    'The run took longer than {timeoutSeconds} seconds.',
+    'Raise Timeout Seconds, or give the agent less to do.',
+  ),
+  RUN_CANCELLED: caller('The run was cancelled.', 'Nothing to do: it was stopped on request.'),
+
+  // The model provider
+  LLM_AUTH_FAILED: caller(
+    'The model provider refused the API key (HTTP {status}).',
+    'Check the model provider credential.',
+  ),
+  LLM_INSUFFICIENT_CREDITS: caller(
+    'The model provider account has no credit left (HTTP 402).',
+    'Add credit to the account, or use a free tier.',
+  ),
+  LLM_MODEL_NOT_FOUND: tenant(
+    'The model provider does not know model "{model}": {reason}',
+    "Correct the tier's model_id in elo_agent_tiers, or the Model Override.",
+  ),
+  LLM_NO_TOOL_SUPPORT: tenant(
+    'No provider offers model "{model}" with tools: {reason}',
+    'Use another model for this tier, or give this tier no tools.',
+  ),
+  LLM_RATE_LIMITED: upstreamLater(
+    'The model provider limited the rate of requests: {reason}',
+    'Try again later, or use another tier.',
+  ),
+  LLM_TIMEOUT: upstreamLater(
+    'The model did not answer within {timeoutSeconds} seconds.',
+    'Try again, or use a faster model.',
+  ),
+  LLM_UNAVAILABLE: upstreamLater(
+    'The model provider cannot be reached or failed: {reason}',
+    'Try again later; check the base URL of the credential.',
+  ),
+  LLM_BAD_REQUEST: tenant(
+    'The model provider refused the request (HTTP {status}): {reason}',
+    'Check the tool schemas and the parameters of the tier.',
+  ),
+  LLM_BAD_REPLY: upstreamLater(
+    'The model provider sent a reply that is not a chat completion: {reason}',
+    'Check that the base URL is an OpenAI-compatible API.',
+  ),
+  LLM_EMPTY_REPLY: upstreamLater(
+    'The model answered with neither text nor tool calls, twice.',
+    'Try again, or use another model.',
+  ),
+  LLM_CONTENT_FILTERED: upstream(
+    "The model provider's content filter withheld the answer.",
+    'Change the message, or use another model.',
+  ),
+
+  // Postgres
+  DB_UNREACHABLE: upstreamLater(
+    'The database cannot be reached: {reason}.',
+    'Check host, port and network of the Postgres credential.',
+  ),
+  DB_AUTH_FAILED: caller(
+    'The database refused user "{user}": {reason}.',
+    'Check user, password and database name of the Postgres credential.',
+  ),
+  DB_SCHEMA_MISSING: tenant(
+    'The database lacks our tables: {reason}.',
+    'Run `universal-ai-agent db migrate` against this database.',
+  ),
+  DB_PERMISSION_DENIED: tenant(
+    'The database user lacks a right: {reason}.',
+    'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables.',
+  ),
+  DB_QUERY_FAILED: internal(
+    'A database statement failed: {reason}.',
+    'Run `universal-ai-agent db status`; report it if the schema is complete.',
+  ),
+  LEDGER_WRITE_FAILED: upstreamLater(
+    'The usage of this run could not be written to the ledger: {reason}. Not written: {unwritten}.',
+    'Restore the database, then book the usage that the message names by hand.',
+  ),
+
+  // Tools: these reach the model, so that it can act on them
+  TOOL_NOT_FOUND: tenant(
+    'There is no tool named "{tool}". Available tools: {available}.',
+    'Call one of the available tools, or answer without it.',
+  ),
+  TOOL_INVALID_ARGS: tenant(
+    'The arguments of "{tool}" are not valid: {issues}.',
+    'Correct the arguments and call the tool again.',
+  ),
+  TOOL_ARGUMENTS_TRUNCATED: tenant(
+    'The reply was cut off inside the arguments of "{tool}"; nothing was executed.',
+    'Call the tool again with shorter arguments.',
+  ),
+  TOOL_CALL_LIMIT: tenant(
+    'Only {limit} tool calls are executed in one step; "{tool}" was not.',
+    'Call the tool again in the next step.',
+  ),
+  TOOL_TIMEOUT: upstreamLater(
+    'Tool "{tool}" did not answer within {timeoutMs} ms. Whether it took effect is unknown.',
+    'Do not repeat an action that must not happen twice.',
+  ),
+  TOOL_UNREACHABLE: upstreamLater(
+    'Tool "{tool}" cannot be reached: {reason}.',
+    'Try another way, or say that the tool is not available.',
+  ),
+  TOOL_HTTP_ERROR: upstream(
+    'Tool "{tool}" answered HTTP {status}: {body}',
+    'Read the answer; correct the arguments if it names them.',
+  ),
+  TOOL_FAILED: upstream('Tool "{tool}" failed: {reason}', 'Read the reason; correct the arguments if it names them.'),
+  TOOL_CANCELLED: caller('Tool "{tool}" was cancelled with the run.', 'Nothing to do: the run was stopped.'),
+
+  // Warnings: the run goes on, and says so in `warnings`
+  TOOL_SKIPPED: tenant(
+    'Tool "{tool}" is not offered: {reason}.',
+    "Correct the row in elo_agent_tools or the tenant's custom_config.",
+  ),
+  TOOL_NOT_LOADED: caller(
+    'Tool "{tool}" is in the allow-list, but the tenant has no such tool for this tier.',
+    'Correct the name, or enable the tool for the tenant.',
+  ),
+  TOOL_OUTPUT_NOT_JSON: upstream('The tool answered with text that is not JSON.', 'The text is given as it came.'),
+  TOOL_OUTPUT_TRUNCATED: upstream(
+    "The tool's answer was cut at {limitBytes} bytes.",
+    'Ask for less, for example for fewer rows.',
+  ),
+  ITERATIONS_CLAMPED: tenant(
+    'Max Iterations {asked} was lowered to {maxIterations}.',
+    'Raise settings.max_iterations of the tenant; the hard ceiling is {ceiling}.',
+  ),
+  USAGE_MISSING: upstream(
+    'The model provider reported no usable usage for call {callNo}; it counts as zero.',
+    "Compare with the provider's own bill.",
+  ),
+  USAGE_UNPRICED: tenant(
+    'Model "{model}" has no price, so its tokens cost 0 here.',
+    'Add the model to elo_model_pricing.',
+  ),
+  USAGE_UNKNOWN: upstream(
+    '{count} request(s) to the model provider got no answer; their usage is unknown.',
+    "Compare with the provider's own bill.",
+  ),
+  CALLBACK_NOT_DELIVERED: caller(
+    'The callback of the task was not delivered: {reason}.',
+    'Read the result from this output.',
+  ),
+
+  INTERNAL_ERROR: internal('Something unexpected went wrong: {reason}', 'Report it with the code and the message.'),
+} as const satisfies Record<string, CodeRow>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;

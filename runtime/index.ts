@@ -1,0 +1,15 @@
+export { listTenants, listTenantTools, type CatalogEntry } from './catalog';
+export { createRuntime, type Runtime } from './compose';
+export type { RunOptions } from './agent';
+export type { RuntimeConfig, RuntimePlugins } from './config';
+export type { OnEvent, RunEvent } from './contracts/event';
+export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger';
+export type { AssistantMessage, Message, ToolCallMessage } from './contracts/message';
+export type { Model, ModelReply, ModelRequest } from './contracts/model';
+export type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from './contracts/result';
+export type { TenantSnapshot, TenantStore, Tier, ToolRow } from './contracts/tenant';
+export type { ParsedInput, Tool, ToolContext, ToolDefinition, ToolMeta, ToolOutput, Toolset } from './contracts/tool';
+export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
+export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
+export { isRuntimeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
+export { useRuntime } from './shared-runtime';

@@ -1,0 +1,54 @@
+import type { ToolCallMessage } from '../contracts/message';
+import type { FinishReason } from '../contracts/model';
+import type { Tool, Toolset } from '../contracts/tool';
+import type { ErrorCode } from '../errors/codes';
+import type { ErrorDetails } from '../errors/runtime-error';
+import type { JsonObject, JsonValue } from '../util/json';
+import { parseArguments } from './parse-arguments';
+
+/** A tool call that may run, or the reason why it must not. */
+export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
+  | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
+);
+
+/** At most so many tool names are listed for a model that asked for one that does not exist. */
+const LISTED_NAMES = 30;
+
+/** Decides on one call without side effects: known tool, whole arguments, valid arguments, within the step's limit. */
+export function prepareToolCall(
+  call: ToolCallMessage,
+  context: {
+    readonly toolset: Toolset;
+    readonly finishReason: FinishReason;
+    readonly index: number;
+    readonly limit: number;
+  },
+): PreparedToolCall {
+  const tool = call.function.name;
+  const parsed = parseArguments(call.function.arguments);
+  const input: JsonValue = parsed.ok ? parsed.value : call.function.arguments;
+  const refuse = (code: ErrorCode, details: ErrorDetails): PreparedToolCall => ({
+    kind: 'refused',
+    call,
+    input,
+    code,
+    details: { tool, ...details },
+  });
+
+  if (context.index >= context.limit) return refuse('TOOL_CALL_LIMIT', { limit: context.limit });
+  const known = context.toolset.find(tool);
+  if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
+  if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
+  if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: parsed.issues });
+  const checked = known.parseInput(parsed.value);
+  if (!checked.ok) return refuse('TOOL_INVALID_ARGS', { issues: checked.issues });
+  return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
+}
+
+function listNames(toolset: Toolset): string {
+  const names = toolset.definitions.map(({ name }) => name);
+  if (names.length === 0) return 'none';
+  const shown = names.slice(0, LISTED_NAMES).join(', ');
+  return names.length > LISTED_NAMES ? `${shown} and ${names.length - LISTED_NAMES} more` : shown;
+}

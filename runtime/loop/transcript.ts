@@ -1,0 +1,81 @@
+import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
+import type { ToolChoice } from '../contracts/model';
+import type { JsonValue } from '../util/json';
+
+const SINGLE_TOOL_RULE = 'Call at most one tool at a time, and wait for its result before you call the next.';
+const SINGLE_TOOL_REMINDER = 'You called several tools at once. Only the first was executed; call one tool at a time.';
+const FINAL_ANSWER_REQUEST =
+  'You have used all your steps. Answer now with what you have found, without calling tools.';
+
+/**
+ * The opening of a transcript. Context is data, so it stands in a delimited block of the user message,
+ * with `<` escaped so that nothing in it can close the block.
+ */
+export function openTranscript(task: {
+  readonly systemPrompt?: string;
+  readonly message: string;
+  readonly context?: JsonValue;
+  readonly singleTool: boolean;
+}): Message[] {
+  const system = [task.systemPrompt ?? '', task.singleTool ? SINGLE_TOOL_RULE : ''].filter((part) => part !== '');
+  const context =
+    task.context === undefined || task.context === null
+      ? ''
+      : `<context>\n${JSON.stringify(task.context).replaceAll('<', '\\u003c')}\n</context>\n\n`;
+  return [
+    ...(system.length === 0 ? [] : [{ role: 'system', content: system.join('\n\n') } as const]),
+    { role: 'user', content: context + task.message },
+  ];
+}
+
+/** Sent once after a step in which the model broke the one-tool rule. */
+export function singleToolReminder(): Message {
+  return { role: 'system', content: SINGLE_TOOL_REMINDER };
+}
+
+/** Asks for the answer when the iterations are used up. */
+export function finalAnswerRequest(): Message {
+  return { role: 'user', content: FINAL_ANSWER_REQUEST };
+}
+
+export function toolMessage(toolCallId: string, value: JsonValue): Message {
+  return { role: 'tool', tool_call_id: toolCallId, content: JSON.stringify(value) };
+}
+
+/**
+ * The assistant message with ids that are present and unique in the transcript, so that every call gets
+ * exactly one answer. Models do send missing and repeated ids.
+ */
+export function withUniqueIds(message: AssistantMessage, step: number, seen: Set<string>): AssistantMessage {
+  if (message.tool_calls === undefined) return message;
+  const calls = message.tool_calls.map((call, index): ToolCallMessage => {
+    let id = call.id;
+    for (let n = 0; id === '' || seen.has(id); n++) id = `call_${step}_${index}${n === 0 ? '' : `_${n}`}`;
+    seen.add(id);
+    return id === call.id ? call : { ...call, id };
+  });
+  return { ...message, tool_calls: calls };
+}
+
+export interface AcceptedCalls {
+  readonly message: AssistantMessage;
+  readonly calls: readonly ToolCallMessage[];
+  readonly wereDropped: boolean;
+}
+
+/** The calls that will be answered. In single mode only the first stays in the transcript, so that it stays valid. */
+export function acceptCalls(
+  message: AssistantMessage,
+  mode: { readonly toolChoice: ToolChoice; readonly isSingle: boolean },
+): AcceptedCalls {
+  const calls = message.tool_calls ?? [];
+  if (mode.toolChoice === 'none') return { message, calls: [], wereDropped: false };
+  if (!mode.isSingle || calls.length < 2) return { message, calls, wereDropped: false };
+  const first = calls.slice(0, 1);
+  return { message: { ...message, tool_calls: first }, calls: first, wereDropped: true };
+}
+
+/** The text for people: without the thinking that some models write into it. */
+export function answerText(message: AssistantMessage): string {
+  return (message.content ?? '').replace(/<think>[\s\S]*?(?:<\/think>|$)/g, '').trim();
+}

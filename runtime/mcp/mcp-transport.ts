@@ -1,0 +1,103 @@
+import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tool-transport';
+import { startDeadline } from '../util/abort';
+import { clipText } from '../util/clip-text';
+import { createMcpClientPool, type McpClientPool, type McpServerKey } from './client-pool';
+import type { McpConnection, McpContent, McpToolResult } from './connect';
+
+export interface McpTransportOptions {
+  readonly maxConnections: number;
+  readonly idleMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** Tools on real MCP servers over streamable HTTP: one row names the server's URL and the tool. */
+export function createMcpTransport(options: McpTransportOptions): ToolTransport {
+  const pool = createMcpClientPool({
+    ...options,
+    connect: (server, onClose) => connectWithin(options.connectTimeoutMs, server, onClose),
+  });
+  return {
+    call: (settings, call) => callTool(pool, settings, call),
+    close: pool.close,
+  };
+}
+
+/** The SDK is loaded with the first MCP tool: most runs have none, and it is half of our bundle. */
+async function connectWithin(timeoutMs: number, server: McpServerKey, onClose: () => void): Promise<McpConnection> {
+  const { connectMcp } = await import('./connect');
+  const deadline = startDeadline(timeoutMs);
+  try {
+    return await connectMcp({ ...server, onClose, signal: deadline.signal });
+  } finally {
+    deadline.dispose();
+  }
+}
+
+async function callTool(pool: McpClientPool, settings: ToolSettings, call: TransportCall): Promise<TransportReply> {
+  const server: McpServerKey = {
+    tenantId: call.meta.tenant_id,
+    url: settings.endpoint,
+    headers: {
+      ...settings.headers,
+      ...(settings.authHeader === undefined ? {} : { authorization: settings.authHeader }),
+    },
+  };
+  const result = await callOnce(pool, server, { settings, call }).catch(async (error: unknown) => {
+    const { isLostSession } = await import('./connect');
+    // A server that was restarted refuses the old session before it executes anything.
+    if (!isLostSession(error)) throw error;
+    return callOnce(pool, server, { settings, call });
+  });
+  return toReply(result, call.maxOutputBytes);
+}
+
+async function callOnce(
+  pool: McpClientPool,
+  server: McpServerKey,
+  { settings, call }: { readonly settings: ToolSettings; readonly call: TransportCall },
+): Promise<McpToolResult> {
+  const connection = await untilAborted(pool.get(server), call.signal);
+  try {
+    return await connection.callTool({
+      name: settings.mcpTool,
+      arguments: call.input,
+      context: { ...call.meta },
+      signal: call.signal,
+    });
+  } catch (error) {
+    // An answer of the server, also an error, leaves the connection as it is.
+    if (!call.signal.aborted && (error as { name?: unknown }).name !== 'McpError') pool.drop(server, connection);
+    throw error;
+  }
+}
+
+/** A shared handshake goes on for the others when one caller gives up. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function toReply(result: McpToolResult, maxOutputBytes: number): TransportReply {
+  const text =
+    result.structuredContent === undefined || result.isError === true
+      ? (result.content ?? []).map(contentText).join('\n')
+      : JSON.stringify(result.structuredContent);
+  const reply = { ...clipText(text, maxOutputBytes), isPlainText: true };
+  return result.isError === true ? { ...reply, failure: { code: 'TOOL_FAILED' } } : reply;
+}
+
+/** Text as it is, JSON of old servers as text, everything else as a placeholder: a model cannot read base64. */
+function contentText(part: McpContent): string {
+  if (typeof part.text === 'string') return part.text;
+  if (part.json !== undefined) return JSON.stringify(part.json);
+  return `[${part.type}${part.mimeType === undefined ? '' : ` ${part.mimeType}`}]`;
+}

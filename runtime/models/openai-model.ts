@@ -1,0 +1,55 @@
+import OpenAI from 'openai';
+
+import type { Model, ModelReply, ModelRequest } from '../contracts/model';
+import { createRedactor } from '../util/redact';
+import { normalizeReply } from './normalize-reply';
+import { requestBody } from './request-body';
+import { toModelError } from './to-model-error';
+import { createTransport, type AttemptsInit } from './transport';
+
+export interface OpenAiModelConfig {
+  readonly apiKey: string;
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  /** Sent with every request, beside the key. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Tries again so often after a time-out, a lost connection, HTTP 408, 409, 429 or 5xx; honours Retry-After. */
+  readonly maxRetries: number;
+}
+
+export interface ClosableModel extends Model {
+  readonly close: () => Promise<void>;
+}
+
+/** Any OpenAI-compatible API through the `openai` client. */
+export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
+  const transport = createTransport();
+  const redact = createRedactor([config.apiKey, ...Object.values(config.headers ?? {})]);
+  const client = new OpenAI({
+    // A local model server needs no key, but the client insists on one.
+    apiKey: config.apiKey === '' ? 'none' : config.apiKey,
+    baseURL: config.baseUrl,
+    organization: null,
+    project: null,
+    maxRetries: config.maxRetries,
+    fetch: transport.fetch,
+    defaultHeaders: config.headers,
+    logLevel: 'off',
+  });
+  const generate = async (request: ModelRequest): Promise<ModelReply> => {
+    const fetchOptions: AttemptsInit = { attempts: request.attempts };
+    try {
+      const body: unknown = await client.post('/chat/completions', {
+        body: requestBody(request),
+        headers: { 'content-type': 'application/json' },
+        timeout: request.timeoutMs,
+        signal: request.signal,
+        fetchOptions: fetchOptions as object,
+      });
+      return normalizeReply(body);
+    } catch (error) {
+      throw toModelError(error, { model: request.modelId, timeoutMs: request.timeoutMs, redact });
+    }
+  };
+  return { generate, close: transport.close };
+}

@@ -1,0 +1,41 @@
+import type { Message } from '../contracts/message';
+import type { ModelRequest } from '../contracts/model';
+import type { ToolDefinition } from '../contracts/tool';
+
+// Messages and tool lists are never changed once made, so each is turned into text once,
+// however often the growing transcript is sent.
+const messageTexts = new WeakMap<Message, string>();
+const toolListTexts = new WeakMap<readonly ToolDefinition[], string>();
+
+/** The body of a chat completion request. Without tools it names neither `tools` nor `tool_choice`. */
+export function requestBody(request: ModelRequest): string {
+  const { tools } = request;
+  const fields = [
+    `"model":${JSON.stringify(request.modelId)}`,
+    `"messages":[${request.messages.map((message) => remember(messageTexts, message, JSON.stringify)).join(',')}]`,
+  ];
+  if (tools.length > 0) {
+    fields.push(`"tools":${remember(toolListTexts, tools, toolListText)}`, `"tool_choice":"${request.toolChoice}"`);
+    if (!request.parallelToolCalls) fields.push('"parallel_tool_calls":false');
+  }
+  if (request.temperature !== undefined) fields.push(`"temperature":${request.temperature}`);
+  if (request.maxTokens !== undefined) fields.push(`"max_tokens":${request.maxTokens}`);
+  return `{${fields.join(',')}}`;
+}
+
+function remember<K extends object>(texts: WeakMap<K, string>, key: K, make: (key: K) => string): string {
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  const text = make(key);
+  texts.set(key, text);
+  return text;
+}
+
+function toolListText(tools: readonly ToolDefinition[]): string {
+  return JSON.stringify(
+    tools.map(({ name, description, inputSchema }) => ({
+      type: 'function',
+      function: { name, description, parameters: inputSchema },
+    })),
+  );
+}

@@ -1,0 +1,8 @@
+import tables from './migrations/0001-tables.sql';
+import ledger from './migrations/0002-ledger.sql';
+
+/** In the order in which they are applied. A migration that was published is never changed. */
+export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
+  { name: '0001-tables', sql: tables },
+  { name: '0002-ledger', sql: ledger },
+];

@@ -1,0 +1,52 @@
+import type { Statement } from '../postgres';
+
+/**
+ * Everything one run needs, in one round trip. JSON comes as text, so that unchanged text need not be parsed again.
+ * Prices are those of the models that the run may use; when one of them has none, all prices come,
+ * since the model that answers may be another one and have its own.
+ */
+const TEXT = `
+WITH wanted AS (
+  SELECT array_agg(DISTINCT id) AS ids
+  FROM (SELECT model_id::text AS id FROM elo_agent_tiers UNION ALL SELECT unnest($2::text[])) AS models
+)
+SELECT
+  tenant.id::text AS id,
+  tenant.is_active,
+  tenant.settings::text AS settings,
+  coalesce((
+    SELECT json_agg(json_build_object(
+      'code', tier.code, 'name', tier.name, 'model_id', tier.model_id,
+      'max_tokens', tier.max_tokens, 'temperature', tier.temperature, 'rank', tier.rank
+    ) ORDER BY tier.rank, tier.code)
+    FROM elo_agent_tiers AS tier
+  ), '[]')::text AS tiers,
+  coalesce((
+    SELECT json_agg(json_build_object(
+      'model_id', price.model_id,
+      'input_cost_per_1m', price.input_cost_per_1m::text, 'output_cost_per_1m', price.output_cost_per_1m::text
+    ) ORDER BY price.model_id)
+    FROM elo_model_pricing AS price, wanted
+    WHERE price.input_cost_per_1m IS NOT NULL AND price.output_cost_per_1m IS NOT NULL
+      AND (price.model_id = ANY (wanted.ids) OR EXISTS (
+        SELECT FROM unnest(wanted.ids) AS asked
+        WHERE NOT EXISTS (SELECT FROM elo_model_pricing AS known WHERE known.model_id = asked)
+      ))
+  ), '[]')::text AS prices,
+  coalesce((
+    SELECT json_agg(json_build_object(
+      'code', tool.code, 'name', tool.name, 'description', tool.description,
+      'parameters_schema', tool.parameters_schema, 'mcp_endpoint', tool.mcp_endpoint,
+      'auth_header', tool.auth_header, 'timeout_ms', tool.timeout_ms, 'transport', tool.transport,
+      'mcp_tool', tool.mcp_tool, 'allowed_tiers', tool.allowed_tiers, 'custom_config', own.custom_config
+    ) ORDER BY tool.sort_order, tool.id)
+    FROM elo_t_tenant_tools AS own
+    JOIN elo_agent_tools AS tool ON tool.id = own.tool_id
+    WHERE own.tenant_id = tenant.id AND own.is_enabled AND tool.is_active
+  ), '[]')::text AS tools
+FROM elo_v_agent_tenants AS tenant
+WHERE tenant.id = $1::uuid`;
+
+export function loadTenantStatement(tenantId: string, modelIds: readonly string[]): Statement {
+  return { text: TEXT, values: [tenantId, modelIds] };
+}

@@ -1,0 +1,128 @@
+import type { RunProgress } from '../../contracts/ledger';
+import type { ModelCallRecord } from '../../contracts/usage';
+import type { Statement } from '../postgres';
+
+/**
+ * One statement a step and one at the end. A call is added to the bill only when its row goes from open to closed,
+ * so that a repeated write adds nothing. Usage counts for every attempt; state and result only for the attempt
+ * that holds the task. `cost_exact` is never rounded; `cost_usd` is rounded from it, half up, each time.
+ */
+const TEXT = `
+WITH written AS (
+  INSERT INTO elo_agent_model_calls AS call (
+    tenant_id, task_id, run_id, call_no, model_requested, model_returned, model_billed, provider_request_id,
+    prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_exact, provider_cost_usd,
+    unanswered_requests, error_code, closed_at
+  )
+  SELECT
+    $1::uuid, $2, $3::uuid, given.call_no, given.model_requested, given.model_returned, given.model_billed,
+    given.provider_request_id, given.prompt_tokens, given.completion_tokens, given.cached_tokens,
+    given.reasoning_tokens, given.cost_exact, given.provider_cost_usd, given.unanswered_requests, given.error_code,
+    CASE WHEN given.is_closed THEN now() END
+  FROM jsonb_to_recordset($4::jsonb) AS given (
+    call_no int, model_requested text, model_returned text, model_billed text, provider_request_id text,
+    prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, reasoning_tokens bigint,
+    cost_exact numeric, provider_cost_usd numeric, unanswered_requests int, error_code text, is_closed boolean
+  )
+  ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
+    model_returned = EXCLUDED.model_returned, model_billed = EXCLUDED.model_billed,
+    provider_request_id = EXCLUDED.provider_request_id, prompt_tokens = EXCLUDED.prompt_tokens,
+    completion_tokens = EXCLUDED.completion_tokens, cached_tokens = EXCLUDED.cached_tokens,
+    reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact,
+    provider_cost_usd = EXCLUDED.provider_cost_usd, unanswered_requests = EXCLUDED.unanswered_requests,
+    error_code = EXCLUDED.error_code, closed_at = EXCLUDED.closed_at
+  WHERE call.closed_at IS NULL AND EXCLUDED.closed_at IS NOT NULL
+  RETURNING call.*
+), added AS (
+  SELECT
+    count(*) AS calls,
+    coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,
+    coalesce(sum(cached_tokens), 0) AS cached_tokens, coalesce(sum(reasoning_tokens), 0) AS reasoning_tokens,
+    coalesce(sum(cost_exact), 0) AS cost_exact, sum(provider_cost_usd) AS provider_cost_usd,
+    (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id
+  FROM written WHERE closed_at IS NOT NULL
+), run AS (
+  UPDATE elo_agent_runs SET
+    lease_until = CASE WHEN $6::text IS NULL THEN now() + $5::int * interval '1 millisecond' END,
+    state = coalesce($6::text, state), result = coalesce($7::json, result), updated_at = now()
+  WHERE tenant_id = $1::uuid AND task_id = $2 AND run_id = $3::uuid
+  RETURNING run_id
+), never_sent AS (
+  DELETE FROM elo_agent_model_calls
+  WHERE tenant_id = $1::uuid AND run_id = $3::uuid AND call_no > $8::int AND closed_at IS NULL
+), billed AS (
+  INSERT INTO elo_t_token_usage AS line (
+    tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
+    total_tokens, cached_tokens, reasoning_tokens, model_calls, cost_exact, cost_usd, provider_cost_usd
+  )
+  SELECT
+    $1::uuid, $9, $2, $3::uuid, left(coalesce(added.model_id, $10), 100), left($11, 20), left($12, 50),
+    added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
+    added.cached_tokens, added.reasoning_tokens, added.calls, added.cost_exact, round(added.cost_exact, 8),
+    added.provider_cost_usd
+  FROM added WHERE $13::boolean AND (added.calls > 0 OR $6::text IS NOT NULL)
+  ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
+    run_id = EXCLUDED.run_id,
+    model_id = CASE WHEN EXCLUDED.model_calls > 0 THEN EXCLUDED.model_id ELSE line.model_id END,
+    agent_tier = EXCLUDED.agent_tier,
+    prompt_tokens = line.prompt_tokens + EXCLUDED.prompt_tokens,
+    completion_tokens = line.completion_tokens + EXCLUDED.completion_tokens,
+    total_tokens = line.total_tokens + EXCLUDED.total_tokens,
+    cached_tokens = line.cached_tokens + EXCLUDED.cached_tokens,
+    reasoning_tokens = line.reasoning_tokens + EXCLUDED.reasoning_tokens,
+    model_calls = line.model_calls + EXCLUDED.model_calls,
+    cost_exact = line.cost_exact + EXCLUDED.cost_exact,
+    cost_usd = round(line.cost_exact + EXCLUDED.cost_exact, 8),
+    provider_cost_usd = CASE
+      WHEN line.provider_cost_usd IS NULL THEN EXCLUDED.provider_cost_usd
+      ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
+    END
+)
+SELECT EXISTS (SELECT FROM run) AS held`;
+
+const MAX_INT = 2_147_483_647;
+
+export function recordProgressStatement(progress: RunProgress): Statement {
+  const { tenantId, taskId, runId, leaseMs } = progress;
+  const key = [tenantId, taskId, runId];
+  return {
+    text: TEXT,
+    values: [...key, callsJson(progress), leaseMs, ...endValues(progress), ...billValues(progress)],
+  };
+}
+
+function callsJson({ closed, opening }: RunProgress): string {
+  const opened =
+    opening === undefined
+      ? []
+      : [{ call_no: opening.callNo, model_requested: opening.modelRequested, is_closed: false }];
+  return JSON.stringify([...closed.map(closedCall), ...opened]);
+}
+
+function endValues({ end }: RunProgress): readonly unknown[] {
+  return end === undefined ? [null, null, MAX_INT] : [end.state, JSON.stringify(end.result), end.lastSentCallNo];
+}
+
+function billValues({ bill }: RunProgress): readonly unknown[] {
+  if (bill === undefined) return [null, '', '', '', false];
+  return [bill.traceId ?? null, bill.modelRequested, bill.tier, bill.taskType, true];
+}
+
+function closedCall(call: ModelCallRecord): Record<string, unknown> {
+  return {
+    call_no: call.callNo,
+    model_requested: call.modelRequested,
+    model_returned: call.modelReturned,
+    model_billed: call.modelBilled,
+    provider_request_id: call.providerRequestId,
+    prompt_tokens: call.usage.promptTokens,
+    completion_tokens: call.usage.completionTokens,
+    cached_tokens: call.usage.cachedTokens,
+    reasoning_tokens: call.usage.reasoningTokens,
+    cost_exact: call.costUsd,
+    provider_cost_usd: call.providerCostUsd,
+    unanswered_requests: call.unansweredRequests,
+    error_code: call.errorCode,
+    is_closed: true,
+  };
+}

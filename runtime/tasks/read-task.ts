@@ -1,0 +1,44 @@
+import { z } from 'zod/v4';
+
+import { agentTaskSchema, type AgentTask } from '../contracts/task';
+import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { newId } from '../util/clock';
+
+/** A task that can be run: with ids, and a tenant id that is one. */
+export type ReadyTask = AgentTask & { readonly task_id: string; readonly trace_id: string };
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const SHOWN_ID_LENGTH = 60;
+
+/** Checks what came from outside. Throws INPUT_INVALID that names the fields, or TENANT_ID_INVALID. */
+export function readTask(input: unknown): ReadyTask {
+  const parsed = agentTaskSchema.safeParse(input);
+  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeTaskIssues(parsed.error) });
+  const task = parsed.data;
+  const tenantId = task.meta.tenant_id.trim();
+  if (!UUID.test(tenantId)) {
+    throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenantId.slice(0, SHOWN_ID_LENGTH) });
+  }
+  return {
+    ...task,
+    meta: { ...task.meta, tenant_id: tenantId.toLowerCase() },
+    task_id: task.task_id ?? newId(),
+    trace_id: task.trace_id ?? newId(),
+  };
+}
+
+function describeTaskIssues(error: z.ZodError): string {
+  return error.issues
+    .map((issue) => {
+      const path = issue.path.join('.') || 'the task';
+      const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
+      return `${path} ${isMissing ? 'is missing' : `is not valid (${issue.message})`}`;
+    })
+    .join('; ');
+}
+
+/** This version writes no callbacks; a task that asks for one must not wait for it in vain. */
+export function callbackWarnings(task: AgentTask): readonly ErrorSummary[] {
+  if (task.callback === undefined || Object.keys(task.callback).length === 0) return [];
+  return [describeError('CALLBACK_NOT_DELIVERED', { reason: 'no Redis is connected' })];
+}

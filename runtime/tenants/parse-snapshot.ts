@@ -1,0 +1,124 @@
+import { z } from 'zod/v4';
+
+import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
+import type { ModelPrice } from '../contracts/usage';
+import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+
+const number = z.coerce.number();
+const decimal = z.union([z.string(), z.number()]).transform(String);
+
+const tierRow = z.object({
+  code: z.string(),
+  name: z.string().nullish(),
+  model_id: z.string(),
+  max_tokens: number.nullish(),
+  temperature: number.nullish(),
+  rank: number.nullish(),
+});
+const priceRow = z.object({ model_id: z.string(), input_cost_per_1m: decimal, output_cost_per_1m: decimal });
+const toolRow = z.object({
+  code: z.string(),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  parameters_schema: z.unknown(),
+  mcp_endpoint: z.string().nullish(),
+  auth_header: z.string().nullish(),
+  timeout_ms: number.nullish(),
+  transport: z.string().nullish(),
+  mcp_tool: z.string().nullish(),
+  allowed_tiers: z.unknown(),
+  custom_config: z.unknown(),
+});
+
+/** The columns of the load statement: JSON as text, so that equal text need not be parsed again. */
+export interface SnapshotColumns {
+  readonly id: string;
+  readonly is_active: boolean;
+  readonly settings: string | null;
+  readonly tiers: string;
+  readonly prices: string;
+  readonly tools: string;
+}
+
+/** Database rows as our types. Settings that make no sense are left out, as if they were not set. */
+export function parseSnapshot(columns: SnapshotColumns): TenantSnapshot {
+  return {
+    tenant: { id: columns.id, isActive: columns.is_active, settings: parseSettings(columns.settings) },
+    tiers: z.array(tierRow).parse(JSON.parse(columns.tiers)).map(toTier),
+    prices: z.array(priceRow).parse(JSON.parse(columns.prices)).map(toPrice),
+    tools: z.array(toolRow).parse(JSON.parse(columns.tools)).map(toToolRow),
+  };
+}
+
+function parseSettings(text: string | null): TenantSettings {
+  const raw = asObject(text);
+  return {
+    defaultTier: nonEmpty(raw.default_tier),
+    maxTier: nonEmpty(raw.max_tier),
+    maxIterations: positiveInteger(raw.max_iterations),
+    monthlyCostLimitUsd: decimalText(raw.monthly_cost_limit_usd),
+  };
+}
+
+function nonEmpty(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function positiveInteger(value: JsonValue | undefined): number | undefined {
+  const parsed = typeof value === 'string' ? Number(value) : value;
+  return typeof parsed === 'number' && Number.isInteger(parsed) && parsed > 0 ? parsed : undefined;
+}
+
+function decimalText(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return nonEmpty(value);
+}
+
+function toTier(row: z.output<typeof tierRow>): Tier {
+  return {
+    code: row.code,
+    name: row.name ?? row.code,
+    modelId: row.model_id,
+    maxTokens: row.max_tokens ?? undefined,
+    temperature: row.temperature ?? undefined,
+    rank: row.rank ?? undefined,
+  };
+}
+
+function toPrice(row: z.output<typeof priceRow>): ModelPrice {
+  return { modelId: row.model_id, inputPer1M: row.input_cost_per_1m, outputPer1M: row.output_cost_per_1m };
+}
+
+function toToolRow(row: z.output<typeof toolRow>): ToolRow {
+  return {
+    code: row.code,
+    description: row.description ?? row.name ?? row.code,
+    parametersSchema: row.parameters_schema,
+    endpoint: row.mcp_endpoint ?? null,
+    authHeader: row.auth_header ?? null,
+    timeoutMs: row.timeout_ms ?? null,
+    transport: row.transport ?? 'hook',
+    mcpTool: row.mcp_tool ?? null,
+    allowedTiers: readTiers(row.allowed_tiers),
+    customConfig: asObject(row.custom_config),
+  };
+}
+
+/** `TEXT[]`, a JSON array or a comma list: adopted databases have all three. Null means every tier. */
+function readTiers(value: unknown): readonly string[] | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (Array.isArray(value)) return value.map(String);
+  if (typeof value !== 'string') return [];
+  return value
+    .replace(/[{}"[\]]/g, '')
+    .split(',')
+    .map((tier) => tier.trim())
+    .filter((tier) => tier !== '');
+}
+
+/** An object, or the object that a JSON text holds; else empty. */
+function asObject(value: unknown): JsonObject {
+  if (typeof value !== 'string') return isJsonObject(value) ? value : {};
+  const parsed = tryParseJson(value);
+  return parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};
+}

@@ -1,0 +1,64 @@
+import type { ToolRow } from '../contracts/tenant';
+import type { Tool } from '../contracts/tool';
+import type { ToolTransport } from '../contracts/tool-transport';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
+import { executeTool, type ExecuteOptions } from './execute-tool';
+import { readToolSettings } from './tool-settings';
+import { compileInputSchema } from './validate-input';
+
+/** A tool, and the tiers that may use it. */
+export interface TenantTool {
+  readonly tool: Tool;
+  readonly allowedTiers?: readonly string[];
+}
+
+export interface BuiltTools {
+  readonly tools: readonly TenantTool[];
+  /** Rows that cannot be offered, and why. The run goes on without them. */
+  readonly warnings: readonly ErrorSummary[];
+}
+
+export interface ToolBuilderOptions extends ExecuteOptions {
+  readonly transports: Readonly<Record<string, ToolTransport>>;
+  readonly defaultTimeoutMs: number;
+}
+
+export type BuildTools = (rows: readonly ToolRow[]) => BuiltTools;
+
+/** Turns rows into tools. The same array of rows gives the same tools again, so a warm run builds nothing. */
+export function createToolBuilder(options: ToolBuilderOptions): BuildTools {
+  const built = new WeakMap<readonly ToolRow[], BuiltTools>();
+  return (rows) => {
+    const known = built.get(rows);
+    if (known !== undefined) return known;
+    const result = buildAll(rows, options);
+    built.set(rows, result);
+    return result;
+  };
+}
+
+function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltTools {
+  const tools: TenantTool[] = [];
+  const warnings: ErrorSummary[] = [];
+  for (const row of rows) {
+    try {
+      tools.push({ tool: buildTool(row, options), allowedTiers: row.allowedTiers });
+    } catch (error) {
+      warnings.push(describeError('TOOL_SKIPPED', { tool: row.code, reason: errorText(error) }));
+    }
+  }
+  return { tools, warnings };
+}
+
+function buildTool(row: ToolRow, options: ToolBuilderOptions): Tool {
+  const transport = options.transports[row.transport];
+  if (transport === undefined) throw new Error(`transport "${row.transport}" is not supported by this version`);
+  const settings = readToolSettings(row, options.defaultTimeoutMs);
+  const { name, description, inputSchema } = settings;
+  return {
+    definition: { name, description, inputSchema },
+    parseInput: compileInputSchema(inputSchema),
+    execute: (input, context) => executeTool({ settings, transport, options }, input, context),
+  };
+}

@@ -1,0 +1,14 @@
+import type { Tool, ToolDefinition, Toolset } from '../contracts/tool';
+
+/** One toolset of several sources. A name that comes twice belongs to the first source. */
+export function createToolset(tools: readonly Tool[]): Toolset {
+  const byName = new Map<string, Tool>();
+  const definitions: ToolDefinition[] = [];
+  for (const tool of tools) {
+    const { name } = tool.definition;
+    if (byName.has(name)) continue;
+    byName.set(name, tool);
+    definitions.push(tool.definition);
+  }
+  return { definitions, find: (name) => byName.get(name) };
+}

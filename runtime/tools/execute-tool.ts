@@ -1,0 +1,41 @@
+import type { ToolContext, ToolOutput } from '../contracts/tool';
+import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import { errorText } from '../errors/to-runtime-error';
+import { toolFailure } from '../errors/tool-failure';
+import { startDeadline } from '../util/abort';
+import type { JsonObject } from '../util/json';
+import { createRedactor } from '../util/redact';
+import { readOutput } from './tool-output';
+
+export interface ExecuteOptions {
+  readonly maxOutputBytes: number;
+  /** Blanked in everything that a tool's server sends back, beside the tool's own secrets. */
+  readonly secrets: readonly string[];
+}
+
+/** Calls a tool's server within the tool's time-out. Never rejects: failure is an output with isError. */
+export async function executeTool(
+  tool: { readonly settings: ToolSettings; readonly transport: ToolTransport; readonly options: ExecuteOptions },
+  modelInput: JsonObject,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  const { settings, transport, options } = tool;
+  const { name, timeoutMs } = settings;
+  const redact = createRedactor([...options.secrets, settings.authHeader, ...Object.values(settings.headers)]);
+  const deadline = startDeadline(timeoutMs, context.signal);
+  try {
+    const reply = await transport.call(settings, {
+      input: { ...modelInput, ...settings.fixedArguments },
+      meta: context.meta,
+      signal: deadline.signal,
+      maxOutputBytes: options.maxOutputBytes,
+    });
+    return readOutput(reply, { tool: name, redact, limitBytes: options.maxOutputBytes });
+  } catch (error) {
+    if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });
+    if (deadline.cause() === 'cancelled') return toolFailure('TOOL_CANCELLED', { tool: name });
+    return toolFailure('TOOL_UNREACHABLE', { tool: name, reason: redact(errorText(error)) });
+  } finally {
+    deadline.dispose();
+  }
+}

@@ -1,0 +1,53 @@
+import type { ToolOutput } from '../contracts/tool';
+import type { TransportReply } from '../contracts/tool-transport';
+import type { ErrorCode } from '../errors/codes';
+import { describeError, type ErrorDetails } from '../errors/runtime-error';
+import { toolFailure } from '../errors/tool-failure';
+import { isJsonObject, tryParseJson, type JsonValue } from '../util/json';
+import type { Redact } from '../util/redact';
+
+/** So much of a failed tool's answer is shown to the model. */
+const MAX_ERROR_TEXT = 2000;
+
+interface OutputContext {
+  readonly tool: string;
+  readonly redact: Redact;
+  readonly limitBytes: number;
+}
+
+/**
+ * A server's answer as JSON for the model. Text that is no JSON, and what was cut, come as `{warning, text}`,
+ * so that the model knows what it reads. `success: false` is a failure, whatever the HTTP status was.
+ */
+export function readOutput(reply: TransportReply, context: OutputContext): ToolOutput {
+  const { tool, limitBytes } = context;
+  const text = context.redact(reply.text);
+  if (reply.failure !== undefined) {
+    const body = shorten(text);
+    return toolFailure(reply.failure.code, { tool, status: reply.failure.status, body, reason: body });
+  }
+  if (reply.isCut) return warned('TOOL_OUTPUT_TRUNCATED', text, { limitBytes });
+  if (text.trim() === '') return { isError: false, value: null };
+  const parsed = tryParseJson(text);
+  if (!parsed.ok && reply.isPlainText === true) return { isError: false, value: text };
+  if (!parsed.ok) return warned('TOOL_OUTPUT_NOT_JSON', text, {});
+  const { value } = parsed;
+  if (isJsonObject(value) && value.success === false) {
+    return toolFailure('TOOL_FAILED', { tool, reason: shorten(failureReason(value.error, text)) });
+  }
+  return { isError: false, value };
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_ERROR_TEXT ? `${text.slice(0, MAX_ERROR_TEXT)}…` : text;
+}
+
+function warned(code: ErrorCode, text: string, details: ErrorDetails): ToolOutput {
+  const { message } = describeError(code, details);
+  return { isError: false, code, value: { warning: { code, message }, text } };
+}
+
+function failureReason(error: JsonValue | undefined, text: string): string {
+  if (typeof error === 'string' && error !== '') return error;
+  return error === undefined || error === null ? text : JSON.stringify(error);
+}

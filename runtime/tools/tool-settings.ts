@@ -1,0 +1,90 @@
+import { z } from 'zod/v4';
+
+import type { ToolRow } from '../contracts/tenant';
+import type { ToolSettings } from '../contracts/tool-transport';
+import { isJsonObject, tryParseJson, withoutPrototypeKeys, type JsonObject, type JsonValue } from '../util/json';
+
+const MAX_TIMEOUT_MS = 600_000;
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
+
+const customConfigSchema = z.object({
+  mcp_endpoint: z.string().optional(),
+  auth_header: z.string().nullish(),
+  headers: z.record(z.string(), z.string()).default({}),
+  timeout_ms: z.number().positive().optional(),
+  description: z.string().optional(),
+  fixed_arguments: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** Throws an Error whose message says what in the row cannot be used. */
+export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSettings {
+  if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
+  const custom = readCustomConfig(row.customConfig);
+  const fixedArguments = custom.fixed_arguments as JsonObject;
+  return {
+    name: row.code,
+    description: custom.description ?? row.description,
+    inputSchema: hideArguments(readSchema(row.parametersSchema), Object.keys(fixedArguments)),
+    endpoint: readEndpoint(custom.mcp_endpoint ?? row.endpoint),
+    // A tenant may switch the header off with null.
+    authHeader: readSecret(custom.auth_header === undefined ? row.authHeader : custom.auth_header),
+    headers: custom.headers,
+    timeoutMs: Math.min(custom.timeout_ms ?? row.timeoutMs ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
+    fixedArguments,
+    mcpTool: row.mcpTool ?? row.code,
+  };
+}
+
+function readCustomConfig(raw: JsonObject): z.output<typeof customConfigSchema> {
+  const parsed = customConfigSchema.safeParse(withoutPrototypeKeys(raw));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new Error(`custom_config.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}`);
+}
+
+function readEndpoint(endpoint: string | null): string {
+  if (endpoint === null || endpoint === '') throw new Error('it has no mcp_endpoint');
+  const url = URL.parse(endpoint);
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('its mcp_endpoint is not an http(s) URL');
+  if (url.username !== '' || url.password !== '')
+    throw new Error('its mcp_endpoint holds a user or password; use auth_header');
+  return endpoint;
+}
+
+function readSecret(value: string | null): string | undefined {
+  if (value === null || value === '') return undefined;
+  // Sending the reference itself would only look like a wrong password.
+  if (value.startsWith('vault:')) throw new Error('its auth_header names a vault secret, and no vault is configured');
+  return value;
+}
+
+function readSchema(raw: unknown): JsonObject {
+  if (raw === null || raw === undefined) return NO_ARGUMENTS;
+  const value = typeof raw === 'string' ? parseText(raw) : raw;
+  if (!isJsonObject(value)) throw new Error('its parameters_schema is not a JSON object');
+  if (value.type !== undefined && value.type !== 'object')
+    throw new Error('its parameters_schema is not of type object');
+  return value;
+}
+
+function parseText(text: string): JsonValue {
+  const parsed = tryParseJson(text);
+  if (!parsed.ok) throw new Error(`its parameters_schema is not valid JSON: ${parsed.reason}`);
+  return parsed.value;
+}
+
+/** The schema without the arguments that are fixed. */
+function hideArguments(schema: JsonObject, hidden: readonly string[]): JsonObject {
+  if (hidden.length === 0) return schema;
+  const { properties, required } = schema;
+  return {
+    ...schema,
+    ...(isJsonObject(properties)
+      ? { properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !hidden.includes(name))) }
+      : {}),
+    ...(Array.isArray(required)
+      ? { required: (required as JsonValue[]).filter((name) => typeof name !== 'string' || !hidden.includes(name)) }
+      : {}),
+  };
+}

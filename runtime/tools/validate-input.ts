@@ -1,0 +1,39 @@
+import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
+import { LRUCache } from 'lru-cache';
+
+import type { ParsedInput } from '../contracts/tool';
+import type { JsonObject } from '../util/json';
+
+/** So many issues are told to the model; more would only cost tokens. */
+const MAX_ISSUES = 5;
+
+// A compiled schema costs a millisecond; equal schemas share one, over runs and tenants.
+const compiled = new LRUCache<string, ValidateFunction>({ max: 1000 });
+
+/** Compiles a JSON Schema (2020-12). Throws with the reason when it is not one; fetches no remote `$ref`. */
+export function compileInputSchema(schema: JsonObject): (input: JsonObject) => ParsedInput {
+  // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
+  const { $schema, $id, ...rest } = schema;
+  const key = JSON.stringify(rest);
+  const validate = compiled.get(key) ?? compile(rest);
+  compiled.set(key, validate);
+  return (input) =>
+    validate(input) ? { ok: true, value: input } : { ok: false, issues: describeIssues(validate.errors ?? []) };
+}
+
+function compile(schema: JsonObject): ValidateFunction {
+  // One Ajv for each schema, or it would keep every schema of every tenant for ever.
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
+  return ajv.compile(schema);
+}
+
+function describeIssues(errors: readonly ErrorObject[]): string {
+  return errors.slice(0, MAX_ISSUES).map(describeIssue).join('; ');
+}
+
+function describeIssue(error: ErrorObject): string {
+  const path = error.instancePath.slice(1).replaceAll('/', '.') || 'arguments';
+  const extra: unknown =
+    error.params.allowedValues ?? error.params.additionalProperty ?? error.params.unevaluatedProperty;
+  return `${path} ${error.message ?? 'is not valid'}${extra === undefined ? '' : ` (${JSON.stringify(extra)})`}`;
+}

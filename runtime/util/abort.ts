@@ -1,0 +1,37 @@
+/** Why a deadline's signal was aborted. */
+export type AbortCause = 'cancelled' | 'timeout';
+
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Undefined as long as the signal is not aborted. */
+  readonly cause: () => AbortCause | undefined;
+  /** Milliseconds left; 0 when over. */
+  readonly remainingMs: () => number;
+  /** Removes timer and listener. Must be called, or the parent signal keeps the listener. */
+  readonly dispose: () => void;
+}
+
+/** A signal that aborts when `parent` does or after `timeoutMs`, and that knows which it was. */
+export function startDeadline(timeoutMs: number, parent?: AbortSignal): Deadline {
+  const controller = new AbortController();
+  const endsAt = performance.now() + timeoutMs;
+  let cause: AbortCause | undefined;
+  const abort = (why: AbortCause): void => {
+    if (cause !== undefined) return;
+    cause = why;
+    controller.abort(new DOMException(why, why === 'timeout' ? 'TimeoutError' : 'AbortError'));
+  };
+  const onParent = (): void => abort('cancelled');
+  const timer = setTimeout(() => abort('timeout'), timeoutMs);
+  if (parent?.aborted === true) onParent();
+  else parent?.addEventListener('abort', onParent, { once: true });
+  return {
+    signal: controller.signal,
+    cause: () => cause,
+    remainingMs: () => Math.max(0, endsAt - performance.now()),
+    dispose: () => {
+      clearTimeout(timer);
+      parent?.removeEventListener('abort', onParent);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+
+import { Client } from 'pg';
+
+import { migrate } from '../../runtime/storage/migrate';
+import { createPostgres } from '../../runtime/storage/postgres';
+
+export interface TestDatabase {
+  readonly url: string;
+  readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** A new, empty database on the test run's Postgres. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const adminUrl = process.env.TEST_POSTGRES_ADMIN_URL;
+  const ownerUrl = process.env.TEST_POSTGRES_URL;
+  if (adminUrl === undefined || ownerUrl === undefined) throw new Error('the Postgres of the test run is missing');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(ownerUrl);
+  url.pathname = `/${name}`;
+  const admin = new Client({ connectionString: adminUrl });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name} OWNER ${url.username}`);
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  return {
+    url: url.href,
+    query: async <Row>(text: string, values: readonly unknown[] = []) => {
+      const { rows } = await client.query(text, [...values]);
+      return rows as Row[];
+    },
+    close: async () => {
+      await client.end();
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.end();
+    },
+  };
+}
+
+/** The same, with our schema in it. */
+export async function createMigratedDatabase(): Promise<TestDatabase> {
+  const database = await createDatabase();
+  const postgres = createPostgres({ url: database.url, maxConnections: 1 });
+  await migrate(postgres);
+  await postgres.close();
+  return database;
+}
+
+export async function addTenant(
+  database: TestDatabase,
+  tenant: { readonly settings?: object; readonly isActive?: boolean } = {},
+): Promise<string> {
+  const [row] = await database.query<{ id: string }>(
+    'INSERT INTO elo_t_tenants (name, settings, is_active) VALUES ($1, $2, $3) RETURNING id',
+    ['Test tenant', JSON.stringify(tenant.settings ?? {}), tenant.isActive ?? true],
+  );
+  return (row as { id: string }).id;
+}
+
+export interface TestTool {
+  readonly code: string;
+  readonly endpoint?: string | null;
+  readonly description?: string;
+  readonly schema?: unknown;
+  readonly authHeader?: string | null;
+  readonly timeoutMs?: number | null;
+  readonly isActive?: boolean;
+  readonly sortOrder?: number;
+  readonly transport?: string;
+  readonly mcpTool?: string | null;
+  readonly allowedTiers?: readonly string[] | null;
+}
+
+/** Adds a tool to the catalogue. */
+export async function addTool(database: TestDatabase, tool: TestTool): Promise<number> {
+  const [row] = await database.query<{ id: number }>(
+    `INSERT INTO elo_agent_tools
+      (code, name, description, parameters_schema, mcp_endpoint, auth_header, timeout_ms, is_active, sort_order, transport, mcp_tool, allowed_tiers)
+     VALUES ($1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+    [
+      tool.code,
+      tool.description ?? `Does ${tool.code}`,
+      tool.schema === undefined ? null : JSON.stringify(tool.schema),
+      tool.endpoint ?? null,
+      tool.authHeader ?? null,
+      tool.timeoutMs ?? null,
+      tool.isActive ?? true,
+      tool.sortOrder ?? 0,
+      tool.transport ?? 'hook',
+      tool.mcpTool ?? null,
+      tool.allowedTiers ?? null,
+    ],
+  );
+  return (row as { id: number }).id;
+}
+
+/** Gives a tool to a tenant. */
+export async function enableTool(
+  database: TestDatabase,
+  link: {
+    readonly tenantId: string;
+    readonly toolId: number;
+    readonly isEnabled?: boolean;
+    readonly customConfig?: object;
+  },
+): Promise<void> {
+  await database.query(
+    'INSERT INTO elo_t_tenant_tools (tenant_id, tool_id, is_enabled, custom_config) VALUES ($1, $2, $3, $4)',
+    [
+      link.tenantId,
+      link.toolId,
+      link.isEnabled ?? true,
+      link.customConfig === undefined ? null : JSON.stringify(link.customConfig),
+    ],
+  );
+}

@@ -1,0 +1,20 @@
+const { createHash } = require('node:crypto');
+const { transformSync } = require('esbuild');
+
+const LOADERS = { '.ts': 'ts', '.mts': 'ts', '.sql': 'text', '.js': 'js', '.mjs': 'js' };
+
+/** The same compiler as the build, so that tests run what ships. */
+module.exports = {
+  getCacheKey: (source, file) => createHash('sha1').update(source).update(file).digest('hex'),
+  process: (source, file) => {
+    const extension = file.slice(file.lastIndexOf('.'));
+    return transformSync(source, {
+      loader: LOADERS[extension],
+      format: 'cjs',
+      target: 'node22',
+      sourcefile: file,
+      sourcemap: 'inline',
+      supported: { 'dynamic-import': false },
+    });
+  },
+};
