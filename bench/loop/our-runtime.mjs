@@ -12,10 +12,10 @@ export const runtimePath = fileURLToPath(new URL('../../dist/runtime/index.js', 
 /** Required, not imported: the bundle is CommonJS, and its names may be lost on an import once it is minified. */
 export const requireRuntime = () => createRequire(import.meta.url)(runtimePath);
 
-export function createOurSubject({ createRuntime }, { baseUrl, apiKey, tools }) {
+export function createOurSubject({ createRuntime }, { baseUrl, apiKey, runtimeTools }) {
   const runtime = createRuntime({
     model: { apiKey, baseUrl },
-    plugins: { tools: toRuntimeTools(tools), tenants: fakeTenants(), ledger: fakeLedger() },
+    plugins: { tools: runtimeTools, tenants: fakeTenants(), ledger: fakeLedger() },
   });
 
   async function run() {
@@ -31,7 +31,7 @@ export function createOurSubject({ createRuntime }, { baseUrl, apiKey, tools }) 
 }
 
 /** Arguments are validated as those of a tool from the database are: a run without that would be half a run. */
-function toRuntimeTools(tools) {
+export function toRuntimeTools(tools) {
   const ajv = new Ajv2020({ strict: false });
   return tools.map(({ name, description, parameters, execute }) => {
     const validate = ajv.compile(parameters);

@@ -53,21 +53,24 @@ export function barsOf(measured) {
   const limit = measured[LIMIT];
   if (ours === undefined || limit === undefined) return [];
   const bars = [
-    atMost('wall a run, to the undici loop', ours.one.wallMs / limit.one.wallMs, 2.5, 'x'),
-    atMost('CPU a run, to the undici loop', ours.one.cpuMs / limit.one.cpuMs, 3.0, 'x'),
-    atLeast(
-      'runs a second in flight, to the undici loop',
-      ours.many.runsPerSecond / limit.many.runsPerSecond,
-      0.4,
-      'x',
-    ),
-    atMost('CPU a run in flight', ours.many.cpuMs, 1.2, ' ms'),
-    atMost('growth from 10 to many tools, wall', ours.manyTools.wallMs / ours.fewTools.wallMs, 1.8, 'x'),
+    atMost(2.5, 'x', { what: 'wall a run, to the undici loop', value: ours.one.wallMs / limit.one.wallMs }),
+    atMost(3.0, 'x', { what: 'CPU a run, to the undici loop', value: ours.one.cpuMs / limit.one.cpuMs }),
+    atLeast(0.4, 'x', {
+      what: 'runs a second in flight, to the undici loop',
+      value: ours.many.runsPerSecond / limit.many.runsPerSecond,
+    }),
+    atMost(1.2, ' ms', { what: 'CPU a run in flight', value: ours.many.cpuMs }),
+    atMost(1.8, 'x', {
+      what: 'growth from 10 to many tools, wall',
+      value: ours.manyTools.wallMs / ours.fewTools.wallMs,
+    }),
   ];
   const sdk = measured['openai-loop'];
-  if (sdk !== undefined)
-    bars.push(atMost('wall a run, to the bare openai loop', ours.one.wallMs / sdk.one.wallMs, 1.0, 'x'));
-  return bars;
+  if (sdk === undefined) return bars;
+  return [
+    ...bars,
+    atMost(1.0, 'x', { what: 'wall a run, to the openai loop', value: ours.one.wallMs / sdk.one.wallMs }),
+  ];
 }
 
 export function barLineOf({ what, value, sign, bar, unit, missedBy }) {
@@ -75,11 +78,11 @@ export function barLineOf({ what, value, sign, bar, unit, missedBy }) {
   return `${what}: ${value.toFixed(2)}${unit} (bar ${sign} ${bar}${unit}): ${verdict}`;
 }
 
-function atMost(what, value, bar, unit) {
+function atMost(bar, unit, { what, value }) {
   return { what, value, sign: '<=', bar, unit, ...(value > bar && { missedBy: value - bar }) };
 }
 
-function atLeast(what, value, bar, unit) {
+function atLeast(bar, unit, { what, value }) {
   return { what, value, sign: '>=', bar, unit, ...(value < bar && { missedBy: bar - value }) };
 }
 

@@ -24,8 +24,8 @@ export class UniversalAiAgent implements INodeType {
     subtitle: '={{ $parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default" }}',
     description: 'One agent for every tenant and tier: tools from the database, a real tool loop, exact cost',
     defaults: { name: 'Universal AI Agent' },
-    inputs: ['main'],
-    outputs: ['main'],
+    inputs: [NodeConnectionTypes.Main],
+    outputs: [NodeConnectionTypes.Main],
     usableAsTool: true,
     credentials: [
       { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },

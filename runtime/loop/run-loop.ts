@@ -38,13 +38,18 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
     const emptyBefore = last?.kind === 'empty';
     last = await runStep(input, state, stepOptions(input.settings, state.iterations));
     if (last.kind === 'answer') return { status: 'completed', text: last.text, truncated: last.truncated };
-    if (last.kind === 'filtered') throw new RuntimeError('LLM_CONTENT_FILTERED');
-    if (last.kind === 'empty' && emptyBefore) throw new RuntimeError('LLM_EMPTY_REPLY');
+    refuseSilence(last, emptyBefore);
     // An empty assistant message is refused by some providers, so the second try does not show it.
     if (last.kind === 'empty') state.messages.pop();
   }
-  if (last?.kind === 'empty') throw new RuntimeError('LLM_EMPTY_REPLY');
+  if (last !== undefined) refuseSilence(last, true);
   return endAtLimit(input, state, last);
+}
+
+/** A reply without text or calls is asked for once more, then it ends the run. */
+function refuseSilence({ kind }: StepResult, emptyBefore: boolean): void {
+  if (kind === 'filtered') throw new RuntimeError('LLM_CONTENT_FILTERED');
+  if (kind === 'empty' && emptyBefore) throw new RuntimeError('LLM_EMPTY_REPLY');
 }
 
 function stepOptions(settings: LoopSettings, made: number): { toolChoice: ToolChoice; isLast: boolean } {

@@ -52,12 +52,13 @@ async function runOne(input: LoopInput, step: number, prepared: PreparedToolCall
 async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<ToolOutput> {
   if (prepared.kind === 'refused') return toolFailure(prepared.code, prepared.details);
   const tool = prepared.call.function.name;
-  if (input.signal.aborted) return toolFailure('TOOL_CANCELLED', { tool });
+  const isStopped = (): boolean => input.signal.aborted;
+  if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
   try {
     const context = { toolCallId: prepared.call.id, meta: input.meta, signal: input.signal };
     return await prepared.tool.execute(prepared.value, context);
   } catch (error) {
-    if (input.signal.aborted) return toolFailure('TOOL_CANCELLED', { tool });
+    if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
     return toolFailure('TOOL_FAILED', { tool, reason: errorText(error) });
   }
 }

@@ -50,7 +50,7 @@ export function buildResult(parts: ResultParts): AgentResult {
 /** One entry a model call and one a tool call, in the order of events. */
 function buildTrace({ outcome, findCall }: ResultParts): readonly TraceEntry[] {
   return outcome.steps.flatMap((step) => [
-    modelEntry(step, findCall(step.callNo)),
+    ...modelEntries(step, findCall(step.callNo)),
     ...step.toolCalls.map(({ report, code }): TraceEntry => ({
       kind: 'tool',
       step: step.callNo,
@@ -61,16 +61,18 @@ function buildTrace({ outcome, findCall }: ResultParts): readonly TraceEntry[] {
   ]);
 }
 
-function modelEntry(step: StepRecord, call: ModelCallRecord | undefined): TraceEntry {
-  const { promptTokens = 0, completionTokens = 0 } = call?.usage ?? {};
-  return {
+/** A call whose usage is unknown has no figures to show. */
+function modelEntries(step: StepRecord, call: ModelCallRecord | undefined): readonly TraceEntry[] {
+  if (call === undefined) return [];
+  const entry: TraceEntry = {
     kind: 'model',
     step: step.callNo,
-    model: call?.modelReturned ?? call?.modelRequested ?? '',
+    model: call.modelReturned ?? call.modelRequested,
     finish_reason: step.finishReason,
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    cost_usd: call?.costUsd ?? '0',
+    prompt_tokens: call.usage.promptTokens,
+    completion_tokens: call.usage.completionTokens,
+    cost_usd: call.costUsd,
     duration_ms: step.durationMs,
   };
+  return [entry];
 }

@@ -1,4 +1,5 @@
 // Our whole run: validation, policy, usage, cost and events. The database is faked in memory.
-import { createOurSubject, requireRuntime } from '../our-runtime.mjs';
+import { createOurSubject, requireRuntime, toRuntimeTools } from '../our-runtime.mjs';
 
-export const create = (options) => createOurSubject(requireRuntime(), options);
+export const create = ({ tools, ...endpoint }) =>
+  createOurSubject(requireRuntime(), { ...endpoint, runtimeTools: toRuntimeTools(tools) });
