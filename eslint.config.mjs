@@ -64,6 +64,8 @@ export default tseslint.config(
     plugins: { 'n8n-nodes-base': n8nNodesBase },
     rules: {
       ...n8nNodesBase.configs.nodes.rules,
+      // n8n's own Postgres credential is named without the suffix that this one asks for.
+      ...off('n8n-nodes-base/node-class-description-credentials-name-unsuffixed'),
       // These two ask for the text 'main', the newer plugin above for NodeConnectionTypes.Main.
       ...off(
         'n8n-nodes-base/node-class-description-inputs-wrong-regular-node',

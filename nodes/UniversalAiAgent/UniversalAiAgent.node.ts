@@ -30,7 +30,7 @@ export class UniversalAiAgent implements INodeType {
     credentials: [
       { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },
       { name: 'openAiApi', required: true, displayOptions: { show: { modelProvider: ['openAiCompatible'] } } },
-      { name: 'postgresApi', required: true },
+      { name: 'postgres', required: true },
     ],
     properties,
   };

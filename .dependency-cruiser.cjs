@@ -1,0 +1,46 @@
+/** The import table of docs/architecture.md, as rules. A part of the runtime is a stranger to every other part. */
+const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks';
+const part = `^runtime/(${PARTS})/`;
+const own = (...folders) => `^runtime/(${folders.join('|')})/`;
+
+const rule = (name, from, to) => ({ name, severity: 'error', from, to });
+/** Files under `from` may import these folders of the runtime, and nothing else of it. */
+const only = (name, from, allowed) => rule(name, { path: from }, { path: '^(runtime|nodes)/', pathNot: allowed });
+/** These packages are used under `home` and nowhere else. */
+const home = (packages, folders) =>
+  rule(
+    `${packages.split('|')[0].replaceAll('/', '-')}-has-a-home`,
+    { path: '^(runtime|nodes)/', pathNot: `^runtime/(${folders})/` },
+    { path: `node_modules/(${packages})/` },
+  );
+
+module.exports = {
+  forbidden: [
+    rule('no-cycles', {}, { circular: true }),
+    rule('nodes-use-the-front-door', { path: '^nodes/' }, { path: '^runtime/', pathNot: '^runtime/index[.]ts$' }),
+    rule('runtime-knows-no-n8n', { path: '^runtime/' }, { path: '^nodes/|node_modules/(n8n-|@n8n/)' }),
+    only('contracts-are-types', own('contracts'), own('contracts', 'errors', 'util')),
+    only('errors-are-leaves', own('errors'), own('errors')),
+    only('util-is-generic', own('util'), own('util', 'errors')),
+    only('loop-is-pure', own('loop'), own('loop', 'contracts', 'errors', 'util')),
+    rule('loop-needs-no-package', { path: own('loop') }, { path: 'node_modules/' }),
+    only('storage-knows-no-part', own('storage'), own('storage', 'contracts', 'errors', 'util')),
+    rule('parts-are-strangers', { path: part }, { path: part, pathNot: '^runtime/$1/' }),
+    rule('parts-meet-in-agent', { path: part }, { path: '^runtime/(loop|storage|cli)/|^runtime/[^/]+[.]ts$' }),
+    rule('agent-touches-no-storage', { path: '^runtime/agent[.]ts$' }, { path: '^runtime/storage/|node_modules/' }),
+    home('pg', 'storage'),
+    home('openai', 'models'),
+    home('@modelcontextprotocol/sdk', 'mcp'),
+    home('undici', 'models|tools|mcp'),
+    home('ajv', 'tools'),
+    home('big[.]js', 'billing'),
+    rule('not-to-tests', { path: '^(runtime|nodes)/' }, { path: '^(test|examples|bench|scripts)/' }),
+    rule('resolvable', {}, { couldNotResolve: true }),
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['require', 'node', 'types'] },
+  },
+};

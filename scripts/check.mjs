@@ -1,0 +1,4 @@
+import { CHECKS } from './lib/checks.mjs';
+import { runSteps } from './lib/run-steps.mjs';
+
+await runSteps(CHECKS);

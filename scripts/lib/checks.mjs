@@ -1,0 +1,19 @@
+/** What must hold before anything is run. */
+export const CHECKS = [
+  { name: 'format', program: 'prettier/bin/prettier.cjs', args: ['--check', '--log-level', 'warn', '.'] },
+  { name: 'lint', program: 'eslint/bin/eslint.js', args: ['.', '--max-warnings', '0'] },
+  { name: 'types', program: 'typescript/bin/tsc', args: ['-p', 'tsconfig.check.json'] },
+  {
+    name: 'import rules',
+    program: 'dependency-cruiser/bin/dependency-cruiser.mjs',
+    args: ['--config', '.dependency-cruiser.cjs', 'runtime', 'nodes'],
+  },
+  { name: 'generated docs', program: '../scripts/docs.mjs', args: ['--check'] },
+];
+
+export const BUILD = { name: 'build', program: 'gulp/bin/gulp.js', args: ['--silent'] };
+
+/** @param {...string} projects names in jest.config.js */
+export function jest(...projects) {
+  return { name: `${projects.join(' and ')} tests`, program: 'jest/bin/jest.js', args: ['--selectProjects', ...projects] };
+}

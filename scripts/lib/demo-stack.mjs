@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { startStandInModel } from '../../examples/demo/stand-in-model.mjs';
+import { startHookServer, startMcpServer } from '../../examples/demo/tool-servers.mjs';
+import { commandLine } from './command-line.mjs';
+import { startN8n } from './n8n-host.mjs';
+import { buildPackage } from './package.mjs';
+import { startPostgres } from './postgres.mjs';
+import { root } from './run-steps.mjs';
+
+/** The tenant of `db seed-demo`. */
+export const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
+
+/**
+ * Postgres with a seeded tenant, tool servers, a model, and a real n8n with our packed node and the example workflows.
+ * @param {{ log: (line: string) => void, model?: { apiKey: string, url: string } }} options without `model`, the stand-in answers
+ */
+export async function startDemoStack({ log, model }) {
+  log('Building and packing the node …');
+  const packageTarball = buildPackage();
+  log('Starting Postgres, the tool servers and the model …');
+  const postgres = await startPostgres({ log });
+  const databaseUrl = await postgres.createDatabase('agent');
+  const modelRequests = [];
+  const [hook, mcp, standIn] = await Promise.all([
+    startHookServer(),
+    startMcpServer(),
+    startStandInModel({ onRequest: (request) => modelRequests.push(request) }),
+  ]);
+  const env = { DATABASE_URL: databaseUrl };
+  await commandLine(['db', 'migrate'], { env });
+  await commandLine(['db', 'seed-demo', '--tool-server', hook.url, '--mcp-server', `${mcp.url}/mcp`], { env });
+
+  log('Starting n8n with the packed node (about half a minute) …');
+  const n8n = await startN8n({ postgresUrl: await postgres.createDatabase('n8n'), packageTarball, log });
+  const credentials = await createCredentials(n8n, databaseUrl, model ?? { apiKey: 'no-key-needed', url: standIn.url });
+  return {
+    n8n,
+    databaseUrl,
+    credentials,
+    modelRequests,
+    standIn,
+    /** Imports a file of examples/workflows with this n8n's credentials, and activates it. */
+    importExample: async (file) => {
+      const workflow = JSON.parse(readFileSync(path.join(root, 'examples/workflows', file), 'utf8'));
+      const { id } = await n8n.createWorkflow(withCredentials(workflow, credentials));
+      await n8n.activate(id);
+      return id;
+    },
+    stop: async () => {
+      await n8n.stop();
+      await Promise.all([hook.close(), mcp.close(), standIn.close()]);
+      await postgres.stop();
+    },
+  };
+}
+
+async function createCredentials(n8n, databaseUrl, { apiKey, url }) {
+  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
+  const postgres = {
+    host: hostname,
+    port: Number(port),
+    database: pathname.slice(1),
+    user: username,
+    password: decodeURIComponent(password),
+    ssl: 'disable',
+    sshTunnel: false,
+  };
+  return {
+    openRouterApi: {
+      id: await n8n.createCredential({ name: 'OpenRouter', type: 'openRouterApi', data: { apiKey, url } }),
+      name: 'OpenRouter',
+    },
+    postgres: {
+      id: await n8n.createCredential({ name: 'Postgres', type: 'postgres', data: postgres }),
+      name: 'Postgres',
+    },
+  };
+}
+
+/** @param {{ nodes: { credentials?: object }[] }} workflow */
+export function withCredentials(workflow, credentials) {
+  const nodes = workflow.nodes.map((node) => {
+    if (node.credentials === undefined) return node;
+    const named = Object.keys(node.credentials).map((type) => [type, credentials[type]]);
+    return { ...node, credentials: Object.fromEntries(named) };
+  });
+  return { ...workflow, nodes };
+}
