@@ -27,7 +27,7 @@ const nodes = () =>
  */
 async function runtime() {
   await build({
-    entryPoints: { index: 'runtime/index.ts', cli: 'runtime/cli/main.ts' },
+    entryPoints: { index: 'runtime/index.ts', cli: 'runtime/cli/entry.ts' },
     outdir: RUNTIME,
     bundle: true,
     splitting: true,

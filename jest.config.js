@@ -26,7 +26,11 @@ module.exports = {
   projects: [
     suite('unit', ['runtime', 'nodes', 'golden', 'package']),
     suite('integration', ['integration'], withPostgres),
-    suite('e2e', ['e2e']),
-    suite('long', ['long'], withPostgres),
+    suite('e2e', ['e2e'], {
+      setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'],
+      globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',
+      globalTeardown: '<rootDir>/test/e2e/support/global-teardown.mjs',
+    }),
+    suite('long', ['long'], { ...withPostgres, setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'] }),
   ],
 };

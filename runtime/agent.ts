@@ -199,11 +199,11 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
     durationMs: elapsedMs(run.startedAt),
     warnings: [...plan.warnings, ...meter.warnings()],
   });
-  const settled = await settle(record, result, outcome.error);
+  const { settled, error } = await settle(record, result, outcome.error);
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
-  if (outcome.error === undefined) return settled;
-  outcome.error.result = settled;
-  throw outcome.error;
+  if (error === undefined) return settled;
+  error.result = settled;
+  throw error;
 }
 
 function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
@@ -228,15 +228,29 @@ async function recordCall(call: EndedModelCall, meter: UsageMeter, record: RunRe
   if (call.continues) await record.open(call.callNo + 1);
 }
 
-/** Writes the end of the run. A ledger that cannot be written does not take the answer away, but says so in it. */
-async function settle(record: RunRecord, result: AgentResult, error: RuntimeError | undefined): Promise<AgentResult> {
+interface Settled {
+  readonly settled: AgentResult;
+  readonly error?: RuntimeError;
+}
+
+/**
+ * Writes the end of the run. A ledger that cannot be written does not take the answer away, but says so in it;
+ * another attempt that holds the task does, since a task has one answer.
+ */
+async function settle(record: RunRecord, result: AgentResult, error: RuntimeError | undefined): Promise<Settled> {
   const state = error === undefined ? 'done' : 'failed';
   try {
     await record.settle({ state, result, lastSentCallNo: result.iterations });
-    return result;
-  } catch (failure) {
-    const { code, message } = toRuntimeError(failure);
-    return { ...result, warnings: [...result.warnings, { code, message }] };
+    return { settled: result, error };
+  } catch (thrown) {
+    const failure = toRuntimeError(thrown);
+    if (failure.code === 'RUN_TAKEN_OVER') {
+      return error === undefined
+        ? { settled: { ...result, status: 'failed' }, error: failure }
+        : { settled: result, error };
+    }
+    const { code, message } = failure;
+    return { settled: { ...result, warnings: [...result.warnings, { code, message }] }, error };
   }
 }
 

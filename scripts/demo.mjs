@@ -8,13 +8,18 @@ const MESSAGE = 'Which orders does Ada have, and when will they be delivered to 
 
 const keepsOpen = process.argv.includes('--keep');
 const startedAt = performance.now();
-const log = (line) => process.stdout.write(`[${String(Math.round((performance.now() - startedAt) / 1000)).padStart(3)} s] ${line}\n`);
+const log = (line) =>
+  process.stdout.write(`[${String(Math.round((performance.now() - startedAt) / 1000)).padStart(3)} s] ${line}\n`);
 
 await ensureHostInstalled({ log });
 const apiKey = process.env.OPENROUTER_API_KEY;
 const url = process.env.OPENROUTER_BASE_URL ?? 'https://openrouter.ai/api/v1';
 const stack = await startDemoStack({ log, model: apiKey ? { apiKey, url } : undefined });
-log(apiKey ? `Models are asked at ${url}.` : 'OPENROUTER_API_KEY is not set: a local stand-in answers in place of the models.');
+log(
+  apiKey
+    ? `Models are asked at ${url}.`
+    : 'OPENROUTER_API_KEY is not set: a local stand-in answers in place of the models.',
+);
 try {
   await runWorkflow();
   await printBill();
@@ -55,7 +60,9 @@ function printItem(item) {
 }
 
 async function printBill() {
-  const { months } = await commandLine(['usage', '--tenant', DEMO_TENANT], { env: { DATABASE_URL: stack.databaseUrl } });
+  const { months } = await commandLine(['usage', '--tenant', DEMO_TENANT], {
+    env: { DATABASE_URL: stack.databaseUrl },
+  });
   log('The bill of the tenant, from the database (the free tier is not billed):');
   for (const line of months) {
     process.stdout.write(

@@ -6,4 +6,4 @@ import { runSteps } from './lib/run-steps.mjs';
 const log = (line) => process.stdout.write(`${line}\n`);
 await ensureHostInstalled({ log });
 await ensureChromium({ log });
-await runSteps([BUILD, jest('e2e')]);
+await runSteps([BUILD, jest(['e2e'], '--runInBand')]);

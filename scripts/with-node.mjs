@@ -12,7 +12,9 @@ const programs = path.join(modules, '.bin');
 const stamp = path.join(modules, '.installed');
 
 function lockfileDigest() {
-  return createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+  return createHash('sha256')
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .digest('hex');
 }
 
 function isInstalled() {
@@ -25,7 +27,10 @@ function install() {
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   execFileSync('npm', ['ci', '--ignore-scripts', ...quiet], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   // The Node that everything else runs on comes as a package; only its own script puts the program in place.
-  execFileSync('npm', ['rebuild', 'node', '--ignore-scripts=false', ...quiet], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('npm', ['rebuild', 'node', '--ignore-scripts=false', ...quiet], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   writeFileSync(stamp, lockfileDigest());
   process.stderr.write(`Installed in ${Math.round((Date.now() - startedAt) / 1000)} s.\n`);
 }

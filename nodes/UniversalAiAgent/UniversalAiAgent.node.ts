@@ -7,7 +7,7 @@ import {
 } from 'n8n-workflow';
 
 import type * as RuntimeDoor from '../../runtime';
-import { properties } from './description';
+import { credentials, properties } from './description';
 import { toErrorItem, toNodeError } from './errors';
 import { reportWarnings } from './hints';
 import { getTenantTools, searchTenants } from './pickers';
@@ -27,11 +27,7 @@ export class UniversalAiAgent implements INodeType {
     inputs: [NodeConnectionTypes.Main],
     outputs: [NodeConnectionTypes.Main],
     usableAsTool: true,
-    credentials: [
-      { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },
-      { name: 'openAiApi', required: true, displayOptions: { show: { modelProvider: ['openAiCompatible'] } } },
-      { name: 'postgres', required: true },
-    ],
+    credentials,
     properties,
   };
 
@@ -55,9 +51,8 @@ export class UniversalAiAgent implements INodeType {
         warnings.push(...result.warnings);
         output.push(toItem(result, itemIndex));
       } catch (error) {
-        const nodeError = toNodeError(this, error, itemIndex);
-        if (!this.continueOnFail()) throw nodeError;
-        output.push(toErrorItem(error, nodeError, itemIndex));
+        if (!this.continueOnFail()) throw toNodeError(this, error, itemIndex);
+        output.push(toErrorItem(this, error, itemIndex));
       }
     }
     reportWarnings(this, warnings);

@@ -1,8 +1,18 @@
-import type { INodeProperties } from 'n8n-workflow';
+import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
 import { options } from './options';
 
 const ofFields = { show: { inputMode: ['fields'] } };
+
+/**
+ * Credentials that n8n already has. One of the two for models is hidden instead of shown: were both shown by their
+ * provider, the editor would take the provider for the node's only authentication and offer no Postgres credential.
+ */
+export const credentials: INodeCredentialDescription[] = [
+  { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },
+  { name: 'openAiApi', required: true, displayOptions: { hide: { modelProvider: ['openRouter'] } } },
+  { name: 'postgres', displayName: 'Credential for Postgres', required: true },
+];
 
 /** The parameters of the node, in the order of the panel. */
 export const properties: INodeProperties[] = [

@@ -6,22 +6,29 @@ import { toJson } from './result';
 /** Code, message and hint as n8n shows them. The cause stays behind: it may hold what must not be stored. */
 export function toNodeError(context: IExecuteFunctions, error: unknown, itemIndex: number): NodeOperationError {
   const { code, message, hint } = summarize(error);
-  return new NodeOperationError(context.getNode(), message, {
+  const nodeError = new NodeOperationError(context.getNode(), message, {
     itemIndex,
     description: `${hint} (${code})`,
     level: 'warning',
   });
+  // n8n rewrites messages that name a network error, and then no longer says which service it was.
+  nodeError.message = message;
+  return nodeError;
 }
 
-/** A failed item keeps what was done and spent. The top-level `error` sends it to the error output with all of it. */
-export function toErrorItem(error: unknown, nodeError: NodeOperationError, itemIndex: number): INodeExecutionData {
+/**
+ * A failed item keeps what was done and spent. n8n sends an item with a top-level `error` to the error output, but
+ * afterwards replaces the json of every item that still has one by the bare message. It copies the item in between,
+ * so an `error` that is not enumerable does the first and escapes the second.
+ */
+export function toErrorItem(context: IExecuteFunctions, error: unknown, itemIndex: number): INodeExecutionData {
   const result = (error as Partial<RuntimeError>).result as AgentResult | undefined;
-  const { code, message, hint } = summarize(error);
-  return {
-    json: { ...(result === undefined ? {} : toJson(result)), error: { code, message, hint } },
-    error: nodeError,
+  const item: INodeExecutionData = {
+    json: { ...(result === undefined ? {} : toJson(result)), error: { ...summarize(error) } },
     pairedItem: { item: itemIndex },
   };
+  if (context.getNode().onError !== 'continueErrorOutput') return item;
+  return Object.defineProperty(item, 'error', { value: toNodeError(context, error, itemIndex), enumerable: false });
 }
 
 /** Errors of n8n itself, such as a failing expression, have a message only. */

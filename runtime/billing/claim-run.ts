@@ -9,9 +9,10 @@ import { canonicalJson } from '../util/json';
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
 
-/** What makes a request the same request: what is asked and for whom, not where the answer goes. */
+/** What makes a request the same request: what is asked and for whom, not where the answer goes or how long to wait for it. */
 export function requestDigest(task: AgentTask): string {
-  const { task_type, config, meta } = task;
+  const { task_type, meta } = task;
+  const { timeout_seconds: _ownDeadline, ...config } = task.config;
   return createHash('sha256').update(canonicalJson({ task_type, config, meta })).digest('hex');
 }
 

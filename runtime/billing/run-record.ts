@@ -13,7 +13,7 @@ export interface RunRecord {
   readonly keep: (call: ModelCallRecord) => void;
   /** Writes what is kept and opens the next call. Rejects only with RUN_TAKEN_OVER; what could not be written stays kept. */
   readonly open: (callNo: number) => Promise<void>;
-  /** Ends the run. Rejects with LEDGER_WRITE_FAILED after several tries. Stops the lease in any case. */
+  /** Ends the run. Rejects with RUN_TAKEN_OVER, or with LEDGER_WRITE_FAILED after several tries. Stops the lease in any case. */
   readonly settle: (end: SettledRun) => Promise<void>;
 }
 
@@ -52,6 +52,9 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
     writtenAt = monotonicMs();
     if (!held) isTakenOver = true;
   };
+  const refuseTakenOver = (): void => {
+    if (isTakenOver) throw new RuntimeError('RUN_TAKEN_OVER', { taskId: key.taskId });
+  };
   const stopRenewing = every(leaseMs / 6, () => {
     if (monotonicMs() - writtenAt > leaseMs / 3) write({}).catch(() => undefined);
   });
@@ -63,7 +66,7 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
     open: async (callNo) => {
       // The usage stays in `unwritten`: the next write, at the latest settle, makes up for a failure here.
       await write({ opening: { callNo, modelRequested: options.modelRequested } }).catch(() => undefined);
-      if (isTakenOver) throw new RuntimeError('RUN_TAKEN_OVER', { taskId: key.taskId });
+      refuseTakenOver();
     },
     settle: async (end) => {
       stopRenewing();
@@ -81,6 +84,7 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
           { cause: error },
         );
       }
+      refuseTakenOver();
     },
   };
 }

@@ -10,9 +10,9 @@ function required(name: string): string {
   return value;
 }
 
-/** The database that DATABASE_URL names. The caller closes it. */
+/** The database that DATABASE_URL names. Without a time limit: an index on a large table takes minutes. The caller closes it. */
 export function openDatabase(): Postgres {
-  return createPostgres({ url: required('DATABASE_URL'), maxConnections: DEFAULTS.maxConnections });
+  return createPostgres({ url: required('DATABASE_URL'), maxConnections: DEFAULTS.maxConnections, queryTimeoutMs: 0 });
 }
 
 /** A runtime from DATABASE_URL, OPENROUTER_API_KEY and OPENROUTER_BASE_URL. The caller closes it. */

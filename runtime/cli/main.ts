@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { readArguments, UsageError } from './arguments';
 import { dbCommand } from './db-command';
@@ -34,17 +33,20 @@ async function main(argv: readonly string[]): Promise<number> {
   throw new UsageError(command === undefined ? HELP : `Unknown command "${command}".\n\n${HELP}`);
 }
 
-main(process.argv.slice(2)).then(
-  (exitCode) => {
-    process.exitCode = exitCode;
-  },
-  (error: unknown) => {
-    if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n`);
-      process.exitCode = 2;
-      return;
-    }
-    printError(toRuntimeError(error).toSummary());
-    process.exitCode = 1;
-  },
-);
+/** Runs one command and sets the exit code. Never rejects. */
+export async function runCommandLine(argv: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = await main(argv);
+  } catch (error) {
+    process.exitCode = reportFailure(error);
+  }
+}
+
+function reportFailure(error: unknown): number {
+  if (error instanceof UsageError) {
+    process.stderr.write(`${error.message}\n`);
+    return 2;
+  }
+  printError(toRuntimeError(error).toSummary());
+  return 1;
+}

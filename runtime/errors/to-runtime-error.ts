@@ -11,6 +11,10 @@ export function errorText(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(errorText).join('; ');
   }
+  // Global fetch says only this, and keeps what happened in its cause.
+  if (error instanceof Error && error.message === 'fetch failed' && error.cause !== undefined) {
+    return errorText(error.cause);
+  }
   if (error instanceof Error) return error.message === '' ? error.name : error.message;
   return String(error);
 }

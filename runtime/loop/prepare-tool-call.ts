@@ -1,8 +1,9 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
-import type { Tool, Toolset } from '../contracts/tool';
+import type { ParsedInput, Tool, Toolset } from '../contracts/tool';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import { parseArguments } from './parse-arguments';
 
@@ -41,9 +42,18 @@ export function prepareToolCall(
   if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
   if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: parsed.issues });
-  const checked = known.parseInput(parsed.value);
+  const checked = check(known, parsed.value);
   if (!checked.ok) return refuse('TOOL_INVALID_ARGS', { issues: checked.issues });
   return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
+}
+
+/** A check that throws has not passed the arguments. */
+function check(tool: Tool, value: JsonObject): ParsedInput {
+  try {
+    return tool.parseInput(value);
+  } catch (error) {
+    return { ok: false, issues: errorText(error) };
+  }
 }
 
 function listNames(toolset: Toolset): string {

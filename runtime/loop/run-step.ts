@@ -2,6 +2,7 @@ import type { Message } from '../contracts/message';
 import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { StepRecord } from '../contracts/outcome';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { LoopInput } from './loop-contract';
 import { runToolCalls } from './run-tool-calls';
@@ -79,7 +80,7 @@ async function callModel(
     attempts,
   };
   const ended = { callNo: call.callNo, attempts };
-  const reply = await input.model.generate(request).catch(async (thrown: unknown) => {
+  const reply = await untilAborted(input.model.generate(request), input.signal).catch(async (thrown: unknown) => {
     const error = input.stopError() ?? toRuntimeError(thrown);
     await input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error, continues: false });
     throw error;

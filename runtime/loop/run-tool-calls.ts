@@ -4,8 +4,9 @@ import type { ExecutedToolCall } from '../contracts/outcome';
 import type { ToolOutput } from '../contracts/tool';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
+import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
-import type { JsonValue } from '../util/json';
+import { isDeeperThan, MAX_JSON_DEPTH, type JsonValue } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import type { LoopInput } from './loop-contract';
 import { prepareToolCall, type PreparedToolCall } from './prepare-tool-call';
@@ -36,7 +37,7 @@ async function runOne(input: LoopInput, step: number, prepared: PreparedToolCall
   const toolCallId = prepared.call.id;
   const startedAt = monotonicMs();
   input.emit({ type: 'tool-call', step, tool, toolCallId });
-  const output = await execute(input, prepared);
+  const { output, message } = toMessage(prepared, await execute(input, prepared));
   const durationMs = elapsedMs(startedAt);
   input.emit({ type: 'tool-result', step, tool, toolCallId, isError: output.isError, durationMs });
   const report = {
@@ -45,8 +46,20 @@ async function runOne(input: LoopInput, step: number, prepared: PreparedToolCall
     ...(output.isError ? { error: output.value } : { result: output.value }),
     duration_ms: durationMs,
   };
-  const content: JsonValue = output.isError ? { error: output.value } : output.value;
-  return { report, isError: output.isError, code: output.code, message: toolMessage(toolCallId, content) };
+  return { report, isError: output.isError, code: output.code, message };
+}
+
+/** A plugin's output may be no JSON at all; the model is told so. */
+function toMessage({ call }: PreparedToolCall, output: ToolOutput): { output: ToolOutput; message: Message } {
+  const { id, function: fn } = call;
+  try {
+    const content: JsonValue = output.isError ? { error: output.value } : output.value;
+    if (isDeeperThan(content, MAX_JSON_DEPTH)) throw new Error('its output is nested too deeply');
+    return { output, message: toolMessage(id, content) };
+  } catch (error) {
+    const failure = toolFailure('TOOL_FAILED', { tool: fn.name, reason: errorText(error) });
+    return { output: failure, message: toolMessage(id, { error: failure.value }) };
+  }
 }
 
 async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<ToolOutput> {
@@ -56,7 +69,8 @@ async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<To
   if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
   try {
     const context = { toolCallId: prepared.call.id, meta: input.meta, signal: input.signal };
-    return await prepared.tool.execute(prepared.value, context);
+    // A tool that does not heed the signal must not keep the run past its end.
+    return await untilAborted(prepared.tool.execute(prepared.value, context), input.signal);
   } catch (error) {
     if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
     return toolFailure('TOOL_FAILED', { tool, reason: errorText(error) });

@@ -2,6 +2,7 @@ import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/me
 import type { ToolChoice } from '../contracts/model';
 import type { JsonValue } from '../util/json';
 
+const MAX_NAME_LENGTH = 64;
 const SINGLE_TOOL_RULE = 'Call at most one tool at a time, and wait for its result before you call the next.';
 const SINGLE_TOOL_REMINDER = 'You called several tools at once. Only the first was executed; call one tool at a time.';
 const FINAL_ANSWER_REQUEST =
@@ -39,7 +40,7 @@ export function finalAnswerRequest(): Message {
 }
 
 export function toolMessage(toolCallId: string, value: JsonValue): Message {
-  return { role: 'tool', tool_call_id: toolCallId, content: JSON.stringify(value) };
+  return { role: 'tool', tool_call_id: toolCallId, content: JSON.stringify(value ?? null) };
 }
 
 /**
@@ -70,9 +71,22 @@ export function acceptCalls(
 ): AcceptedCalls {
   const calls = message.tool_calls ?? [];
   if (mode.toolChoice === 'none') return { message, calls: [], wereDropped: false };
-  if (!mode.isSingle || calls.length < 2) return { message, calls, wereDropped: false };
-  const first = calls.slice(0, 1);
-  return { message: { ...message, tool_calls: first }, calls: first, wereDropped: true };
+  const accepted = mode.isSingle ? calls.slice(0, 1) : calls;
+  return {
+    message: withSendableNames(message, accepted),
+    calls: accepted,
+    wereDropped: accepted.length < calls.length,
+  };
+}
+
+/** A name that a model made up ("functions.find_orders") would make providers refuse the whole next request. */
+function withSendableNames(message: AssistantMessage, calls: readonly ToolCallMessage[]): AssistantMessage {
+  if (calls.length === 0) return message;
+  const sendable = calls.map((call) => {
+    const name = call.function.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, MAX_NAME_LENGTH) || '_';
+    return name === call.function.name ? call : { ...call, function: { ...call.function, name } };
+  });
+  return { ...message, tool_calls: sendable };
 }
 
 /** The text for people: without the thinking that some models write into it. */

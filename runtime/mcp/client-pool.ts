@@ -11,19 +11,22 @@ export interface McpServerKey {
 }
 
 export interface McpClientPool {
-  readonly get: (server: McpServerKey) => Promise<McpConnection>;
-  /** Forgets and closes a connection that failed; the next `get` connects anew. */
+  /** Lends a connection, which may still be connecting, for as long as `work` lasts. */
+  readonly use: <T>(server: McpServerKey, work: (connecting: Promise<McpConnection>) => Promise<T>) => Promise<T>;
+  /** Forgets and closes a connection that failed; the next `use` connects anew. */
   readonly drop: (server: McpServerKey, connection: McpConnection) => void;
   readonly close: () => Promise<void>;
 }
 
 interface Entry {
   readonly connecting: Promise<McpConnection>;
+  users: number;
   lastUsedAt: number;
 }
 
 export interface McpClientPoolOptions {
   readonly connect: (server: McpServerKey, onClose: () => void) => Promise<McpConnection>;
+  /** Above this the longest idle connection is closed; those in use stay. */
   readonly maxConnections: number;
   readonly idleMs: number;
 }
@@ -39,32 +42,37 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
   };
   const sweep = (): void => {
     const oldest = monotonicMs() - options.idleMs;
-    for (const [key, entry] of entries) if (entry.lastUsedAt < oldest) remove(key, entry);
+    for (const [key, entry] of longestIdle(entries)) if (entry.lastUsedAt < oldest) remove(key, entry);
   };
   const makeRoom = (): void => {
     if (entries.size < options.maxConnections) return;
-    const [key, entry] = [...entries].sort((a, b) => a[1].lastUsedAt - b[1].lastUsedAt)[0] ?? [];
-    if (key !== undefined && entry !== undefined) remove(key, entry);
+    for (const [key, entry] of longestIdle(entries).slice(0, 1)) remove(key, entry);
   };
   const stopSweeping = every(Math.max(1000, options.idleMs / 2), sweep);
 
-  const get = (server: McpServerKey): Promise<McpConnection> => {
+  const find = (server: McpServerKey): Entry => {
     const key = poolKey(server);
     const known = entries.get(key);
-    if (known !== undefined) {
-      known.lastUsedAt = monotonicMs();
-      return known.connecting;
-    }
+    if (known !== undefined) return known;
     makeRoom();
     const connecting = options.connect(server, () => remove(key, entry));
-    const entry: Entry = { connecting, lastUsedAt: monotonicMs() };
+    const entry: Entry = { connecting, users: 0, lastUsedAt: monotonicMs() };
     entries.set(key, entry);
     connecting.catch(() => remove(key, entry));
-    return connecting;
+    return entry;
   };
 
   return {
-    get,
+    use: async (server, work) => {
+      const entry = find(server);
+      entry.users++;
+      try {
+        return await work(entry.connecting);
+      } finally {
+        entry.users--;
+        entry.lastUsedAt = monotonicMs();
+      }
+    },
     drop: (server, connection) => {
       const key = poolKey(server);
       const entry = entries.get(key);
@@ -77,6 +85,11 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
       await Promise.allSettled(open.map(async (entry) => (await entry.connecting).close()));
     },
   };
+}
+
+/** Connections that nobody uses, the longest unused first. */
+function longestIdle(entries: ReadonlyMap<string, Entry>): readonly [string, Entry][] {
+  return [...entries].filter(([, entry]) => entry.users === 0).sort((a, b) => a[1].lastUsedAt - b[1].lastUsedAt);
 }
 
 function poolKey({ tenantId, url, headers }: McpServerKey): string {

@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
+import { untilAborted } from '../util/abort';
 import type { JsonObject } from '../util/json';
 
 /** One live connection to a server. The only file that knows the MCP SDK is this one. */
@@ -33,6 +34,9 @@ export const CONTEXT_KEY = 'universal-ai-agent/context';
 /** The SDK has no "never"; the signal that we pass carries the real deadline. */
 const LONGER_THAN_ANY_CALL_MS = 3_600_000;
 
+/** A server that hangs must not hold up the end of the process. */
+const CLOSE_GRACE_MS = 1000;
+
 /** Opens a streamable HTTP connection and does the handshake. */
 export async function connectMcp(server: {
   readonly url: string;
@@ -59,13 +63,18 @@ export async function connectMcp(server: {
     },
     close: async () => {
       // Ends the session on the server; servers without sessions refuse, which is as good.
-      await transport.terminateSession().catch(() => undefined);
+      const grace = AbortSignal.timeout(CLOSE_GRACE_MS);
+      await untilAborted(transport.terminateSession(), grace).catch(() => undefined);
       await client.close();
     },
   };
 }
 
-/** True when the server no longer knows our session, and so has not executed the request. */
+/**
+ * True when the server no longer knows our session, and so has not executed the request. The specification says 404;
+ * many servers follow the SDK's example and send 400 with a sentence.
+ */
 export function isLostSession(error: unknown): boolean {
-  return error instanceof StreamableHTTPError && error.code === 404;
+  if (!(error instanceof StreamableHTTPError)) return false;
+  return error.code === 404 || (error.code === 400 && /session|not initialized/i.test(error.message));
 }

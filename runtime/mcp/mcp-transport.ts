@@ -1,5 +1,5 @@
 import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tool-transport';
-import { startDeadline } from '../util/abort';
+import { startDeadline, untilAborted } from '../util/abort';
 import { clipText } from '../util/clip-text';
 import { createMcpClientPool, type McpClientPool, type McpServerKey } from './client-pool';
 import type { McpConnection, McpContent, McpToolResult } from './connect';
@@ -51,39 +51,27 @@ async function callTool(pool: McpClientPool, settings: ToolSettings, call: Trans
   return toReply(result, call.maxOutputBytes);
 }
 
-async function callOnce(
+function callOnce(
   pool: McpClientPool,
   server: McpServerKey,
   { settings, call }: { readonly settings: ToolSettings; readonly call: TransportCall },
 ): Promise<McpToolResult> {
-  const connection = await untilAborted(pool.get(server), call.signal);
-  try {
-    return await connection.callTool({
-      name: settings.mcpTool,
-      arguments: call.input,
-      context: { ...call.meta },
-      signal: call.signal,
-    });
-  } catch (error) {
-    // An answer of the server, also an error, leaves the connection as it is.
-    if (!call.signal.aborted && (error as { name?: unknown }).name !== 'McpError') pool.drop(server, connection);
-    throw error;
-  }
-}
-
-/** A shared handshake goes on for the others when one caller gives up. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
+  return pool.use(server, async (connecting) => {
+    // A shared handshake goes on for the others when one caller gives up.
+    const connection = await untilAborted(connecting, call.signal);
+    try {
+      return await connection.callTool({
+        name: settings.mcpTool,
+        arguments: call.input,
+        context: { ...call.meta },
+        signal: call.signal,
+      });
+    } catch (error) {
+      // An answer of the server, also an error, leaves the connection as it is.
+      if (!call.signal.aborted && (error as { name?: unknown }).name !== 'McpError') pool.drop(server, connection);
+      throw error;
+    }
   });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }
 
 function toReply(result: McpToolResult, maxOutputBytes: number): TransportReply {

@@ -88,8 +88,8 @@ function readUsage(raw: JsonObject): Usage | undefined {
   };
 }
 
-/** No context window is near this; a larger figure is nonsense and must not be billed. */
-const MAX_TOKENS_OF_ONE_CALL = 1_000_000_000;
+/** No context window is larger; such a figure is nonsense, must not be billed, and would not fit into the ledger. */
+const MAX_TOKENS_OF_ONE_CALL = 20_000_000;
 
 function count(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS_OF_ONE_CALL

@@ -16,6 +16,10 @@ export function toModelError(
   const { model } = context;
   const timeoutSeconds = Math.round(context.timeoutMs / 1000);
   if (error instanceof APIConnectionTimeoutError) return new RuntimeError('LLM_TIMEOUT', { timeoutSeconds });
+  // The client's own parser: the reply says that it is JSON, and is not.
+  if (error instanceof SyntaxError) {
+    return new RuntimeError('LLM_BAD_REPLY', { reason: context.redact(error.message).slice(0, MAX_REASON_LENGTH) });
+  }
   const cause = error instanceof APIConnectionError ? (error.cause ?? error) : error;
   const reason = context.redact(errorText(cause)).slice(0, MAX_REASON_LENGTH);
   const status = error instanceof APIError ? (error.status as number | undefined) : undefined;

@@ -14,6 +14,8 @@ export interface PostgresConfig {
   readonly password?: string;
   readonly ssl?: boolean | { readonly rejectUnauthorized: boolean };
   readonly maxConnections: number;
+  /** Longest time for one statement; 0 is no limit. */
+  readonly queryTimeoutMs?: number;
 }
 
 export interface Statement {
@@ -40,7 +42,7 @@ export function createPostgres(config: PostgresConfig): Postgres {
   const context = describeTarget(config);
   const pool = new Pool(poolConfig(config));
   // Without a listener the loss of an idle connection would end the process. The next query reports it.
-  pool.on('error', () => undefined);
+  pool.on('error', ignore);
 
   const guard = async <T>(work: Promise<T>): Promise<T> => {
     try {
@@ -53,10 +55,17 @@ export function createPostgres(config: PostgresConfig): Postgres {
     query: (statement) => guard(run(pool, statement)),
     transaction: async (work) => {
       const client = await guard(pool.connect());
+      // As for the pool: the statement under way reports the loss of the connection.
+      client.on('error', ignore);
+      let isSound = false;
       try {
-        return await inTransaction(client, (statement) => guard(run(client, statement)), work);
+        const result = await inTransaction((statement) => guard(run(client, statement)), work);
+        isSound = true;
+        return result;
       } finally {
-        client.release();
+        client.off('error', ignore);
+        // What became of a connection that failed is unknown, so nobody else gets it.
+        client.release(!isSound);
       }
     },
     close: () => pool.end(),
@@ -68,26 +77,30 @@ async function run<Row>(target: Pool | PoolClient, { text, values }: Statement):
   return rows as Row[];
 }
 
-async function inTransaction<T>(client: PoolClient, query: Query, work: (query: Query) => Promise<T>): Promise<T> {
-  await client.query('BEGIN');
+function ignore(): void {
+  // Reported elsewhere.
+}
+
+async function inTransaction<T>(query: Query, work: (query: Query) => Promise<T>): Promise<T> {
+  await query({ text: 'BEGIN', values: [] });
   try {
     const result = await work(query);
-    await client.query('COMMIT');
+    await query({ text: 'COMMIT', values: [] });
     return result;
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
+    await query({ text: 'ROLLBACK', values: [] }).catch(ignore);
     throw error;
   }
 }
 
 function poolConfig(config: PostgresConfig): PoolConfig {
-  const { url, maxConnections, ...parts } = config;
+  const { url, maxConnections, queryTimeoutMs = QUERY_TIMEOUT_MS, ...parts } = config;
   return {
     ...(url === undefined ? parts : { connectionString: url }),
     max: maxConnections,
     idleTimeoutMillis: IDLE_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    query_timeout: queryTimeoutMs,
     allowExitOnIdle: true,
     application_name: 'universal-ai-agent',
   };

@@ -2,7 +2,9 @@ import { z } from 'zod/v4';
 
 import { agentTaskSchema, type AgentTask } from '../contracts/task';
 import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 import { newId } from '../util/clock';
+import { isDeeperThan, MAX_JSON_DEPTH } from '../util/json';
 
 /** A task that can be run: with ids, and a tenant id that is one. */
 export type ReadyTask = AgentTask & { readonly task_id: string; readonly trace_id: string };
@@ -15,6 +17,7 @@ export function readTask(input: unknown): ReadyTask {
   const parsed = agentTaskSchema.safeParse(input);
   if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeTaskIssues(parsed.error) });
   const task = parsed.data;
+  refuseUnsendable(task.config.context);
   const tenantId = task.meta.tenant_id.trim();
   if (!UUID.test(tenantId)) {
     throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenantId.slice(0, SHOWN_ID_LENGTH) });
@@ -25,6 +28,18 @@ export function readTask(input: unknown): ReadyTask {
     task_id: task.task_id ?? newId(),
     trace_id: task.trace_id ?? newId(),
   };
+}
+
+/** JSON from outside may be nested deeply enough to overflow the stack; a library's caller may pass what is no JSON. */
+function refuseUnsendable(context: unknown): void {
+  const refuse = (issue: string): RuntimeError =>
+    new RuntimeError('INPUT_INVALID', { issues: `config.context ${issue}` });
+  if (isDeeperThan(context, MAX_JSON_DEPTH)) throw refuse(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
+  try {
+    JSON.stringify(context);
+  } catch (error) {
+    throw refuse(`is not JSON (${errorText(error)})`);
+  }
 }
 
 function describeTaskIssues(error: z.ZodError): string {

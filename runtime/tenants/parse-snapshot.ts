@@ -4,16 +4,16 @@ import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts
 import type { ModelPrice } from '../contracts/usage';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
 
-const number = z.coerce.number();
+const number = z.coerce.number().nullish().catch(null);
 const decimal = z.union([z.string(), z.number()]).transform(String);
 
 const tierRow = z.object({
   code: z.string(),
   name: z.string().nullish(),
   model_id: z.string(),
-  max_tokens: number.nullish(),
-  temperature: number.nullish(),
-  rank: number.nullish(),
+  max_tokens: number,
+  temperature: number,
+  rank: number,
 });
 const priceRow = z.object({ model_id: z.string(), input_cost_per_1m: decimal, output_cost_per_1m: decimal });
 const toolRow = z.object({
@@ -23,7 +23,7 @@ const toolRow = z.object({
   parameters_schema: z.unknown(),
   mcp_endpoint: z.string().nullish(),
   auth_header: z.string().nullish(),
-  timeout_ms: number.nullish(),
+  timeout_ms: number,
   transport: z.string().nullish(),
   mcp_tool: z.string().nullish(),
   allowed_tiers: z.unknown(),
@@ -40,14 +40,22 @@ export interface SnapshotColumns {
   readonly tools: string;
 }
 
-/** Database rows as our types. Settings that make no sense are left out, as if they were not set. */
+/** Database rows as our types. Settings and figures that make no sense are left out, as if they were not set. */
 export function parseSnapshot(columns: SnapshotColumns): TenantSnapshot {
   return {
     tenant: { id: columns.id, isActive: columns.is_active, settings: parseSettings(columns.settings) },
-    tiers: z.array(tierRow).parse(JSON.parse(columns.tiers)).map(toTier),
-    prices: z.array(priceRow).parse(JSON.parse(columns.prices)).map(toPrice),
-    tools: z.array(toolRow).parse(JSON.parse(columns.tools)).map(toToolRow),
+    tiers: readRows(tierRow, columns.tiers).map(toTier),
+    prices: readRows(priceRow, columns.prices).map(toPrice),
+    tools: readRows(toolRow, columns.tools).map(toToolRow),
   };
+}
+
+/** One row of an adopted table that cannot be used, such as a tier without a model, must not stop every tenant. */
+function readRows<T extends z.ZodType>(schema: T, text: string): z.output<T>[] {
+  return z
+    .array(z.unknown())
+    .parse(JSON.parse(text))
+    .flatMap((row) => schema.safeParse(row).data ?? []);
 }
 
 function parseSettings(text: string | null): TenantSettings {

@@ -52,7 +52,7 @@ function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltT
 }
 
 function buildTool(row: ToolRow, options: ToolBuilderOptions): Tool {
-  const transport = options.transports[row.transport];
+  const transport = Object.hasOwn(options.transports, row.transport) ? options.transports[row.transport] : undefined;
   if (transport === undefined) throw new Error(`transport "${row.transport}" is not supported by this version`);
   const settings = readToolSettings(row, options.defaultTimeoutMs);
   const { name, description, inputSchema } = settings;

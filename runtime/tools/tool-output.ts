@@ -3,8 +3,8 @@ import type { TransportReply } from '../contracts/tool-transport';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import { isJsonObject, tryParseJson, type JsonValue } from '../util/json';
-import type { Redact } from '../util/redact';
+import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+import { redactJson, type Redact } from '../util/redact';
 
 /** So much of a failed tool's answer is shown to the model. */
 const MAX_ERROR_TEXT = 2000;
@@ -28,12 +28,17 @@ export function readOutput(reply: TransportReply, context: OutputContext): ToolO
   }
   if (reply.isCut) return warned('TOOL_OUTPUT_TRUNCATED', text, { limitBytes });
   if (text.trim() === '') return { isError: false, value: null };
-  const parsed = tryParseJson(text);
+  const parsed = tryParseJson(reply.text);
   if (!parsed.ok && reply.isPlainText === true) return { isError: false, value: text };
   if (!parsed.ok) return warned('TOOL_OUTPUT_NOT_JSON', text, {});
-  const { value } = parsed;
+  // Escapes may hide a secret from a look at the raw text; without them, clean text is a clean value.
+  const isClean = text === reply.text && !text.includes('\\');
+  return readValue(isClean ? parsed.value : redactJson(parsed.value, context.redact), tool);
+}
+
+function readValue(value: JsonValue, tool: string): ToolOutput {
   if (isJsonObject(value) && value.success === false) {
-    return toolFailure('TOOL_FAILED', { tool, reason: shorten(failureReason(value.error, text)) });
+    return toolFailure('TOOL_FAILED', { tool, reason: shorten(failureReason(value)) });
   }
   return { isError: false, value };
 }
@@ -47,7 +52,8 @@ function warned(code: ErrorCode, text: string, details: ErrorDetails): ToolOutpu
   return { isError: false, code, value: { warning: { code, message }, text } };
 }
 
-function failureReason(error: JsonValue | undefined, text: string): string {
+function failureReason(value: JsonObject): string {
+  const { error } = value;
   if (typeof error === 'string' && error !== '') return error;
-  return error === undefined || error === null ? text : JSON.stringify(error);
+  return JSON.stringify(error ?? value);
 }

@@ -11,7 +11,7 @@ const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
 const customConfigSchema = z.object({
   mcp_endpoint: z.string().optional(),
   auth_header: z.string().nullish(),
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: z.record(z.string().toLowerCase(), z.string()).default({}),
   timeout_ms: z.number().positive().optional(),
   description: z.string().optional(),
   fixed_arguments: z.record(z.string(), z.unknown()).default({}),
@@ -22,15 +22,16 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
   if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
   const custom = readCustomConfig(row.customConfig);
   const fixedArguments = custom.fixed_arguments as JsonObject;
+  const { authorization, ...headers } = custom.headers;
   return {
     name: row.code,
     description: custom.description ?? row.description,
     inputSchema: hideArguments(readSchema(row.parametersSchema), Object.keys(fixedArguments)),
     endpoint: readEndpoint(custom.mcp_endpoint ?? row.endpoint),
-    // A tenant may switch the header off with null.
-    authHeader: readSecret(custom.auth_header === undefined ? row.authHeader : custom.auth_header),
-    headers: custom.headers,
-    timeoutMs: Math.min(custom.timeout_ms ?? row.timeoutMs ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
+    // A tenant may switch the header off with null, or write it among the other headers.
+    authHeader: readSecret(custom.auth_header === undefined ? (authorization ?? row.authHeader) : custom.auth_header),
+    headers,
+    timeoutMs: Math.min(custom.timeout_ms ?? positive(row.timeoutMs) ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
     fixedArguments,
     mcpTool: row.mcpTool ?? row.code,
   };
@@ -41,6 +42,10 @@ function readCustomConfig(raw: JsonObject): z.output<typeof customConfigSchema> 
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new Error(`custom_config.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}`);
+}
+
+function positive(timeoutMs: number | null): number | undefined {
+  return timeoutMs !== null && timeoutMs > 0 ? timeoutMs : undefined;
 }
 
 function readEndpoint(endpoint: string | null): string {
@@ -65,7 +70,8 @@ function readSchema(raw: unknown): JsonObject {
   if (!isJsonObject(value)) throw new Error('its parameters_schema is not a JSON object');
   if (value.type !== undefined && value.type !== 'object')
     throw new Error('its parameters_schema is not of type object');
-  return value;
+  // Providers refuse the whole request for one tool whose schema lacks either.
+  return value.type !== undefined && value.properties !== undefined ? value : { ...NO_ARGUMENTS, ...value };
 }
 
 function parseText(text: string): JsonValue {

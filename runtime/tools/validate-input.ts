@@ -13,7 +13,8 @@ const compiled = new LRUCache<string, ValidateFunction>({ max: 1000 });
 /** Compiles a JSON Schema (2020-12). Throws with the reason when it is not one; fetches no remote `$ref`. */
 export function compileInputSchema(schema: JsonObject): (input: JsonObject) => ParsedInput {
   // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
-  const { $schema, $id, ...rest } = schema;
+  // With $async a validator answers with a promise, which would pass for true.
+  const { $schema, $id, $async, ...rest } = schema;
   const key = JSON.stringify(rest);
   const validate = compiled.get(key) ?? compile(rest);
   compiled.set(key, validate);

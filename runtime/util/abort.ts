@@ -35,3 +35,18 @@ export function startDeadline(timeoutMs: number, parent?: AbortSignal): Deadline
     },
   };
 }
+
+/** Settles with `work`, or rejects with the signal's reason when it is aborted first, whatever `work` does about that. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -8,13 +8,25 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The parsed value, or the parser's own sentence on what is wrong. */
+/** Deeper values overflow the stack of whatever serialises them again; nothing honest is near this. */
+export const MAX_JSON_DEPTH = 200;
+
+/** The parsed value, or a sentence on what is wrong: the parser's own, or that it is nested too deeply. */
 export function tryParseJson(text: string): { ok: true; value: JsonValue } | { ok: false; reason: string } {
   try {
-    return { ok: true, value: JSON.parse(text) as JsonValue };
+    const value = JSON.parse(text) as JsonValue;
+    if (isDeeperThan(value, MAX_JSON_DEPTH))
+      return { ok: false, reason: `nested deeper than ${MAX_JSON_DEPTH} levels` };
+    return { ok: true, value };
   } catch (error) {
     return { ok: false, reason: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** True when arrays and objects stand in one another more than `levels` times. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }
 
 /** JSON with the keys of every object in order, so that equal values give equal text. */

@@ -13,7 +13,12 @@ export const CHECKS = [
 
 export const BUILD = { name: 'build', program: 'gulp/bin/gulp.js', args: ['--silent'] };
 
-/** @param {...string} projects names in jest.config.js */
-export function jest(...projects) {
-  return { name: `${projects.join(' and ')} tests`, program: 'jest/bin/jest.js', args: ['--selectProjects', ...projects] };
+/** @param {string[]} projects names in jest.config.js
+ * @param {...string} more options of jest */
+export function jest(projects, ...more) {
+  return {
+    name: `${projects.join(' and ')} tests`,
+    program: 'jest/bin/jest.js',
+    args: ['--selectProjects', ...projects, ...more],
+  };
 }

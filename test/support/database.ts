@@ -72,24 +72,36 @@ export interface TestTool {
   readonly allowedTiers?: readonly string[] | null;
 }
 
+const TOOL_DEFAULTS = {
+  endpoint: null,
+  authHeader: null,
+  timeoutMs: null,
+  isActive: true,
+  sortOrder: 0,
+  transport: 'hook',
+  mcpTool: null,
+  allowedTiers: null,
+} as const satisfies Partial<TestTool>;
+
 /** Adds a tool to the catalogue. */
-export async function addTool(database: TestDatabase, tool: TestTool): Promise<number> {
+export async function addTool(database: TestDatabase, given: TestTool): Promise<number> {
+  const tool = { ...TOOL_DEFAULTS, description: `Does ${given.code}`, ...given };
   const [row] = await database.query<{ id: number }>(
     `INSERT INTO elo_agent_tools
       (code, name, description, parameters_schema, mcp_endpoint, auth_header, timeout_ms, is_active, sort_order, transport, mcp_tool, allowed_tiers)
      VALUES ($1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
     [
       tool.code,
-      tool.description ?? `Does ${tool.code}`,
+      tool.description,
       tool.schema === undefined ? null : JSON.stringify(tool.schema),
-      tool.endpoint ?? null,
-      tool.authHeader ?? null,
-      tool.timeoutMs ?? null,
-      tool.isActive ?? true,
-      tool.sortOrder ?? 0,
-      tool.transport ?? 'hook',
-      tool.mcpTool ?? null,
-      tool.allowedTiers ?? null,
+      tool.endpoint,
+      tool.authHeader,
+      tool.timeoutMs,
+      tool.isActive,
+      tool.sortOrder,
+      tool.transport,
+      tool.mcpTool,
+      tool.allowedTiers,
     ],
   );
   return (row as { id: number }).id;

@@ -15,6 +15,11 @@ module.exports = {
       sourcefile: file,
       sourcemap: 'inline',
       supported: { 'dynamic-import': false },
+      // The helpers under scripts/ are ES modules that ask where they are.
+      define: { 'import.meta.url': '__fileUrl' },
+      banner: source.includes('import.meta.url')
+        ? `const __fileUrl = require('node:url').pathToFileURL(__filename).href;`
+        : '',
     });
   },
 };

@@ -96,7 +96,12 @@ function callsJson({ closed, opening }: RunProgress): string {
     opening === undefined
       ? []
       : [{ call_no: opening.callNo, model_requested: opening.modelRequested, is_closed: false }];
-  return JSON.stringify([...closed.map(closedCall), ...opened]);
+  return JSON.stringify([...closed.map(closedCall), ...opened], storable);
+}
+
+/** JSONB takes neither NUL nor half a surrogate pair; no name that a provider sends may keep a bill from being written. */
+function storable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
 }
 
 function endValues({ end }: RunProgress): readonly unknown[] {

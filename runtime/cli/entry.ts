@@ -1,0 +1,9 @@
+#!/usr/bin/env node
+// Nothing is loaded before the version is known: an old Node fails in the middle of a bundled package.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`universal-ai-agent needs Node.js 22.19 or newer; this is ${process.versions.node}.\n`);
+  process.exitCode = 2;
+} else {
+  void import('./main').then(({ runCommandLine }) => runCommandLine(process.argv.slice(2)));
+}

@@ -1,0 +1,152 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { openEditor, type Editor } from '../../scripts/lib/editor.mjs';
+import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/database';
+import { sendJson, startServer, type TestServer } from '../support/http-server';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
+import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
+
+/** Where the pictures go, to be looked at; the README shows two of them. */
+const PICTURES = path.resolve(__dirname, '../../.cache/screenshots');
+const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+
+let n8n: N8n;
+let database: TestDatabase;
+let models: ModelServer;
+let tools: TestServer;
+let editor: Editor;
+let tenant: string;
+let workflowId: string;
+let credentials: { openRouterApi: Credential; postgres: Credential };
+
+beforeAll(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  n8n = await connect();
+  database = await createMigratedDatabase();
+  models = await startModelServer();
+  tools = await startServer((_request, response) => sendJson(response, { customer: 'Ada', orders: [1001, 1002] }));
+  credentials = {
+    openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-editor', url: models.url }),
+    postgres: await addPostgresCredential(n8n, database.url),
+  };
+  tenant = await addTenant(database, { settings: { default_tier: 'pro' } });
+  const toolId = await addTool(database, {
+    code: 'find_orders',
+    description: 'Find the orders of a customer',
+    endpoint: tools.url,
+  });
+  await enableTool(database, { tenantId: tenant, toolId });
+  ({ id: workflowId } = await n8n.createWorkflow(workflow()));
+  editor = await openEditor({ host: n8n });
+  await editor.login();
+  await editor.page.evaluate(() => localStorage.setItem('N8N_THEME', 'light'));
+});
+afterAll(async () => {
+  await editor.close();
+  await Promise.all([models.close(), tools.close(), database.close()]);
+});
+
+function workflow(): { name: string } & Record<string, unknown> {
+  return {
+    name: 'One agent for every tenant',
+    nodes: [
+      {
+        id: 'e1',
+        name: 'When clicking Execute',
+        type: 'n8n-nodes-base.manualTrigger',
+        typeVersion: 1,
+        position: [0, 0],
+        parameters: {},
+      },
+      {
+        id: 'e2',
+        name: 'Universal AI Agent',
+        type: TYPE,
+        typeVersion: 1,
+        position: [260, 0],
+        parameters: {
+          tenantId: { __rl: true, mode: 'list', value: tenant, cachedResultName: 'Test tenant' },
+          tier: 'pro',
+          systemPrompt: 'You are the assistant of a shop for bicycle parts. Be brief.',
+          message: 'Which orders does Ada have?',
+          options: { includeTrace: true },
+        },
+        credentials,
+      },
+    ],
+    connections: { 'When clicking Execute': { main: [[{ node: 'Universal AI Agent', type: 'main', index: 0 }]] } },
+  };
+}
+
+async function picker(kind: 'options' | 'resource-locator-results', methodName: string): Promise<unknown> {
+  return n8n.rest('POST', `/dynamic-node-parameters/${kind}`, {
+    path: kind === 'options' ? 'parameters.options.tools' : 'parameters.tenantId',
+    nodeTypeAndVersion: { name: TYPE, version: 1 },
+    currentNodeParameters: { tenantId: { __rl: true, mode: 'list', value: tenant } },
+    methodName,
+    credentials,
+  });
+}
+
+it('lists the tenants and the tools of the chosen tenant in the pickers', async () => {
+  expect(await picker('resource-locator-results', 'searchTenants')).toMatchObject({
+    results: [{ name: 'Test tenant', value: tenant }],
+  });
+  expect(await picker('options', 'getTenantTools')).toEqual([
+    { name: 'find_orders', value: 'find_orders', description: 'Find the orders of a customer' },
+  ]);
+});
+
+it('stands under AI and then Agents in the list of nodes, once, and can be a tool', async () => {
+  const response = await editor.page.request.get(`${n8n.baseUrl}/types/nodes.json`);
+  const types = (await response.json()) as { name: string; codex?: { subcategories?: { AI?: string[] } } }[];
+  const nodes = types.filter(({ name }) => name.startsWith('n8n-nodes-universal-ai-agent.'));
+  expect(nodes.map(({ name }) => name).sort()).toEqual([TYPE, `${TYPE}Tool`]);
+  expect(nodes.find(({ name }) => name === TYPE)?.codex?.subcategories?.AI).toContain('Agents');
+});
+
+it('shows its parameters and notices in the panel', async () => {
+  await editor.openWorkflow(workflowId);
+  await editor.openNode('Universal AI Agent');
+  const panel = editor.page.locator('[data-test-id="ndv"]');
+  await panel.getByText('System Prompt').waitFor();
+  await editor.screenshot(path.join(PICTURES, 'panel.png'));
+  const text = await panel.innerText();
+  for (const label of [
+    'Model Provider',
+    'Input Mode',
+    'Tenant',
+    'Tier',
+    'System Prompt',
+    'Message',
+    'Context',
+    'memory is not wired yet',
+  ]) {
+    expect(text).toContain(label);
+  }
+});
+
+it('offers the credentials that n8n holds, each kind in its own list', async () => {
+  const slots = editor.page.locator('[data-test-id="node-credentials-slot"]');
+  const names = await slots
+    .locator('input')
+    .evaluateAll((inputs) => inputs.map((input) => (input as unknown as { value: string }).value));
+  expect(names.filter((name) => name !== '')).toEqual([credentials.openRouterApi.name, credentials.postgres.name]);
+});
+
+it('shows answer, tool calls, tokens and cost after an execution', async () => {
+  models.script(
+    toolReply([{ name: 'find_orders', arguments: { customer: 'Ada' } }], { prompt: 310, completion: 20 }),
+    textReply('Ada has two orders: 1001 and 1002.', { prompt: 350, completion: 15 }),
+  );
+  await editor.openWorkflow(workflowId);
+  await editor.page.locator('[data-test-id="execute-workflow-button"]').click();
+  await editor.page.locator('[data-test-id="canvas-node-status-success"]').nth(1).waitFor();
+  await editor.screenshot(path.join(PICTURES, 'canvas.png'));
+  await editor.openNode('Universal AI Agent');
+  const output = editor.page.locator('[data-test-id="output-panel"]');
+  await output.getByText('Ada has two orders').first().waitFor();
+  await editor.screenshot(path.join(PICTURES, 'output.png'));
+  expect(await output.innerText()).toContain('find_orders');
+});

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+
+import { executionOperations, workflowOperations, type Operations } from '../../../scripts/lib/n8n-rest.mjs';
+import { createSession, type Owner, type Rest } from '../../../scripts/lib/n8n-session.mjs';
+
+export type N8n = Operations & {
+  readonly rest: Rest;
+  readonly baseUrl: string;
+  readonly owner: Owner;
+  readonly log: () => string;
+};
+
+/** A session with the n8n of this test run. */
+export async function connect(): Promise<N8n> {
+  const { baseUrl, owner, logFile } = JSON.parse(process.env['TEST_N8N'] ?? '{}') as {
+    baseUrl: string;
+    owner: Owner;
+    logFile: string;
+  };
+  const { rest, logIn } = createSession(baseUrl);
+  await logIn(owner);
+  return {
+    ...workflowOperations(rest),
+    ...executionOperations(rest, baseUrl),
+    rest,
+    baseUrl,
+    owner,
+    log: () => readFileSync(logFile, 'utf8'),
+  };
+}
+
+export interface Credential {
+  readonly id: string;
+  readonly name: string;
+}
+
+export async function addModelCredential(
+  n8n: N8n,
+  data: { readonly apiKey: string; readonly url: string },
+): Promise<Credential> {
+  const name = `OpenRouter ${data.url}`;
+  return { id: await n8n.createCredential({ name, type: 'openRouterApi', data }), name };
+}
+
+export async function addPostgresCredential(n8n: N8n, databaseUrl: string): Promise<Credential> {
+  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
+  const name = `Postgres ${pathname}`;
+  const data = {
+    host: hostname,
+    port: Number(port),
+    database: pathname.slice(1),
+    user: username,
+    password: decodeURIComponent(password),
+    ssl: 'disable',
+    sshTunnel: false,
+  };
+  return { id: await n8n.createCredential({ name, type: 'postgres', data }), name };
+}
+
+/** Webhook, then a list of items out of its body, then our node. */
+export function agentWorkflow(options: {
+  readonly path: string;
+  readonly parameters: object;
+  readonly credentials: { readonly openRouterApi: Credential; readonly postgres: Credential };
+  readonly settings?: object;
+}): { readonly name: string; readonly nodes: readonly object[]; readonly connections: object } {
+  const node = (name: string, type: string, rest: object): object => ({
+    id: `${options.path}-${name}`,
+    name,
+    type,
+    typeVersion: 1,
+    position: [0, 0],
+    parameters: {},
+    ...rest,
+  });
+  const main = (name: string): object => ({ main: [[{ node: name, type: 'main', index: 0 }]] });
+  return {
+    name: options.path,
+    nodes: [
+      node('Webhook', 'n8n-nodes-base.webhook', {
+        typeVersion: 2.1,
+        webhookId: options.path,
+        parameters: {
+          httpMethod: 'POST',
+          path: options.path,
+          responseMode: 'lastNode',
+          responseData: 'allEntries',
+          options: {},
+        },
+      }),
+      node('Items', 'n8n-nodes-base.splitOut', { parameters: { fieldToSplitOut: 'body.items', options: {} } }),
+      node('Agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
+        parameters: options.parameters,
+        credentials: options.credentials,
+        ...options.settings,
+      }),
+    ],
+    connections: { Webhook: main('Items'), Items: main('Agent') },
+  };
+}
+
+/** The parameters of a node that takes everything from the item's fields. */
+export const FIELDS = {
+  tenantId: { __rl: true, mode: 'id', value: '={{ $json.tenant }}' },
+  tier: '={{ $json.tier }}',
+  systemPrompt: 'Be brief.',
+  message: '={{ $json.message }}',
+};

@@ -1,0 +1,191 @@
+import type { Message } from '../../../runtime/contracts/message';
+import { RuntimeError } from '../../../runtime/errors/runtime-error';
+import { asks, aTool, failingTool, runScript, says, toldCodes } from '../../support/loop-script';
+
+describe('the transcript', () => {
+  it('holds the assistant message with its calls, then one tool message for each id, in order', async () => {
+    const { sent } = await runScript({
+      tools: [aTool('add'), aTool('sub')],
+      replies: [asks([['add', { a: 1 }, 'x'], ['sub', { b: 2 }, 'y'], ['add', { a: 3 }, 'z']]), says('Done')],
+    });
+    const [, second] = sent;
+    expect(second?.messages.map(outline)).toEqual(['user', 'assistant x y z', 'tool x', 'tool y', 'tool z']);
+    expect(second?.messages.slice(2).map((message) => message.content)).toEqual(['{"a":1}', '{"b":2}', '{"a":3}']);
+  });
+
+  it('keeps the steps before in front of the new ones', async () => {
+    const { sent } = await runScript({
+      tools: [aTool('add')],
+      replies: [asks([['add', {}, 'x']]), asks([['add', {}, 'y']]), says('Done')],
+    });
+    expect(sent[2]?.messages.map(outline)).toEqual(['user', 'assistant x', 'tool x', 'assistant y', 'tool y']);
+  });
+
+  it('gives ids to calls that have none or repeat one, within a step and over steps', async () => {
+    const { sent } = await runScript({
+      tools: [aTool('add')],
+      replies: [asks([['add', {}, 'same'], ['add', {}, 'same'], ['add', {}, '']]), asks([['add', {}, 'same']]), says('Done')],
+    });
+    const last = sent[2]?.messages ?? [];
+    const asked = last.flatMap((message) => ('tool_calls' in message ? (message.tool_calls ?? []) : []));
+    const ids = asked.map((call) => call.id);
+    const answered = last.flatMap((message) => ('tool_call_id' in message ? [message.tool_call_id] : []));
+    expect(new Set(ids).size).toBe(4);
+    expect(ids).not.toContain('');
+    expect(answered).toEqual(ids);
+  });
+
+  it('gives a call the id of nobody else even when the model guesses our own pattern', async () => {
+    const { sent } = await runScript({
+      tools: [aTool('add')],
+      replies: [asks([['add', {}, 'call_1_1'], ['add', {}, '']]), says('Done')],
+    });
+    expect(sent[1]?.messages.map(outline)[1]).toBe('assistant call_1_1 call_1_1_1');
+  });
+
+  it('gives reasoning blocks back unchanged', async () => {
+    const reply = asks([['add', {}, 'x']]);
+    const withReasoning = { ...reply, message: { ...reply.message, reasoning_details: [{ type: 'a', data: 'b' }] } };
+    const { sent } = await runScript({ tools: [aTool('add')], replies: [withReasoning, says('Done')] });
+    expect(sent[1]?.messages[1]).toMatchObject({ reasoning_details: [{ type: 'a', data: 'b' }] });
+  });
+
+  it('writes a name that no provider would take back so that the next request is not refused', async () => {
+    const run = await runScript({
+      tools: [aTool('find_orders')],
+      replies: [asks([['functions.find orders', {}, 'x'], [`long${'x'.repeat(100)}`, {}, 'y'], ['', {}, 'z']]), says('Done')],
+    });
+    expect(toldCodes(run)).toEqual(['TOOL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_NOT_FOUND']);
+    expect(run.sent[1]?.messages[2]?.content).toContain('functions.find orders');
+    const [, assistant] = run.sent[1]?.messages ?? [];
+    const names = assistant !== undefined && 'tool_calls' in assistant ? assistant.tool_calls?.map((call) => call.function.name) : [];
+    expect(names).toEqual(['functions_find_orders', expect.stringMatching(/^longx{60}$/), '_']);
+  });
+});
+
+describe('the answer', () => {
+  it('is the text of the first reply that asks for no tool', async () => {
+    const { outcome } = await runScript({ replies: [says('  Hello \n')] });
+    expect(outcome).toMatchObject({ status: 'completed', text: 'Hello', iterations: 1, truncated: false });
+  });
+
+  it('leaves out what the model thought, closed or not', async () => {
+    const closed = await runScript({ replies: [says('<think>Let me\nsee</think>\nFour <think>hm</think>apples')] });
+    expect(closed.outcome.text).toBe('Four apples');
+    const open = await runScript({ replies: [says('<think>No end'), says('Four')] });
+    expect(open.outcome).toMatchObject({ text: 'Four', iterations: 2 });
+  });
+
+  it('is marked as truncated when the token limit cut it', async () => {
+    const { outcome } = await runScript({ replies: [says('Half an ans', { finishReason: 'length' })] });
+    expect(outcome).toMatchObject({ status: 'completed', truncated: true });
+  });
+
+  it('may come with tool calls, which are executed all the same', async () => {
+    const reply = asks([['add', {}, 'x']]);
+    const { outcome } = await runScript({
+      tools: [aTool('add')],
+      replies: [{ ...reply, message: { ...reply.message, content: 'One moment' } }, says('Done')],
+    });
+    expect(outcome).toMatchObject({ text: 'Done', iterations: 2 });
+    expect(outcome.steps[0]?.toolCalls).toHaveLength(1);
+  });
+});
+
+describe('an empty reply', () => {
+  it('is asked for once more, without the empty message in the transcript', async () => {
+    const { outcome, sent } = await runScript({ replies: [says(''), says('Here')] });
+    expect(outcome).toMatchObject({ status: 'completed', text: 'Here', iterations: 2 });
+    expect(sent[1]?.messages.map(outline)).toEqual(['user']);
+  });
+
+  it('ends the run when it comes twice in a row', async () => {
+    const { outcome } = await runScript({ replies: [says(null), says(' ')] });
+    expect(outcome).toMatchObject({ status: 'failed', iterations: 2, error: { code: 'LLM_EMPTY_REPLY' } });
+  });
+
+  it('ends the run at once when the content filter made it', async () => {
+    const { outcome } = await runScript({ replies: [says(null, { finishReason: 'content-filter' })] });
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'LLM_CONTENT_FILTERED' } });
+  });
+
+  it('between two steps does not count as the second in a row', async () => {
+    const { outcome } = await runScript({
+      tools: [aTool('add')],
+      replies: [says(''), asks([['add']]), says(''), says('Done')],
+    });
+    expect(outcome).toMatchObject({ status: 'completed', iterations: 4 });
+  });
+});
+
+describe('a failure outside the tools', () => {
+  it('of the model ends the run with its code, and keeps the steps before', async () => {
+    const { outcome, ended } = await runScript({
+      tools: [aTool('add')],
+      replies: [asks([['add']]), new RuntimeError('LLM_RATE_LIMITED', { reason: 'slow down' })],
+    });
+    expect(outcome).toMatchObject({ status: 'failed', iterations: 2, error: { code: 'LLM_RATE_LIMITED' } });
+    expect(outcome.steps).toHaveLength(1);
+    expect(ended.map((call) => [call.callNo, call.error?.code, call.continues])).toEqual([
+      [1, undefined, true],
+      [2, 'LLM_RATE_LIMITED', false],
+    ]);
+  });
+
+  it('of any other kind becomes INTERNAL_ERROR', async () => {
+    const { outcome } = await runScript({ replies: [new TypeError('undefined is not a function')] });
+    expect(outcome.error).toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('undefined is not') });
+  });
+
+  it('to record a model call ends the run before its tools run', async () => {
+    let executed = 0;
+    const tool = aTool('add', (value) => {
+      executed++;
+      return Promise.resolve({ isError: false, value });
+    });
+    const { outcome } = await runScript({
+      tools: [tool],
+      replies: [asks([['add']])],
+      input: { onModelCallEnd: () => Promise.reject(new RuntimeError('RUN_TAKEN_OVER', { taskId: 't' })) },
+    });
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'RUN_TAKEN_OVER' } });
+    expect(executed).toBe(0);
+  });
+});
+
+describe('tools that fail step after step', () => {
+  it('end the run after the allowed number of steps and name the last error', async () => {
+    const { outcome } = await runScript({
+      tools: [failingTool('bad')],
+      settings: { maxErrorSteps: 3 },
+      replies: [asks([['bad']]), asks([['bad']]), asks([['bad']])],
+    });
+    expect(outcome).toMatchObject({ status: 'failed', iterations: 3, error: { code: 'TOOL_ERRORS_REPEATED' } });
+    expect(outcome.error?.details).toEqual({ count: 3, lastCode: 'TOOL_FAILED' });
+  });
+
+  it('may go on as long as one call in a step goes well', async () => {
+    const { outcome } = await runScript({
+      tools: [failingTool('bad'), aTool('good')],
+      settings: { maxErrorSteps: 2 },
+      replies: [asks([['bad']]), asks([['bad'], ['good']]), asks([['bad']]), says('Done')],
+    });
+    expect(outcome.status).toBe('completed');
+  });
+});
+
+it('emits what happens, in order, and nothing that a tool was told or said', async () => {
+  const { events } = await runScript({
+    tools: [aTool('add')],
+    replies: [asks([['add', { secret: 'CANARY-1' }, 'x']], { usage: { promptTokens: 7, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0 } }), says('Done')],
+  });
+  expect(events.map((event) => event.type)).toEqual(['step-start', 'tool-call', 'tool-result', 'step-end', 'step-start', 'step-end']);
+  expect(events[3]).toEqual({ type: 'step-end', step: 1, promptTokens: 7, completionTokens: 3 });
+  expect(JSON.stringify(events)).not.toContain('CANARY');
+});
+
+/** `assistant x y`, `tool x`, `user`. */
+function outline(message: Message): string {
+  if ('tool_calls' in message) return ['assistant', ...(message.tool_calls ?? []).map((call) => call.id)].join(' ');
+  return 'tool_call_id' in message ? `tool ${message.tool_call_id}` : message.role;
+}

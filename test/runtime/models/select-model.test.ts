@@ -1,0 +1,111 @@
+import type { TenantSettings, Tier } from '../../../runtime/contracts/tenant';
+import { normalizeModelId, selectModel, type ModelChoice } from '../../../runtime/models/select-model';
+
+const prices = [{ modelId: 'openai/gpt-4o-mini', inputPer1M: '0.15', outputPer1M: '0.60' }];
+const choose = (choice: Partial<ModelChoice>) => selectModel({ settings: {}, tierRows: [], prices, ...choice });
+const capped: TenantSettings = { maxTier: 'optima' };
+
+it.each([
+  ['nano', 'qwen/qwen3-4b:free', 500, 0.1],
+  ['small', 'qwen/qwen3-8b', 800, 0.2],
+  ['optima', 'anthropic/claude-3-haiku', 1000, 0.3],
+  ['pro', 'openai/gpt-4o-mini', 2000, 0.5],
+  ['expert', 'anthropic/claude-3-5-sonnet', 4000, 0.7],
+])('knows tier %s without a database row: %s', (tier, modelId, maxTokens, temperature) => {
+  expect(choose({ tier })).toMatchObject({ modelId, tier: { maxTokens, temperature } });
+});
+
+it("takes the task's tier, else the tenant's default, else nano", () => {
+  expect(choose({ tier: 'pro', settings: { defaultTier: 'small' } }).tier.code).toBe('pro');
+  expect(choose({ settings: { defaultTier: 'small' } }).tier.code).toBe('small');
+  expect(choose({}).tier.code).toBe('nano');
+});
+
+it('names the known tiers when a tier is unknown', () => {
+  expect(() => choose({ tier: 'gold' })).toThrow(
+    expect.objectContaining({ code: 'TIER_UNKNOWN', message: 'Tier "gold" is not configured. Known tiers: nano, small, optima, pro, expert.' }),
+  );
+});
+
+it('does not find a tier on the prototype', () => {
+  expect(() => choose({ tier: 'constructor' })).toThrow(expect.objectContaining({ code: 'TIER_UNKNOWN' }));
+});
+
+describe("the database's tiers", () => {
+  const gold: Tier = { code: 'gold', name: 'Gold', modelId: 'vendor/gold', rank: 6 };
+  const pro: Tier = { code: 'pro', name: 'Pro', modelId: 'vendor/pro', maxTokens: 9 };
+
+  it('join and replace the built-in ones', () => {
+    expect(choose({ tier: 'gold', tierRows: [gold] }).modelId).toBe('vendor/gold');
+    expect(choose({ tier: 'pro', tierRows: [pro] })).toMatchObject({ modelId: 'vendor/pro', tier: { maxTokens: 9 } });
+  });
+
+  it('keep the rank of the tier that they replace when they have none', () => {
+    expect(choose({ tier: 'pro', tierRows: [pro], settings: { maxTier: 'expert' } }).modelId).toBe('vendor/pro');
+  });
+
+  it('without a rank are above every limit', () => {
+    const unranked = { ...gold, rank: undefined };
+    expect(() => choose({ tier: 'gold', tierRows: [unranked], settings: { maxTier: 'expert' } })).toThrow(
+      expect.objectContaining({ code: 'TIER_NOT_ALLOWED' }),
+    );
+    expect(choose({ tier: 'gold', tierRows: [unranked], settings: { maxTier: 'gold' } }).modelId).toBe('vendor/gold');
+  });
+});
+
+describe("the tenant's highest tier", () => {
+  it('is itself allowed, and those below it', () => {
+    expect(choose({ tier: 'optima', settings: capped }).tier.code).toBe('optima');
+    expect(choose({ tier: 'nano', settings: capped }).tier.code).toBe('nano');
+  });
+
+  it('refuses tiers above it, also as the default', () => {
+    const refused = expect.objectContaining({ code: 'TIER_NOT_ALLOWED' });
+    expect(() => choose({ tier: 'pro', settings: capped })).toThrow(refused);
+    expect(() => choose({ settings: { ...capped, defaultTier: 'expert' } })).toThrow(refused);
+  });
+
+  it('that does not exist lets nobody through', () => {
+    expect(() => choose({ tier: 'nano', settings: { maxTier: 'platinum' } })).toThrow(
+      expect.objectContaining({ code: 'TIER_UNKNOWN' }),
+    );
+  });
+});
+
+describe('a model override', () => {
+  it('keeps the limits of the tier', () => {
+    expect(choose({ tier: 'pro', modelOverride: 'openai/gpt-4o' })).toMatchObject({
+      modelId: 'openai/gpt-4o',
+      tier: { code: 'pro', maxTokens: 2000, temperature: 0.5 },
+    });
+  });
+
+  it('may be any model of a tier that the tenant may use, and no other', () => {
+    const modelOverride = 'anthropic/claude-3-haiku';
+    expect(choose({ tier: 'nano', settings: capped, modelOverride }).modelId).toBe(modelOverride);
+    expect(() => choose({ tier: 'nano', settings: capped, modelOverride: 'openai/gpt-4o' })).toThrow(
+      expect.objectContaining({ code: 'MODEL_NOT_ALLOWED' }),
+    );
+  });
+
+  it('without a price is refused when the tenant has a money limit', () => {
+    const settings = { monthlyCostLimitUsd: '5' };
+    expect(() => choose({ tier: 'pro', settings, modelOverride: 'vendor/unpriced' })).toThrow(
+      expect.objectContaining({ code: 'MODEL_UNPRICED' }),
+    );
+    expect(choose({ tier: 'pro', settings }).modelId).toBe('openai/gpt-4o-mini');
+  });
+});
+
+it('bills everything but the free tier on its own model', () => {
+  expect(choose({ tier: 'nano' }).isBilled).toBe(false);
+  expect(choose({ tier: 'nano', modelOverride: 'qwen/qwen3-4b:free' }).isBilled).toBe(false);
+  expect(choose({ tier: 'nano', modelOverride: 'openai/gpt-4o-mini' }).isBilled).toBe(true);
+  expect(choose({ tier: 'small' }).isBilled).toBe(true);
+});
+
+it('reads a colon between provider and model as a slash, and leaves the colon of an id alone', () => {
+  expect(normalizeModelId('openai:gpt-4o')).toBe('openai/gpt-4o');
+  expect(normalizeModelId('qwen/qwen3-4b:free')).toBe('qwen/qwen3-4b:free');
+  expect(normalizeModelId('gpt-4o')).toBe('gpt-4o');
+});

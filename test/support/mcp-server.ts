@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { Server as McpServer } from '@modelcontextprotocol/sdk/server/index.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CallToolRequestSchema, isInitializeRequest, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+
+export interface McpCall {
+  readonly name: string;
+  readonly arguments: Record<string, unknown>;
+  readonly meta: Record<string, unknown>;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface TestMcpServer {
+  readonly url: string;
+  /** Tool calls that arrived, over all restarts. */
+  readonly calls: readonly McpCall[];
+  /** The headers of every initialize request. */
+  readonly handshakes: readonly IncomingHttpHeaders[];
+  readonly openSessions: () => number;
+  /** Long-lived streams from server to client that are open. */
+  readonly openStreams: () => number;
+  /** Forgets every session and cuts every connection; the port stays the same. */
+  readonly restart: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface McpServerOptions {
+  readonly answer: (call: McpCall) => CallToolResult | Promise<CallToolResult>;
+  /** What a request with an unknown session gets: 404 by the specification, 400 by the SDK's own example. */
+  readonly lostSessionStatus?: 404 | 400;
+  /** Requests for which this is true are never answered. */
+  readonly ignores?: (request: { readonly method: string; readonly rpcMethod: string }) => boolean;
+}
+
+interface State {
+  readonly options: McpServerOptions;
+  readonly sessions: Map<string, StreamableHTTPServerTransport>;
+  readonly streams: Set<ServerResponse>;
+  readonly calls: McpCall[];
+  readonly handshakes: IncomingHttpHeaders[];
+}
+
+/** A real MCP server over streamable HTTP, with sessions. */
+export async function startMcpServer(options: McpServerOptions): Promise<TestMcpServer> {
+  const state: State = { options, sessions: new Map(), streams: new Set(), calls: [], handshakes: [] };
+  let server = await listen(state, 0);
+  const { port } = server.address() as AddressInfo;
+  const stop = async (): Promise<void> => {
+    const transports = [...state.sessions.values()];
+    state.sessions.clear();
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    await Promise.all(transports.map((transport) => transport.close()));
+  };
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    calls: state.calls,
+    handshakes: state.handshakes,
+    openSessions: () => state.sessions.size,
+    openStreams: () => state.streams.size,
+    restart: async () => {
+      await stop();
+      server = await listen(state, port);
+    },
+    stop,
+    close: stop,
+  };
+}
+
+async function listen(state: State, port: number): Promise<Server> {
+  const server = createServer((request, response) => void answer(state, request, response));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return server;
+}
+
+async function answer(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readJson(request);
+  const rpcMethod = (body as { method?: string } | undefined)?.method ?? '';
+  if (state.options.ignores?.({ method: request.method ?? '', rpcMethod }) === true) return;
+  if (request.method === 'GET') {
+    state.streams.add(response);
+    response.on('close', () => state.streams.delete(response));
+  }
+  const transport = await findTransport(state, request, body);
+  if (transport !== undefined) return transport.handleRequest(request, response, body);
+  const status = state.options.lostSessionStatus ?? 404;
+  const message = status === 404 ? 'Session not found' : 'Bad Request: No valid session ID provided';
+  response
+    .writeHead(status, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }));
+}
+
+async function findTransport(
+  state: State,
+  request: IncomingMessage,
+  body: unknown,
+): Promise<StreamableHTTPServerTransport | undefined> {
+  const sessionId = request.headers['mcp-session-id'];
+  if (sessionId !== undefined) return state.sessions.get(String(sessionId));
+  if (!isInitializeRequest(body)) return undefined;
+  state.handshakes.push(request.headers);
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    onsessioninitialized: (id) => void state.sessions.set(id, transport),
+    onsessionclosed: (id) => void state.sessions.delete(id),
+  });
+  await toolServer(state).connect(transport);
+  return transport;
+}
+
+function toolServer(state: State): McpServer {
+  const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } });
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
+    const call: McpCall = {
+      name: params.name,
+      arguments: params.arguments ?? {},
+      meta: params._meta ?? {},
+      headers: extra.requestInfo?.headers ?? {},
+    };
+    state.calls.push(call);
+    return state.options.answer(call);
+  });
+  return server;
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString('utf8');
+  return text === '' ? undefined : (JSON.parse(text) as unknown);
+}
