@@ -21,6 +21,13 @@ const nodes = () =>
     supported: { 'dynamic-import': false },
   });
 
+const leanUndici = {
+  name: 'lean-undici',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^undici$/ }, () => ({ path: path.join(__dirname, 'scripts/lib/lean-undici.cjs') }));
+  },
+};
+
 /**
  * Everything that the runtime needs, bundled. First as ES modules, since only those can be split into shared chunks,
  * then each chunk as CommonJS, which is what n8n requires.
@@ -38,6 +45,7 @@ async function runtime() {
     loader: { '.sql': 'text' },
     chunkNames: 'chunk-[hash]',
     external: ['pg-native', 'pg-cloudflare'],
+    plugins: [leanUndici],
     legalComments: 'none',
   });
   for (const file of await readdir(RUNTIME)) await toCommonJs(path.join(RUNTIME, file));

@@ -1,4 +1,4 @@
-import { z } from 'zod/v4';
+import * as z from 'zod/v4';
 
 import type { LedgerStore } from './contracts/ledger';
 import type { Model } from './contracts/model';

@@ -1,3 +1,4 @@
+import { RuntimeError } from '../errors/runtime-error';
 import type { Postgres } from './postgres';
 
 /** Fixed, so that the example workflows can name it. */
@@ -8,14 +9,31 @@ export interface SeedReport {
   readonly tools: readonly string[];
 }
 
-const TENANT = `
-INSERT INTO %TABLE% (id, name, settings) VALUES ($1::uuid, 'Demo shop', '{"default_tier": "small", "max_iterations": 8}')
-ON CONFLICT (id) DO UPDATE SET settings = EXCLUDED.settings`;
+/** Where adopted databases differ from ours. */
+interface Target {
+  readonly tenants: string;
+  readonly has_settings: boolean;
+  readonly tiers_type: string;
+}
 
-const TOOL = `
+const TARGET = `
+SELECT tenants::text, tiers.atttypid::regtype::text AS tiers_type,
+  EXISTS (SELECT FROM pg_attribute WHERE attrelid = tenants AND attname = 'settings') AS has_settings
+FROM coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants')) AS tenants
+JOIN pg_attribute AS tiers ON tiers.attrelid = 'elo_agent_tools'::regclass AND tiers.attname = 'allowed_tiers'`;
+
+const SETTINGS = `'{"default_tier": "small", "max_iterations": 8}'`;
+
+const tenantSql = ({ tenants, has_settings: hasSettings }: Target): string =>
+  hasSettings
+    ? `INSERT INTO ${tenants} (id, name, settings) VALUES ($1::uuid, 'Demo shop', ${SETTINGS})
+       ON CONFLICT (id) DO UPDATE SET settings = EXCLUDED.settings`
+    : `INSERT INTO ${tenants} (id, name) VALUES ($1::uuid, 'Demo shop') ON CONFLICT (id) DO NOTHING`;
+
+const toolSql = ({ tiers_type: tiersType }: Target): string => `
 WITH tool AS (
   INSERT INTO elo_agent_tools (code, name, description, parameters_schema, mcp_endpoint, transport, mcp_tool, allowed_tiers, sort_order)
-  VALUES ($2, $3, $4, $5::jsonb, $6, $7, $8, $9::text[], $10)
+  VALUES ($2, $3, $4, $5::jsonb, $6, $7, $8, ${tiersType.startsWith('json') ? `to_jsonb($9::text[])::${tiersType}` : '$9::text[]'}, $10)
   ON CONFLICT (code) DO UPDATE SET mcp_endpoint = EXCLUDED.mcp_endpoint, allowed_tiers = EXCLUDED.allowed_tiers
   RETURNING id
 )
@@ -33,12 +51,12 @@ export async function seedDemo(
     servers.mcpServer ?? 'http://127.0.0.1:8802/mcp',
   );
   await postgres.transaction(async (query) => {
-    const [found] = await query<{ name: string }>({
-      text: `SELECT coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS name`,
-      values: [],
-    });
-    await query({ text: TENANT.replace('%TABLE%', found?.name ?? 'elo_t_tenants'), values: [DEMO_TENANT_ID] });
-    for (const [index, tool] of tools.entries()) await query({ text: TOOL, values: [DEMO_TENANT_ID, ...tool, index] });
+    const [target] = await query<Target>({ text: TARGET, values: [] });
+    if (target === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'elo_agent_tools is too old' });
+    await query({ text: tenantSql(target), values: [DEMO_TENANT_ID] });
+    for (const [index, tool] of tools.entries()) {
+      await query({ text: toolSql(target), values: [DEMO_TENANT_ID, ...tool, index] });
+    }
   });
   return { tenant_id: DEMO_TENANT_ID, tools: tools.map(([code]) => String(code)) };
 }

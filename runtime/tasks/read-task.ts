@@ -1,4 +1,4 @@
-import { z } from 'zod/v4';
+import * as z from 'zod/v4';
 
 import { agentTaskSchema, type AgentTask } from '../contracts/task';
 import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';

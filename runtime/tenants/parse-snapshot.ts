@@ -1,4 +1,4 @@
-import { z } from 'zod/v4';
+import * as z from 'zod/v4';
 
 import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { ModelPrice } from '../contracts/usage';

@@ -1,4 +1,4 @@
-import { z } from 'zod/v4';
+import * as z from 'zod/v4';
 
 import type { ToolRow } from '../contracts/tenant';
 import type { ToolSettings } from '../contracts/tool-transport';

@@ -1,6 +1,7 @@
 import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
 import { createOpenAiModel, type ClosableModel } from '../../../runtime/models/openai-model';
-import { failureOf, gate } from '../../support/agent-fixture';
+import { eventually, failureOf, gate } from '../../support/agent-fixture';
+import '../../support/errors-of-node';
 import { startServer } from '../../support/http-server';
 import { startModelServer, textReply, type ModelServer } from '../../support/model-server';
 
@@ -147,11 +148,11 @@ describe('a retry', () => {
   it('waits as long as Retry-After asks, and not when the run is cancelled meanwhile', async () => {
     const controller = new AbortController();
     const request = aRequest({ signal: controller.signal });
-    server.script((_request, response) => {
-      response.writeHead(429, { 'retry-after': '50' }).end('{}');
-      response.on('close', () => setTimeout(() => controller.abort(), 50));
-    }, textReply('too early'));
-    await failureOf(generate(2, request));
+    server.script(failure(429, 'Later', { 'retry-after': '50' }), textReply('too early'));
+    const running = failureOf(generate(2, request));
+    await eventually(() => request.attempts.answered === 1 || undefined);
+    controller.abort();
+    await running;
     expect(request.attempts).toEqual({ sent: 1, answered: 1 });
     expect(server.left()).toBe(1);
   });

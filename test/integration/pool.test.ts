@@ -1,0 +1,113 @@
+import { Client } from 'pg';
+
+import { createRuntime } from '../../runtime';
+import { createPostgres } from '../../runtime/storage/postgres';
+import { aTask, eventually, gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
+import { sendJson } from '../support/http-server';
+import { textReply, toolReply } from '../support/model-server';
+import { everyTimerBut } from '../support/timers';
+
+let agent: AgentFixture;
+
+beforeAll(async () => {
+  agent = await startAgentFixture();
+});
+afterAll(() => agent.close());
+
+const connections = async () => {
+  const [row] = await agent.database.query<{ open: number }>(
+    `SELECT count(*)::int AS open FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'universal-ai-agent'`,
+  );
+  return row?.open ?? -1;
+};
+const newRuntime = (maxConnections?: number) =>
+  createRuntime({
+    database: { url: agent.database.url, maxConnections },
+    model: { apiKey: 'sk-test-key', baseUrl: agent.models.url },
+  });
+
+it('serves fifty runs at once over ten connections, and closes them all', async () => {
+  const runtime = newRuntime();
+  const others = await connections();
+  const samples: number[] = [];
+  const asked = gate();
+  let waiting = 0;
+  // Every run is under way at the same moment: none is answered before all have asked.
+  agent.models.script(
+    ...Array.from({ length: 50 }, () => async (_request: unknown, response: Parameters<typeof sendJson>[0]) => {
+      samples.push(await connections());
+      if (++waiting === 50) asked.open();
+      await asked.opened;
+      sendJson(response, textReply('Done.').body);
+    }),
+  );
+  const results = await Promise.all(Array.from({ length: 50 }, () => runtime.run(aTask(agent.tenantId))));
+  samples.push(await connections());
+  expect(results.every(({ status, warnings }) => status === 'completed' && warnings.length === 0)).toBe(true);
+  expect(Math.max(...samples) - others).toBeLessThanOrEqual(10);
+  expect(Math.max(...samples) - others).toBeGreaterThan(1);
+
+  await runtime.close();
+  await runtime.close();
+  await eventually(async () => ((await connections()) === others ? true : undefined));
+});
+
+it('keeps to a smaller limit', async () => {
+  const runtime = newRuntime(2);
+  const others = await connections();
+  const samples: number[] = [];
+  agent.models.script(
+    ...Array.from({ length: 20 }, () => async (_request: unknown, response: Parameters<typeof sendJson>[0]) => {
+      samples.push(await connections());
+      sendJson(response, textReply('Done.').body);
+    }),
+  );
+  await Promise.all(Array.from({ length: 20 }, () => runtime.run(aTask(agent.tenantId))));
+  await runtime.close();
+  expect(Math.max(...samples) - others).toBeLessThanOrEqual(2);
+});
+
+it('opens no connection before the first run, and none for a task that is not valid', async () => {
+  const others = await connections();
+  const runtime = newRuntime();
+  await expect(runtime.run({})).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  expect(await connections()).toBe(others);
+  await runtime.close();
+});
+
+it('closes a connection that was not used for a while', async () => {
+  const others = await connections();
+  jest.useFakeTimers({ doNotFake: everyTimerBut('setTimeout', 'clearTimeout') });
+  const postgres = createPostgres({ url: agent.database.url, maxConnections: 2 });
+  try {
+    await postgres.query({ text: 'SELECT 1', values: [] });
+    expect(await connections()).toBe(others + 1);
+    jest.advanceTimersByTime(60_000);
+  } finally {
+    jest.useRealTimers();
+  }
+  await eventually(async () => ((await connections()) === others ? true : undefined));
+  await postgres.close();
+});
+
+describe('the round trips of a warm run', () => {
+  /** What goes over the wire to Postgres and to the model, in order. */
+  async function wire(work: () => Promise<unknown>): Promise<readonly string[]> {
+    const seen: string[] = [];
+    const query = Object.getOwnPropertyDescriptor(Client.prototype, 'query')?.value as (...args: unknown[]) => unknown;
+    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
+      seen.push('sql');
+      return query.apply(this, args);
+    } as never);
+    const modelCalls = agent.models.received.length;
+    const onModel = () => seen.push('model');
+    agent.models.onRequest(onModel);
+    await work().finally(() => {
+      spy.mockRestore();
+      agent.models.onRequest(undefined);
+    });
+    expect(seen.filter((one) => one === 'model')).toHaveLength(agent.models.received.length - modelCalls);
+    return seen;
+  }
+});
