@@ -7,7 +7,7 @@ import type { LedgerStore, RunKey } from './contracts/ledger';
 import type { Model } from './contracts/model';
 import type { AgentResult } from './contracts/result';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
-import type { Tool, Toolset } from './contracts/tool';
+import type { Toolset } from './contracts/tool';
 import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
 import type { EndedModelCall, LoopSettings } from './loop/loop-contract';
@@ -15,12 +15,10 @@ import { runLoop } from './loop/run-loop';
 import { openTranscript } from './loop/transcript';
 import { selectModel, type SelectedModel } from './models/select-model';
 import { BUILT_IN_TIERS } from './models/tiers';
-import { allowedTools } from './permissions/allowed-tools';
+import type { SelectTools } from './select-tools';
 import { buildResult } from './tasks/build-result';
 import { callbackWarnings, readTask, type ReadyTask } from './tasks/read-task';
 import { resolveLimits } from './tenants/resolve-settings';
-import type { BuildTools } from './tools/build-tools';
-import { createToolset } from './tools/combine-toolsets';
 import { startDeadline, type Deadline } from './util/abort';
 import { elapsedMs, monotonicMs, newId } from './util/clock';
 
@@ -29,9 +27,7 @@ export interface AgentParts {
   readonly tenants: TenantStore;
   readonly ledger: LedgerStore;
   readonly model: Model;
-  readonly buildTools: BuildTools;
-  /** Offered to every tenant, after the tenant's own. */
-  readonly extraTools: readonly Tool[];
+  readonly selectTools: SelectTools;
 }
 
 export interface RunOptions {
@@ -90,15 +86,13 @@ function planRun(parts: AgentParts, task: ReadyTask, snapshot: TenantSnapshot): 
     tier: selected.tier,
     defaults: DEFAULTS,
   });
-  const built = parts.buildTools(snapshot.tools);
-  const candidates = [...built.tools, ...parts.extraTools.map((tool) => ({ tool }))];
-  const allowed = allowedTools(candidates, { tier: selected.tier.code, allowList: config.tools });
+  const tools = parts.selectTools(snapshot.tools, { tier: selected.tier.code, allowList: config.tools });
   return {
     selected,
     snapshot,
-    toolset: createToolset(allowed.tools),
+    toolset: tools.toolset,
     settings: loopSettings(task, selected.modelId, limits),
-    warnings: [...limitWarnings, ...built.warnings, ...allowed.warnings, ...callbackWarnings(task)],
+    warnings: [...limitWarnings, ...tools.warnings, ...callbackWarnings(task)],
   };
 }
 

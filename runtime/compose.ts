@@ -5,6 +5,7 @@ import type { AgentResult } from './contracts/result';
 import type { TenantStore } from './contracts/tenant';
 import { createMcpTransport } from './mcp/mcp-transport';
 import { createOpenAiModel } from './models/openai-model';
+import { createToolSelector } from './select-tools';
 import { createLedgerStore } from './storage/ledger-store';
 import { createPostgres, type Postgres } from './storage/postgres';
 import { loadTenantStatement } from './storage/sql/load-tenant';
@@ -29,13 +30,15 @@ export function createRuntime(config: RuntimeConfig): Runtime {
   const parts: AgentParts = {
     ...stores(parsed, closers),
     model: model(parsed, closers),
-    buildTools: createToolBuilder({
-      transports: transports(closers),
-      defaultTimeoutMs: parsed.limits.toolTimeoutMs,
-      maxOutputBytes: parsed.limits.maxToolOutputBytes,
-      secrets: knownSecrets(parsed),
+    selectTools: createToolSelector({
+      buildTools: createToolBuilder({
+        transports: transports(closers),
+        defaultTimeoutMs: parsed.limits.toolTimeoutMs,
+        maxOutputBytes: parsed.limits.maxToolOutputBytes,
+        secrets: knownSecrets(parsed),
+      }),
+      extraTools: parsed.plugins.tools ?? [],
     }),
-    extraTools: parsed.plugins.tools ?? [],
   };
   let closing: Promise<void> | undefined;
   return {

@@ -1,7 +1,6 @@
-import OpenAI from 'openai';
-
 import type { Model, ModelReply, ModelRequest } from '../contracts/model';
 import { createRedactor } from '../util/redact';
+import { ChatClient } from './chat-client';
 import { normalizeReply } from './normalize-reply';
 import { requestBody } from './request-body';
 import { toModelError } from './to-model-error';
@@ -25,7 +24,7 @@ export interface ClosableModel extends Model {
 export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
   const transport = createTransport();
   const redact = createRedactor([config.apiKey, ...Object.values(config.headers ?? {})]);
-  const client = new OpenAI({
+  const client = new ChatClient({
     // A local model server needs no key, but the client insists on one.
     apiKey: config.apiKey === '' ? 'none' : config.apiKey,
     baseURL: config.baseUrl,
@@ -33,7 +32,7 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
     project: null,
     maxRetries: config.maxRetries,
     fetch: transport.fetch,
-    defaultHeaders: config.headers,
+    headers: { ...config.headers },
     logLevel: 'off',
   });
   const generate = async (request: ModelRequest): Promise<ModelReply> => {
@@ -41,7 +40,6 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
     try {
       const body: unknown = await client.post('/chat/completions', {
         body: requestBody(request),
-        headers: { 'content-type': 'application/json' },
         timeout: request.timeoutMs,
         signal: request.signal,
         fetchOptions: fetchOptions as object,

@@ -30,7 +30,7 @@ export function createTransport(): ModelTransport {
       const reply = await request(url, {
         dispatcher,
         method: 'POST',
-        headers: plainHeaders(init.headers as Headers),
+        headers: init.headers as Record<string, string>,
         body: init.body as string,
         signal: init.signal,
       });
@@ -94,10 +94,6 @@ class HeaderView {
   [Symbol.iterator](): IterableIterator<[string, string]> {
     return this.entries();
   }
-}
-
-function plainHeaders(headers: Headers): Record<string, string> {
-  return Object.fromEntries(headers.entries());
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {

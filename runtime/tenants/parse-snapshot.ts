@@ -124,9 +124,9 @@ function readTiers(value: unknown): readonly string[] | undefined {
     .filter((tier) => tier !== '');
 }
 
-/** An object, or the object that a JSON text holds; else empty. */
+/** An object, or the object that a JSON text holds, also a text within a text, as a TEXT column comes; else empty. */
 function asObject(value: unknown): JsonObject {
   if (typeof value !== 'string') return isJsonObject(value) ? value : {};
   const parsed = tryParseJson(value);
-  return parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};
+  return parsed.ok ? asObject(parsed.value) : {};
 }

@@ -54,6 +54,6 @@ function warned(code: ErrorCode, text: string, details: ErrorDetails): ToolOutpu
 
 function failureReason(value: JsonObject): string {
   const { error } = value;
-  if (typeof error === 'string' && error !== '') return error;
-  return JSON.stringify(error ?? value);
+  if (error === undefined || error === null || error === '') return JSON.stringify(value);
+  return typeof error === 'string' ? error : JSON.stringify(error);
 }

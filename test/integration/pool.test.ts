@@ -4,7 +4,7 @@ import { createRuntime } from '../../runtime';
 import { createPostgres } from '../../runtime/storage/postgres';
 import { aTask, eventually, gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { sendJson } from '../support/http-server';
-import { textReply, toolReply } from '../support/model-server';
+import { textReply, toolReply, type ScriptedReply } from '../support/model-server';
 import { everyTimerBut } from '../support/timers';
 
 let agent: AgentFixture;
@@ -35,7 +35,7 @@ it('serves fifty runs at once over ten connections, and closes them all', async 
   let waiting = 0;
   // Every run is under way at the same moment: none is answered before all have asked.
   agent.models.script(
-    ...Array.from({ length: 50 }, () => async (_request: unknown, response: Parameters<typeof sendJson>[0]) => {
+    ...Array.from({ length: 50 }, (): ScriptedReply => async (_request, response) => {
       samples.push(await connections());
       if (++waiting === 50) asked.open();
       await asked.opened;
@@ -58,7 +58,7 @@ it('keeps to a smaller limit', async () => {
   const others = await connections();
   const samples: number[] = [];
   agent.models.script(
-    ...Array.from({ length: 20 }, () => async (_request: unknown, response: Parameters<typeof sendJson>[0]) => {
+    ...Array.from({ length: 20 }, (): ScriptedReply => async (_request, response) => {
       samples.push(await connections());
       sendJson(response, textReply('Done.').body);
     }),
@@ -92,22 +92,55 @@ it('closes a connection that was not used for a while', async () => {
 });
 
 describe('the round trips of a warm run', () => {
-  /** What goes over the wire to Postgres and to the model, in order. */
-  async function wire(work: () => Promise<unknown>): Promise<readonly string[]> {
-    const seen: string[] = [];
+  let seen: string[];
+  let spy: jest.SpyInstance;
+
+  beforeEach(async () => {
+    agent.models.script(textReply('Warm.'));
+    await agent.runtime.run(aTask(agent.tenantId));
+    seen = [];
     const query = Object.getOwnPropertyDescriptor(Client.prototype, 'query')?.value as (...args: unknown[]) => unknown;
-    const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
+    spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
       seen.push('sql');
       return query.apply(this, args);
     } as never);
-    const modelCalls = agent.models.received.length;
-    const onModel = () => seen.push('model');
-    agent.models.onRequest(onModel);
-    await work().finally(() => {
-      spy.mockRestore();
-      agent.models.onRequest(undefined);
-    });
-    expect(seen.filter((one) => one === 'model')).toHaveLength(agent.models.received.length - modelCalls);
-    return seen;
-  }
+  });
+  afterEach(() => spy.mockRestore());
+
+  const noted =
+    (reply: { readonly body: unknown }): ScriptedReply =>
+    (_request, response) => {
+      seen.push('model');
+      sendJson(response, reply.body);
+    };
+  const aStep = toolReply([{ name: 'echo' }]);
+  const anAnswer = textReply('Done.');
+
+  it('are two before the first model call, one a step, and one at the end', async () => {
+    agent.models.script(noted(aStep), noted(aStep), noted(anAnswer));
+    await agent.runtime.run(aTask(agent.tenantId));
+    expect(seen).toEqual(['sql', 'sql', 'model', 'sql', 'model', 'sql', 'model', 'sql']);
+  });
+
+  it('are three for one that answers at once', async () => {
+    agent.models.script(noted(anAnswer));
+    await agent.runtime.run(aTask(agent.tenantId));
+    expect(seen).toEqual(['sql', 'sql', 'model', 'sql']);
+  });
+
+  it('are two for one that was done before', async () => {
+    const task = aTask(agent.tenantId);
+    agent.models.script(anAnswer);
+    await agent.runtime.run(task);
+    seen = [];
+    await agent.runtime.run(task);
+    expect(seen).toEqual(['sql', 'sql']);
+  });
+
+  it('are no more for one that is not billed, and no fewer for one that fails', async () => {
+    agent.models.script(noted(anAnswer), noted(aStep));
+    await agent.runtime.run(aTask(agent.tenantId, { agent_tier: 'nano' }));
+    await expect(agent.runtime.run(aTask(agent.tenantId, { max_iterations: 1 }))).rejects.toThrow();
+    expect(seen).toEqual(['sql', 'sql', 'model', 'sql', 'sql', 'sql', 'model', 'sql']);
+  });
 });

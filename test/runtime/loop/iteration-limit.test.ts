@@ -60,7 +60,11 @@ it('tells that no call follows the last one, so that none is opened in the ledge
 
 describe('tool choice', () => {
   it('required holds for the first call only', async () => {
-    const { sent } = await runScript({ tools, settings: { toolChoice: 'required' }, replies: [again(), again(), says('Done')] });
+    const { sent } = await runScript({
+      tools,
+      settings: { toolChoice: 'required' },
+      replies: [again(), again(), says('Done')],
+    });
     expect(sent.map((request) => request.toolChoice)).toEqual(['required', 'auto', 'auto']);
   });
 

@@ -19,7 +19,11 @@ it.each([
   ['a text', '"{\\"a\\":1}"', /must be a JSON object/],
   ['a number', '7', /must be a JSON object/],
   ['two objects', '{"a":1}{"b":2}', /not valid JSON/],
-  ['something nested so deeply that nothing could write it again', '{"a":'.repeat(5000) + '1' + '}'.repeat(5000), /nested deeper than/],
+  [
+    'something nested so deeply that nothing could write it again',
+    '{"a":'.repeat(5000) + '1' + '}'.repeat(5000),
+    /nested deeper than/,
+  ],
 ])('refuses %s and says why', (_what, text, issues) => {
   expect(parseArguments(text)).toEqual({ ok: false, issues: expect.stringMatching(issues) });
 });

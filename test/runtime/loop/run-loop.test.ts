@@ -6,7 +6,14 @@ describe('the transcript', () => {
   it('holds the assistant message with its calls, then one tool message for each id, in order', async () => {
     const { sent } = await runScript({
       tools: [aTool('add'), aTool('sub')],
-      replies: [asks([['add', { a: 1 }, 'x'], ['sub', { b: 2 }, 'y'], ['add', { a: 3 }, 'z']]), says('Done')],
+      replies: [
+        asks([
+          ['add', { a: 1 }, 'x'],
+          ['sub', { b: 2 }, 'y'],
+          ['add', { a: 3 }, 'z'],
+        ]),
+        says('Done'),
+      ],
     });
     const [, second] = sent;
     expect(second?.messages.map(outline)).toEqual(['user', 'assistant x y z', 'tool x', 'tool y', 'tool z']);
@@ -24,7 +31,15 @@ describe('the transcript', () => {
   it('gives ids to calls that have none or repeat one, within a step and over steps', async () => {
     const { sent } = await runScript({
       tools: [aTool('add')],
-      replies: [asks([['add', {}, 'same'], ['add', {}, 'same'], ['add', {}, '']]), asks([['add', {}, 'same']]), says('Done')],
+      replies: [
+        asks([
+          ['add', {}, 'same'],
+          ['add', {}, 'same'],
+          ['add', {}, ''],
+        ]),
+        asks([['add', {}, 'same']]),
+        says('Done'),
+      ],
     });
     const last = sent[2]?.messages ?? [];
     const asked = last.flatMap((message) => ('tool_calls' in message ? (message.tool_calls ?? []) : []));
@@ -38,7 +53,13 @@ describe('the transcript', () => {
   it('gives a call the id of nobody else even when the model guesses our own pattern', async () => {
     const { sent } = await runScript({
       tools: [aTool('add')],
-      replies: [asks([['add', {}, 'call_1_1'], ['add', {}, '']]), says('Done')],
+      replies: [
+        asks([
+          ['add', {}, 'call_1_1'],
+          ['add', {}, ''],
+        ]),
+        says('Done'),
+      ],
     });
     expect(sent[1]?.messages.map(outline)[1]).toBe('assistant call_1_1 call_1_1_1');
   });
@@ -53,12 +74,22 @@ describe('the transcript', () => {
   it('writes a name that no provider would take back so that the next request is not refused', async () => {
     const run = await runScript({
       tools: [aTool('find_orders')],
-      replies: [asks([['functions.find orders', {}, 'x'], [`long${'x'.repeat(100)}`, {}, 'y'], ['', {}, 'z']]), says('Done')],
+      replies: [
+        asks([
+          ['functions.find orders', {}, 'x'],
+          [`long${'x'.repeat(100)}`, {}, 'y'],
+          ['', {}, 'z'],
+        ]),
+        says('Done'),
+      ],
     });
     expect(toldCodes(run)).toEqual(['TOOL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_NOT_FOUND']);
     expect(run.sent[1]?.messages[2]?.content).toContain('functions.find orders');
     const [, assistant] = run.sent[1]?.messages ?? [];
-    const names = assistant !== undefined && 'tool_calls' in assistant ? assistant.tool_calls?.map((call) => call.function.name) : [];
+    const names =
+      assistant !== undefined && 'tool_calls' in assistant
+        ? assistant.tool_calls?.map((call) => call.function.name)
+        : [];
     expect(names).toEqual(['functions_find_orders', expect.stringMatching(/^longx{60}$/), '_']);
   });
 });
@@ -134,7 +165,10 @@ describe('a failure outside the tools', () => {
 
   it('of any other kind becomes INTERNAL_ERROR', async () => {
     const { outcome } = await runScript({ replies: [new TypeError('undefined is not a function')] });
-    expect(outcome.error).toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('undefined is not') });
+    expect(outcome.error).toMatchObject({
+      code: 'INTERNAL_ERROR',
+      message: expect.stringContaining('undefined is not'),
+    });
   });
 
   it('to record a model call ends the run before its tools run', async () => {
@@ -177,9 +211,21 @@ describe('tools that fail step after step', () => {
 it('emits what happens, in order, and nothing that a tool was told or said', async () => {
   const { events } = await runScript({
     tools: [aTool('add')],
-    replies: [asks([['add', { secret: 'CANARY-1' }, 'x']], { usage: { promptTokens: 7, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0 } }), says('Done')],
+    replies: [
+      asks([['add', { secret: 'CANARY-1' }, 'x']], {
+        usage: { promptTokens: 7, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0 },
+      }),
+      says('Done'),
+    ],
   });
-  expect(events.map((event) => event.type)).toEqual(['step-start', 'tool-call', 'tool-result', 'step-end', 'step-start', 'step-end']);
+  expect(events.map((event) => event.type)).toEqual([
+    'step-start',
+    'tool-call',
+    'tool-result',
+    'step-end',
+    'step-start',
+    'step-end',
+  ]);
   expect(events[3]).toEqual({ type: 'step-end', step: 1, promptTokens: 7, completionTokens: 3 });
   expect(JSON.stringify(events)).not.toContain('CANARY');
 });

@@ -20,7 +20,11 @@ function slowTool(): { tool: ReturnType<typeof aTool>; waiting: (() => void)[]; 
 }
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const three = asks([['slow', { n: 0 }], ['slow', { n: 1 }], ['slow', { n: 2 }]]);
+const three = asks([
+  ['slow', { n: 0 }],
+  ['slow', { n: 1 }],
+  ['slow', { n: 2 }],
+]);
 
 describe('parallel execution', () => {
   it('has all calls of a step under way at once and gives the results in the order the model asked', async () => {
@@ -39,7 +43,11 @@ describe('parallel execution', () => {
 
   it('never has more calls under way than the cap', async () => {
     const slow = slowTool();
-    const running = runScript({ tools: [slow.tool], settings: { maxParallelToolCalls: 2 }, replies: [three, says('Done')] });
+    const running = runScript({
+      tools: [slow.tool],
+      settings: { maxParallelToolCalls: 2 },
+      replies: [three, says('Done')],
+    });
     for (let released = 0; released < 3; released++) {
       while (slow.waiting.length === 0) await tick();
       await tick();
@@ -52,7 +60,11 @@ describe('parallel execution', () => {
 
 it('sequential execution starts a call when the one before has ended', async () => {
   const slow = slowTool();
-  const running = runScript({ tools: [slow.tool], settings: { toolExecution: 'sequential' }, replies: [three, says('Done')] });
+  const running = runScript({
+    tools: [slow.tool],
+    settings: { toolExecution: 'sequential' },
+    replies: [three, says('Done')],
+  });
   for (let released = 0; released < 3; released++) {
     while (slow.waiting.length === 0) await tick();
     slow.waiting.shift()?.();
@@ -70,7 +82,13 @@ describe('single mode', () => {
     const { outcome, sent } = await runScript({
       tools: [aTool('add')],
       settings,
-      replies: [asks([['add', { n: 1 }, 'x'], ['add', { n: 2 }, 'y']]), says('Done')],
+      replies: [
+        asks([
+          ['add', { n: 1 }, 'x'],
+          ['add', { n: 2 }, 'y'],
+        ]),
+        says('Done'),
+      ],
     });
     expect(outcome.steps[0]?.toolCalls.map((call) => call.report.arguments)).toEqual([{ n: 1 }]);
     expect(sent[0]?.parallelToolCalls).toBe(false);
@@ -122,7 +140,16 @@ describe('calls that must not run', () => {
   it('cut off by the token limit are not executed, even when their JSON happens to be whole', async () => {
     const run = await runScript({
       tools: [aTool('add')],
-      replies: [asks([['add', '{"a":1'], ['add', { a: 1 }]], { finishReason: 'length' }), says('Done')],
+      replies: [
+        asks(
+          [
+            ['add', '{"a":1'],
+            ['add', { a: 1 }],
+          ],
+          { finishReason: 'length' },
+        ),
+        says('Done'),
+      ],
     });
     expect(toldCodes(run)).toEqual(['TOOL_ARGUMENTS_TRUNCATED', 'TOOL_ARGUMENTS_TRUNCATED']);
   });
@@ -155,7 +182,10 @@ describe('a tool of a plugin', () => {
     ['gives a BigInt', () => Promise.resolve({ isError: false, value: 1n as never })],
     ['gives an object whose toJSON throws', () => Promise.resolve({ isError: false, value: throwing() as never })],
     ['gives nothing at all', () => Promise.resolve(undefined as never)],
-    ['gives a value that is nested too deeply', () => Promise.resolve({ isError: false, value: nested(5000) as never })],
+    [
+      'gives a value that is nested too deeply',
+      () => Promise.resolve({ isError: false, value: nested(5000) as never }),
+    ],
   ];
 
   it.each(broken)('that %s is a failure that the model is told of', async (_what, execute) => {

@@ -13,7 +13,10 @@ it('has no system message when there is nothing to say in it', () => {
 
 it('tells the one-tool rule in the system message', () => {
   const [system] = openTranscript({ systemPrompt: 'Be short.', message: 'Hi', singleTool: true });
-  expect(system).toMatchObject({ role: 'system', content: expect.stringMatching(/^Be short\.\n\nCall at most one tool/) });
+  expect(system).toMatchObject({
+    role: 'system',
+    content: expect.stringMatching(/^Be short\.\n\nCall at most one tool/),
+  });
 });
 
 it('puts the context into one delimited block that nothing in it can close', () => {
@@ -26,5 +29,7 @@ it('puts the context into one delimited block that nothing in it can close', () 
 });
 
 it('leaves an empty context out', () => {
-  expect(openTranscript({ message: 'Hi', context: null, singleTool: false })).toEqual([{ role: 'user', content: 'Hi' }]);
+  expect(openTranscript({ message: 'Hi', context: null, singleTool: false })).toEqual([
+    { role: 'user', content: 'Hi' },
+  ]);
 });

@@ -1,6 +1,7 @@
 import { normalizeReply } from '../../../runtime/models/normalize-reply';
 
-const reply = (message: unknown, rest: object = {}) => normalizeReply({ choices: [{ message, finish_reason: 'stop' }], ...rest });
+const reply = (message: unknown, rest: object = {}) =>
+  normalizeReply({ choices: [{ message, finish_reason: 'stop' }], ...rest });
 const usageOf = (usage: unknown) => reply({ content: 'Hi' }, { usage }).usage;
 
 it.each([
@@ -62,7 +63,9 @@ it.each([
   ['end_turn', 'stop'],
   [undefined, 'stop'],
 ])('reads finish reason %s as %s', (raw, finishReason) => {
-  expect(normalizeReply({ choices: [{ message: { content: 'x' }, finish_reason: raw }] }).finishReason).toBe(finishReason);
+  expect(normalizeReply({ choices: [{ message: { content: 'x' }, finish_reason: raw }] }).finishReason).toBe(
+    finishReason,
+  );
 });
 
 describe('usage', () => {
@@ -125,5 +128,8 @@ it('makes ids that a database takes', () => {
   const { modelReturned, providerRequestId } = reply({ content: 'x' }, { model: 'a\0b\ud800', id: 'x'.repeat(1000) });
   expect(modelReturned).toBe('ab\ufffd');
   expect(providerRequestId).toHaveLength(200);
-  expect(reply({ content: 'x' }, { model: 7, id: '' })).toMatchObject({ modelReturned: undefined, providerRequestId: undefined });
+  expect(reply({ content: 'x' }, { model: 7, id: '' })).toMatchObject({
+    modelReturned: undefined,
+    providerRequestId: undefined,
+  });
 });

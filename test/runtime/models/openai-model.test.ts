@@ -37,7 +37,8 @@ function aRequest(rest: Partial<ModelRequest> = {}): ModelRequest {
   };
 }
 
-const generate = (maxRetries = 0, request = aRequest()): Promise<ModelReply> => aModel(server.url, maxRetries).generate(request);
+const generate = (maxRetries = 0, request = aRequest()): Promise<ModelReply> =>
+  aModel(server.url, maxRetries).generate(request);
 const failure = (status: number, message: string, headers: Record<string, string> = {}) => ({
   status,
   headers,

@@ -23,7 +23,10 @@ it("takes the task's tier, else the tenant's default, else nano", () => {
 
 it('names the known tiers when a tier is unknown', () => {
   expect(() => choose({ tier: 'gold' })).toThrow(
-    expect.objectContaining({ code: 'TIER_UNKNOWN', message: 'Tier "gold" is not configured. Known tiers: nano, small, optima, pro, expert.' }),
+    expect.objectContaining({
+      code: 'TIER_UNKNOWN',
+      message: 'Tier "gold" is not configured. Known tiers: nano, small, optima, pro, expert.',
+    }),
   );
 });
 

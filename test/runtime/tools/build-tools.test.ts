@@ -5,7 +5,8 @@ import { aTool } from '../../support/loop-script';
 import { toolRow } from '../../support/memory-stores';
 
 const hook: ToolTransport = {
-  call: (settings, call) => Promise.resolve({ text: JSON.stringify({ ...call.input, to: settings.name }), isCut: false }),
+  call: (settings, call) =>
+    Promise.resolve({ text: JSON.stringify({ ...call.input, to: settings.name }), isCut: false }),
   close: () => Promise.resolve(),
 };
 const build = createToolBuilder({ transports: { hook }, defaultTimeoutMs: 1000, maxOutputBytes: 1000, secrets: [] });
@@ -29,11 +30,14 @@ it('builds the rows that it can, and warns of the others by name and reason', ()
   ]);
 });
 
-it.each([['workflow'], ['constructor'], ['__proto__'], ['toString']])('skips a row whose transport is %s', (transport) => {
-  const { tools, warnings } = build([toolRow({ code: 'add', transport })]);
-  expect(tools).toEqual([]);
-  expect(warnings[0]?.message).toContain('is not supported');
-});
+it.each([['workflow'], ['constructor'], ['__proto__'], ['toString']])(
+  'skips a row whose transport is %s',
+  (transport) => {
+    const { tools, warnings } = build([toolRow({ code: 'add', transport })]);
+    expect(tools).toEqual([]);
+    expect(warnings[0]?.message).toContain('is not supported');
+  },
+);
 
 it('builds nothing anew for the same rows', () => {
   const rows = [toolRow({ code: 'add' })];

@@ -63,12 +63,19 @@ describe('a failure', () => {
     ['{"success":false,"detail":"none"}', '"detail":"none"'],
     ['{"success":false,"error":""}', 'success'],
   ])('may come with HTTP 200: %s', (text, reason) => {
-    expect(read(text)).toMatchObject({ isError: true, code: 'TOOL_FAILED', value: { message: expect.stringContaining(reason) } });
+    expect(read(text)).toMatchObject({
+      isError: true,
+      code: 'TOOL_FAILED',
+      value: { message: expect.stringContaining(reason) },
+    });
   });
 
-  it.each([['{"success":true}'], ['{"success":"false"}'], ['[{"success":false}]'], ['{"success":0}']])('is not %s', (text) => {
-    expect(read(text).isError).toBe(false);
-  });
+  it.each([['{"success":true}'], ['{"success":"false"}'], ['[{"success":false}]'], ['{"success":0}']])(
+    'is not %s',
+    (text) => {
+      expect(read(text).isError).toBe(false);
+    },
+  );
 });
 
 describe('a secret that the server sends back', () => {
@@ -91,7 +98,10 @@ describe('a secret that the server sends back', () => {
   });
 
   it('as a number is blanked without breaking the JSON around it', () => {
-    expect(read('{"account":12345678,"rows":5}')).toEqual({ isError: false, value: { account: '[redacted]', rows: 5 } });
+    expect(read('{"account":12345678,"rows":5}')).toEqual({
+      isError: false,
+      value: { account: '[redacted]', rows: 5 },
+    });
   });
 
   it('in a failure is blanked, also with escaped slashes', () => {

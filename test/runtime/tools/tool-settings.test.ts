@@ -38,12 +38,15 @@ describe('the endpoint', () => {
   });
 
   it('never shows its password in the reason', () => {
-    expect(() => read({ endpoint: 'http://user:CANARY@host/' })).toThrow(expect.not.objectContaining({ message: expect.stringContaining('CANARY') }));
+    expect(() => read({ endpoint: 'http://user:CANARY@host/' })).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('CANARY') }),
+    );
   });
 });
 
 describe('the schema', () => {
-  const schemaOf = (parametersSchema: unknown, customConfig = {}) => read({ parametersSchema, customConfig }).inputSchema;
+  const schemaOf = (parametersSchema: unknown, customConfig = {}) =>
+    read({ parametersSchema, customConfig }).inputSchema;
 
   it('may be missing', () => {
     expect(schemaOf(null)).toEqual({ type: 'object', properties: {} });
@@ -59,9 +62,12 @@ describe('the schema', () => {
     expect(schemaOf(schema)).toBe(schema);
   });
 
-  it.each([[{}], [{ type: 'object' }], [{ properties: {} }]])('%j is completed, since providers refuse it', (schema) => {
-    expect(schemaOf(schema)).toEqual({ type: 'object', properties: {} });
-  });
+  it.each([[{}], [{ type: 'object' }], [{ properties: {} }]])(
+    '%j is completed, since providers refuse it',
+    (schema) => {
+      expect(schemaOf(schema)).toEqual({ type: 'object', properties: {} });
+    },
+  );
 
   it.each([
     ['{"type":', 'not valid JSON'],
@@ -75,7 +81,11 @@ describe('the schema', () => {
 
   it('hides the fixed arguments', () => {
     const schema = { type: 'object', properties: { a: {}, token: {} }, required: ['a', 'token'] };
-    expect(schemaOf(schema, { fixed_arguments: { token: 'x' } })).toEqual({ type: 'object', properties: { a: {} }, required: ['a'] });
+    expect(schemaOf(schema, { fixed_arguments: { token: 'x' } })).toEqual({
+      type: 'object',
+      properties: { a: {} },
+      required: ['a'],
+    });
     expect(schema.properties).toHaveProperty('token');
   });
 });

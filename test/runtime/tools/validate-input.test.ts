@@ -20,7 +20,9 @@ it('names the fields that do not fit, at most five', () => {
   const issues = checked.ok ? '' : checked.issues;
   expect(issues.split('; ')).toHaveLength(5);
   expect(issues).toContain("arguments must have required property 'b'");
-  expect(check(schema, { b: 1, kind: 'z' })).toMatchObject({ issues: expect.stringContaining('kind must be equal to one of the allowed values (["x","y"])') });
+  expect(check(schema, { b: 1, kind: 'z' })).toMatchObject({
+    issues: expect.stringContaining('kind must be equal to one of the allowed values (["x","y"])'),
+  });
 });
 
 it('converts nothing and fills nothing in', () => {
@@ -36,13 +38,20 @@ it('follows $defs and references to itself', () => {
     $defs: { node: { type: 'object', properties: { child: { $ref: '#/$defs/node' }, n: { type: 'number' } } } },
   };
   expect(check(schema, { tree: { child: { n: 1 } } }).ok).toBe(true);
-  expect(check(schema, { tree: { child: { n: 'x' } } })).toMatchObject({ issues: expect.stringContaining('tree.child.n must be number') });
+  expect(check(schema, { tree: { child: { n: 'x' } } })).toMatchObject({
+    issues: expect.stringContaining('tree.child.n must be number'),
+  });
 });
 
 it.each([['http://json-schema.org/draft-07/schema#'], ['https://json-schema.org/draft/2019-09/schema'], ['urn:own']])(
   'reads $schema %s as its own dialect',
   ($schema) => {
-    const schema = { $schema, type: 'object', definitions: { n: { type: 'number' } }, properties: { a: { $ref: '#/definitions/n' } } };
+    const schema = {
+      $schema,
+      type: 'object',
+      definitions: { n: { type: 'number' } },
+      properties: { a: { $ref: '#/definitions/n' } },
+    };
     expect(check(schema, { a: 1 }).ok).toBe(true);
     expect(check(schema, { a: 'x' }).ok).toBe(false);
   },

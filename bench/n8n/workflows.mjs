@@ -1,0 +1,94 @@
+// The workflows, as n8n exports them. All start with the same webhook and answer with what the last node gives.
+import { MODEL_ID, SYSTEM_PROMPT } from '../loop/scenario.mjs';
+import { fiveBranches, tierSwitch } from './five-branches.mjs';
+import { BARE_LOOP_PACKAGE, TIERS, tools } from './subjects.mjs';
+
+const NO_OPERATION = { name: 'End', type: 'n8n-nodes-base.noOp', typeVersion: 1 };
+const AGENT = { name: 'Agent', type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 1 };
+
+/** Each subject's nodes after the webhook, and the connections between them. */
+const builders = {
+  empty: () => chain(NO_OPERATION),
+  switch: () => ({
+    nodes: [tierSwitch(), NO_OPERATION],
+    connections: { Webhook: main('Switch'), Switch: { main: TIERS.map(() => [target('End')]) } },
+  }),
+  'five-branches': fiveBranches,
+  'one-node': ({ credentials }) => chain({ ...AGENT, parameters: fields(), credentials }),
+  'one-node-item': ({ credentials }) =>
+    chain(
+      {
+        name: 'Task',
+        type: 'n8n-nodes-base.splitOut',
+        typeVersion: 1,
+        parameters: { fieldToSplitOut: 'body.items', options: {} },
+      },
+      { ...AGENT, parameters: { inputMode: 'item', options: {} }, credentials },
+    ),
+  'bare-loop': ({ modelUrl, toolUrl }) =>
+    chain({
+      name: 'Loop',
+      type: `${BARE_LOOP_PACKAGE}.bareLoop`,
+      typeVersion: 1,
+      parameters: bareLoop(modelUrl, toolUrl),
+    }),
+};
+
+/**
+ * @param {string} subject
+ * @param {{ credentials: object, modelUrl: string, toolUrl: string }} stack
+ */
+export function workflowOf(subject, stack) {
+  const { nodes, connections } = builders[subject](stack);
+  return {
+    name: subject,
+    nodes: [webhook(subject), ...nodes].map((node, index) => ({
+      id: `${subject}-${index}`,
+      position: [200 * index, 0],
+      parameters: {},
+      ...node,
+    })),
+    connections,
+    // Saving, pruning and everything else stay as n8n has them by default: each execution is stored with its data.
+    settings: { executionOrder: 'v1' },
+  };
+}
+
+function webhook(path) {
+  const parameters = { httpMethod: 'POST', path, responseMode: 'lastNode', options: {} };
+  return { name: 'Webhook', type: 'n8n-nodes-base.webhook', typeVersion: 2.1, webhookId: path, parameters };
+}
+
+function fields() {
+  return {
+    tenantId: { __rl: true, mode: 'id', value: '={{ $json.body.tenant }}' },
+    tier: '={{ $json.body.tier }}',
+    systemPrompt: SYSTEM_PROMPT,
+    message: '={{ $json.body.message }}',
+    options: {},
+  };
+}
+
+function bareLoop(modelUrl, toolUrl) {
+  const functions = tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
+  return {
+    modelUrl,
+    toolUrl,
+    model: MODEL_ID,
+    tools: JSON.stringify(functions),
+    systemPrompt: SYSTEM_PROMPT,
+    message: '={{ $json.body.message }}',
+  };
+}
+
+function chain(...nodes) {
+  const names = ['Webhook', ...nodes.map(({ name }) => name)];
+  const links = names.slice(1).map((name, index) => [names[index], main(name)]);
+  return { nodes, connections: Object.fromEntries(links) };
+}
+
+const target = (node) => ({ node, type: 'main', index: 0 });
+const main = (node) => ({ main: [[target(node)]] });

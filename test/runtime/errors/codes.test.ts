@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+import { ERROR_CODES, type ErrorCode } from '../../../runtime/errors/codes';
+
+const ROOT = resolve(__dirname, '../../..');
+const sources = ['runtime', 'nodes']
+  .flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(ROOT, folder, file)),
+  )
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('errors/codes.ts'))
+  .map((file) => readFileSync(file, 'utf8'))
+  .join('\n');
+const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+
+it.each(codes)('%s is used', (code) => {
+  expect(sources).toContain(`'${code}'`);
+});
+
+it.each(codes)('%s says what happened and what to do, in sentences', (code) => {
+  const { message, hint } = ERROR_CODES[code];
+  expect(message).toMatch(/^[A-Z{].+[.}]$/s);
+  expect(hint).toMatch(/^[A-Z].+\.$/s);
+});
+
+it('every code that is thrown is in the table', () => {
+  const thrown = [...sources.matchAll(/(?:RuntimeError|toolFailure|describeError)\(\s*'([A-Z_]+)'/g)].map(
+    (match) => match[1],
+  );
+  expect(thrown.length).toBeGreaterThan(20);
+  expect(thrown.filter((code) => !codes.includes(code as ErrorCode))).toEqual([]);
+});
+
+it('what nobody can mend by waiting is not retryable', () => {
+  const retryable = codes.filter((code) => ERROR_CODES[code].retryable);
+  expect(retryable).toEqual(
+    expect.arrayContaining(['LLM_RATE_LIMITED', 'LLM_TIMEOUT', 'DB_UNREACHABLE', 'TASK_RUNNING']),
+  );
+  for (const code of [
+    'LLM_AUTH_FAILED',
+    'INPUT_INVALID',
+    'TENANT_NOT_FOUND',
+    'TASK_CONFLICT',
+    'RUN_CANCELLED',
+  ] as const) {
+    expect(retryable).not.toContain(code);
+  }
+});

@@ -1,0 +1,121 @@
+import { callbackWarnings, readTask } from '../../../runtime/tasks/read-task';
+
+const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
+const task = (config: object = {}, rest: object = {}) => ({
+  config: { message: 'Hi', ...config },
+  meta: { tenant_id: TENANT },
+  ...rest,
+});
+const issuesOf = (input: unknown): string => {
+  try {
+    readTask(input);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'INPUT_INVALID' });
+    return (error as Error).message;
+  }
+  throw new Error('the task should have been refused');
+};
+
+it("reads the documents' example as it is", () => {
+  const example = {
+    task_id: 'uuid',
+    trace_id: 'trace_456',
+    task_type: 'ai_agent',
+    config: {
+      agent_tier: 'pro',
+      system_prompt: 'You are a helpful assistant.',
+      message: 'Find all orders of client X',
+      context: { client_id: '123', dialog_id: '456' },
+      max_iterations: 5,
+      temperature: 0.7,
+    },
+    meta: { tenant_id: TENANT, client_id: 'client_uuid', dialog_id: 'dialog_uuid' },
+    callback: { result_key: 'elo:results:trace_456', notify_webhook: 'https://example.com/webhook' },
+  };
+  expect(readTask(example)).toEqual(example);
+});
+
+it('gives ids to a task that has none', () => {
+  const first = readTask(task());
+  expect(first.task_id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(readTask(task()).task_id).not.toBe(first.task_id);
+});
+
+it('takes null for not set, and numbers for ids', () => {
+  const read = readTask(task({ temperature: null, tools: null }, { task_id: 42, trace_id: null }));
+  expect(read).toMatchObject({ task_id: '42', config: { temperature: undefined, tools: undefined } });
+});
+
+it('leaves unknown keys out, so that nothing untrusted travels along', () => {
+  const read = readTask({ ...task({ api_key: 'x' }), meta: { tenant_id: TENANT, is_admin: true }, extra: 1 });
+  expect(JSON.stringify(read)).not.toMatch(/api_key|is_admin|extra/);
+});
+
+it.each([
+  ['nothing', undefined, 'the task'],
+  ['a text', 'run this', 'the task'],
+  ['no message', { config: {}, meta: { tenant_id: TENANT } }, 'config.message is missing'],
+  ['a blank message', task({ message: ' \n' }), 'config.message'],
+  ['no tenant', { config: { message: 'Hi' }, meta: {} }, 'meta.tenant_id'],
+  ['no iterations', task({ max_iterations: 0 }), 'config.max_iterations'],
+  ['half an iteration', task({ max_iterations: 1.5 }), 'config.max_iterations'],
+  ['a hot temperature', task({ temperature: 3 }), 'config.temperature'],
+  ['endless time', task({ timeout_seconds: Infinity }), 'config.timeout_seconds'],
+  ['no time', task({ timeout_seconds: 0 }), 'config.timeout_seconds'],
+  ['an unknown mode', task({ tool_execution: 'all' }), 'config.tool_execution'],
+  ['tools that are no list', task({ tools: 'add' }), 'config.tools'],
+  ['another kind of task', task({}, { task_type: 'llm_extraction' }), 'task_type'],
+  ['an empty task id', task({}, { task_id: '' }), 'task_id'],
+  ['a long task id', task({}, { task_id: 'x'.repeat(201) }), 'task_id'],
+  ['a long trace id', task({}, { trace_id: 'x'.repeat(101) }), 'trace_id'],
+  ['a NUL in an id', task({}, { task_id: 'a\0b' }), 'task_id'],
+  ['half a character in an id', task({}, { task_id: 'a\ud800' }), 'task_id'],
+])('refuses %s and names the field', (_what, input, field) => expect(issuesOf(input)).toContain(field));
+
+it('names every field that is wrong', () => {
+  expect(issuesOf(task({ max_iterations: 0, temperature: 3 }))).toMatch(/max_iterations.*; config\.temperature/);
+});
+
+describe('a context', () => {
+  it('may be any JSON', () => {
+    for (const context of [{ a: [1] }, [1], 'text', 0, false])
+      expect(readTask(task({ context })).config.context).toEqual(context);
+  });
+
+  it.each([
+    ['that is nested too deeply', JSON.parse('['.repeat(5000) + ']'.repeat(5000)) as unknown, 'is nested deeper than'],
+    ['with a cycle', cyclic(), 'is nested deeper than'],
+    ['with a BigInt', { n: 1n }, 'is not JSON'],
+  ])('%s is refused before anything is spent', (_what, context, issue) => {
+    expect(issuesOf(task({ context }))).toContain(`config.context ${issue}`);
+  });
+});
+
+describe('a tenant id', () => {
+  it('may have capitals and blanks around it', () => {
+    expect(readTask({ ...task(), meta: { tenant_id: ` ${TENANT.toUpperCase()} ` } }).meta.tenant_id).toBe(TENANT);
+  });
+
+  it.each([["' OR 1=1--"], ['__proto__'], ['1'], [`${TENANT}x`], [`${TENANT}\n' OR true`], ['x'.repeat(1_000_000)]])(
+    'that is none is refused, and shown in short: %.20s',
+    (tenant_id) => {
+      const refused = (): unknown => readTask({ ...task(), meta: { tenant_id } });
+      expect(refused).toThrow(expect.objectContaining({ code: 'TENANT_ID_INVALID' }));
+      expect(refused).not.toThrow(/x{100}/);
+    },
+  );
+});
+
+it('warns that a callback is not delivered, if there is one', () => {
+  expect(callbackWarnings(readTask(task({}, { callback: { result_key: 'k' } })))).toMatchObject([
+    { code: 'CALLBACK_NOT_DELIVERED' },
+  ]);
+  expect(callbackWarnings(readTask(task({}, { callback: {} })))).toEqual([]);
+  expect(callbackWarnings(readTask(task()))).toEqual([]);
+});
+
+function cyclic(): object {
+  const value: Record<string, unknown> = {};
+  value.self = value;
+  return value;
+}

@@ -1,0 +1,105 @@
+import { parseSnapshot, type SnapshotColumns } from '../../../runtime/tenants/parse-snapshot';
+
+function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknown[]; tools?: unknown[] } = {}) {
+  const { settings = {}, tiers = [], prices = [], tools = [] } = columns;
+  const text: SnapshotColumns = {
+    id: 'a',
+    is_active: true,
+    settings: JSON.stringify(settings),
+    tiers: JSON.stringify(tiers),
+    prices: JSON.stringify(prices),
+    tools: JSON.stringify(tools),
+  };
+  return parseSnapshot(text);
+}
+const settingsOf = (settings: unknown) => parse({ settings }).tenant.settings;
+const toolOf = (tool: object) => parse({ tools: [{ code: 'add', ...tool }] }).tools[0];
+
+describe('settings', () => {
+  it('are read under the names of the database', () => {
+    const settings = { default_tier: 'pro', max_tier: 'expert', max_iterations: 5, monthly_cost_limit_usd: 12.5 };
+    expect(settingsOf(settings)).toEqual({
+      defaultTier: 'pro',
+      maxTier: 'expert',
+      maxIterations: 5,
+      monthlyCostLimitUsd: '12.5',
+    });
+  });
+
+  it('may hold JSON in a text, as some databases do', () => {
+    expect(settingsOf(JSON.stringify({ default_tier: 'pro' }))).toMatchObject({ defaultTier: 'pro' });
+  });
+
+  it.each([
+    [null],
+    ['{"default_tier":'],
+    [[]],
+    [5],
+    [{ default_tier: '', max_iterations: -1 }],
+    [{ max_iterations: 'many', max_tier: 5 }],
+  ])('that make no sense count as not set: %j', (settings) => {
+    expect(Object.values(settingsOf(settings)).every((value) => value === undefined)).toBe(true);
+  });
+
+  it('take a number in a text for a number', () => expect(settingsOf({ max_iterations: '7' }).maxIterations).toBe(7));
+});
+
+describe('tools', () => {
+  it('have defaults for every column that may be null', () => {
+    expect(toolOf({})).toEqual({
+      code: 'add',
+      description: 'add',
+      parametersSchema: undefined,
+      endpoint: null,
+      authHeader: null,
+      timeoutMs: null,
+      transport: 'hook',
+      mcpTool: null,
+      allowedTiers: undefined,
+      customConfig: {},
+    });
+  });
+
+  it.each([
+    [null, undefined],
+    [
+      ['pro', 'expert'],
+      ['pro', 'expert'],
+    ],
+    ['{pro,expert}', ['pro', 'expert']],
+    ['["pro","expert"]', ['pro', 'expert']],
+    ['pro, expert', ['pro', 'expert']],
+    ['', []],
+    [5, []],
+    [[], []],
+  ])('have tiers %j as %j', (allowed_tiers, expected) =>
+    expect(toolOf({ allowed_tiers })?.allowedTiers).toEqual(expected),
+  );
+
+  it('may have custom_config in a text, or none', () => {
+    expect(toolOf({ custom_config: '{"timeout_ms":5}' })?.customConfig).toEqual({ timeout_ms: 5 });
+    expect(toolOf({ custom_config: 'oops' })?.customConfig).toEqual({});
+  });
+
+  it('are not lost for a time-out that is no number', () => {
+    expect(toolOf({ timeout_ms: 'soon' })).toMatchObject({ code: 'add', timeoutMs: null });
+  });
+});
+
+describe('a row that cannot be used', () => {
+  it('such as a tier without a model stops no tenant', () => {
+    const tiers = [
+      { code: 'broken', model_id: null },
+      { code: 'gold', model_id: 'vendor/gold', temperature: '0.5' },
+    ];
+    expect(parse({ tiers }).tiers).toMatchObject([{ code: 'gold', modelId: 'vendor/gold', temperature: 0.5 }]);
+  });
+
+  it('such as a price without a model is left out', () => {
+    const prices = [
+      { model_id: null, input_cost_per_1m: '1', output_cost_per_1m: '2' },
+      { model_id: 'a/b', input_cost_per_1m: '0.15', output_cost_per_1m: 0.6 },
+    ];
+    expect(parse({ prices }).prices).toEqual([{ modelId: 'a/b', inputPer1M: '0.15', outputPer1M: '0.6' }]);
+  });
+});

@@ -1,0 +1,38 @@
+import { canonicalJson, isDeeperThan, tryParseJson, withoutPrototypeKeys } from '../../../runtime/util/json';
+
+it('parses, or says what is wrong', () => {
+  expect(tryParseJson('{"a":1}')).toEqual({ ok: true, value: { a: 1 } });
+  expect(tryParseJson('{"a":')).toEqual({ ok: false, reason: expect.stringMatching(/JSON/) });
+});
+
+it('refuses JSON that nothing could write again', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  expect(tryParseJson(nested(200)).ok).toBe(true);
+  expect(tryParseJson(nested(201))).toEqual({ ok: false, reason: expect.stringContaining('200 levels') });
+  expect(tryParseJson(nested(100_000)).ok).toBe(false);
+  expect(tryParseJson('{"a":'.repeat(300) + '1' + '}'.repeat(300)).ok).toBe(false);
+});
+
+it('sees a cycle as endless depth', () => {
+  const cyclic: Record<string, unknown> = { a: 1 };
+  cyclic.self = { again: cyclic };
+  expect(isDeeperThan(cyclic, 200)).toBe(true);
+  expect(isDeeperThan({ a: { b: 1 } }, 2)).toBe(false);
+  expect(isDeeperThan({ a: { b: 1 } }, 1)).toBe(true);
+});
+
+it('writes equal values as equal text', () => {
+  expect(canonicalJson({ b: { d: 1, c: [2, { f: 1, e: 2 }] }, a: null })).toBe(
+    '{"a":null,"b":{"c":[2,{"e":2,"f":1}],"d":1}}',
+  );
+  expect(canonicalJson({ a: 1, b: 2 })).toBe(canonicalJson({ b: 2, a: 1 }));
+  expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
+});
+
+it('leaves out the keys that could reach a prototype, at every level', () => {
+  const clean = withoutPrototypeKeys(
+    JSON.parse('{"a":{"__proto__":{"x":1},"b":[{"constructor":1,"prototype":2,"c":3}]},"__proto__":{"y":1}}') as never,
+  );
+  expect(JSON.stringify(clean)).toBe('{"a":{"b":[{"c":3}]}}');
+  expect(Object.getPrototypeOf(clean)).toBe(Object.prototype);
+});
