@@ -104,7 +104,7 @@ it('holds the exact sum of all calls, however the writes are repeated, reordered
       const taskId = randomUUID();
       const writes: RunProgress[] = [];
       for (const calls of attempts) writes.push(...writesOf({ tenantId, taskId, runId: await claim(taskId) }, calls));
-      const twice = [...writes, ...writes].map((write) => ({ write, order: random.next().value }));
+      const twice = [...writes, ...writes].map((write) => ({ write, order: random.next().value as number }));
       twice.sort((a, b) => a.order - b.order);
       await Promise.all(twice.map(({ write }) => ledger.record(write)));
 

@@ -14,13 +14,20 @@ beforeAll(async () => {
 });
 afterAll(() => agent.close());
 
-const connections = async () => {
-  const [row] = await agent.database.query<{ open: number }>(
-    `SELECT count(*)::int AS open FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'universal-ai-agent'`,
-  );
-  return row?.open ?? -1;
-};
+let counting = Promise.resolve(0);
+
+/** The runtime's connections; one count after the other, since the test has one connection of its own. */
+function connections(): Promise<number> {
+  counting = counting.then(async () => {
+    const [row] = await agent.database.query<{ open: number }>(
+      `SELECT count(*)::int AS open FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'universal-ai-agent'`,
+    );
+    return row?.open ?? -1;
+  });
+  return counting;
+}
+
 const newRuntime = (maxConnections?: number) =>
   createRuntime({
     database: { url: agent.database.url, maxConnections },

@@ -8,7 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { Server as McpServer } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, isInitializeRequest, type CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
@@ -121,8 +121,9 @@ async function findTransport(
 }
 
 function toolServer(state: State): McpServer {
-  const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } });
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
+  const mcp = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: {} } });
+  // Below the high-level API, so that a test may answer what no proper server would.
+  mcp.server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => {
     const call: McpCall = {
       name: params.name,
       arguments: params.arguments ?? {},
@@ -132,7 +133,7 @@ function toolServer(state: State): McpServer {
     state.calls.push(call);
     return state.options.answer(call);
   });
-  return server;
+  return mcp;
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

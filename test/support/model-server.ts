@@ -31,7 +31,7 @@ export type ScriptedReply =
       readonly headers?: Record<string, string>;
       readonly delayMs?: number;
     }
-  | ((request: ModelServerRequest, response: ServerResponse) => void);
+  | ((request: ModelServerRequest, response: ServerResponse) => void | Promise<void>);
 
 export interface ModelServer {
   /** Up to and with /v1. */

@@ -1,6 +1,7 @@
 import type { Message } from '../../../runtime/contracts/message';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { asks, aTool, failingTool, runScript, says, toldCodes } from '../../support/loop-script';
+import { containing, matching } from '../../support/matchers';
 
 describe('the transcript', () => {
   it('holds the assistant message with its calls, then one tool message for each id, in order', async () => {
@@ -90,7 +91,7 @@ describe('the transcript', () => {
       assistant !== undefined && 'tool_calls' in assistant
         ? assistant.tool_calls?.map((call) => call.function.name)
         : [];
-    expect(names).toEqual(['functions_find_orders', expect.stringMatching(/^longx{60}$/), '_']);
+    expect(names).toEqual(['functions_find_orders', matching(/^longx{60}$/), '_']);
   });
 });
 
@@ -167,7 +168,7 @@ describe('a failure outside the tools', () => {
     const { outcome } = await runScript({ replies: [new TypeError('undefined is not a function')] });
     expect(outcome.error).toMatchObject({
       code: 'INTERNAL_ERROR',
-      message: expect.stringContaining('undefined is not'),
+      message: containing('undefined is not'),
     });
   });
 

@@ -1,4 +1,5 @@
 import { openTranscript } from '../../../runtime/loop/transcript';
+import { matching } from '../../support/matchers';
 
 it('opens with the system prompt and the message', () => {
   expect(openTranscript({ systemPrompt: 'Be short.', message: 'Hi', singleTool: false })).toEqual([
@@ -15,7 +16,7 @@ it('tells the one-tool rule in the system message', () => {
   const [system] = openTranscript({ systemPrompt: 'Be short.', message: 'Hi', singleTool: true });
   expect(system).toMatchObject({
     role: 'system',
-    content: expect.stringMatching(/^Be short\.\n\nCall at most one tool/),
+    content: matching(/^Be short\.\n\nCall at most one tool/),
   });
 });
 

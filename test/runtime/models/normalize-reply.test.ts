@@ -1,4 +1,5 @@
 import { normalizeReply } from '../../../runtime/models/normalize-reply';
+import { withCode } from '../../support/matchers';
 
 const reply = (message: unknown, rest: object = {}) =>
   normalizeReply({ choices: [{ message, finish_reason: 'stop' }], ...rest });
@@ -13,7 +14,7 @@ it.each([
   ['a choice without message', { choices: [{}] }],
   ['choices that are no list', { choices: { 0: { message: {} } } }],
 ])('refuses %s as a reply', (_what, body) => {
-  expect(() => normalizeReply(body)).toThrow(expect.objectContaining({ code: 'LLM_BAD_REPLY' }));
+  expect(() => normalizeReply(body)).toThrow(withCode('LLM_BAD_REPLY'));
 });
 
 describe('content', () => {

@@ -4,6 +4,7 @@ import { eventually, failureOf, gate } from '../../support/agent-fixture';
 import '../../support/errors-of-node';
 import { startServer } from '../../support/http-server';
 import { startModelServer, textReply, type ModelServer } from '../../support/model-server';
+import { containing } from '../../support/matchers';
 
 const KEY = 'sk-canary-key-1234567890';
 const open: (() => Promise<void>)[] = [];
@@ -165,7 +166,7 @@ describe('a connection', () => {
     await gone.close();
     const request = aRequest();
     const error = await failureOf(aModel(`${gone.url}/v1`).generate(request));
-    expect(error).toMatchObject({ code: 'LLM_UNAVAILABLE', message: expect.stringContaining('ECONNREFUSED') });
+    expect(error).toMatchObject({ code: 'LLM_UNAVAILABLE', message: containing('ECONNREFUSED') });
     expect(request.attempts).toEqual({ sent: 1, answered: 1 });
   });
 
@@ -234,7 +235,7 @@ describe('an answer that is no chat completion', () => {
     });
     expect(await failureOf(generate())).toMatchObject({
       code: 'LLM_UNAVAILABLE',
-      message: expect.stringContaining('longer than'),
+      message: containing('longer than'),
     });
   });
 });

@@ -1,18 +1,19 @@
 import type { TenantSettings, Tier } from '../../../runtime/contracts/tenant';
 import { normalizeModelId, selectModel, type ModelChoice } from '../../../runtime/models/select-model';
+import { withCode } from '../../support/matchers';
 
 const prices = [{ modelId: 'openai/gpt-4o-mini', inputPer1M: '0.15', outputPer1M: '0.60' }];
 const choose = (choice: Partial<ModelChoice>) => selectModel({ settings: {}, tierRows: [], prices, ...choice });
 const capped: TenantSettings = { maxTier: 'optima' };
 
 it.each([
-  ['nano', 'qwen/qwen3-4b:free', 500, 0.1],
-  ['small', 'qwen/qwen3-8b', 800, 0.2],
-  ['optima', 'anthropic/claude-3-haiku', 1000, 0.3],
-  ['pro', 'openai/gpt-4o-mini', 2000, 0.5],
-  ['expert', 'anthropic/claude-3-5-sonnet', 4000, 0.7],
-])('knows tier %s without a database row: %s', (tier, modelId, maxTokens, temperature) => {
-  expect(choose({ tier })).toMatchObject({ modelId, tier: { maxTokens, temperature } });
+  ['nano', { modelId: 'qwen/qwen3-4b:free', maxTokens: 500, temperature: 0.1 }],
+  ['small', { modelId: 'qwen/qwen3-8b', maxTokens: 800, temperature: 0.2 }],
+  ['optima', { modelId: 'anthropic/claude-3-haiku', maxTokens: 1000, temperature: 0.3 }],
+  ['pro', { modelId: 'openai/gpt-4o-mini', maxTokens: 2000, temperature: 0.5 }],
+  ['expert', { modelId: 'anthropic/claude-3-5-sonnet', maxTokens: 4000, temperature: 0.7 }],
+])('knows tier %s without a database row', (code, tier) => {
+  expect(choose({ tier: code })).toMatchObject({ modelId: tier.modelId, tier });
 });
 
 it("takes the task's tier, else the tenant's default, else nano", () => {
@@ -23,15 +24,14 @@ it("takes the task's tier, else the tenant's default, else nano", () => {
 
 it('names the known tiers when a tier is unknown', () => {
   expect(() => choose({ tier: 'gold' })).toThrow(
-    expect.objectContaining({
-      code: 'TIER_UNKNOWN',
+    withCode('TIER_UNKNOWN', {
       message: 'Tier "gold" is not configured. Known tiers: nano, small, optima, pro, expert.',
     }),
   );
 });
 
 it('does not find a tier on the prototype', () => {
-  expect(() => choose({ tier: 'constructor' })).toThrow(expect.objectContaining({ code: 'TIER_UNKNOWN' }));
+  expect(() => choose({ tier: 'constructor' })).toThrow(withCode('TIER_UNKNOWN'));
 });
 
 describe("the database's tiers", () => {
@@ -50,7 +50,7 @@ describe("the database's tiers", () => {
   it('without a rank are above every limit', () => {
     const unranked = { ...gold, rank: undefined };
     expect(() => choose({ tier: 'gold', tierRows: [unranked], settings: { maxTier: 'expert' } })).toThrow(
-      expect.objectContaining({ code: 'TIER_NOT_ALLOWED' }),
+      withCode('TIER_NOT_ALLOWED'),
     );
     expect(choose({ tier: 'gold', tierRows: [unranked], settings: { maxTier: 'gold' } }).modelId).toBe('vendor/gold');
   });
@@ -63,15 +63,13 @@ describe("the tenant's highest tier", () => {
   });
 
   it('refuses tiers above it, also as the default', () => {
-    const refused = expect.objectContaining({ code: 'TIER_NOT_ALLOWED' });
+    const refused = withCode('TIER_NOT_ALLOWED');
     expect(() => choose({ tier: 'pro', settings: capped })).toThrow(refused);
     expect(() => choose({ settings: { ...capped, defaultTier: 'expert' } })).toThrow(refused);
   });
 
   it('that does not exist lets nobody through', () => {
-    expect(() => choose({ tier: 'nano', settings: { maxTier: 'platinum' } })).toThrow(
-      expect.objectContaining({ code: 'TIER_UNKNOWN' }),
-    );
+    expect(() => choose({ tier: 'nano', settings: { maxTier: 'platinum' } })).toThrow(withCode('TIER_UNKNOWN'));
   });
 });
 
@@ -87,14 +85,14 @@ describe('a model override', () => {
     const modelOverride = 'anthropic/claude-3-haiku';
     expect(choose({ tier: 'nano', settings: capped, modelOverride }).modelId).toBe(modelOverride);
     expect(() => choose({ tier: 'nano', settings: capped, modelOverride: 'openai/gpt-4o' })).toThrow(
-      expect.objectContaining({ code: 'MODEL_NOT_ALLOWED' }),
+      withCode('MODEL_NOT_ALLOWED'),
     );
   });
 
   it('without a price is refused when the tenant has a money limit', () => {
     const settings = { monthlyCostLimitUsd: '5' };
     expect(() => choose({ tier: 'pro', settings, modelOverride: 'vendor/unpriced' })).toThrow(
-      expect.objectContaining({ code: 'MODEL_UNPRICED' }),
+      withCode('MODEL_UNPRICED'),
     );
     expect(choose({ tier: 'pro', settings }).modelId).toBe('openai/gpt-4o-mini');
   });

@@ -1,6 +1,7 @@
 import type { TransportReply } from '../../../runtime/contracts/tool-transport';
 import { readOutput } from '../../../runtime/tools/tool-output';
 import { createRedactor } from '../../../runtime/util/redact';
+import { containing } from '../../support/matchers';
 
 const SECRET = 'Basic dXNlci9h+CANARY/secret==';
 const TOKEN = 'dXNlci9h+CANARY/secret==';
@@ -38,7 +39,7 @@ it('marks what was cut', () => {
   expect(read('[1,2,3', { isCut: true })).toMatchObject({
     isError: false,
     code: 'TOOL_OUTPUT_TRUNCATED',
-    value: { text: '[1,2,3', warning: { message: expect.stringContaining('1000 bytes') } },
+    value: { text: '[1,2,3', warning: { message: containing('1000 bytes') } },
   });
 });
 
@@ -66,7 +67,7 @@ describe('a failure', () => {
     expect(read(text)).toMatchObject({
       isError: true,
       code: 'TOOL_FAILED',
-      value: { message: expect.stringContaining(reason) },
+      value: { message: containing(reason) },
     });
   });
 
@@ -80,7 +81,7 @@ describe('a failure', () => {
 
 describe('a secret that the server sends back', () => {
   const escapedSlash = JSON.stringify({ header: SECRET }).replaceAll('/', '\\/');
-  const escapedAll = `{"header":"${[...SECRET].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`;
+  const escapedAll = `{"header":"${Array.from(SECRET, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`;
 
   it.each([
     ['as it is', JSON.stringify({ header: SECRET })],

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../runtime/util/json';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
+import { containing } from '../../support/matchers';
 
 const check = (schema: unknown, input: unknown) => compileInputSchema(schema as JsonObject)(input as JsonObject);
 
@@ -21,7 +22,7 @@ it('names the fields that do not fit, at most five', () => {
   expect(issues.split('; ')).toHaveLength(5);
   expect(issues).toContain("arguments must have required property 'b'");
   expect(check(schema, { b: 1, kind: 'z' })).toMatchObject({
-    issues: expect.stringContaining('kind must be equal to one of the allowed values (["x","y"])'),
+    issues: containing('kind must be equal to one of the allowed values (["x","y"])'),
   });
 });
 
@@ -39,7 +40,7 @@ it('follows $defs and references to itself', () => {
   };
   expect(check(schema, { tree: { child: { n: 1 } } }).ok).toBe(true);
   expect(check(schema, { tree: { child: { n: 'x' } } })).toMatchObject({
-    issues: expect.stringContaining('tree.child.n must be number'),
+    issues: containing('tree.child.n must be number'),
   });
 });
 

@@ -42,10 +42,7 @@ it('waits for work until the signal aborts, and no longer', async () => {
 
 it('work that fails after the abort bothers nobody', async () => {
   const controller = new AbortController();
-  let fail = (_error: Error): void => undefined;
-  const work = new Promise((_resolve, reject) => {
-    fail = reject;
-  });
+  const { promise: work, reject: fail } = Promise.withResolvers<unknown>();
   const waiting = untilAborted(work, controller.signal);
   controller.abort(new Error('stop'));
   await expect(waiting).rejects.toThrow('stop');
