@@ -1,5 +1,7 @@
+const { execFile } = require('node:child_process');
 const { rm, readFile, writeFile, readdir, chmod } = require('node:fs/promises');
 const path = require('node:path');
+const { promisify } = require('node:util');
 
 const { build, transform } = require('esbuild');
 const { dest, parallel, series, src } = require('gulp');
@@ -63,7 +65,24 @@ async function toCommonJs(file) {
   await writeFile(file, code);
 }
 
+/** Types for who uses the library. */
+const types = async () => {
+  const args = [
+    '--noEmit',
+    'false',
+    '--declaration',
+    '--emitDeclarationOnly',
+    '--outDir',
+    'dist/types',
+    '--rootDir',
+    '.',
+  ];
+  await promisify(execFile)(process.execPath, [require.resolve('typescript/bin/tsc'), '-p', '.', ...args], {
+    cwd: __dirname,
+  });
+};
+
 /** Icons and codex files stand beside the node that they belong to. */
 const assets = () => src('nodes/**/*.{svg,json}', { base: '.', encoding: false }).pipe(dest('dist'));
 
-exports.default = series(clean, parallel(nodes, runtime, assets));
+exports.default = series(clean, parallel(nodes, runtime, assets, types));

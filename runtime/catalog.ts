@@ -1,5 +1,4 @@
-import type { RuntimeConfig } from './config';
-import { parseDatabase } from './config';
+import { parseDatabase, type DatabaseConfig } from './config';
 import { createPostgres, type Statement } from './storage/postgres';
 import { listTenantsStatement, listTenantToolsStatement } from './storage/sql/list-catalog';
 
@@ -9,20 +8,18 @@ export interface CatalogEntry {
   readonly description?: string;
 }
 
-type Database = NonNullable<RuntimeConfig['database']>;
-
 /** Active tenants for a picker, at most 100. Rejects with a DB_ code. */
-export function listTenants(database: Database, filter = ''): Promise<readonly CatalogEntry[]> {
+export function listTenants(database: DatabaseConfig, filter = ''): Promise<readonly CatalogEntry[]> {
   return queryOnce(database, listTenantsStatement(filter));
 }
 
 /** The tools that a tenant has, in the order in which they are offered. */
-export function listTenantTools(database: Database, tenantId: string): Promise<readonly CatalogEntry[]> {
+export function listTenantTools(database: DatabaseConfig, tenantId: string): Promise<readonly CatalogEntry[]> {
   return queryOnce(database, listTenantToolsStatement(tenantId));
 }
 
 /** A picker opens and closes its own connection: it must not keep one for as long as the editor is open. */
-async function queryOnce(database: Database, statement: Statement): Promise<readonly CatalogEntry[]> {
+async function queryOnce(database: DatabaseConfig, statement: Statement): Promise<readonly CatalogEntry[]> {
   const postgres = createPostgres({ ...parseDatabase(database), maxConnections: 1 });
   try {
     return await postgres.query<CatalogEntry>(statement);

@@ -72,7 +72,41 @@ export interface RuntimePlugins {
   readonly ledger?: LedgerStore;
 }
 
-export type RuntimeConfig = z.input<typeof configSchema> & { readonly plugins?: RuntimePlugins };
+export interface DatabaseConfig {
+  /** `postgres://user:password@host:port/database`; else the parts below. */
+  readonly url?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly database?: string;
+  readonly user?: string;
+  readonly password?: string;
+  readonly ssl?: boolean | { readonly rejectUnauthorized: boolean };
+  /** Never more connections than this, however many runs are under way. Default 10. */
+  readonly maxConnections?: number;
+}
+
+export interface RuntimeConfig {
+  /** May be left out only when `plugins` brings tenants and ledger. */
+  readonly database?: DatabaseConfig;
+  /** May be left out only when `plugins` brings a model. */
+  readonly model?: {
+    readonly apiKey?: string;
+    /** Any OpenAI-compatible API, up to and with `/v1`. Default OpenRouter. */
+    readonly baseUrl?: string;
+    /** Sent with every request, beside the key. */
+    readonly headers?: Readonly<Record<string, string>>;
+    /** After time-outs, lost connections, HTTP 408, 409, 429 and 5xx. Default 2. */
+    readonly maxRetries?: number;
+  };
+  readonly limits?: {
+    /** For tools whose row says nothing. Default 30 000. */
+    readonly toolTimeoutMs?: number;
+    /** Longer answers of tools are cut. Default 64 KiB. */
+    readonly maxToolOutputBytes?: number;
+  };
+  readonly plugins?: RuntimePlugins;
+}
+
 export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: RuntimePlugins };
 
 /** Throws CONFIG_INVALID that names the fields; never their values, which may be secrets. */
@@ -90,7 +124,7 @@ export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedC
 }
 
 /** Throws CONFIG_INVALID. */
-export function parseDatabase(database: z.input<typeof databaseSchema>): z.output<typeof databaseSchema> {
+export function parseDatabase(database: DatabaseConfig): z.output<typeof databaseSchema> {
   const parsed = databaseSchema.safeParse(database);
   if (parsed.success) return parsed.data;
   throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });

@@ -1,7 +1,7 @@
 export { listTenants, listTenantTools, type CatalogEntry } from './catalog';
 export { createRuntime, type Runtime } from './compose';
 export type { RunOptions } from './agent';
-export type { RuntimeConfig, RuntimePlugins } from './config';
+export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config';
 export type { OnEvent, RunEvent } from './contracts/event';
 export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger';
 export type { AssistantMessage, Message, ToolCallMessage } from './contracts/message';

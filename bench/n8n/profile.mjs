@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createRunner } from './executions.mjs';
 
 /** Any free port, since the task runner inherits the option. */
-export const profileOptions = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
+export const INSPECTOR_OPTION = '--inspect=127.0.0.1:0';
 
 export async function profileSubjects({ engine, servers, subjects, settings, onProgress, directory }) {
   const runner = createRunner(engine, servers);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { measureSubjects } from './measure.mjs';
-import { profileOptions, profileSubjects } from './profile.mjs';
+import { INSPECTOR_OPTION, profileSubjects } from './profile.mjs';
 import { barLineOf, barsOf, tableOf } from './report.mjs';
 import { startEngine, startServers } from './stack.mjs';
 import { SUBJECTS } from './subjects.mjs';
@@ -70,8 +70,8 @@ function showProgress(text) {
 /** Measures, or profiles, all subjects on one engine. */
 async function runEngine(servers, engine, subjects) {
   const settings = settingsOf(engine);
-  const env = options.profile === undefined ? {} : profileOptions;
-  const started = await startEngine(servers, { engine, subjects, env, log: showProgress });
+  const nodeOptions = options.profile === undefined ? [] : [INSPECTOR_OPTION];
+  const started = await startEngine(servers, { engine, subjects, nodeOptions, log: showProgress });
   const onProgress = (text) => showProgress(`${engine}: ${text}`);
   try {
     if (options.profile !== undefined) {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { ensureHostInstalled, startN8n } from '../../scripts/lib/n8n-host.mjs';
 import { buildPackage } from '../../scripts/lib/package.mjs';
@@ -11,6 +12,8 @@ import { installBareLoop } from './bare-loop-package.mjs';
 import { processorClock } from './n8n-processor-time.mjs';
 import { seedTenant } from './seed.mjs';
 import { workflowOf } from './workflows.mjs';
+
+const withoutSqlite = fileURLToPath(new URL('./without-sqlite.cjs', import.meta.url));
 
 /** What is the same for both engines. */
 export async function startServers({ packageFile, log }) {
@@ -39,7 +42,7 @@ export async function startServers({ packageFile, log }) {
 }
 
 /** An n8n with a database of its own, in which the workflows of all subjects listen. */
-export async function startEngine(servers, { engine, subjects, env, log }) {
+export async function startEngine(servers, { engine, subjects, nodeOptions, log }) {
   log(`starting n8n with the ${engine} expression engine`);
   const userFolder = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-bench-'));
   const remove = () => rmSync(userFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
@@ -50,7 +53,10 @@ export async function startEngine(servers, { engine, subjects, env, log }) {
       postgresUrl: await servers.postgres.createDatabase(`n8n_${engine}`),
       packageTarball: servers.packageTarball,
       userFolder,
-      env: { ...(engine === 'default' ? {} : { N8N_EXPRESSION_ENGINE: engine }), ...env },
+      env: {
+        ...(engine === 'default' ? {} : { N8N_EXPRESSION_ENGINE: engine }),
+        NODE_OPTIONS: [`--require=${JSON.stringify(withoutSqlite)}`, ...nodeOptions].join(' '),
+      },
       log: () => {},
     });
     const credentials = await createCredentials(n8n, servers);

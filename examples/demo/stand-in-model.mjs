@@ -20,7 +20,9 @@ export function startStandInModel({ port = 0, onRequest = () => {} } = {}) {
     const request = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     onRequest(request);
     const body = JSON.stringify(answer(request));
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+      .end(body);
   });
   return new Promise((resolve) => {
     server.listen(port, '127.0.0.1', () => {
@@ -55,7 +57,9 @@ function nextToolCall({ messages, tools = [], tool_choice: choice }) {
   const question = messages.findLast(({ role }) => role === 'user')?.content ?? '';
   const called = messages.flatMap((message) => message.tool_calls ?? []).map((call) => call.function.name);
   const offered = tools.map((tool) => tool.function.name);
-  const habit = HABITS.find(({ tool, when }) => offered.includes(tool) && !called.includes(tool) && when.test(question));
+  const habit = HABITS.find(
+    ({ tool, when }) => offered.includes(tool) && !called.includes(tool) && when.test(question),
+  );
   if (habit === undefined) return undefined;
   const call = { name: habit.tool, arguments: JSON.stringify(habit.arguments()) };
   return {

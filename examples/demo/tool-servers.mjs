@@ -17,7 +17,10 @@ export function startHookServer({ port = 0 } = {}) {
       { id: 1001, item: 'bicycle bell', state: 'sent' },
       { id: 1002, item: 'chain', state: 'packed' },
     ];
-    sendJson(response, tool === 'find_orders' ? { customer: input.customer, orders } : { success: false, error: 'unknown tool' });
+    sendJson(
+      response,
+      tool === 'find_orders' ? { customer: input.customer, orders } : { success: false, error: 'unknown tool' },
+    );
   });
 }
 

@@ -110,7 +110,7 @@ describe('the round trips of a warm run', () => {
     spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
       seen.push('sql');
       return query.apply(this, args);
-    } as never);
+    });
   });
   afterEach(() => spy.mockRestore());
 

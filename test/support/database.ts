@@ -127,3 +127,14 @@ export async function enableTool(
     ],
   );
 }
+
+/** Adds a tool to the catalogue and gives it to one tenant. */
+export async function giveTool(
+  database: TestDatabase,
+  tenantId: string,
+  { customConfig, ...tool }: TestTool & { readonly customConfig?: object },
+): Promise<number> {
+  const toolId = await addTool(database, tool);
+  await enableTool(database, { tenantId, toolId, customConfig });
+  return toolId;
+}

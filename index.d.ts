@@ -1,0 +1,1 @@
+export * from './dist/types/runtime/index';
