@@ -2,7 +2,7 @@ import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from 
 import { startDeadline, untilAborted } from '../util/abort';
 import { clipText } from '../util/clip-text';
 import { createMcpClientPool, type McpClientPool, type McpServerKey } from './client-pool';
-import type { McpConnection, McpContent, McpToolResult } from './connect';
+import type { connectMcp, McpConnection, McpContent, McpToolResult } from './connect';
 
 export interface McpTransportOptions {
   readonly maxConnections: number;
@@ -12,25 +12,27 @@ export interface McpTransportOptions {
 
 /** Tools on real MCP servers over streamable HTTP: one row names the server's URL and the tool. */
 export function createMcpTransport(options: McpTransportOptions): ToolTransport {
+  const closing = new AbortController();
   const pool = createMcpClientPool({
     ...options,
-    connect: (server, onClose) => connectWithin(options.connectTimeoutMs, server, onClose),
+    connect: (server, onClose) => {
+      const deadline = startDeadline(options.connectTimeoutMs, closing.signal);
+      return connect({ ...server, onClose, signal: deadline.signal }).finally(deadline.dispose);
+    },
   });
   return {
     call: (settings, call) => callTool(pool, settings, call),
-    close: pool.close,
+    close: () => {
+      closing.abort();
+      return pool.close();
+    },
   };
 }
 
 /** The SDK is loaded with the first MCP tool: most runs have none, and it is half of our bundle. */
-async function connectWithin(timeoutMs: number, server: McpServerKey, onClose: () => void): Promise<McpConnection> {
-  const { connectMcp } = await import('./connect');
-  const deadline = startDeadline(timeoutMs);
-  try {
-    return await connectMcp({ ...server, onClose, signal: deadline.signal });
-  } finally {
-    deadline.dispose();
-  }
+async function connect(request: Parameters<typeof connectMcp>[0]): Promise<McpConnection> {
+  const sdk = await import('./connect');
+  return sdk.connectMcp(request);
 }
 
 async function callTool(pool: McpClientPool, settings: ToolSettings, call: TransportCall): Promise<TransportReply> {

@@ -7,8 +7,12 @@ import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 
-/** Where the pictures go, to be looked at; the README shows two of them. */
-const PICTURES = path.resolve(__dirname, '../../.cache/screenshots');
+/** Where the pictures go, to be looked at. With UPDATE_PICTURES=1 those of the README are taken anew. */
+const PICTURES = path.resolve(
+  __dirname,
+  '../..',
+  process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
+);
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 
 let n8n: N8n;
@@ -30,7 +34,7 @@ beforeAll(async () => {
     openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-editor', url: models.url }),
     postgres: await addPostgresCredential(n8n, database.url),
   };
-  tenant = await addTenant(database, { settings: { default_tier: 'pro' } });
+  tenant = await addTenant(database, { name: "Ada's Bicycles", settings: { default_tier: 'pro' } });
   const toolId = await addTool(database, {
     code: 'find_orders',
     description: 'Find the orders of a customer',
@@ -66,7 +70,7 @@ function workflow(): { name: string } & Record<string, unknown> {
         typeVersion: 1,
         position: [260, 0],
         parameters: {
-          tenantId: { __rl: true, mode: 'list', value: tenant, cachedResultName: 'Test tenant' },
+          tenantId: { __rl: true, mode: 'list', value: tenant, cachedResultName: "Ada's Bicycles" },
           tier: 'pro',
           systemPrompt: 'You are the assistant of a shop for bicycle parts. Be brief.',
           message: 'Which orders does Ada have?',
@@ -91,7 +95,7 @@ async function picker(kind: 'options' | 'resource-locator-results', methodName: 
 
 it('lists the tenants and the tools of the chosen tenant in the pickers', async () => {
   expect(await picker('resource-locator-results', 'searchTenants')).toMatchObject({
-    results: [{ name: 'Test tenant', value: tenant }],
+    results: [{ name: "Ada's Bicycles", value: tenant }],
   });
   expect(await picker('options', 'getTenantTools')).toEqual([
     { name: 'find_orders', value: 'find_orders', description: 'Find the orders of a customer' },
@@ -147,6 +151,10 @@ it('shows answer, tool calls, tokens and cost after an execution', async () => {
   await editor.openNode('Universal AI Agent');
   const output = editor.page.locator('[data-test-id="output-panel"]');
   await output.getByText('Ada has two orders').first().waitFor();
+  await output.getByText('JSON', { exact: true }).click();
+  await output.getByText('cost_usd').first().waitFor();
+  await editor.page.locator('.el-notification__closeBtn').first().click();
   await editor.screenshot(path.join(PICTURES, 'output.png'));
-  expect(await output.innerText()).toContain('find_orders');
+  const text = await output.innerText();
+  for (const shown of ['find_orders', 'openai/gpt-4o-mini', '0.00012000']) expect(text).toContain(shown);
 });

@@ -49,11 +49,11 @@ export async function createMigratedDatabase(): Promise<TestDatabase> {
 
 export async function addTenant(
   database: TestDatabase,
-  tenant: { readonly settings?: object; readonly isActive?: boolean } = {},
+  tenant: { readonly name?: string; readonly settings?: object; readonly isActive?: boolean } = {},
 ): Promise<string> {
   const [row] = await database.query<{ id: string }>(
     'INSERT INTO elo_t_tenants (name, settings, is_active) VALUES ($1, $2, $3) RETURNING id',
-    ['Test tenant', JSON.stringify(tenant.settings ?? {}), tenant.isActive ?? true],
+    [tenant.name ?? 'Test tenant', JSON.stringify(tenant.settings ?? {}), tenant.isActive ?? true],
   );
   return (row as { id: string }).id;
 }

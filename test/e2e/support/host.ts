@@ -38,13 +38,13 @@ export async function addModelCredential(
   n8n: N8n,
   data: { readonly apiKey: string; readonly url: string },
 ): Promise<Credential> {
-  const name = `OpenRouter ${data.url}`;
+  const name = 'OpenRouter';
   return { id: await n8n.createCredential({ name, type: 'openRouterApi', data }), name };
 }
 
 export async function addPostgresCredential(n8n: N8n, databaseUrl: string): Promise<Credential> {
   const { hostname, port, pathname, username, password } = new URL(databaseUrl);
-  const name = `Postgres ${pathname}`;
+  const name = 'Postgres';
   const data = {
     host: hostname,
     port: Number(port),
