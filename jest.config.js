@@ -24,8 +24,8 @@ const withPostgres = {
 
 module.exports = {
   projects: [
-    suite('unit', ['runtime', 'nodes', 'golden', 'package']),
-    suite('integration', ['integration'], withPostgres),
+    suite('unit', ['runtime', 'golden', 'package']),
+    suite('integration', ['integration', 'nodes'], withPostgres),
     suite('e2e', ['e2e'], {
       setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'],
       globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',

@@ -8,7 +8,7 @@ import { textReply, toolReply } from '../support/model-server';
 const shout: Tool = {
   definition: { name: 'shout', description: 'Shouts', inputSchema: { type: 'object' } },
   parseInput: (value) => ({ ok: true, value }),
-  execute: ({ text }) => Promise.resolve({ isError: false, value: String(text).toUpperCase() }),
+  execute: ({ text }) => Promise.resolve({ isError: false, value: `${text as string}!` }),
 };
 
 let fixture: AgentFixture;
@@ -319,5 +319,5 @@ it('a tool of a plugin is called like any other', async () => {
   const tenantId = await addTenant(fixture.database);
   fixture.models.script(toolReply([{ name: 'shout', arguments: { text: 'hi' } }]), textReply('Done'));
   const result = await fixture.runtime.run(aTask(tenantId));
-  expect(result.result.tool_calls).toMatchObject([{ tool: 'shout', arguments: { text: 'hi' }, result: 'HI' }]);
+  expect(result.result.tool_calls).toMatchObject([{ tool: 'shout', arguments: { text: 'hi' }, result: 'hi!' }]);
 });

@@ -1,0 +1,220 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import {
+  Expression,
+  type ICredentialDataDecryptedObject,
+  type INode,
+  type INodeParameters,
+  type IRun,
+} from 'n8n-workflow';
+
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { startModelServer, textReply, type ModelServer } from '../support/model-server';
+import { outputOf, runInEngine, type EngineRun } from '../support/n8n-engine';
+
+const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+const FIELDS: INodeParameters = {
+  tenantId: { __rl: true, mode: 'id', value: '={{ $json.tenant }}' },
+  tier: '={{ $json.tier }}',
+  message: '={{ $json.message }}',
+};
+
+let database: TestDatabase;
+let models: ModelServer;
+let tenant: string;
+let credentials: Record<string, ICredentialDataDecryptedObject>;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  models = await startModelServer();
+  tenant = await addTenant(database, { settings: { default_tier: 'optima' } });
+  const { hostname, port, pathname, username, password } = new URL(database.url);
+  credentials = {
+    openRouterApi: { apiKey: 'sk-node', url: models.url },
+    openAiApi: {
+      apiKey: 'sk-other',
+      url: models.url,
+      organizationId: 'org-1',
+      header: true,
+      headerName: 'x-team',
+      headerValue: 'blue',
+    },
+    postgres: {
+      host: hostname,
+      port: Number(port),
+      database: pathname.slice(1),
+      user: username,
+      password: decodeURIComponent(password),
+      maxConnections: 100,
+      ssl: 'disable',
+    },
+  };
+});
+afterAll(() => Promise.all([models.close(), database.close()]));
+beforeEach(() => {
+  models.received.length = 0;
+  models.requests.length = 0;
+  models.always((request) => textReply(`to: ${request.messages.at(-1)?.content ?? ''}`).body);
+});
+
+interface AgentRun extends Partial<Omit<EngineRun, 'items'>> {
+  readonly parameters?: INodeParameters;
+  readonly node?: Partial<INode>;
+}
+
+function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...rest }: AgentRun = {}): Promise<IRun> {
+  const agent = {
+    id: 'agent-node',
+    name: 'Agent',
+    type: TYPE,
+    typeVersion: 1,
+    position: [0, 0],
+    parameters,
+    credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
+    ...node,
+  } as INode;
+  const start = {
+    id: 'start',
+    name: 'Items',
+    type: 'test.items',
+    typeVersion: 1,
+    position: [0, 0],
+    parameters: {},
+  } as INode;
+  const connections = { Items: { main: [[{ node: agent.name, type: 'main' as const, index: 0 }]] } };
+  return runInEngine({ workflow: { nodes: [start, agent], connections }, items, credentials, ...rest });
+}
+
+const item = (more: object = {}) => ({ tenant, tier: 'pro', message: 'hello', ...more });
+
+it('gives one paired item for each item, with answer, result and token usage', async () => {
+  const output = outputOf(await run([item({ message: 'one' }), item({ message: 'two', tier: 'small' })]), 'Agent');
+  expect(output.map(({ json, pairedItem }) => [json.output, json.model_used, pairedItem])).toEqual([
+    ['to: one', 'openai/gpt-4o-mini', { item: 0 }],
+    ['to: two', 'qwen/qwen3-8b', { item: 1 }],
+  ]);
+  expect(output[0]?.json.tokenUsage).toEqual({ promptTokens: 100, completionTokens: 20, totalTokens: 120 });
+});
+
+it("takes the tenant's default tier when none is chosen, and a tenant given as plain text", async () => {
+  const parameters = { tenantId: '={{ $json.tenant }}', message: '={{ $json.message }}' };
+  expect(outputOf(await run([item()], { parameters }), 'Agent')[0]?.json.agent_tier).toBe('optima');
+});
+
+it.each([
+  ['an object', '={{ { client_id: "123" } }}'],
+  ['JSON text', '{"client_id":"123"}'],
+])('shows the model a context given as %s', async (_kind, context) => {
+  await run([item()], { parameters: { ...FIELDS, context } });
+  expect(models.received[0]?.messages.at(-1)?.content).toBe('<context>\n{"client_id":"123"}\n</context>\n\nhello');
+});
+
+it('passes its options on under the names that a task has', async () => {
+  const options = {
+    temperature: 0.25,
+    maxTokens: 77,
+    modelOverride: 'openai:gpt-4o',
+    maxIterations: 3,
+    toolChoice: 'auto',
+    includeTrace: true,
+  };
+  const [output] = outputOf(await run([item()], { parameters: { ...FIELDS, options } }), 'Agent');
+  expect(models.received[0]).toMatchObject({ temperature: 0.25, max_tokens: 77, model: 'openai/gpt-4o' });
+  expect(output?.json.trace).toHaveLength(1);
+});
+
+it('lets the task win over the options, field by field, when the item is the task', async () => {
+  const task = { config: { message: 'hi', agent_tier: 'pro', temperature: 0.9 }, meta: { tenant_id: tenant } };
+  await run([task], { parameters: { inputMode: 'item', options: { temperature: 0.1, maxTokens: 55 } } });
+  expect(models.received[0]).toMatchObject({ temperature: 0.9, max_tokens: 55 });
+});
+
+it('evaluates no expression when the item is the task', async () => {
+  const resolve = jest.spyOn(Expression.prototype, 'resolveSimpleParameterValue');
+  const task = { config: { message: 'hi', agent_tier: 'pro' }, meta: { tenant_id: tenant } };
+  await run([task], { parameters: { inputMode: 'item' } });
+  const evaluated = resolve.mock.calls
+    .map(([value]) => value)
+    .filter((value) => typeof value === 'string' && value.startsWith('='));
+  resolve.mockRestore();
+  expect(evaluated).toEqual([]);
+  expect(models.received).toHaveLength(1);
+});
+
+it('replays a done item when the same execution runs the node again', async () => {
+  const executionId = 'execution-77';
+  await run([item()], { executionId });
+  const [again] = outputOf(await run([item()], { executionId }), 'Agent');
+  expect(again?.json).toMatchObject({ replayed: true, output: 'to: hello', tokenUsage: { totalTokens: 0 } });
+  expect(models.received).toHaveLength(1);
+});
+
+it('runs afresh for every manual test', async () => {
+  const executionId = 'execution-78';
+  await run([item()], { executionId, mode: 'manual' });
+  await run([item()], { executionId, mode: 'manual' });
+  expect(models.received).toHaveLength(2);
+});
+
+it('stops at the first bad item and names it, with code and hint', async () => {
+  const { error } = (await run([item(), item({ tier: 'gold' })])).data.resultData;
+  expect(error).toMatchObject({
+    message: 'Tier "gold" is not configured. Known tiers: nano, small, optima, pro, expert.',
+    description: 'Use a known tier, or add a row to elo_agent_tiers. (TIER_UNKNOWN)',
+    context: { itemIndex: 1 },
+  });
+});
+
+it('keeps a bad item beside the good ones when it continues on fail', async () => {
+  const output = outputOf(
+    await run([item({ message: '' }), item()], { node: { onError: 'continueRegularOutput' } }),
+    'Agent',
+  );
+  expect(output.map(({ json }) => (json.error as { code: string } | undefined)?.code ?? json.output)).toEqual([
+    'INPUT_INVALID',
+    'to: hello',
+  ]);
+});
+
+it('sends a bad item to the error output with what was done and spent', async () => {
+  models.script(textReply('', { prompt: 5, completion: 0 }), textReply('', { prompt: 5, completion: 0 }));
+  const finished = await run([item()], { node: { onError: 'continueErrorOutput' } });
+  expect(outputOf(finished, 'Agent')).toEqual([]);
+  expect(outputOf(finished, 'Agent', 1)[0]?.json).toMatchObject({
+    error: { code: 'LLM_EMPTY_REPLY' },
+    tokens: { prompt: 10 },
+    iterations: 2,
+  });
+});
+
+it('uses an OpenAI-compatible credential with its base URL and headers', async () => {
+  await run([item()], { parameters: { ...FIELDS, modelProvider: 'openAiCompatible' } });
+  expect(models.requests[0]?.headers).toMatchObject({
+    authorization: 'Bearer sk-other',
+    'openai-organization': 'org-1',
+    'x-team': 'blue',
+  });
+});
+
+it('refuses a Postgres credential with an SSH tunnel', async () => {
+  const tunnel = { ...credentials, postgres: { ...credentials.postgres, sshTunnel: true } };
+  const { error } = (await run([item()], { credentials: tunnel })).data.resultData;
+  expect(error?.description).toContain('SSH_TUNNEL_UNSUPPORTED');
+});
+
+it('shows warnings above the output', async () => {
+  await database.query(`DELETE FROM elo_model_pricing WHERE model_id = 'qwen/qwen3-8b'`);
+  const finished = await run([item({ tier: 'small' })]);
+  expect(finished.data.resultData.runData.Agent?.[0]?.hints).toEqual([
+    { message: expect.stringContaining('USAGE_UNPRICED') as string, type: 'warning', location: 'outputPane' },
+  ]);
+});
+
+it.each(['one-agent.json', 'agent-task.json'])('runs the agent of examples/workflows/%s', async (file) => {
+  const json = readFileSync(path.resolve(__dirname, '../../examples/workflows', file), 'utf8');
+  const agent = (JSON.parse(json) as { nodes: INode[] }).nodes.find((node) => node.type === TYPE);
+  const task = { config: { message: 'hello', agent_tier: 'pro' }, meta: { tenant_id: tenant } };
+  const finished = await run([{ ...item(), ...task }], { node: { ...agent } });
+  expect(outputOf(finished, agent?.name ?? '')[0]?.json).toMatchObject({ status: 'completed' });
+});

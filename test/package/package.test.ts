@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const ROOT = path.resolve(__dirname, '../..');
+const MAX_PACKED_BYTES = 1.5 * 1024 * 1024;
+
+let directory: string;
+let packed: { readonly size: number; readonly files: readonly { readonly path: string }[] };
+const file = (name: string): string => path.join(directory, 'package', name);
+
+/** The package as npm would publish it, in a place that has no node_modules above it. */
+beforeAll(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-package-'));
+  const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', directory], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  [packed] = JSON.parse(output) as [typeof packed];
+  const tarball = readdirSync(directory).find((name) => name.endsWith('.tgz'));
+  execFileSync('tar', ['xzf', path.join(directory, tarball ?? ''), '-C', directory]);
+}, 60_000);
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const inFreshNode = (script: string): string =>
+  execFileSync(process.execPath, ['-e', script], { cwd: directory, encoding: 'utf8', env: {} });
+
+it('holds what is built and nothing else, within its size', () => {
+  const strays = packed.files
+    .map((entry) => entry.path)
+    .filter((name) => !/^(dist\/|index\.(js|d\.ts)$|package\.json$|README\.md$|LICENSE\.md$)/.test(name));
+  expect(strays).toEqual([]);
+  expect(packed.size).toBeLessThan(MAX_PACKED_BYTES);
+});
+
+it('has no dependencies, and every file that its manifest names', () => {
+  const manifest = JSON.parse(readFileSync(file('package.json'), 'utf8')) as {
+    dependencies?: object;
+    main: string;
+    types: string;
+    bin: Record<string, string>;
+    n8n: { nodes: string[]; credentials: string[] };
+  };
+  expect(manifest.dependencies).toBeUndefined();
+  const named = [
+    manifest.main,
+    manifest.types,
+    ...Object.values(manifest.bin),
+    ...manifest.n8n.nodes,
+    ...manifest.n8n.credentials,
+  ];
+  expect(named.filter((name) => !existsSync(file(name)))).toEqual([]);
+  for (const icon of ['universalAiAgent.svg', 'universalAiAgent.dark.svg', 'UniversalAiAgent.node.json']) {
+    expect(existsSync(file(`dist/nodes/UniversalAiAgent/${icon}`))).toBe(true);
+  }
+});
+
+it('works as a library without n8n and without any other package', () => {
+  const script = `
+    const { createRuntime, isRuntimeError } = require(${JSON.stringify(file('index.js'))});
+    const runtime = createRuntime({ database: { url: 'postgres://a:b@127.0.0.1:1/c' }, model: { apiKey: 'k' } });
+    runtime.run({ config: { message: 'x' }, meta: { tenant_id: '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f' } })
+      .catch((error) => console.log(isRuntimeError(error), error.code)).finally(() => runtime.close());`;
+  expect(inFreshNode(script).trim()).toBe('true DB_UNREACHABLE');
+});
+
+it('prints its help from the command line', () => {
+  const output = execFileSync(process.execPath, [file('dist/runtime/cli.js'), '--help'], { encoding: 'utf8' });
+  expect(output).toContain('db migrate');
+});
+
+it('holds no source map and no path of the machine that built it', () => {
+  for (const { path: name } of packed.files.filter((entry) => entry.path.endsWith('.js'))) {
+    const content = readFileSync(file(name), 'utf8');
+    expect(content.includes('sourceMappingURL=')).toBe(false);
+    expect(content.includes(ROOT)).toBe(false);
+  }
+});
