@@ -13,7 +13,7 @@ import { toRuntimeError } from './errors/to-runtime-error';
 import type { EndedModelCall, LoopSettings } from './loop/loop-contract';
 import { runLoop } from './loop/run-loop';
 import { openTranscript } from './loop/transcript';
-import { selectModel, type SelectedModel } from './models/select-model';
+import { normalizeModelId, selectModel, type SelectedModel } from './models/select-model';
 import { BUILT_IN_TIERS } from './models/tiers';
 import type { SelectTools } from './select-tools';
 import { buildResult } from './tasks/build-result';
@@ -117,7 +117,7 @@ function loopSettings(
 /** The models whose prices may be needed, beside those of the tenant's tiers. */
 function candidateModels({ config }: ReadyTask): readonly string[] {
   const builtIn = BUILT_IN_TIERS.map((tier) => tier.modelId);
-  return config.model_override === undefined ? builtIn : [...builtIn, config.model_override];
+  return config.model_override === undefined ? builtIn : [...builtIn, normalizeModelId(config.model_override)];
 }
 
 async function claimTask(request: {

@@ -40,11 +40,22 @@ function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model']
 
 /** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */
 export function readTask(context: IExecuteFunctions, door: Door, itemIndex: number): IDataObject {
+  refuseUntrustedTenant(context, door);
   const inputMode = context.getNodeParameter('inputMode', itemIndex) as string;
   const options = readOptions(context.getNodeParameter('options', itemIndex, {}));
   const task = inputMode === 'item' ? taskOfItem(context, itemIndex, options) : taskOfFields(context, door, itemIndex);
   if (inputMode !== 'item') task.config = { ...options, ...(task.config as IDataObject) };
   return { ...task, task_id: task.task_id ?? makeTaskId(context, itemIndex, task) };
+}
+
+/** n8n lays the arguments that a model writes over the item of a node that is used as a tool. */
+const MODEL_WRITTEN = /\$(json|input|data|items?|binary)\b/;
+
+function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
+  const { type, parameters } = context.getNode();
+  if (!type.endsWith('Tool')) return;
+  if (parameters.inputMode !== 'item' && !MODEL_WRITTEN.test(JSON.stringify(parameters.tenantId ?? ''))) return;
+  throw new door.RuntimeError('TENANT_UNTRUSTED');
 }
 
 function taskOfItem(context: IExecuteFunctions, itemIndex: number, options: IDataObject): IDataObject {

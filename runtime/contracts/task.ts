@@ -9,12 +9,18 @@ const idText = z
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
+/** Text that may be left out; empty counts as left out, as an expression that found nothing gives it. */
+const optionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text || undefined);
+
 /** Longest ids that the ledger's columns hold. */
 export const MAX_TASK_ID_LENGTH = 200;
 export const MAX_TRACE_ID_LENGTH = 100;
 
 const configSchema = z.object({
-  agent_tier: optional(z.string()),
+  agent_tier: optionalText,
   agent: optional(z.string()),
   system_prompt: optional(z.string()),
   message: z.string().refine((text) => text.trim() !== '', 'must not be empty'),
@@ -22,7 +28,7 @@ const configSchema = z.object({
   max_iterations: optional(z.int().min(1)),
   temperature: optional(z.number().min(0).max(2)),
   max_tokens: optional(z.int().min(1)),
-  model_override: optional(z.string()),
+  model_override: optionalText,
   on_max_iterations: optional(z.enum(['error', 'partial', 'finalAnswer'])),
   tool_execution: optional(z.enum(['parallel', 'sequential', 'single'])),
   tool_choice: optional(z.enum(['auto', 'none', 'required'])),

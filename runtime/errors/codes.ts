@@ -34,6 +34,10 @@ export const ERROR_CODES = {
     'Give the id of the tenant row, such as 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f.',
   ),
   CONTEXT_INVALID: caller('Context is not valid JSON: {reason}.', 'Give a JSON object, or leave Context empty.'),
+  TENANT_UNTRUSTED: caller(
+    'As a tool of another agent, this node must not take its tenant from the incoming item, which a model can write.',
+    "Choose the tenant from the list, or name the node it comes from, such as {{ $('Webhook').item.json.body.tenant }}.",
+  ),
   CONFIG_INVALID: caller('The configuration is not valid: {issues}.', 'Correct the setting that the message names.'),
   SSH_TUNNEL_UNSUPPORTED: caller(
     'The Postgres credential uses an SSH tunnel, which this node does not open.',

@@ -138,6 +138,18 @@ it('lets a call be added once by many writers at the same moment', async () => {
   expect(rows).toEqual([{ total_tokens: 1590, cost_usd: '0.00039150', model_calls: 1 }]);
 });
 
+it('names the model of the last call on the line, also when several calls come in one write', async () => {
+  const taskId = randomUUID();
+  const runId = await claim(taskId);
+  const calls = [1, 2, 3].map((callNo) => ({
+    ...callRecord({ prompt: 1, completion: 1, cost: 1n }, callNo),
+    modelBilled: `a/model-${callNo}`,
+  }));
+  await ledger.record({ tenantId, taskId, runId, leaseMs: LEASE_MS, bill: BILL, closed: calls });
+  const rows = await database.query('SELECT model_id, model_calls FROM elo_t_token_usage WHERE task_id = $1', [taskId]);
+  expect(rows).toEqual([{ model_id: 'a/model-3', model_calls: 3 }]);
+});
+
 it('opens no call again that was closed, and guesses nothing for one that is open', async () => {
   const taskId = randomUUID();
   const runId = await claim(taskId);

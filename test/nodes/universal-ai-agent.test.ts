@@ -203,6 +203,21 @@ it('refuses a Postgres credential with an SSH tunnel', async () => {
   expect(error?.description).toContain('SSH_TUNNEL_UNSUPPORTED');
 });
 
+it.each([
+  ['the tenant comes from the item', FIELDS],
+  ['the item is the task', { inputMode: 'item' }],
+])('as a tool of another agent, refuses to run when %s, since a model can write it', async (_when, parameters) => {
+  const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
+  expect(finished.data.resultData.error?.description).toContain('TENANT_UNTRUSTED');
+  expect(models.received).toEqual([]);
+});
+
+it('as a tool of another agent, runs for a tenant that no model can write', async () => {
+  const parameters = { ...FIELDS, tenantId: { __rl: true, mode: 'list', value: tenant } };
+  const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
+  expect(outputOf(finished, 'Agent')[0]?.json.output).toBe('to: hello');
+});
+
 it('shows warnings above the output', async () => {
   await database.query(`DELETE FROM elo_model_pricing WHERE model_id = 'qwen/qwen3-8b'`);
   const finished = await run([item({ tier: 'small' })]);

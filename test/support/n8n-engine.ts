@@ -38,6 +38,8 @@ class ItemsNode implements INodeType {
 
 const NODES: Readonly<Record<string, INodeType>> = {
   'n8n-nodes-universal-ai-agent.universalAiAgent': new UniversalAiAgent(),
+  // What n8n makes of a node that is usable as a tool: the same code under another name.
+  'n8n-nodes-universal-ai-agent.universalAiAgentTool': new UniversalAiAgent(),
   'test.items': new ItemsNode(),
 };
 
