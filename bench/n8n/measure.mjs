@@ -13,13 +13,8 @@ export async function measureSubjects({ engine, servers, subjects, settings, onP
     await warmUp(runner, { subjects, settings, onProgress });
     const samples = Object.fromEntries(subjects.map((subject) => [subject, { one: [], many: [] }]));
     for (let round = 0; round < settings.rounds; round += 1) {
-      for (const [phase, batch] of Object.entries(batchesOf(settings))) {
-        onProgress(`round ${round + 1} of ${settings.rounds}, ${batch.inFlight} in flight`);
-        for (const subject of rotated(subjects, round)) {
-          await runner.runBatch(subject, { runs: SETTLING_RUNS * batch.inFlight, inFlight: batch.inFlight });
-          samples[subject][phase].push(await runner.runBatch(subject, batch));
-        }
-      }
+      onProgress(`round ${round + 1} of ${settings.rounds}`);
+      await measureRound({ runner, subjects: rotated(subjects, round), settings, samples });
     }
     return Object.fromEntries(
       Object.entries(samples).map(([subject, { one, many }]) => [
@@ -29,6 +24,15 @@ export async function measureSubjects({ engine, servers, subjects, settings, onP
     );
   } finally {
     await runner.close();
+  }
+}
+
+async function measureRound({ runner, subjects, settings, samples }) {
+  for (const [phase, batch] of Object.entries(batchesOf(settings))) {
+    for (const subject of subjects) {
+      await runner.runBatch(subject, { runs: SETTLING_RUNS * batch.inFlight, inFlight: batch.inFlight });
+      samples[subject][phase].push(await runner.runBatch(subject, batch));
+    }
   }
 }
 

@@ -6,7 +6,9 @@ import {
   addPostgresCredential,
   agentWorkflow,
   connect,
+  ended,
   FIELDS,
+  lastExecutionId,
   type Credential,
   type N8n,
 } from './support/host';
@@ -127,7 +129,7 @@ it("takes the documents' task as the item, unchanged", async () => {
     output: 'I found 5 orders for client X...',
     task_id: 'agent_123',
     trace_id: 'trace_456',
-    run_id: expect.any(String),
+    run_id: expect.any(String) as string,
     status: 'completed',
     result: {
       text: 'I found 5 orders for client X...',
@@ -135,8 +137,8 @@ it("takes the documents' task as the item, unchanged", async () => {
         {
           tool: 'sql_query',
           arguments: { query: 'select 1' },
-          result: { rows: 5, echo: expect.any(Object) },
-          duration_ms: expect.any(Number),
+          result: { rows: 5, echo: expect.any(Object) as object },
+          duration_ms: expect.any(Number) as number,
         },
       ],
     },
@@ -145,8 +147,8 @@ it("takes the documents' task as the item, unchanged", async () => {
     iterations: 2,
     tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, reasoning: 0 },
     cost_usd: '0.00039150',
-    duration_ms: expect.any(Number),
-    warnings: [{ code: 'CALLBACK_NOT_DELIVERED', message: expect.any(String) }],
+    duration_ms: expect.any(Number) as number,
+    warnings: [{ code: 'CALLBACK_NOT_DELIVERED', message: expect.any(String) as string }],
     tokenUsage: { promptTokens: 1250, completionTokens: 340, totalTokens: 1590 },
   });
   expect(models.received[0]).toMatchObject({ model: 'openai/gpt-4o-mini', temperature: 0.7 });
@@ -193,11 +195,10 @@ it('sends a failed item to the error output with the steps and the usage so far'
     { onError: 'continueErrorOutput' },
   );
   await n8n.callWebhook('error-output', { items: [{ tenant, tier: 'pro', message: 'go on for ever' }] });
-  const [last] = await n8n.executions(id);
-  const { data } = await n8n.waitForExecution((last as { id: string }).id);
-  const [success, failure] = data.resultData.runData.Agent[0].data.main;
+  const { data } = await ended(n8n, await lastExecutionId(n8n, id));
+  const [success, failure] = data.resultData.runData.Agent?.[0].data.main ?? [];
   expect(success).toEqual([]);
-  expect(failure[0].json).toMatchObject({
+  expect(failure?.[0]?.json).toMatchObject({
     status: 'max_iterations',
     iterations: 2,
     tokens: { total: 240 },
@@ -240,9 +241,9 @@ it('stops at once when the execution is stopped, and settles the bill', async ()
   models.received.length = 0;
   const reply = n8n.callWebhook('stop', { items: [{ tenant, tier: 'pro', message: 'x' }] }).catch(() => undefined);
   while (models.received.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
-  const [running] = await n8n.executions(id);
-  await n8n.stopExecution((running as { id: string }).id);
-  const execution = await n8n.waitForExecution((running as { id: string }).id, { deadlineMs: 10_000 });
+  const running = await lastExecutionId(n8n, id);
+  await n8n.stopExecution(running);
+  const execution = await ended(n8n, running);
   await reply;
   expect(execution.status).toBe('canceled');
   const settled = async (): Promise<readonly object[]> =>
@@ -286,8 +287,8 @@ it('never runs a stored result again for a manual test, but always afresh', asyn
     pinData: { Start: [{ json: task }] },
   });
   for (let n = 0; n < 2; n++) {
-    const execution = await n8n.waitForExecution(await n8n.runManually(id, 'Start'));
-    expect(execution.data.resultData.runData.Agent[0].data.main[0][0].json).toMatchObject({ output: 'fresh' });
+    const { data } = await ended(n8n, await n8n.runManually(id, 'Start'));
+    expect(data.resultData.runData.Agent?.[0].data.main[0]?.[0]?.json).toMatchObject({ output: 'fresh' });
   }
   expect(models.received).toHaveLength(2);
   const rows = await database.query('SELECT total_tokens FROM elo_t_token_usage WHERE tenant_id = $1', [tenant]);
@@ -304,8 +305,7 @@ it('leaks no secret into answers, stored executions or logs', async () => {
   const id = await activate('secrets', FIELDS, { onError: 'continueRegularOutput' });
   const items = await call('secrets', [{ tenant, tier: 'pro', message: 'x' }]);
   expect(items[0]?.error?.code).toBe('LLM_AUTH_FAILED');
-  const [last] = await n8n.executions(id);
-  const execution = await n8n.waitForExecution((last as { id: string }).id);
+  const execution = await ended(n8n, await lastExecutionId(n8n, id));
   const stored = await database.query<{ text: string }>(
     `SELECT (SELECT string_agg(result::text, '') FROM elo_agent_runs) AS text`,
   );

@@ -5,7 +5,9 @@ import {
   addPostgresCredential,
   agentWorkflow,
   connect,
+  ended,
   FIELDS,
+  lastExecutionId,
   type Credential,
   type N8n,
 } from './support/host';
@@ -34,9 +36,9 @@ async function failureWith(path: string, databaseUrl: string): Promise<{ message
   );
   await n8n.activate(id);
   await n8n.callWebhook(path, { items: [{ tenant, tier: 'pro', message: 'x' }] });
-  const [last] = await n8n.executions(id);
-  const { data } = await n8n.waitForExecution((last as { id: string }).id);
-  return data.resultData.error as { message: string; description: string };
+  const { data } = await ended(n8n, await lastExecutionId(n8n, id));
+  if (data.resultData.error === undefined) throw new Error('the execution did not fail');
+  return data.resultData.error;
 }
 
 const changed = (change: (url: URL) => void): string => {

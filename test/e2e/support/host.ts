@@ -12,7 +12,7 @@ export type N8n = Operations & {
 
 /** A session with the n8n of this test run. */
 export async function connect(): Promise<N8n> {
-  const { baseUrl, owner, logFile } = JSON.parse(process.env['TEST_N8N'] ?? '{}') as {
+  const { baseUrl, owner, logFile } = JSON.parse(process.env.TEST_N8N ?? '{}') as {
     baseUrl: string;
     owner: Owner;
     logFile: string;
@@ -55,6 +55,34 @@ export async function addPostgresCredential(n8n: N8n, databaseUrl: string): Prom
     sshTunnel: false,
   };
   return { id: await n8n.createCredential({ name, type: 'postgres', data }), name };
+}
+
+/** As much of a stored execution as tests look at. */
+export interface StoredExecution {
+  readonly status: string;
+  readonly data: {
+    readonly resultData: {
+      readonly error?: { readonly message: string; readonly description: string };
+      readonly runData: Readonly<
+        Record<
+          string,
+          readonly [{ readonly data: { readonly main: readonly (readonly { readonly json: object }[])[] } }]
+        >
+      >;
+    };
+  };
+}
+
+/** The id of a workflow's newest execution. */
+export async function lastExecutionId(n8n: N8n, workflowId: string): Promise<string> {
+  const [last] = (await n8n.executions(workflowId)) as { id: string }[];
+  if (last === undefined) throw new Error('the workflow has not been executed');
+  return last.id;
+}
+
+/** An execution once it has ended. */
+export async function ended(n8n: N8n, executionId: string): Promise<StoredExecution> {
+  return (await n8n.waitForExecution(executionId, { deadlineMs: 10_000 })) as StoredExecution;
 }
 
 /** Webhook, then a list of items out of its body, then our node. */
