@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 
+import { countBilledRuns } from './seed.mjs';
 import { bodyOf, findFault, SUBJECTS, TIER } from './subjects.mjs';
 
 /** n8n stores an execution after it has answered; that is part of what it costs. */
@@ -9,10 +10,11 @@ const AFTERWORK_MS = 300;
 
 /**
  * @param {{ baseUrl: string, processorMs?: () => number }} engine
- * @param {{ tool: object, model: object }} servers
+ * @param {{ tool: object, model: object, databaseUrl: string }} servers
  */
-export function createRunner({ baseUrl, processorMs }, servers) {
+export async function createRunner({ baseUrl, processorMs }, servers) {
   const pool = new Pool(baseUrl, { connections: 64, keepAliveTimeout: 600_000, headersTimeout: 0, bodyTimeout: 0 });
+  let owedLines = await countBilledRuns(servers.databaseUrl);
 
   async function execute(subject, tier) {
     const startedAt = performance.now();
@@ -47,10 +49,18 @@ export function createRunner({ baseUrl, processorMs }, servers) {
     await sleep(AFTERWORK_MS);
     const cpuMs = processorMs === undefined ? undefined : (processorMs() - cpuBefore) / runs;
     assertCalls(subject, runs, { before, after: await countCalls(servers) });
+    // The free tier has no bill.
+    if (SUBJECTS[subject].isBilled && tier !== 'nano') owedLines += runs;
     return { wallMs, cpuMs, perSecond: (runs * 1000) / elapsedMs };
   }
 
-  return { runBatch, close: () => pool.close() };
+  /** Our node does more than a loop; a run that leaves its line in the bill out would be too cheap. */
+  async function assertBilled() {
+    const lines = await countBilledRuns(servers.databaseUrl);
+    if (lines !== owedLines) throw new Error(`${lines} right lines in the bill, not ${owedLines}`);
+  }
+
+  return { runBatch, assertBilled, close: () => pool.close() };
 }
 
 async function countCalls({ tool, model }) {

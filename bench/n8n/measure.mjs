@@ -8,7 +8,7 @@ const SETTLING_RUNS = 2;
 
 /** Medians over the rounds: { [subject]: { one, many } }. */
 export async function measureSubjects({ engine, servers, subjects, settings, onProgress }) {
-  const runner = createRunner(engine, servers);
+  const runner = await createRunner(engine, servers);
   try {
     await warmUp(runner, { subjects, settings, onProgress });
     const samples = Object.fromEntries(subjects.map((subject) => [subject, { one: [], many: [] }]));
@@ -16,6 +16,7 @@ export async function measureSubjects({ engine, servers, subjects, settings, onP
       onProgress(`round ${round + 1} of ${settings.rounds}`);
       await measureRound({ runner, subjects: rotated(subjects, round), settings, samples });
     }
+    await runner.assertBilled();
     return Object.fromEntries(
       Object.entries(samples).map(([subject, { one, many }]) => [
         subject,

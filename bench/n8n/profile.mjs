@@ -8,7 +8,7 @@ import { createRunner } from './executions.mjs';
 export const INSPECTOR_OPTION = '--inspect=127.0.0.1:0';
 
 export async function profileSubjects({ engine, servers, subjects, settings, onProgress, directory }) {
-  const runner = createRunner(engine, servers);
+  const runner = await createRunner(engine, servers);
   const inspector = await connect(engine.logText());
   const batch = { runs: settings.runs * settings.rounds, inFlight: 1 };
   try {

@@ -17,9 +17,11 @@ export const SUBJECTS = {
   empty: { toolCalls: 0 },
   switch: { toolCalls: 0 },
   'five-branches': { toolCalls: TOOL_STEPS },
-  'one-node': { toolCalls: TOOL_STEPS },
-  'one-node-item': { toolCalls: TOOL_STEPS },
+  'one-node': { toolCalls: TOOL_STEPS, isBilled: true },
+  'one-node-item': { toolCalls: TOOL_STEPS, isBilled: true },
   'bare-loop': { toolCalls: TOOL_STEPS },
+  /** The same, and asks n8n for the two credentials that our node needs: what that alone costs. */
+  'bare-loop-credentials': { toolCalls: TOOL_STEPS },
 };
 
 /** The same body for all; `items` holds the task for the node that takes the whole item. */

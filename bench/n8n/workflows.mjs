@@ -25,13 +25,8 @@ const builders = {
       },
       { ...AGENT, parameters: { inputMode: 'item', options: {} }, credentials },
     ),
-  'bare-loop': ({ modelUrl, toolUrl }) =>
-    chain({
-      name: 'Loop',
-      type: `${BARE_LOOP_PACKAGE}.bareLoop`,
-      typeVersion: 1,
-      parameters: bareLoop(modelUrl, toolUrl),
-    }),
+  'bare-loop': (stack) => chain(bareLoop(stack)),
+  'bare-loop-credentials': (stack) => chain({ ...bareLoop(stack), credentials: stack.credentials }),
 };
 
 /**
@@ -69,12 +64,12 @@ function fields() {
   };
 }
 
-function bareLoop(modelUrl, toolUrl) {
+function bareLoop({ modelUrl, toolUrl }) {
   const functions = tools.map(({ name, description, parameters }) => ({
     type: 'function',
     function: { name, description, parameters },
   }));
-  return {
+  const parameters = {
     modelUrl,
     toolUrl,
     model: MODEL_ID,
@@ -82,6 +77,7 @@ function bareLoop(modelUrl, toolUrl) {
     systemPrompt: SYSTEM_PROMPT,
     message: '={{ $json.body.message }}',
   };
+  return { name: 'Loop', type: `${BARE_LOOP_PACKAGE}.bareLoop`, typeVersion: 1, parameters };
 }
 
 function chain(...nodes) {

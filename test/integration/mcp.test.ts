@@ -1,12 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import { createRuntime, type AgentResult, type Runtime, type ToolCallReport } from '../../runtime';
-import { aTask, eventually, gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
+import { aTask, gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { addTenant, addTool, enableTool, giveTool, type TestTool } from '../support/database';
 import '../support/errors-of-node';
 import { containing } from '../support/matchers';
 import { startMcpServer, type McpServerOptions, type TestMcpServer } from '../support/mcp-server';
 import { textReply, toolReply } from '../support/model-server';
+import { until } from '../support/until';
 
 const open: (() => Promise<void>)[] = [];
 let fixture: AgentFixture;
@@ -220,7 +221,7 @@ describe('a server that hangs', () => {
     const caller = await aCaller(runtime, server.url);
     await caller.call();
     await runtime.close();
-    await eventually(() => server.openStreams() === 0 || undefined);
+    await until(() => server.openStreams() === 0);
   });
 });
 
@@ -255,9 +256,9 @@ it('leaves nothing open on the server when the runtime is closed', async () => {
   const runtime = aRuntime();
   const caller = await aCaller(runtime, server.url);
   await caller.call();
-  await eventually(() => server.openStreams() === 1 || undefined);
+  await until(() => server.openStreams() === 1);
   expect(server.openSessions()).toBe(1);
   await runtime.close();
   await runtime.close();
-  await eventually(() => (server.openSessions() === 0 && server.openStreams() === 0) || undefined);
+  await until(() => server.openSessions() === 0 && server.openStreams() === 0);
 });

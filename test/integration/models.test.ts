@@ -1,10 +1,11 @@
 import { createRuntime, type Runtime } from '../../runtime';
-import { aTask, eventually, failureOf, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
+import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { addTenant } from '../support/database';
 import '../support/errors-of-node';
 import { startServer } from '../support/http-server';
 import { containing } from '../support/matchers';
 import { textReply, toolReply } from '../support/model-server';
+import { until } from '../support/until';
 
 const KEY = 'sk-canary-1234567890';
 let fixture: AgentFixture;
@@ -209,7 +210,7 @@ describe('a run that is cancelled', () => {
     const failure = await failureOf(fixture.runtime.run(aTask(fixture.tenantId), { signal: controller.signal }));
     expect(failure).toMatchObject({ code: 'RUN_CANCELLED', result: { status: 'cancelled', iterations: 1 } });
     expect(failure.result?.warnings).toMatchObject([{ code: 'USAGE_UNKNOWN' }]);
-    await eventually(() => wasCut || undefined);
+    await until(() => wasCut);
   });
 
   it('while it waits for the next try ends at once and makes none', async () => {

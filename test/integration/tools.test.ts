@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+
 import type { AgentResult, Tool, ToolCallReport } from '../../runtime';
 import { aTask, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { addTenant, addTool, enableTool, giveTool, type TestTool } from '../support/database';
@@ -25,6 +27,7 @@ beforeAll(async () => {
     if (request.path === '/unsuccessful') return sendJson(response, { success: false, error: 'no funds' });
     if (request.path === '/html') return void response.writeHead(200).end('<html>Maintenance</html>');
     if (request.path === '/huge') return void response.writeHead(200).end(JSON.stringify('x'.repeat(5_000_000)));
+    if (request.path === '/endless') return pour(response);
     if (request.path === '/deep') return void response.writeHead(200).end('['.repeat(9000) + ']'.repeat(9000));
     if (request.path === '/nul') return sendJson(response, { text: 'a\0b\ud800' });
     if (request.path === '/redirect') return void response.writeHead(307, { location: `${elsewhere.url}/` }).end();
@@ -228,6 +231,11 @@ describe('an answer that is not what it should be', () => {
     expect((await fixture.runRow(result.task_id)).result).toEqual(result);
   });
 
+  it('such as one without an end is read up to the limit only', async () => {
+    const { report } = await runTool({ endpoint: `${servers.url}/endless`, timeoutMs: 4000 });
+    expect(report?.result).toMatchObject({ warning: { code: 'TOOL_OUTPUT_TRUNCATED' } });
+  });
+
   it('such as JSON nine thousand levels deep neither ends the run nor is lost to the ledger', async () => {
     const { result, report } = await runTool({ endpoint: `${servers.url}/deep` });
     expect(result).toMatchObject({ status: 'completed', warnings: [] });
@@ -321,3 +329,10 @@ it('a tool of a plugin is called like any other', async () => {
   const result = await fixture.runtime.run(aTask(tenantId));
   expect(result.result.tool_calls).toMatchObject([{ tool: 'shout', arguments: { text: 'hi' }, result: 'hi!' }]);
 });
+
+/** Answers for as long as anybody reads. */
+function pour(response: ServerResponse): void {
+  const more = (): void => void (response.writable && response.write('x'.repeat(64 * 1024), () => setImmediate(more)));
+  response.writeHead(200);
+  more();
+}

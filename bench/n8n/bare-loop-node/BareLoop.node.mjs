@@ -31,6 +31,7 @@ async function runLoop({ modelUrl, toolUrl, tools, model, messages }) {
   }
 }
 
+const CREDENTIALS = ['openRouterApi', 'postgres'];
 const text = (name) => ({ displayName: name, name, type: 'string', default: '' });
 
 export class BareLoop {
@@ -43,10 +44,14 @@ export class BareLoop {
     defaults: { name: 'Bare Loop' },
     inputs: ['main'],
     outputs: ['main'],
+    credentials: CREDENTIALS.map((name) => ({ name, required: false })),
     properties: ['modelUrl', 'toolUrl', 'model', 'tools', 'systemPrompt', 'message'].map(text),
   };
 
   async execute() {
+    // What n8n takes for handing them over is no cost of a loop, so there is a subject with and one without.
+    const set = CREDENTIALS.filter((name) => this.getNode().credentials?.[name] !== undefined);
+    await Promise.all(set.map((name) => this.getCredentials(name)));
     const read = (name) => this.getNodeParameter(name, 0);
     const output = await runLoop({
       modelUrl: read('modelUrl'),

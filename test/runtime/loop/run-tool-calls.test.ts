@@ -2,6 +2,7 @@ import type { ToolOutput } from '../../../runtime/contracts/tool';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { gate } from '../../support/agent-fixture';
 import { asks, aTool, runScript, says, toldCodes } from '../../support/loop-script';
+import { until } from '../../support/until';
 import { containing } from '../../support/matchers';
 
 /** A tool that runs until it is let go, and that knows how many ran at the same time. */
@@ -31,7 +32,7 @@ describe('parallel execution', () => {
   it('has all calls of a step under way at once and gives the results in the order the model asked', async () => {
     const slow = slowTool();
     const running = runScript({ tools: [slow.tool], replies: [three, says('Done')] });
-    while (slow.waiting.length < 3) await tick();
+    await until(() => slow.waiting.length === 3);
     for (const release of slow.waiting.reverse()) {
       release();
       await tick();
@@ -50,7 +51,7 @@ describe('parallel execution', () => {
       replies: [three, says('Done')],
     });
     for (let released = 0; released < 3; released++) {
-      while (slow.waiting.length === 0) await tick();
+      await until(() => slow.waiting.length > 0);
       await tick();
       slow.waiting.shift()?.();
     }
@@ -67,7 +68,7 @@ it('sequential execution starts a call when the one before has ended', async () 
     replies: [three, says('Done')],
   });
   for (let released = 0; released < 3; released++) {
-    while (slow.waiting.length === 0) await tick();
+    await until(() => slow.waiting.length > 0);
     slow.waiting.shift()?.();
   }
   const { sent } = await running;
@@ -185,7 +186,7 @@ describe('a tool of a plugin', () => {
     ['gives nothing at all', () => Promise.resolve(undefined as never)],
     [
       'gives a value that is nested too deeply',
-      () => Promise.resolve({ isError: false, value: nested(5000) as never }),
+      () => Promise.resolve({ isError: false, value: nested(1000) as never }),
     ],
   ];
 

@@ -1,9 +1,10 @@
 import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
 import { createOpenAiModel, type ClosableModel } from '../../../runtime/models/openai-model';
-import { eventually, failureOf, gate } from '../../support/agent-fixture';
+import { failureOf, gate } from '../../support/agent-fixture';
 import '../../support/errors-of-node';
 import { startServer } from '../../support/http-server';
 import { startModelServer, textReply, type ModelServer } from '../../support/model-server';
+import { until } from '../../support/until';
 import { containing } from '../../support/matchers';
 
 const KEY = 'sk-canary-key-1234567890';
@@ -152,7 +153,7 @@ describe('a retry', () => {
     const request = aRequest({ signal: controller.signal });
     server.script(failure(429, 'Later', { 'retry-after': '50' }), textReply('too early'));
     const running = failureOf(generate(2, request));
-    await eventually(() => request.attempts.answered === 1 || undefined);
+    await until(() => request.attempts.answered === 1);
     controller.abort();
     await running;
     expect(request.attempts).toEqual({ sent: 1, answered: 1 });

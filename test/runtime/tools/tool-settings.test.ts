@@ -122,11 +122,11 @@ describe("the tenant's custom_config", () => {
 
   it('cannot reach a prototype', () => {
     const config: unknown = JSON.parse(
-      '{"__proto__":{"mcp_endpoint":"http://evil/"},"constructor":{"prototype":{"polluted":true}},"fixed_arguments":{"__proto__":{"polluted":true},"a":1}}',
+      '{"__proto__":{"mcp_endpoint":"http://evil/"},"constructor":{"prototype":{"polluted":true}},"fixed_arguments":{"__proto__":{"polluted":true},"a":{"constructor":1,"b":1}}}',
     );
     const settings = custom(config);
     expect(settings.endpoint).toBe('http://127.0.0.1:9/hook');
-    expect(Object.keys(settings.fixedArguments)).toEqual(['a']);
+    expect(JSON.stringify(settings.fixedArguments)).toBe('{"a":{"b":1}}');
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 

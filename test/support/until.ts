@@ -1,0 +1,10 @@
+const LONGEST_MS = 10_000;
+
+/** Waits for the event loop, turn by turn, until `check` holds. Gives up in the end, so that a failed test ends too. */
+export async function until(check: () => boolean): Promise<void> {
+  const endsAt = performance.now() + LONGEST_MS;
+  while (!check()) {
+    if (performance.now() > endsAt) throw new Error(`this never came true: ${check.toString()}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
