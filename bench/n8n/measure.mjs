@@ -31,7 +31,7 @@ export async function measureSubjects({ engine, servers, subjects, settings, onP
 async function measureRound({ runner, subjects, settings, samples }) {
   for (const [phase, batch] of Object.entries(batchesOf(settings))) {
     for (const subject of subjects) {
-      await runner.runBatch(subject, { runs: SETTLING_RUNS * batch.inFlight, inFlight: batch.inFlight });
+      await runner.runBatch(subject, { ...batch, runs: Math.max(SETTLING_RUNS, batch.inFlight) });
       samples[subject][phase].push(await runner.runBatch(subject, batch));
     }
   }

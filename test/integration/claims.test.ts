@@ -110,6 +110,18 @@ it('refuses the same id for another request, without a model call', async () => 
   expect(await agent.runRow(task.task_id)).toMatchObject({ state: 'done', attempt: 1 });
 });
 
+it('refuses the same id for another request also when the first one failed or was lost', async () => {
+  const task = aTask(agent.tenantId);
+  agent.models.script(refusal);
+  await failureOf(agent.runtime.run(task));
+  const other = aTask(agent.tenantId, { temperature: 1 }, task.task_id);
+  await expect(agent.runtime.run(other)).rejects.toMatchObject({ code: 'TASK_CONFLICT' });
+  await agent.database.query(`UPDATE elo_agent_runs SET state = 'running' WHERE task_id = $1`, [task.task_id]);
+  await letLeaseLapse(task.task_id);
+  await expect(agent.runtime.run(other)).rejects.toMatchObject({ code: 'TASK_CONFLICT' });
+  expect(agent.modelCalls(task.task_id)).toHaveLength(1);
+});
+
 describe('a task that runs elsewhere', () => {
   it('is waited for, and its stored result comes back', async () => {
     const task = aTask(agent.tenantId);

@@ -21,19 +21,7 @@ let nextCode = 0;
 beforeAll(async () => {
   fixture = await startAgentFixture(() => ({ tools: [shout] }));
   elsewhere = await startServer((_request, response) => sendJson(response, { from: 'elsewhere' }));
-  servers = await startServer((request, response) => {
-    if (request.path === '/hang') return;
-    if (request.path === '/422') return sendJson(response, { detail: 'no such order' }, 422);
-    if (request.path === '/unsuccessful') return sendJson(response, { success: false, error: 'no funds' });
-    if (request.path === '/html') return void response.writeHead(200).end('<html>Maintenance</html>');
-    if (request.path === '/huge') return void response.writeHead(200).end(JSON.stringify('x'.repeat(5_000_000)));
-    if (request.path === '/endless') return pour(response);
-    if (request.path === '/deep') return void response.writeHead(200).end('['.repeat(9000) + ']'.repeat(9000));
-    if (request.path === '/nul') return sendJson(response, { text: 'a\0b\ud800' });
-    if (request.path === '/redirect') return void response.writeHead(307, { location: `${elsewhere.url}/` }).end();
-    if (request.path === '/broken') return void response.writeHead(200, { 'content-length': '99' }).destroy();
-    sendJson(response, { rows: 5 });
-  });
+  servers = await startServer((request, response) => answer(request.path, response));
 });
 afterAll(async () => {
   await fixture.close();
@@ -332,7 +320,25 @@ it('a tool of a plugin is called like any other', async () => {
 
 /** Answers for as long as anybody reads. */
 function pour(response: ServerResponse): void {
-  const more = (): void => void (response.writable && response.write('x'.repeat(64 * 1024), () => setImmediate(more)));
+  const pouring = setInterval(() => response.write('x'.repeat(64 * 1024)), 1);
+  response.on('close', () => clearInterval(pouring));
   response.writeHead(200);
-  more();
+}
+
+function answer(path: string, response: ServerResponse): void {
+  const texts: Record<string, string> = {
+    '/html': '<html>Maintenance</html>',
+    '/huge': JSON.stringify('x'.repeat(5_000_000)),
+    '/deep': '['.repeat(9000) + ']'.repeat(9000),
+  };
+  const text = texts[path];
+  if (text !== undefined) return void response.writeHead(200).end(text);
+  if (path === '/hang') return;
+  if (path === '/endless') return pour(response);
+  if (path === '/422') return sendJson(response, { detail: 'no such order' }, 422);
+  if (path === '/unsuccessful') return sendJson(response, { success: false, error: 'no funds' });
+  if (path === '/nul') return sendJson(response, { text: 'a\0b\ud800' });
+  if (path === '/redirect') return void response.writeHead(307, { location: `${elsewhere.url}/` }).end();
+  if (path === '/broken') return void response.writeHead(200, { 'content-length': '99' }).destroy();
+  sendJson(response, { rows: 5 });
 }

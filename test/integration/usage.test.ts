@@ -1,6 +1,7 @@
 import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { runCli } from '../support/cli';
 import { addTenant } from '../support/database';
+import { sendJson } from '../support/http-server';
 import { textReply, toolReply } from '../support/model-server';
 
 let agent: AgentFixture;
@@ -85,13 +86,22 @@ it('lists a model call that never got an answer, and not one that is under way',
   ]);
 });
 
-it('goes on listing the call after the task was run again', async () => {
+it('goes on listing the call while the task is run again, and after', async () => {
   const tenantId = await addTenant(agent.database);
   const task = aTask(tenantId);
-  agent.models.script((_request, response) => void response.destroy(), textReply('Done.'));
-  await failureOf(agent.runtime.run(task));
+  let duringTheSecond: UsageReport | undefined;
+  agent.models.script(
+    (_request, response) => void response.destroy(),
+    async (_request, response) => {
+      duringTheSecond = await usageOf(tenantId);
+      sendJson(response, textReply('Done.').body);
+    },
+  );
+  const { result } = await failureOf(agent.runtime.run(task));
   await agent.runtime.run(task);
-  expect((await usageOf(tenantId)).unknown_usage).toMatchObject([{ task_id: task.task_id, call_no: 1 }]);
+  const unknown = [{ task_id: task.task_id, run_id: result?.run_id, call_no: 1 }];
+  expect(duringTheSecond?.unknown_usage).toMatchObject(unknown);
+  expect((await usageOf(tenantId)).unknown_usage).toMatchObject(unknown);
 });
 
 it('shows a tenant without usage as such', async () => {

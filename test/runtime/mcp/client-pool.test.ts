@@ -88,6 +88,16 @@ it('forgets a connection that the server closed', async () => {
   expect(await use()).not.toBe(lost);
 });
 
+it('keeps a fresh connection when the close of the old one comes late', async () => {
+  const old = await use();
+  const loseOld = servers.loseLast;
+  pool.drop(SERVER, old);
+  await jest.advanceTimersByTimeAsync(0);
+  const fresh = await use();
+  loseOld();
+  expect(await use()).toBe(fresh);
+});
+
 it('closes a connection that was idle for long enough, and no sooner', async () => {
   await use();
   await jest.advanceTimersByTimeAsync(9_000);
