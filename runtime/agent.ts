@@ -55,6 +55,8 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
     const emit = safely(options.onEvent);
     return await runClaimed({ parts, task, plan, key, deadline, stopError, emit, startedAt });
+  } catch (error) {
+    throw toRuntimeError(error);
   } finally {
     deadline.dispose();
   }
@@ -256,14 +258,8 @@ function describeStop(deadline: Deadline, timeoutSeconds: number): RuntimeError 
     : new RuntimeError('RUN_TIMEOUT', { timeoutSeconds });
 }
 
-/** A listener that throws must not end a run that costs money. */
+/** A listener that fails must not end a run that costs money, nor the process. */
 function safely(onEvent: OnEvent | undefined): OnEvent {
   if (onEvent === undefined) return () => undefined;
-  return (event) => {
-    try {
-      onEvent(event);
-    } catch {
-      // The listener's own business.
-    }
-  };
+  return (event) => void new Promise((resolve) => resolve(onEvent(event))).catch(() => undefined);
 }

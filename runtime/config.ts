@@ -32,7 +32,7 @@ export const DEFAULTS = {
 } as const;
 
 const databaseSchema = z.object({
-  url: z.string().min(1).optional(),
+  url: z.string().refine(isDatabaseUrl, 'is not a Postgres URL; encode special characters in the password').optional(),
   host: z.string().min(1).optional(),
   port: z.int().min(1).max(65_535).optional(),
   database: z.string().optional(),
@@ -121,6 +121,16 @@ export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedC
     throw new RuntimeError('CONFIG_INVALID', { issues: 'model is missing' });
   }
   return { ...parsed.data, plugins };
+}
+
+function isDatabaseUrl(text: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(text);
+    decodeURIComponent(username + password);
+    return protocol === 'postgres:' || protocol === 'postgresql:';
+  } catch {
+    return false;
+  }
 }
 
 /** Throws CONFIG_INVALID. */

@@ -1,5 +1,5 @@
 import { createRuntime, type Runtime } from '../compose';
-import { DEFAULTS } from '../config';
+import { DEFAULTS, parseDatabase } from '../config';
 import { createPostgres, type Postgres } from '../storage/postgres';
 import { UsageError } from './arguments';
 
@@ -12,7 +12,11 @@ function required(name: string): string {
 
 /** The database that DATABASE_URL names. Without a time limit: an index on a large table takes minutes. The caller closes it. */
 export function openDatabase(): Postgres {
-  return createPostgres({ url: required('DATABASE_URL'), maxConnections: DEFAULTS.maxConnections, queryTimeoutMs: 0 });
+  return createPostgres({
+    ...parseDatabase({ url: required('DATABASE_URL') }),
+    maxConnections: DEFAULTS.maxConnections,
+    queryTimeoutMs: 0,
+  });
 }
 
 /** A runtime from DATABASE_URL, OPENROUTER_API_KEY and OPENROUTER_BASE_URL. The caller closes it. */

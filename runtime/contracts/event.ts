@@ -27,5 +27,5 @@ export type RunEvent =
     }
   | { readonly type: 'run-end'; readonly status: RunStatus; readonly costUsd: string };
 
-/** Must not throw; what it throws is ignored. */
-export type OnEvent = (event: RunEvent) => void;
+/** Called in the order of events. What it throws or rejects with is ignored. */
+export type OnEvent = (event: RunEvent) => unknown;

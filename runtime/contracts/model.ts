@@ -3,7 +3,7 @@ import type { ToolDefinition } from './tool';
 import type { Usage } from './usage';
 
 export type ToolChoice = 'auto' | 'none' | 'required';
-export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter';
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error';
 
 export interface ModelRequest {
   readonly modelId: string;

@@ -42,7 +42,7 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
     // An empty assistant message is refused by some providers, so the second try does not show it.
     if (last.kind === 'empty') state.messages.pop();
   }
-  if (last !== undefined) refuseSilence(last, true);
+  if (last !== undefined && input.settings.onMaxIterations !== 'finalAnswer') refuseSilence(last, true);
   return endAtLimit(input, state, last);
 }
 

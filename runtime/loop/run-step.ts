@@ -1,6 +1,7 @@
 import type { Message } from '../contracts/message';
 import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { StepRecord } from '../contracts/outcome';
+import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
@@ -90,5 +91,7 @@ async function callModel(
   const isAnswer = reply.message.tool_calls === undefined && answerText(reply.message) !== '';
   const continues = !isAnswer && !call.isLast;
   await input.onModelCallEnd({ ...ended, durationMs, reply, continues });
+  // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
+  if (reply.finishReason === 'error') throw new RuntimeError('LLM_UNAVAILABLE', { reason: 'it broke off its reply' });
   return { reply, durationMs };
 }

@@ -1,6 +1,7 @@
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { JsonValue } from '../util/json';
+import { parseArguments } from './parse-arguments';
 
 const MAX_NAME_LENGTH = 64;
 const SINGLE_TOOL_RULE = 'Call at most one tool at a time, and wait for its result before you call the next.';
@@ -73,23 +74,43 @@ export function acceptCalls(
   if (mode.toolChoice === 'none') return { message, calls: [], wereDropped: false };
   const accepted = mode.isSingle ? calls.slice(0, 1) : calls;
   return {
-    message: withSendableNames(message, accepted),
+    message: withSendableCalls(message, accepted),
     calls: accepted,
     wereDropped: accepted.length < calls.length,
   };
 }
 
-/** A name that a model made up ("functions.find_orders") would make providers refuse the whole next request. */
-function withSendableNames(message: AssistantMessage, calls: readonly ToolCallMessage[]): AssistantMessage {
+/**
+ * A name that a model made up ("functions.find_orders") or arguments that are no JSON object would make providers
+ * refuse the whole next request. What was wrong is told in the tool message.
+ */
+function withSendableCalls(message: AssistantMessage, calls: readonly ToolCallMessage[]): AssistantMessage {
   if (calls.length === 0) return message;
   const sendable = calls.map((call) => {
     const name = call.function.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, MAX_NAME_LENGTH) || '_';
-    return name === call.function.name ? call : { ...call, function: { ...call.function, name } };
+    const text = sendableArguments(call.function.arguments);
+    return name === call.function.name && text === call.function.arguments
+      ? call
+      : { ...call, function: { name, arguments: text } };
   });
   return { ...message, tool_calls: sendable };
 }
 
+function sendableArguments(text: string): string {
+  const parsed = parseArguments(text);
+  if (!parsed.ok) return '{}';
+  return text.startsWith('{') ? text : JSON.stringify(parsed.value);
+}
+
 /** The text for people: without the thinking that some models write into it. */
 export function answerText(message: AssistantMessage): string {
-  return (message.content ?? '').replace(/<think>[\s\S]*?(?:<\/think>|$)/g, '').trim();
+  return (
+    (message.content ?? '')
+      .replace(/<think>[\s\S]*?<\/think>/g, '')
+      // Some chat templates open the thinking in the prompt, so that only its end is in the reply.
+      .replace(/^[\s\S]*<\/think>/, '')
+      // Thinking that was cut off, and nothing after it.
+      .replace(/^\s*<think>[\s\S]*$/, '')
+      .trim()
+  );
 }

@@ -71,6 +71,7 @@ function toolCall(raw: JsonValue): ToolCallMessage {
 function finishReason(raw: JsonValue | undefined, message: AssistantMessage): FinishReason {
   if (raw === 'length' || raw === 'max_tokens') return 'length';
   if (raw === 'content_filter') return 'content-filter';
+  if (raw === 'error') return 'error';
   return message.tool_calls === undefined ? 'stop' : 'tool-calls';
 }
 

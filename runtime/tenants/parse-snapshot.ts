@@ -5,7 +5,11 @@ import type { ModelPrice } from '../contracts/usage';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
 
 const number = z.coerce.number().nullish().catch(null);
-const decimal = z.union([z.string(), z.number()]).transform(String);
+// NUMERIC may also be NaN or Infinity, which no bill can be worked out with.
+const decimal = z
+  .union([z.string(), z.number()])
+  .transform(String)
+  .pipe(z.string().regex(/^\d+(\.\d+)?$/));
 
 const tierRow = z.object({
   code: z.string(),
@@ -62,7 +66,8 @@ function parseSettings(text: string | null): TenantSettings {
   const raw = asObject(text);
   return {
     defaultTier: nonEmpty(raw.default_tier),
-    maxTier: nonEmpty(raw.max_tier),
+    // A limit of the wrong type must not fall away: as text it is an unknown tier, and refused.
+    maxTier: nonEmpty(raw.max_tier) ?? (raw.max_tier ? JSON.stringify(raw.max_tier) : undefined),
     maxIterations: positiveInteger(raw.max_iterations),
     monthlyCostLimitUsd: decimalText(raw.monthly_cost_limit_usd),
   };

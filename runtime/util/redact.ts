@@ -16,7 +16,7 @@ export function createRedactor(secrets: Iterable<string | undefined>): Redact {
       forms.add(escaped);
       // Some servers escape the slash in JSON too.
       forms.add(escaped.replaceAll('/', '\\/'));
-      forms.add(encodeURIComponent(part));
+      forms.add(encodeURIComponent(part.toWellFormed()));
     }
   }
   const ordered = [...forms].sort((a, b) => b.length - a.length);

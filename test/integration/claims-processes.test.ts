@@ -5,6 +5,9 @@ import { sendJson } from '../support/http-server';
 import { textReply, toolReply } from '../support/model-server';
 import type { AgentResult } from '../../runtime';
 
+// Processes of their own take long to start on a busy machine.
+jest.setTimeout(30_000);
+
 let agent: AgentFixture;
 let env: Readonly<Record<string, string>>;
 

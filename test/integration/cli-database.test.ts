@@ -4,6 +4,9 @@ import { errorLine, runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startModelServer, textReply } from '../support/model-server';
 
+// Processes of their own take long to start on a busy machine.
+jest.setTimeout(30_000);
+
 const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
 
 let database: TestDatabase;

@@ -9,6 +9,9 @@ import { addTenant, addTool, enableTool } from '../support/database';
 import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { textReply, toolReply } from '../support/model-server';
 
+// Processes of their own take long to start on a busy machine.
+jest.setTimeout(30_000);
+
 const API_KEY = 'sk-or-v1-very-secret-key';
 const TOOL_SECRET = 'tool-bearer-secret';
 
@@ -282,4 +285,4 @@ it('gives the answer and exits with 1 when its bill could not be written', async
     code: 'LEDGER_WRITE_FAILED',
     message: expect.stringContaining('openai/gpt-4o-mini 1250+340 tokens $0.0003915') as string,
   });
-}, 20_000);
+});

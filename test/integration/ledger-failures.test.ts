@@ -15,6 +15,9 @@ import {
 import { sendJson } from '../support/http-server';
 import { textReply, toolReply, type ScriptedReply } from '../support/model-server';
 
+// Retries take seconds.
+jest.setTimeout(30_000);
+
 let agent: AgentFixture;
 let postgres: Postgres | undefined;
 let recordAs: (progress: RunProgress, record: LedgerStore['record']) => ReturnType<LedgerStore['record']>;
@@ -160,7 +163,7 @@ describe('a ledger that stays away for longer than the retries', () => {
     answered = await agent.runtime.run(task);
     await rename('elo_t_token_usage_away', 'elo_t_token_usage');
     failed = await failure;
-  }, 30_000);
+  });
 
   it('does not take the answer away, and is told with the usage to book by hand', async () => {
     expect(answered).toMatchObject({ status: 'completed', result: { text: 'The answer.' }, cost_usd: '0.00039150' });

@@ -6,6 +6,9 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { runCli } from '../support/cli';
 import { everyTimerBut } from '../support/timers';
 
+// Processes of their own take long to start on a busy machine.
+jest.setTimeout(30_000);
+
 const NAMES = MIGRATIONS.map(({ name }) => name);
 
 let database: TestDatabase;

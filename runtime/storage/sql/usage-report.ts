@@ -12,15 +12,21 @@ ORDER BY month DESC, model_id, agent_tier`,
   };
 }
 
-/** Model calls that were opened and never closed by a run that is over: their usage is unknown, never guessed. */
+/**
+ * Requests whose usage is unknown, never guessed: calls that a run left open when it ended or died,
+ * and calls that were answered only after a request of theirs had been lost.
+ */
 export function unknownUsageStatement(tenantId: string): Statement {
   return {
     text: `
-SELECT call.task_id, call.run_id::text, call.call_no, call.model_requested, call.opened_at
+SELECT call.task_id, call.run_id::text, call.call_no, call.model_requested, call.opened_at,
+  coalesce(call.unanswered_requests, 1) AS requests
 FROM elo_agent_model_calls AS call
 JOIN elo_agent_runs AS run USING (tenant_id, task_id)
-WHERE call.tenant_id = $1::uuid AND call.closed_at IS NULL
-  AND (run.run_id <> call.run_id OR run.state <> 'running' OR run.lease_until < now())
+WHERE call.tenant_id = $1::uuid AND (
+  call.unanswered_requests > 0
+  OR call.closed_at IS NULL AND (run.run_id <> call.run_id OR run.state <> 'running' OR run.lease_until < now())
+)
 ORDER BY call.opened_at DESC LIMIT 1000`,
     values: [tenantId],
   };

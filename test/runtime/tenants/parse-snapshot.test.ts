@@ -36,9 +36,14 @@ describe('settings', () => {
     [[]],
     [5],
     [{ default_tier: '', max_iterations: -1 }],
-    [{ max_iterations: 'many', max_tier: 5 }],
+    [{ max_iterations: 'many', max_tier: null }],
   ])('that make no sense count as not set: %j', (settings) => {
     expect(Object.values(settingsOf(settings)).every((value) => value === undefined)).toBe(true);
+  });
+
+  it('keep a limit of the wrong type, so that it refuses instead of falling away', () => {
+    expect(settingsOf({ max_tier: 5 }).maxTier).toBe('5');
+    expect(settingsOf({ max_tier: ['pro'] }).maxTier).toBe('["pro"]');
   });
 
   it('take a number in a text for a number', () => expect(settingsOf({ max_iterations: '7' }).maxIterations).toBe(7));
