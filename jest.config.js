@@ -17,7 +17,10 @@ const suite = (displayName, folders, more = {}) => ({
   testMatch: folders.map((folder) => `<rootDir>/test/${folder}/**/*.test.ts`),
   ...more,
 });
+// A real n8n, a browser, a storm, or a loaded machine takes its time.
+const patient = { setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'] };
 const withPostgres = {
+  ...patient,
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 };
@@ -27,10 +30,10 @@ module.exports = {
     suite('unit', ['runtime', 'golden', 'package']),
     suite('integration', ['integration', 'nodes'], withPostgres),
     suite('e2e', ['e2e'], {
-      setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'],
+      ...patient,
       globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',
       globalTeardown: '<rootDir>/test/e2e/support/global-teardown.mjs',
     }),
-    suite('long', ['long'], { ...withPostgres, setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'] }),
+    suite('long', ['long'], withPostgres),
   ],
 };

@@ -1,2 +1,1 @@
-// A real n8n, a browser or a storm takes its time.
-jest.setTimeout(180_000);
+jest.setTimeout(120_000);
