@@ -48,7 +48,7 @@ async function warmUp(runner, { subjects, settings, onProgress }) {
     onProgress(`warming up ${subject}`);
     for (const tier of TIERS) await runner.runBatch(subject, { runs: 1, inFlight: 1, tier });
     await runner.runBatch(subject, { runs: settings.warmUpRuns, inFlight: 1 });
-    await runner.runBatch(subject, { runs: settings.warmUpRuns, inFlight: settings.inFlight });
+    await runner.runBatch(subject, { runs: settings.inFlight * 2, inFlight: settings.inFlight });
   }
 }
 
