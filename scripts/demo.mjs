@@ -1,7 +1,6 @@
 // Shows the whole thing on this machine: a real n8n runs the example workflow for one item a tier and prints the bill.
 import { commandLine } from './lib/command-line.mjs';
 import { DEMO_TENANT, startDemoStack } from './lib/demo-stack.mjs';
-import { ensureHostInstalled } from './lib/n8n-install.mjs';
 
 const TIERS = ['nano', 'small', 'optima', 'pro', 'expert'];
 const MESSAGE = 'Which orders does Ada have, and when will they be delivered to Lisbon?';
@@ -11,7 +10,6 @@ const startedAt = performance.now();
 const log = (line) =>
   process.stdout.write(`[${String(Math.round((performance.now() - startedAt) / 1000)).padStart(3)} s] ${line}\n`);
 
-await ensureHostInstalled({ log });
 const apiKey = process.env.OPENROUTER_API_KEY;
 const url = process.env.OPENROUTER_BASE_URL ?? 'https://openrouter.ai/api/v1';
 const stack = await startDemoStack({ log, model: apiKey ? { apiKey, url } : undefined });

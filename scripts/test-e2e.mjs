@@ -1,9 +1,7 @@
 import { BUILD, jest } from './lib/checks.mjs';
 import { ensureChromium } from './lib/chromium.mjs';
-import { ensureHostInstalled } from './lib/n8n-install.mjs';
 import { runSteps } from './lib/run-steps.mjs';
 
 const log = (line) => process.stdout.write(`${line}\n`);
-await ensureHostInstalled({ log });
 await ensureChromium({ log });
 await runSteps([BUILD, jest(['e2e'], '--runInBand')]);
