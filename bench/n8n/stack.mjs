@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureHostInstalled, startN8n } from '../../scripts/lib/n8n-host.mjs';
 import { buildPackage } from '../../scripts/lib/package.mjs';
 import { startPostgres } from '../../scripts/lib/postgres.mjs';
+import { onProcessExit } from '../../scripts/lib/process-exit.mjs';
 import { startProcess } from '../loop/start-process.mjs';
 import { installBareLoop } from './bare-loop-package.mjs';
 import { processorClock } from './n8n-processor-time.mjs';
@@ -44,8 +45,7 @@ export async function startServers({ packageFile, log }) {
 /** An n8n with a database of its own, in which the workflows of all subjects listen. */
 export async function startEngine(servers, { engine, subjects, nodeOptions, log }) {
   log(`starting n8n with the ${engine} expression engine`);
-  const userFolder = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-bench-'));
-  const remove = () => rmSync(userFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  const { userFolder, remove } = makeUserFolder();
   let n8n;
   try {
     await installBareLoop(userFolder);
@@ -74,6 +74,18 @@ export async function startEngine(servers, { engine, subjects, nodeOptions, log 
     remove();
   };
   return { baseUrl: n8n.baseUrl, logText: n8n.logText, processorMs: processorClock(), stop };
+}
+
+/** Made here, not by startN8n, because the bare loop has to be in it before the start. */
+function makeUserFolder() {
+  const userFolder = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-bench-'));
+  const removeNow = () => rmSync(userFolder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  const withdraw = onProcessExit(removeNow);
+  const remove = () => {
+    withdraw();
+    removeNow();
+  };
+  return { userFolder, remove };
 }
 
 async function createCredentials(n8n, { databaseUrl, modelUrl }) {
