@@ -10,13 +10,15 @@ type Config = Parameters<Door['useRuntime']>[0];
 
 /** Credentials, as n8n decrypts them, as the runtime's configuration. */
 export async function readConfig(context: IExecuteFunctions, door: Door, itemIndex: number): Promise<Config> {
-  const provider = context.getNodeParameter('modelProvider', itemIndex) as string;
+  const isOpenAi = context.getNodeParameter('modelProvider', itemIndex) === 'openAiCompatible';
+  // n8n asks its own database for each of them, so they are asked for together.
+  const [postgres, provider] = await Promise.all([
+    context.getCredentials('postgres', itemIndex),
+    context.getCredentials(isOpenAi ? 'openAiApi' : 'openRouterApi', itemIndex),
+  ]);
   return {
-    database: readDatabase(door, await context.getCredentials('postgres', itemIndex)),
-    model:
-      provider === 'openAiCompatible'
-        ? readOpenAi(await context.getCredentials('openAiApi', itemIndex))
-        : readOpenRouter(await context.getCredentials('openRouterApi', itemIndex)),
+    database: readDatabase(door, postgres),
+    model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider),
   };
 }
 

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 
 import { RuntimeError } from '../errors/runtime-error';
@@ -44,6 +46,7 @@ export function createPostgres(config: PostgresConfig): Postgres {
   // Without a listener the loss of an idle connection would end the process. The next query reports it.
   pool.on('error', ignore);
 
+  const runPrepared = preparedRunner(pool);
   const guard = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -52,7 +55,7 @@ export function createPostgres(config: PostgresConfig): Postgres {
     }
   };
   return {
-    query: (statement) => guard(run(pool, statement)),
+    query: (statement) => guard(runPrepared(statement)),
     transaction: async (work) => {
       const client = await guard(pool.connect());
       // As for the pool: the statement under way reports the loss of the connection.
@@ -72,9 +75,45 @@ export function createPostgres(config: PostgresConfig): Postgres {
   };
 }
 
-async function run<Row>(target: Pool | PoolClient, { text, values }: Statement): Promise<readonly Row[]> {
-  const { rows } = await target.query(text, [...values]);
+async function run<Row>(
+  target: Pool | PoolClient,
+  { text, values }: Statement,
+  name?: string,
+): Promise<readonly Row[]> {
+  const { rows } = await target.query({ text, values: [...values], name });
   return rows as Row[];
+}
+
+/** A prepared statement that is not there, or there already: a pooler gave us another server connection. */
+const POOLER_CODES: readonly unknown[] = ['26000', '42P05'];
+
+/**
+ * Runs statements prepared, since planning ours costs more than running them. Behind a pooler that changes the
+ * connection with every transaction that cannot work: refused before it ran, the statement runs unprepared, and so do all later ones.
+ */
+function preparedRunner(pool: Pool): Query {
+  let isPrepared = true;
+  return async (statement) => {
+    if (!isPrepared || statement.values.length === 0) return run(pool, statement);
+    try {
+      return await run(pool, statement, statementName(statement.text));
+    } catch (error) {
+      if (!POOLER_CODES.includes((error as { code?: unknown }).code)) throw error;
+      isPrepared = false;
+      return run(pool, statement);
+    }
+  };
+}
+
+const names = new Map<string, string>();
+
+/** The same text has the same name in every process. */
+function statementName(text: string): string {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  const name = `universal_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+  names.set(text, name);
+  return name;
 }
 
 function ignore(): void {

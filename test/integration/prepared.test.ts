@@ -1,0 +1,40 @@
+import { Pool } from 'pg';
+
+import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
+import { createDatabase, type TestDatabase } from '../support/database';
+
+let database: TestDatabase;
+let postgres: Postgres;
+
+beforeEach(async () => {
+  database = await createDatabase();
+  postgres = createPostgres({ url: database.url, maxConnections: 1 });
+});
+afterEach(async () => {
+  await postgres.close();
+  await database.close();
+});
+
+const add = { text: 'SELECT $1::int + 1 AS sum', values: [1] };
+const prepared = { text: 'SELECT count(*)::int AS count FROM pg_prepared_statements WHERE $1', values: [true] };
+
+it('plans a statement once a connection', async () => {
+  await postgres.query(add);
+  await postgres.query(add);
+  expect(await postgres.query(prepared)).toEqual([{ count: 2 }]);
+});
+
+it('goes on unprepared when a pooler has changed the connection, and runs nothing twice', async () => {
+  await database.query('CREATE TABLE written (id INT)');
+  const write = { text: 'INSERT INTO written VALUES ($1)', values: [7] };
+  await postgres.query(write);
+  // The client still believes that its statement is there, as behind a pooler.
+  await postgres.query({ text: 'DEALLOCATE ALL', values: [] });
+  const query = jest.spyOn(Pool.prototype, 'query');
+  await postgres.query(write);
+  await postgres.query(write);
+  const named = query.mock.calls.map(([config]) => (config as unknown as { name?: string }).name !== undefined);
+  query.mockRestore();
+  expect(named).toEqual([true, false, false]);
+  expect(await database.query('SELECT count(*)::int AS count FROM written')).toEqual([{ count: 3 }]);
+});
