@@ -1,5 +1,5 @@
 /** The import table of docs/architecture.md, as rules. A part of the runtime is a stranger to every other part. */
-const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks';
+const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks|vault';
 const part = `^runtime/(${PARTS})/`;
 const own = (...folders) => `^runtime/(${folders.join('|')})/`;
 
@@ -30,7 +30,13 @@ module.exports = {
     rule('agent-touches-no-storage', { path: '^runtime/agent[.]ts$' }, { path: '^runtime/storage/|node_modules/' }),
     home('pg', 'storage'),
     home('openai', 'models'),
-    home('@modelcontextprotocol/sdk', 'mcp'),
+    home('@modelcontextprotocol/client', 'mcp'),
+    rule(
+      'mcp-sdk-stays-in-connect',
+      { path: '^runtime/', pathNot: '^runtime/mcp/connect(|-auth|-failures)[.]ts$' },
+      { path: 'node_modules/@modelcontextprotocol/' },
+    ),
+    home('ipaddr[.]js', 'util'),
     home('undici', 'models|tools|mcp'),
     home('ajv', 'tools'),
     home('big[.]js', 'billing'),

@@ -13,6 +13,7 @@ import { toRuntimeError } from './errors/to-runtime-error';
 import type { EndedModelCall, LoopSettings } from './loop/loop-contract';
 import { runLoop } from './loop/run-loop';
 import { openTranscript } from './loop/transcript';
+import type { McpServerInput } from './mcp/read-server';
 import { normalizeModelId, selectModel, type SelectedModel } from './models/select-model';
 import { BUILT_IN_TIERS } from './models/tiers';
 import type { SelectTools } from './select-tools';
@@ -35,6 +36,8 @@ export interface RunOptions {
   readonly onEvent?: OnEvent;
   /** Runs even if the task was done before: a manual test in the editor. */
   readonly fresh?: boolean;
+  /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
+  readonly mcpServers?: readonly McpServerInput[];
 }
 
 /**
@@ -49,14 +52,15 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
   const stopError = (): RuntimeError | undefined => describeStop(deadline, timeoutSeconds);
   try {
     const snapshot = await parts.tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task) });
-    const plan = planRun(parts, task, snapshot);
+    const plan = await planRun({ parts, task, snapshot, servers: options.mcpServers ?? [], signal: deadline.signal });
     const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId: newId() };
     const claim = await claimTask({ parts, task, plan, key, deadline, fresh: options.fresh === true });
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
     const emit = safely(options.onEvent);
     return await runClaimed({ parts, task, plan, key, deadline, stopError, emit, startedAt });
   } catch (error) {
-    throw toRuntimeError(error);
+    const isStop = error === deadline.signal.reason;
+    throw (isStop ? stopError() : undefined) ?? toRuntimeError(error);
   } finally {
     deadline.dispose();
   }
@@ -71,7 +75,14 @@ interface RunPlan {
   readonly warnings: readonly ErrorSummary[];
 }
 
-function planRun(parts: AgentParts, task: ReadyTask, snapshot: TenantSnapshot): RunPlan {
+async function planRun(request: {
+  readonly parts: AgentParts;
+  readonly task: ReadyTask;
+  readonly snapshot: TenantSnapshot;
+  readonly servers: readonly McpServerInput[];
+  readonly signal: AbortSignal;
+}): Promise<RunPlan> {
+  const { parts, task, snapshot, servers, signal } = request;
   const { config } = task;
   const { tenant, tiers, prices } = snapshot;
   if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
@@ -88,7 +99,13 @@ function planRun(parts: AgentParts, task: ReadyTask, snapshot: TenantSnapshot): 
     tier: selected.tier,
     defaults: DEFAULTS,
   });
-  const tools = parts.selectTools(snapshot.tools, { tier: selected.tier.code, allowList: config.tools });
+  const tools = await parts.selectTools({
+    snapshot,
+    tier: selected.tier.code,
+    allowList: config.tools,
+    servers,
+    signal,
+  });
   return {
     selected,
     snapshot,

@@ -28,6 +28,9 @@ export const DEFAULTS = {
   mcpMaxConnections: 200,
   mcpIdleMs: 300_000,
   mcpConnectTimeoutMs: 15_000,
+  mcpDiscoveryTimeoutMs: 10_000,
+  mcpCallTimeoutMs: 60_000,
+  mcpListTtlMs: 300_000,
   rememberedTenants: 1000,
 } as const;
 
@@ -61,6 +64,8 @@ const configSchema = z.object({
       maxToolOutputBytes: z.int().min(256).default(DEFAULTS.maxToolOutputBytes),
     })
     .prefault({}),
+  vaultKey: z.string().min(1).optional(),
+  mcp: z.object({ stdioCommands: z.array(z.array(z.string()).min(1)).default([]) }).prefault({}),
 });
 
 /** What may be put in the place of a part, or beside it. */
@@ -103,6 +108,12 @@ export interface RuntimeConfig {
     readonly toolTimeoutMs?: number;
     /** Longer answers of tools are cut. Default 64 KiB. */
     readonly maxToolOutputBytes?: number;
+  };
+  /** 32 bytes as base64. OAuth tokens of MCP servers are kept encrypted under it. */
+  readonly vaultKey?: string;
+  readonly mcp?: {
+    /** The command lines that MCP servers of the transport `stdio` may be started with, word for word. Default none. */
+    readonly stdioCommands?: readonly (readonly string[])[];
   };
   readonly plugins?: RuntimePlugins;
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../util/json';
+import type { McpServerRow } from './mcp';
 import type { ModelPrice } from './usage';
 
 /** A quality and price label, and the model behind it. */
@@ -48,6 +49,8 @@ export interface TenantSnapshot {
   readonly tiers: readonly Tier[];
   readonly prices: readonly ModelPrice[];
   readonly tools: readonly ToolRow[];
+  /** The MCP servers that the tenant uses; a store that knows none may leave them out. */
+  readonly servers?: readonly McpServerRow[];
 }
 
 /** Where tenants come from. Rejects with TENANT_NOT_FOUND or a DB_ code. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../util/json';
+import type { McpServer } from './mcp';
 import type { ToolMeta } from './tool';
 
 /** The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema only. */
@@ -15,6 +16,10 @@ export interface ToolSettings {
   readonly fixedArguments: JsonObject;
   /** The tool's name on its MCP server. */
   readonly mcpTool: string;
+  /** The server of a discovered tool; rows of the catalogue name theirs by `endpoint`. */
+  readonly server?: McpServer;
+  /** A call that broke off may be made again. */
+  readonly isRepeatable: boolean;
 }
 
 export interface TransportCall {
@@ -23,6 +28,8 @@ export interface TransportCall {
   /** Aborts on cancel and at the tool's own time-out. */
   readonly signal: AbortSignal;
   readonly maxOutputBytes: number;
+  /** The server is still at work: the tool's time-out starts anew. The run's deadline stays. */
+  readonly onProgress: () => void;
 }
 
 /** The server's answer as text, not yet redacted. */

@@ -188,12 +188,32 @@ export const ERROR_CODES = {
     'Tool "{tool}" cannot be reached: {reason}.',
     'Try another way, or say that the tool is not available.',
   ),
+  TOOL_CONNECTION_LOST: upstreamLater(
+    'The connection was lost while tool "{tool}" was called. Whether it took effect is unknown.',
+    'Do not repeat an action that must not happen twice.',
+  ),
   TOOL_HTTP_ERROR: upstream(
     'Tool "{tool}" answered HTTP {status}: {body}',
     'Read the answer; correct the arguments if it names them.',
   ),
   TOOL_FAILED: upstream('Tool "{tool}" failed: {reason}', 'Read the reason; correct the arguments if it names them.'),
   TOOL_CANCELLED: caller('Tool "{tool}" was cancelled with the run.', 'Nothing to do: the run was stopped.'),
+
+  MCP_SERVER_UNKNOWN: caller(
+    'Tenant {tenantId} uses no MCP server "{server}".',
+    'See "universal-ai-agent mcp health" for the servers of a tenant, or add one with "mcp add".',
+  ),
+
+  // The vault
+  VAULT_KEY_MISSING: caller(
+    'OAuth tokens are kept encrypted, and there is no vault key.',
+    'Give the vault key: in the credential of the node, or as AGENT_VAULT_KEY on the command line.',
+  ),
+  VAULT_KEY_INVALID: caller('The vault key is not 32 bytes as base64.', 'Make one with "universal-ai-agent keygen".'),
+  VAULT_KEY_WRONG: caller(
+    'A secret cannot be opened with the vault key {keyId}: it was sealed with another key, for another owner, or changed.',
+    'Give the key that it was sealed with, or store the secret again.',
+  ),
 
   // Warnings: the run goes on, and says so in `warnings`
   TOOL_SKIPPED: tenant(
@@ -203,6 +223,30 @@ export const ERROR_CODES = {
   TOOL_NOT_LOADED: caller(
     'Tool "{tool}" is in the allow-list, but the tenant has no such tool for this tier.',
     'Correct the name, or enable the tool for the tenant.',
+  ),
+  MCP_SERVER_INVALID: tenant(
+    'MCP server "{server}" cannot be used: {reason}.',
+    'Correct the row in elo_agent_mcp_servers or elo_t_tenant_mcp_servers, or the option MCP Servers.',
+  ),
+  MCP_SERVER_SKIPPED: upstreamLater(
+    'MCP server "{server}" gave no tools: {reason}.',
+    'See whether the server runs; "universal-ai-agent mcp health" asks it again.',
+  ),
+  MCP_LOGIN_REQUIRED: tenant(
+    'MCP server "{server}" asks for a login.',
+    'Run "universal-ai-agent mcp login {server} --tenant {tenantId}".',
+  ),
+  MCP_CREDENTIAL_REFUSED: tenant(
+    'MCP server "{server}" refuses the credential: {reason}.',
+    'Give the tenant another credential for this server.',
+  ),
+  MCP_TOOLS_SKIPPED: upstream(
+    '{count} tool(s) of MCP server "{server}" are not offered, since {reason}: {tools}.',
+    'Correct the tools on the server, or leave them out with exclude_tools.',
+  ),
+  MCP_TOOLS_QUARANTINED: tenant(
+    '{count} tool(s) of MCP server "{server}" are new or changed, and wait for approval: {tools}.',
+    'Look at them with "universal-ai-agent tools list", then run "universal-ai-agent mcp approve {server}".',
   ),
   TOOL_OUTPUT_NOT_JSON: upstream('The tool answered with text that is not JSON.', 'The text is given as it came.'),
   TOOL_OUTPUT_TRUNCATED: upstream(

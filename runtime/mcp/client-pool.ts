@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto';
 
+import type { McpServer } from '../contracts/mcp';
 import { every, monotonicMs } from '../util/clock';
+import { canonicalJson } from '../util/json';
 import type { McpConnection } from './connect';
 
-/** Whose connection, to which server, with which credential: nothing is shared between different answers. */
-export interface McpServerKey {
+/** Whose connection to which server. */
+export interface McpTarget {
   readonly tenantId: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly server: McpServer;
 }
 
 export interface McpClientPool {
   /** Lends a connection, which may still be connecting, for as long as `work` lasts. */
-  readonly use: <T>(server: McpServerKey, work: (connecting: Promise<McpConnection>) => Promise<T>) => Promise<T>;
+  readonly use: <T>(target: McpTarget, work: (connecting: Promise<McpConnection>) => Promise<T>) => Promise<T>;
   /** Forgets and closes a connection that failed; the next `use` connects anew. */
-  readonly drop: (server: McpServerKey, connection: McpConnection) => void;
+  readonly drop: (target: McpTarget, connection: McpConnection) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -25,7 +26,7 @@ interface Entry {
 }
 
 export interface McpClientPoolOptions {
-  readonly connect: (server: McpServerKey, onClose: () => void) => Promise<McpConnection>;
+  readonly connect: (target: McpTarget, onClose: () => void) => Promise<McpConnection>;
   /** Above this the longest idle connection is closed; those in use stay. */
   readonly maxConnections: number;
   readonly idleMs: number;
@@ -50,12 +51,12 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
   };
   const stopSweeping = every(Math.max(1000, options.idleMs / 2), sweep);
 
-  const find = (server: McpServerKey): Entry => {
-    const key = poolKey(server);
+  const find = (target: McpTarget): Entry => {
+    const key = targetKey(target);
     const known = entries.get(key);
     if (known !== undefined) return known;
     makeRoom();
-    const connecting = options.connect(server, () => remove(key, entry));
+    const connecting = options.connect(target, () => remove(key, entry));
     const entry: Entry = { connecting, users: 0, lastUsedAt: monotonicMs() };
     entries.set(key, entry);
     connecting.catch(() => remove(key, entry));
@@ -63,8 +64,8 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
   };
 
   return {
-    use: async (server, work) => {
-      const entry = find(server);
+    use: async (target, work) => {
+      const entry = find(target);
       entry.users++;
       try {
         return await work(entry.connecting);
@@ -73,8 +74,8 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
         entry.lastUsedAt = monotonicMs();
       }
     },
-    drop: (server, connection) => {
-      const key = poolKey(server);
+    drop: (target, connection) => {
+      const key = targetKey(target);
       const entry = entries.get(key);
       void entry?.connecting.then((current) => current === connection && remove(key, entry)).catch(() => undefined);
     },
@@ -92,9 +93,16 @@ function longestIdle(entries: ReadonlyMap<string, Entry>): readonly [string, Ent
   return [...entries].filter(([, entry]) => entry.users === 0).sort((a, b) => a[1].lastUsedAt - b[1].lastUsedAt);
 }
 
-function poolKey({ tenantId, url, headers }: McpServerKey): string {
+const fingerprints = new WeakMap<McpServer, string>();
+
+/** Equal for the same tenant, server and credential only: nothing is shared between different answers. */
+export function targetKey({ tenantId, server }: McpTarget): string {
+  const known = fingerprints.get(server);
+  if (known !== undefined) return `${tenantId} ${known}`;
+  const { id, url, transport, auth, allowedHosts, answersWithDefaults } = server;
   const fingerprint = createHash('sha256')
-    .update(JSON.stringify(Object.entries(headers).sort()))
+    .update(canonicalJson([id, url, transport, auth, allowedHosts, answersWithDefaults]))
     .digest('base64');
-  return JSON.stringify([tenantId, url, fingerprint]);
+  fingerprints.set(server, fingerprint);
+  return `${tenantId} ${fingerprint}`;
 }

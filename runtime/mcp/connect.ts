@@ -1,32 +1,99 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  Client,
+  IssuerMismatchError,
+  SdkError,
+  SdkErrorCode,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  UnauthorizedError,
+  type CallToolResult,
+  type ClientOptions,
+  type OAuthClientProvider,
+  type StandardSchemaV1,
+  type Tool as SdkTool,
+  type Transport,
+} from '@modelcontextprotocol/client';
 
+import type { McpServer } from '../contracts/mcp';
 import { untilAborted } from '../util/abort';
 import type { JsonObject } from '../util/json';
+import { authProvider, secretsOf } from './connect-auth';
+import { LoginRequiredError } from './connect-failures';
+import type { Fetch } from './http-fetch';
+import { OAuthProvider, type BrowserLogin, type OAuthStateStore } from './oauth-provider';
+import { WebSocketTransport } from './websocket-transport';
 
-/** One live connection to a server. The only file that knows the MCP SDK is this one. */
+/** One live connection to a server, of whatever generation. The only files that know the MCP SDK are this one and those beside it. */
 export interface McpConnection {
-  readonly callTool: (request: {
-    readonly name: string;
-    readonly arguments: JsonObject;
-    readonly context: JsonObject;
-    readonly signal: AbortSignal;
-  }) => Promise<McpToolResult>;
+  readonly protocolVersion: string;
+  /** Every page of the list. `ttlMs` is how long it holds, where the server says so. */
+  readonly listTools: (signal: AbortSignal) => Promise<McpToolList>;
+  /** Rejects with the signal's reason, a ProtocolError of the server, or an error of the connection. */
+  readonly callTool: (request: McpCallRequest) => Promise<McpToolResult>;
+  readonly ping: (signal: AbortSignal) => Promise<void>;
+  /** What its requests carry and no answer may show. */
+  readonly secrets: () => readonly string[];
   readonly close: () => Promise<void>;
+}
+
+export interface McpToolList {
+  readonly tools: readonly ListedTool[];
+  readonly ttlMs?: number;
+}
+
+/** A tool as it came over the wire. */
+export interface ListedTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  readonly annotations?: { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean };
+}
+
+export interface McpCallRequest {
+  readonly name: string;
+  readonly arguments: JsonObject;
+  /** The tool's schema, which may name arguments that go into HTTP headers too. */
+  readonly inputSchema: JsonObject;
+  readonly context: JsonObject;
+  readonly signal: AbortSignal;
+  readonly onProgress: () => void;
 }
 
 export interface McpToolResult {
   readonly content?: readonly McpContent[];
-  readonly structuredContent?: JsonObject;
+  readonly structuredContent?: unknown;
   readonly isError?: boolean;
 }
 
-export type McpContent = {
+export interface McpContent {
   readonly type: string;
   readonly text?: string;
   readonly json?: unknown;
+  readonly data?: string;
   readonly mimeType?: string;
-};
+  readonly uri?: string;
+  readonly name?: string;
+  readonly resource?: {
+    readonly uri?: string;
+    readonly mimeType?: string;
+    readonly text?: string;
+    readonly blob?: string;
+  };
+}
+
+export interface ConnectRequest {
+  readonly server: McpServer;
+  readonly fetch: Fetch;
+  readonly oauthStore: OAuthStateStore;
+  /** Opens a browser where a login is needed; without it, that is an error. */
+  readonly login?: BrowserLogin;
+  /** The command lines that may be started, word for word. Empty: none. */
+  readonly stdioCommands: readonly (readonly string[])[];
+  readonly onClose: () => void;
+  readonly onToolsChanged: () => void;
+  readonly signal: AbortSignal;
+}
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 export const CONTEXT_KEY = 'universal-ai-agent/context';
@@ -37,44 +104,200 @@ const LONGER_THAN_ANY_CALL_MS = 3_600_000;
 /** A server that hangs must not hold up the end of the process. */
 const CLOSE_GRACE_MS = 1000;
 
-/** Opens a streamable HTTP connection and does the handshake. */
-export async function connectMcp(server: {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly onClose: () => void;
-  readonly signal: AbortSignal;
-}): Promise<McpConnection> {
-  const client = new Client({ name: 'universal-ai-agent', version: '0.1.0' });
-  const transport = new StreamableHTTPClientTransport(new URL(server.url), {
-    requestInit: { headers: { ...server.headers }, redirect: 'error' },
+/** A server that asks for ever wider scopes is refused after so many logins. */
+const MAX_LOGINS = 2;
+const MAX_PAGES = 50;
+
+/** An early draft that some servers still answer with; its messages are those of the first release. */
+const DRAFT_VERSION = '2024-10-01';
+
+/** Connects in the newest generation that the server speaks. Rejects when the signal aborts. */
+export async function connectMcp(request: ConnectRequest): Promise<McpConnection> {
+  const provider = authProvider(request);
+  const session = await openSession(request, provider, {}).catch((error: unknown) => {
+    const leniency = leniencyFor(error, request.server);
+    if (leniency === undefined) throw error;
+    return openSession(request, provider, leniency);
   });
-  client.onclose = server.onClose;
-  // Errors of single calls reject the calls; this hook would only report them twice.
-  client.onerror = () => undefined;
-  await client.connect(transport, { signal: server.signal, timeout: LONGER_THAN_ANY_CALL_MS });
+  const { client, transport } = session;
   return {
-    callTool: async (request) => {
-      const result = await client.callTool(
-        { name: request.name, arguments: { ...request.arguments }, _meta: { [CONTEXT_KEY]: request.context } },
-        undefined,
-        { signal: request.signal, timeout: LONGER_THAN_ANY_CALL_MS },
-      );
-      return result as McpToolResult;
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
+    listTools: (signal) => loggedIn(session, () => listTools(client, signal)),
+    callTool: (call) => loggedIn(session, () => callTool(client, call)),
+    ping: async (signal) => {
+      const options = { signal, timeout: LONGER_THAN_ANY_CALL_MS };
+      await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
     },
+    secrets: () => secretsOf(request.server, provider),
     close: async () => {
       // Ends the session on the server; servers without sessions refuse, which is as good.
-      const grace = AbortSignal.timeout(CLOSE_GRACE_MS);
-      await untilAborted(transport.terminateSession(), grace).catch(() => undefined);
+      if (transport instanceof StreamableHTTPClientTransport) {
+        const grace = AbortSignal.timeout(CLOSE_GRACE_MS);
+        await untilAborted(transport.terminateSession(), grace).catch(() => undefined);
+      }
       await client.close();
     },
   };
 }
 
-/**
- * True when the server no longer knows our session, and so has not executed the request. The specification says 404;
- * many servers follow the SDK's example and send 400 with a sentence.
- */
-export function isLostSession(error: unknown): boolean {
-  if (!(error instanceof StreamableHTTPError)) return false;
-  return error.code === 404 || (error.code === 400 && /session|not initialized/i.test(error.message));
+interface Session {
+  readonly client: Client;
+  readonly transport: Transport;
+  readonly provider: OAuthClientProvider | undefined;
+}
+
+/** What is overlooked with old servers, once it is known that one is old. */
+interface Leniency {
+  readonly isLegacy?: boolean;
+  readonly skipIssuerMetadataValidation?: boolean;
+}
+
+function leniencyFor(error: unknown, { url }: McpServer): Leniency | undefined {
+  // Some fail with a 5xx on the question for their generation, instead of saying that they do not know it.
+  if (SdkError.isInstance(error) && error.code === SdkErrorCode.EraNegotiationFailed) return { isLegacy: true };
+  if (!IssuerMismatchError.isInstance(error) || error.kind !== 'metadata') return undefined;
+  // Before 2025-06-18 a server was its own authorization server, often under a path that it did not announce.
+  const own = new URL(url).origin;
+  const isOwn = [error.expected, error.received].every((issuer) => URL.parse(issuer ?? '')?.origin === own);
+  return isOwn ? { skipIssuerMetadataValidation: true } : undefined;
+}
+
+async function openSession(
+  request: ConnectRequest,
+  provider: OAuthClientProvider | undefined,
+  leniency: Leniency,
+): Promise<Session> {
+  for (let logins = 0; ; logins++) {
+    const client = createClient(request, leniency.isLegacy === true ? 'legacy' : generationOf(request.server));
+    const transport = await createTransport(request, provider, leniency);
+    try {
+      await client.connect(transport, { signal: request.signal, timeout: LONGER_THAN_ANY_CALL_MS });
+      // Only from here on: a connection that was never made cannot be lost.
+      client.onclose = request.onClose;
+      return { client, transport, provider };
+    } catch (error) {
+      await client.close().catch(() => undefined);
+      await finishLogin({ error, transport, provider, logins });
+    }
+  }
+}
+
+/** Server-sent events and WebSockets belong to the old generation alone. */
+function generationOf({ transport }: McpServer): 'auto' | 'legacy' {
+  return transport === 'http' || transport === 'stdio' ? 'auto' : 'legacy';
+}
+
+function createClient({ server, onToolsChanged }: ConnectRequest, mode: 'auto' | 'legacy'): Client {
+  const options: ClientOptions = {
+    versionNegotiation: { mode },
+    supportedProtocolVersions: [...SUPPORTED_PROTOCOL_VERSIONS, DRAFT_VERSION],
+    listMaxPages: MAX_PAGES,
+    listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
+    capabilities: server.answersWithDefaults ? { elicitation: { form: { applyDefaults: true } } } : {},
+  };
+  const client = new Client({ name: 'universal-ai-agent', version: '0.1.0' }, options);
+  // Errors of single calls reject the calls; this hook would only report them twice.
+  client.onerror = () => undefined;
+  if (server.answersWithDefaults) {
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: {} }));
+  }
+  return client;
+}
+
+async function createTransport(
+  request: ConnectRequest,
+  provider: OAuthClientProvider | undefined,
+  { skipIssuerMetadataValidation }: Leniency,
+): Promise<Transport> {
+  const { server, fetch } = request;
+  if (server.transport === 'stdio') return createStdio(request);
+  const url = new URL(server.url);
+  const headers = staticHeaders(server);
+  if (server.transport === 'websocket') return new WebSocketTransport(url, headers) as Transport;
+  const options = { fetch, authProvider: provider, requestInit: { headers }, skipIssuerMetadataValidation };
+  // Old servers speak nothing else, so it stays as long as the SDK has it.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  if (server.transport === 'sse') return new SSEClientTransport(url, options);
+  return new StreamableHTTPClientTransport(url, options);
+}
+
+/** Starts a process from the operator's list, without a shell and with next to no environment. */
+async function createStdio({ server, stdioCommands }: ConnectRequest): Promise<Transport> {
+  const allowed = stdioCommands.find((words) => JSON.stringify(words) === server.url);
+  const [command, ...args] = allowed ?? [];
+  if (command === undefined) throw new Error('its command line is not in the list of those that may be started');
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
+  return new StdioClientTransport({ command, args, stderr: 'ignore' });
+}
+
+/** The headers that a credential without OAuth consists of. */
+function staticHeaders({ auth }: McpServer): Record<string, string> {
+  if (auth.kind === 'bearer') return { authorization: `Bearer ${auth.token}` };
+  return auth.kind === 'headers' ? { ...auth.headers } : {};
+}
+
+async function listTools(client: Client, signal: AbortSignal): Promise<McpToolList> {
+  const options = { signal, timeout: LONGER_THAN_ANY_CALL_MS, cacheMode: 'refresh' } as const;
+  const result = await client.listTools(undefined, options);
+  const { ttlMs } = result as { ttlMs?: unknown };
+  return {
+    tools: result.tools as readonly ListedTool[],
+    ...(typeof ttlMs === 'number' && ttlMs > 0 ? { ttlMs } : {}),
+  };
+}
+
+async function callTool(client: Client, call: McpCallRequest): Promise<McpToolResult> {
+  const lost = new AbortController();
+  const params = {
+    name: call.name,
+    arguments: { ...call.arguments },
+    _meta: { [CONTEXT_KEY]: call.context },
+  };
+  const options = {
+    signal: call.signal,
+    timeout: LONGER_THAN_ANY_CALL_MS,
+    onprogress: call.onProgress,
+    // Else a call whose stream broke off would wait for its time-out.
+    onRequestStreamEnd: () => lost.abort(new Error('the connection was lost before the answer came')),
+  };
+  const work: Promise<McpToolResult> =
+    client.getProtocolEra() === 'modern'
+      ? client.callTool(params, { ...options, toolDefinition: definitionOf(call) })
+      : client.request({ method: 'tools/call', params }, ANY_RESULT, options);
+  return untilAborted(work, lost.signal);
+}
+
+function definitionOf({ name, inputSchema }: McpCallRequest): SdkTool {
+  return { name, inputSchema: { ...inputSchema, type: 'object' } };
+}
+
+/** Old servers send contents that no schema of the SDK knows. */
+const ANY_RESULT: StandardSchemaV1<CallToolResult> = {
+  '~standard': { version: 1, vendor: 'universal-ai-agent', validate: (value) => ({ value: value as CallToolResult }) },
+};
+
+/** Runs `work` again after each login that the server asks for. It was refused before it had an effect. */
+async function loggedIn<T>({ transport, provider }: Session, work: () => Promise<T>): Promise<T> {
+  for (let logins = 0; ; logins++) {
+    try {
+      return await work();
+    } catch (error) {
+      await finishLogin({ error, transport, provider, logins });
+    }
+  }
+}
+
+/** Ends a login that the SDK began. Throws what came when there is none, or no more. */
+async function finishLogin(attempt: {
+  readonly error: unknown;
+  readonly transport: Transport;
+  readonly provider: OAuthClientProvider | undefined;
+  readonly logins: number;
+}): Promise<void> {
+  const { error, transport, provider, logins } = attempt;
+  if (!UnauthorizedError.isInstance(error) || logins >= MAX_LOGINS) throw error;
+  if (!(provider instanceof OAuthProvider) || !('finishAuth' in transport)) throw error;
+  const answer = await provider.answer();
+  if (answer === undefined) throw new LoginRequiredError('the server asks for a login', { cause: error });
+  await (transport as StreamableHTTPClientTransport).finishAuth(answer);
 }

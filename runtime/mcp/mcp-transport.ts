@@ -1,93 +1,100 @@
+import type { McpServer } from '../contracts/mcp';
 import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tool-transport';
-import { startDeadline, untilAborted } from '../util/abort';
-import { clipText } from '../util/clip-text';
-import { createMcpClientPool, type McpClientPool, type McpServerKey } from './client-pool';
-import type { connectMcp, McpConnection, McpContent, McpToolResult } from './connect';
+import { RuntimeError } from '../errors/runtime-error';
+import { untilAborted } from '../util/abort';
+import { createRedactor } from '../util/redact';
+import type { McpClientPool, McpTarget } from './client-pool';
+import { toReply } from './content';
+import { wasNotSent } from './server-errors';
 
-export interface McpTransportOptions {
-  readonly maxConnections: number;
-  readonly idleMs: number;
-  readonly connectTimeoutMs: number;
-}
-
-/** Tools on real MCP servers over streamable HTTP: one row names the server's URL and the tool. */
-export function createMcpTransport(options: McpTransportOptions): ToolTransport {
-  const closing = new AbortController();
-  const pool = createMcpClientPool({
-    ...options,
-    connect: (server, onClose) => {
-      const deadline = startDeadline(options.connectTimeoutMs, closing.signal);
-      return connect({ ...server, onClose, signal: deadline.signal }).finally(deadline.dispose);
-    },
-  });
+/** Tools on MCP servers: of a registered server, or of a single row that names a URL and a tool. */
+export function createMcpTransport(pool: McpClientPool, readRow: (settings: ToolSettings) => McpServer): ToolTransport {
   return {
-    call: (settings, call) => callTool(pool, settings, call),
-    close: () => {
-      closing.abort();
-      return pool.close();
+    call: async (settings, call) => {
+      const target = { tenantId: call.meta.tenant_id, server: settings.server ?? readRow(settings) };
+      try {
+        return await callOnce(pool, target, { settings, call });
+      } catch (error) {
+        if (call.signal.aborted || !(await mayRepeat(error, settings)))
+          throw await toCallError(error, target, settings);
+      }
+      return callOnce(pool, target, { settings, call }).catch(async (error: unknown) => {
+        throw await toCallError(error, target, settings);
+      });
     },
+    // Whoever made the pool closes it.
+    close: () => Promise.resolve(),
   };
 }
 
-/** The SDK is loaded with the first MCP tool: most runs have none, and it is half of our bundle. */
-async function connect(request: Parameters<typeof connectMcp>[0]): Promise<McpConnection> {
-  const sdk = await import('./connect');
-  return sdk.connectMcp(request);
-}
-
-async function callTool(pool: McpClientPool, settings: ToolSettings, call: TransportCall): Promise<TransportReply> {
-  const server: McpServerKey = {
-    tenantId: call.meta.tenant_id,
-    url: settings.endpoint,
-    headers: {
-      ...settings.headers,
-      ...(settings.authHeader === undefined ? {} : { authorization: settings.authHeader }),
-    },
-  };
-  const result = await callOnce(pool, server, { settings, call }).catch(async (error: unknown) => {
-    const { isLostSession } = await import('./connect');
-    // A server that was restarted refuses the old session before it executes anything.
-    if (!isLostSession(error)) throw error;
-    return callOnce(pool, server, { settings, call });
-  });
-  return toReply(result, call.maxOutputBytes);
-}
-
-function callOnce(
+async function callOnce(
   pool: McpClientPool,
-  server: McpServerKey,
+  target: McpTarget,
   { settings, call }: { readonly settings: ToolSettings; readonly call: TransportCall },
-): Promise<McpToolResult> {
-  return pool.use(server, async (connecting) => {
+): Promise<TransportReply> {
+  return pool.use(target, async (connecting) => {
     // A shared handshake goes on for the others when one caller gives up.
-    const connection = await untilAborted(connecting, call.signal);
+    const connection = await untilAborted(connecting, call.signal).catch((error: unknown) => {
+      throw new NotConnectedError(error);
+    });
+    const redact = createRedactor(connection.secrets());
     try {
-      return await connection.callTool({
+      const result = await connection.callTool({
         name: settings.mcpTool,
         arguments: call.input,
+        inputSchema: settings.inputSchema,
         context: { ...call.meta },
         signal: call.signal,
+        onProgress: call.onProgress,
       });
+      const reply = toReply(result, call.maxOutputBytes);
+      return { ...reply, text: redact(reply.text) };
     } catch (error) {
+      const { describeFailure } = await import('./connect-failures');
+      const failure = describeFailure(error);
       // An answer of the server, also an error, leaves the connection as it is.
-      if (!call.signal.aborted && (error as { name?: unknown }).name !== 'McpError') pool.drop(server, connection);
+      if (failure.kind === 'answer')
+        return { text: redact(failure.reason), isCut: false, failure: { code: 'TOOL_FAILED' } };
+      if (!call.signal.aborted && failure.kind !== 'refused') pool.drop(target, connection);
       throw error;
     }
   });
 }
 
-function toReply(result: McpToolResult, maxOutputBytes: number): TransportReply {
-  const text =
-    result.structuredContent === undefined || result.isError === true
-      ? (result.content ?? []).map(contentText).join('\n')
-      : JSON.stringify(result.structuredContent);
-  const reply = { ...clipText(text, maxOutputBytes), isPlainText: true };
-  return result.isError === true ? { ...reply, failure: { code: 'TOOL_FAILED' } } : reply;
+/** There was no connection to send the call over. */
+class NotConnectedError extends Error {
+  override readonly name = 'NotConnectedError';
+
+  constructor(cause: unknown) {
+    super('there is no connection', { cause });
+  }
 }
 
-/** Text as it is, JSON of old servers as text, everything else as a placeholder: a model cannot read base64. */
-function contentText(part: McpContent): string {
-  if (typeof part.text === 'string') return part.text;
-  if (part.json !== undefined) return JSON.stringify(part.json);
-  return `[${part.type}${part.mimeType === undefined ? '' : ` ${part.mimeType}`}]`;
+/** A call is made again only when it had no effect, or when the server says that repeating does no harm. */
+async function mayRepeat(error: unknown, settings: ToolSettings): Promise<boolean> {
+  const { describeFailure, isLostSession } = await import('./connect-failures');
+  if (error instanceof NotConnectedError) return describeFailure(error.cause).kind === 'connection';
+  // A server that was restarted refuses the old session before it executes anything.
+  if (wasNotSent(error) || isLostSession(error)) return true;
+  return settings.isRepeatable && ['connection', 'http'].includes(describeFailure(error).kind);
+}
+
+async function toCallError(error: unknown, { tenantId, server }: McpTarget, { name }: ToolSettings): Promise<unknown> {
+  const { describeFailure } = await import('./connect-failures');
+  const failure = describeFailure(error instanceof NotConnectedError ? error.cause : error);
+  const details = {
+    tool: name,
+    tenantId,
+    server: server.name,
+    reason: failure.reason,
+    status: failure.status,
+    body: '',
+  };
+  if (failure.kind === 'login') return new RuntimeError('MCP_LOGIN_REQUIRED', details);
+  if (failure.kind === 'refused') return new RuntimeError('MCP_CREDENTIAL_REFUSED', details);
+  if (failure.kind === 'http') return new RuntimeError('TOOL_HTTP_ERROR', details, { cause: error });
+  if (failure.kind === 'timeout' || error instanceof NotConnectedError || wasNotSent(error)) {
+    return new RuntimeError('TOOL_UNREACHABLE', details, { cause: error });
+  }
+  return new RuntimeError('TOOL_CONNECTION_LOST', details, { cause: error });
 }

@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { ModelPrice } from '../contracts/usage';
+import type { McpListedTool, McpServerRow } from '../contracts/mcp';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
 
 const number = z.coerce.number().nullish().catch(null);
@@ -34,6 +35,27 @@ const toolRow = z.object({
   custom_config: z.unknown(),
 });
 
+const serverRow = z.object({
+  id: z.number(),
+  code: z.string(),
+  url: z.string(),
+  transport: z.string(),
+  auth: z.unknown(),
+  settings: z.unknown(),
+  include_tools: z.array(z.string()).nullish(),
+  exclude_tools: z.array(z.string()).nullish(),
+  allowed_tiers: z.unknown(),
+  is_list_fresh: z.boolean(),
+});
+const serverToolRow = z.object({
+  server_id: z.number(),
+  name: z.string(),
+  description: z.string(),
+  input_schema: z.unknown(),
+  is_repeatable: z.boolean(),
+  is_quarantined: z.boolean(),
+});
+
 /** The columns of the load statement: JSON as text, so that equal text need not be parsed again. */
 export interface SnapshotColumns {
   readonly id: string;
@@ -42,15 +64,54 @@ export interface SnapshotColumns {
   readonly tiers: string;
   readonly prices: string;
   readonly tools: string;
+  readonly servers: string;
+  readonly server_tools: string;
 }
 
+/** The lists of the tenant's MCP servers, by the server's id. */
+export type ServerTools = ReadonlyMap<number, readonly McpListedTool[]>;
+
 /** Database rows as our types. Settings and figures that make no sense are left out, as if they were not set. */
-export function parseSnapshot(columns: SnapshotColumns): TenantSnapshot {
+export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools): TenantSnapshot {
   return {
     tenant: { id: columns.id, isActive: columns.is_active, settings: parseSettings(columns.settings) },
     tiers: readRows(tierRow, columns.tiers).map(toTier),
     prices: readRows(priceRow, columns.prices).map(toPrice),
     tools: readRows(toolRow, columns.tools).map(toToolRow),
+    servers: readRows(serverRow, columns.servers).map((row) => toServer(row, serverTools.get(row.id) ?? [])),
+  };
+}
+
+export function parseServerTools(text: string): ServerTools {
+  const byServer = new Map<number, McpListedTool[]>();
+  for (const row of readRows(serverToolRow, text)) {
+    const tool: McpListedTool = {
+      name: row.name,
+      description: row.description,
+      inputSchema: asObject(row.input_schema),
+      isRepeatable: row.is_repeatable,
+      isQuarantined: row.is_quarantined,
+    };
+    const known = byServer.get(row.server_id);
+    if (known === undefined) byServer.set(row.server_id, [tool]);
+    else known.push(tool);
+  }
+  return byServer;
+}
+
+function toServer(row: z.output<typeof serverRow>, tools: readonly McpListedTool[]): McpServerRow {
+  return {
+    id: row.id,
+    name: row.code,
+    url: row.url,
+    transport: row.transport,
+    auth: asObject(row.auth),
+    settings: asObject(row.settings),
+    includeTools: row.include_tools ?? undefined,
+    excludeTools: row.exclude_tools ?? [],
+    allowedTiers: readTiers(row.allowed_tiers),
+    isListFresh: row.is_list_fresh,
+    tools,
   };
 }
 

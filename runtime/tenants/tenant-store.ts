@@ -2,14 +2,22 @@ import { LRUCache } from 'lru-cache';
 
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
-import { parseSnapshot, type SnapshotColumns } from './parse-snapshot';
+import { parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
 
 interface Loaded {
   readonly columns: SnapshotColumns;
   readonly snapshot: TenantSnapshot;
+  readonly serverTools: ServerTools;
 }
 
-const COLUMNS = ['settings', 'tiers', 'prices', 'tools'] as const satisfies (keyof SnapshotColumns)[];
+const COLUMNS = [
+  'settings',
+  'tiers',
+  'prices',
+  'tools',
+  'servers',
+  'server_tools',
+] as const satisfies (keyof SnapshotColumns)[];
 
 /**
  * Loads tenants, always from the database. What came unchanged since the last run keeps its identity,
@@ -24,17 +32,31 @@ export function createTenantStore(options: {
     load: async ({ tenantId, modelIds }) => {
       const columns = await options.query(tenantId, modelIds);
       if (columns === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
-      const before = remembered.get(tenantId);
-      const snapshot = before === undefined ? parseSnapshot(columns) : refresh(before, columns);
-      remembered.set(tenantId, { columns, snapshot });
-      return snapshot;
+      const loaded = refresh(remembered.get(tenantId), columns);
+      remembered.set(tenantId, loaded);
+      return loaded.snapshot;
     },
   };
 }
 
-function refresh(before: Loaded, columns: SnapshotColumns): TenantSnapshot {
-  const isSame = COLUMNS.every((name) => before.columns[name] === columns[name]);
-  if (isSame && before.columns.is_active === columns.is_active) return before.snapshot;
-  const snapshot = parseSnapshot(columns);
-  return before.columns.tools === columns.tools ? { ...snapshot, tools: before.snapshot.tools } : snapshot;
+function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
+  if (before === undefined) {
+    const serverTools = parseServerTools(columns.server_tools);
+    return { columns, serverTools, snapshot: parseSnapshot(columns, serverTools) };
+  }
+  const isSame = (...names: (typeof COLUMNS)[number][]): boolean =>
+    names.every((name) => before.columns[name] === columns[name]);
+  if (isSame(...COLUMNS) && before.columns.is_active === columns.is_active) return before;
+  const serverTools = isSame('server_tools') ? before.serverTools : parseServerTools(columns.server_tools);
+  const snapshot = parseSnapshot(columns, serverTools);
+  const { tools, servers } = before.snapshot;
+  return {
+    columns,
+    serverTools,
+    snapshot: {
+      ...snapshot,
+      ...(isSame('tools') ? { tools } : {}),
+      ...(isSame('servers', 'server_tools') ? { servers } : {}),
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { ToolRow } from '../contracts/tenant';
 import type { Tool } from '../contracts/tool';
-import type { ToolTransport } from '../contracts/tool-transport';
+import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { executeTool, type ExecuteOptions } from './execute-tool';
@@ -11,6 +11,10 @@ import { compileInputSchema } from './validate-input';
 export interface TenantTool {
   readonly tool: Tool;
   readonly allowedTiers?: readonly string[];
+  /** Another name for it in allow-lists: `server.tool`. */
+  readonly alias?: string;
+  /** How it is reached: the row's transport, or `mcp`. */
+  readonly type: string;
 }
 
 export interface BuiltTools {
@@ -23,6 +27,13 @@ export interface ToolBuilderOptions extends ExecuteOptions {
   readonly transports: Readonly<Record<string, ToolTransport>>;
   readonly defaultTimeoutMs: number;
 }
+
+/** A discovered tool, ready to be called. */
+export interface ServerTool extends Omit<TenantTool, 'tool' | 'type'> {
+  readonly settings: ToolSettings;
+}
+
+export type BuildServerTools = (tools: readonly ServerTool[]) => BuiltTools;
 
 export type BuildTools = (rows: readonly ToolRow[]) => BuiltTools;
 
@@ -43,7 +54,7 @@ function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltT
   const warnings: ErrorSummary[] = [];
   for (const row of rows) {
     try {
-      tools.push({ tool: buildTool(row, options), allowedTiers: row.allowedTiers });
+      tools.push({ tool: buildTool(row, options), allowedTiers: row.allowedTiers, type: row.transport });
     } catch (error) {
       warnings.push(describeError('TOOL_SKIPPED', { tool: row.code, reason: errorText(error) }));
     }
@@ -51,10 +62,31 @@ function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltT
   return { tools, warnings };
 }
 
+/** Tools of MCP servers. One whose schema cannot be used is left out with a warning. */
+export function createServerToolBuilder(options: ToolBuilderOptions): BuildServerTools {
+  const mcp = options.transports.mcp as ToolTransport;
+  return (tools) => {
+    const built: TenantTool[] = [];
+    const warnings: ErrorSummary[] = [];
+    for (const { settings, allowedTiers, alias } of tools) {
+      try {
+        built.push({ tool: toTool(settings, mcp, options), allowedTiers, alias, type: 'mcp' });
+      } catch (error) {
+        const details = { server: settings.server?.name, count: 1, tools: settings.mcpTool };
+        warnings.push(describeError('MCP_TOOLS_SKIPPED', { ...details, reason: errorText(error) }));
+      }
+    }
+    return { tools: built, warnings };
+  };
+}
+
 function buildTool(row: ToolRow, options: ToolBuilderOptions): Tool {
   const transport = Object.hasOwn(options.transports, row.transport) ? options.transports[row.transport] : undefined;
   if (transport === undefined) throw new Error(`transport "${row.transport}" is not supported by this version`);
-  const settings = readToolSettings(row, options.defaultTimeoutMs);
+  return toTool(readToolSettings(row, options.defaultTimeoutMs), transport, options);
+}
+
+function toTool(settings: ToolSettings, transport: ToolTransport, options: ToolBuilderOptions): Tool {
   const { name, description, inputSchema } = settings;
   return {
     definition: { name, description, inputSchema },

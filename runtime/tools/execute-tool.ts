@@ -1,11 +1,15 @@
 import type { ToolContext, ToolOutput } from '../contracts/tool';
 import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import { isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
 import type { JsonObject } from '../util/json';
 import { createRedactor } from '../util/redact';
 import { readOutput } from './tool-output';
+
+/** However often a server says that it is still at work. The run's own deadline may end the call sooner. */
+const MAX_CALL_MS = 3_600_000;
 
 export interface ExecuteOptions {
   readonly maxOutputBytes: number;
@@ -29,11 +33,14 @@ export async function executeTool(
       meta: context.meta,
       signal: deadline.signal,
       maxOutputBytes: options.maxOutputBytes,
+      onProgress: () => deadline.extend(MAX_CALL_MS),
     });
     return readOutput(reply, { tool: name, redact, limitBytes: options.maxOutputBytes });
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });
     if (deadline.cause() === 'cancelled') return toolFailure('TOOL_CANCELLED', { tool: name });
+    if (isRuntimeError(error))
+      return toolFailure(error.code, { ...error.details, reason: redact(String(error.details.reason)) });
     return toolFailure('TOOL_UNREACHABLE', { tool: name, reason: redact(errorText(error)) });
   } finally {
     deadline.dispose();

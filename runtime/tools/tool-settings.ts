@@ -34,6 +34,8 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
     timeoutMs: Math.min(custom.timeout_ms ?? positive(row.timeoutMs) ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
     fixedArguments,
     mcpTool: row.mcpTool ?? row.code,
+    // A row says nothing about that, so nothing is assumed.
+    isRepeatable: false,
   };
 }
 

@@ -7,6 +7,8 @@ export interface Deadline {
   readonly cause: () => AbortCause | undefined;
   /** Milliseconds left; 0 when over. */
   readonly remainingMs: () => number;
+  /** Starts the time-out anew, until `maxMs` since the start are over. */
+  readonly extend: (maxMs: number) => void;
   /** Removes timer and listener. Must be called, or the parent signal keeps the listener. */
   readonly dispose: () => void;
 }
@@ -14,7 +16,8 @@ export interface Deadline {
 /** A signal that aborts when `parent` does or after `timeoutMs`, and that knows which it was. */
 export function startDeadline(timeoutMs: number, parent?: AbortSignal): Deadline {
   const controller = new AbortController();
-  const endsAt = performance.now() + timeoutMs;
+  const startedAt = performance.now();
+  let endsAt = startedAt + timeoutMs;
   let cause: AbortCause | undefined;
   const abort = (why: AbortCause): void => {
     if (cause !== undefined) return;
@@ -22,13 +25,20 @@ export function startDeadline(timeoutMs: number, parent?: AbortSignal): Deadline
     controller.abort(new DOMException(why, why === 'timeout' ? 'TimeoutError' : 'AbortError'));
   };
   const onParent = (): void => abort('cancelled');
-  const timer = setTimeout(() => abort('timeout'), timeoutMs);
+  const onTime = (): void => abort('timeout');
+  let timer = setTimeout(onTime, timeoutMs);
   if (parent?.aborted === true) onParent();
   else parent?.addEventListener('abort', onParent, { once: true });
   return {
     signal: controller.signal,
     cause: () => cause,
     remainingMs: () => Math.max(0, endsAt - performance.now()),
+    extend: (maxMs) => {
+      if (cause !== undefined) return;
+      endsAt = Math.min(performance.now() + timeoutMs, startedAt + maxMs);
+      clearTimeout(timer);
+      timer = setTimeout(onTime, Math.max(0, endsAt - performance.now()));
+    },
     dispose: () => {
       clearTimeout(timer);
       parent?.removeEventListener('abort', onParent);

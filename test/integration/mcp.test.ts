@@ -101,7 +101,7 @@ describe('an answer', () => {
     ['of JSON in text', text('{"days":3}'), { result: { days: 3 } }],
     ['with structured content', { ...text('three'), structuredContent: { days: 3 } }, { result: { days: 3 } }],
     ['of several parts', { content: [...text('a').content, ...text('b').content] }, { result: 'a\nb' }],
-    ['of an image', { content: [image] }, { result: '[image image/png]' }],
+    ['of an image', { content: [image] }, { result: '[image image/png 3 bytes]' }],
     ['of nothing', { content: [] }, { result: null }],
     [
       'that is a failure',

@@ -58,12 +58,15 @@ async function fingerprint(): Promise<unknown> {
 it('makes every table of the documents and the ledger in an empty database', async () => {
   await expect(migrate(postgres)).resolves.toEqual({ applied: NAMES, present: [] });
   expect(await tables()).toEqual([
+    'elo_agent_mcp_servers',
     'elo_agent_migrations',
     'elo_agent_model_calls',
     'elo_agent_runs',
     'elo_agent_tiers',
     'elo_agent_tools',
     'elo_model_pricing',
+    'elo_t_tenant_mcp_servers',
+    'elo_t_tenant_mcp_tools',
     'elo_t_tenant_tools',
     'elo_t_tenants',
     'elo_t_token_usage',

@@ -43,7 +43,29 @@ SELECT
     FROM elo_t_tenant_tools AS own
     JOIN elo_agent_tools AS tool ON tool.id = own.tool_id
     WHERE own.tenant_id = tenant.id AND own.is_enabled AND tool.is_active
-  ), '[]')::text AS tools
+  ), '[]')::text AS tools,
+  coalesce((
+    SELECT json_agg(json_build_object(
+      'id', server.id, 'code', server.code, 'url', server.url, 'transport', server.transport,
+      'auth', coalesce(own.auth, server.auth), 'settings', server.settings,
+      'include_tools', server.include_tools, 'exclude_tools', server.exclude_tools,
+      'allowed_tiers', server.allowed_tiers,
+      -- Not the time itself: the text changes only when the answer does.
+      'is_list_fresh', coalesce(own.list_expires_at > now(), false)
+    ) ORDER BY server.sort_order, server.id)
+    FROM elo_t_tenant_mcp_servers AS own
+    JOIN elo_agent_mcp_servers AS server ON server.id = own.server_id
+    WHERE own.tenant_id = tenant.id AND own.is_enabled AND server.is_active
+  ), '[]')::text AS servers,
+  coalesce((
+    SELECT json_agg(json_build_object(
+      'server_id', tool.server_id, 'name', tool.name, 'description', tool.description,
+      'input_schema', tool.input_schema, 'is_repeatable', tool.is_repeatable,
+      'is_quarantined', tool.approved_hash IS DISTINCT FROM tool.hash
+    ) ORDER BY tool.server_id, tool.position)
+    FROM elo_t_tenant_mcp_tools AS tool
+    WHERE tool.tenant_id = tenant.id AND tool.position IS NOT NULL
+  ), '[]')::text AS server_tools
 FROM elo_v_agent_tenants AS tenant
 WHERE tenant.id = $1::uuid`;
 

@@ -1,21 +1,28 @@
-import { createMcpClientPool, type McpClientPool, type McpServerKey } from '../../../runtime/mcp/client-pool';
+import { createMcpClientPool, type McpClientPool, type McpTarget } from '../../../runtime/mcp/client-pool';
+import type { McpServer } from '../../../runtime/contracts/mcp';
 import type { McpConnection } from '../../../runtime/mcp/connect';
 import { gate } from '../../support/agent-fixture';
+import { anMcpServer } from '../../support/an-mcp-server';
 
-const SERVER: McpServerKey = { tenantId: 'a', url: 'http://mcp/', headers: { authorization: 'Bearer 1' } };
+const bearer = (token: string): McpServer => anMcpServer({ auth: { kind: 'bearer', token } });
+const SERVER: McpTarget = { tenantId: 'a', server: bearer('1') };
 
 class FakeServers {
-  readonly connects: McpServerKey[] = [];
+  readonly connects: McpTarget[] = [];
   readonly open = new Set<McpConnection>();
   connectError: Error | undefined;
   loseLast: () => void = () => undefined;
 
-  readonly connect = async (server: McpServerKey, onClose: () => void): Promise<McpConnection> => {
+  readonly connect = async (server: McpTarget, onClose: () => void): Promise<McpConnection> => {
     this.connects.push(server);
     await Promise.resolve();
     if (this.connectError !== undefined) throw this.connectError;
     const connection: McpConnection = {
+      protocolVersion: '2025-11-25',
+      listTools: () => Promise.resolve({ tools: [] }),
       callTool: () => Promise.resolve({}),
+      ping: () => Promise.resolve(),
+      secrets: () => [],
       close: () => {
         this.open.delete(connection);
         return Promise.resolve();
@@ -50,16 +57,21 @@ it('does one handshake for many calls, also when they come at once', async () =>
 
 it.each([
   ['another tenant', { ...SERVER, tenantId: 'b' }],
-  ['another server', { ...SERVER, url: 'http://other/' }],
-  ['another credential', { ...SERVER, headers: { authorization: 'Bearer 2' } }],
-  ['no credential', { ...SERVER, headers: {} }],
+  ['another server', { ...SERVER, server: { ...bearer('1'), url: 'http://other/' } }],
+  ['another registration', { ...SERVER, server: { ...bearer('1'), id: 7 } }],
+  ['another credential', { ...SERVER, server: bearer('2') }],
+  ['no credential', { ...SERVER, server: anMcpServer() }],
 ])('shares nothing with %s', async (_what, other) => {
   expect(await use(other)).not.toBe(await use());
 });
 
 it('shares a connection whatever the order of the headers', async () => {
-  const one = await use({ ...SERVER, headers: { a: '1', b: '2' } });
-  expect(await use({ ...SERVER, headers: { b: '2', a: '1' } })).toBe(one);
+  const headers = (values: Record<string, string>): McpTarget => ({
+    ...SERVER,
+    server: anMcpServer({ auth: { kind: 'headers', headers: values } }),
+  });
+  const one = await use(headers({ a: '1', b: '2' }));
+  expect(await use(headers({ b: '2', a: '1' }))).toBe(one);
 });
 
 it('connects anew after a handshake that failed', async () => {

@@ -9,7 +9,7 @@ const candidates = [
 ];
 const namesFor = (tier: string, allowList?: string[]) => {
   const { tools, warnings } = allowedTools(candidates, { tier, allowList });
-  return { names: tools.map((tool) => tool.definition.name), warned: warnings.map((warning) => warning.message) };
+  return { names: tools.map(({ tool }) => tool.definition.name), warned: warnings.map((warning) => warning.message) };
 };
 
 it('lets a tier use the tools without tiers and its own', () => {

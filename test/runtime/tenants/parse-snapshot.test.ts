@@ -9,8 +9,10 @@ function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknow
     tiers: JSON.stringify(tiers),
     prices: JSON.stringify(prices),
     tools: JSON.stringify(tools),
+    servers: '[]',
+    server_tools: '[]',
   };
-  return parseSnapshot(text);
+  return parseSnapshot(text, new Map());
 }
 const settingsOf = (settings: unknown) => parse({ settings }).tenant.settings;
 const toolOf = (tool: object) => parse({ tools: [{ code: 'add', ...tool }] }).tools[0];

@@ -8,6 +8,8 @@ const columns = (rest: Partial<SnapshotColumns> = {}): SnapshotColumns => ({
   tiers: '[]',
   prices: '[]',
   tools: '[{"code":"add"}]',
+  servers: '[]',
+  server_tools: '[]',
   ...rest,
 });
 

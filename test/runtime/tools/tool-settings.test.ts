@@ -17,6 +17,7 @@ it('takes a row as it is', () => {
     headers: {},
     timeoutMs: 200,
     fixedArguments: {},
+    isRepeatable: false,
     mcpTool: 'add',
   });
 });

@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream';
+
+import type { McpAuth, McpServer } from '../contracts/mcp';
+import { Agent, request, type Dispatcher } from 'undici';
+
+import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
+import { errorText } from '../errors/to-runtime-error';
+
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export interface HttpClient {
+  /** A `fetch` for one server. Other hosts, which OAuth metadata may name, must be public or in `allowedHosts`. */
+  readonly fetchFor: (server: Pick<McpServer, 'url' | 'allowedHosts' | 'auth'>) => Fetch;
+  readonly close: () => Promise<void>;
+}
+
+/** One answer or one event stream; longer ones are broken off. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+/** Set on errors of requests that never reached the server, so that they may be made again. */
+export const NOT_SENT = Symbol('not sent');
+
+const NOT_SENT_CODES: readonly unknown[] = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
+
+/** HTTP for MCP on shared keep-alive pools: global fetch costs several times as much for each request. */
+export function createHttpClient(): HttpClient {
+  const options = { keepAliveTimeout: 30_000, headersTimeout: 0, bodyTimeout: 0 } as const;
+  const trusted = new Agent(options);
+  const guarded = new Agent({ ...options, connect: { lookup: publicLookup } });
+  return {
+    fetchFor: (server) => {
+      const own = new Set([hostOf(new URL(server.url)), ...server.allowedHosts]);
+      const isBound = hasUnboundSecret(server.auth);
+      return async (target, init = {}) => {
+        const url = new URL(target);
+        const host = hostOf(url);
+        if (own.has(host)) return send(trusted, url, init);
+        if (isBound) throw new EgressError(host, 'may not be given the credential; name it as auth.issuer');
+        // A literal address is not looked up, so it is judged here.
+        if (/^[\d.]+$|:/.test(host) && !isPublicAddress(host)) throw new EgressError(host);
+        return send(guarded, url, init);
+      };
+    },
+    close: async () => {
+      await Promise.all([trusted.destroy(), guarded.destroy()]);
+    },
+  };
+}
+
+/** A secret without an issuer would go to whatever authorization server the MCP server names. */
+function hasUnboundSecret(auth: McpAuth): boolean {
+  if (auth.kind !== 'oauth' || auth.issuer !== undefined) return false;
+  return [auth.clientSecret, auth.privateKey, auth.assertion, auth.idp].some((secret) => secret !== undefined);
+}
+
+async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promise<Response> {
+  const reply = await request(url, {
+    dispatcher,
+    method: init.method ?? 'GET',
+    headers: headersOf(init.headers),
+    body: bodyOf(init.body),
+    signal: init.signal,
+  }).catch((error: unknown) => {
+    throw describeFailure(error);
+  });
+  const { statusCode: status } = reply;
+  const headers = responseHeaders(reply.headers);
+  if (status === 204 || status === 205 || status === 304) {
+    await reply.body.dump();
+    return new Response(null, { status, headers });
+  }
+  const isStream = headers.get('content-type')?.includes('text/event-stream') === true;
+  const limit = init.method === 'GET' && isStream ? Infinity : MAX_BODY_BYTES;
+  if (isStream) return new Response(Readable.toWeb(bounded(reply.body, limit)) as ReadableStream, { status, headers });
+  const chunks: Buffer[] = [];
+  for await (const chunk of bounded(reply.body, limit)) chunks.push(chunk as Buffer);
+  return new Response(Buffer.concat(chunks), { status, headers });
+}
+
+/** Redirects are never followed: they would carry credentials to a place that nobody wrote down. */
+function responseHeaders(raw: Dispatcher.ResponseData['headers']): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(raw)) {
+    for (const text of Array.isArray(value) ? value : [value ?? '']) headers.append(name, text);
+  }
+  return headers;
+}
+
+function headersOf(headers: RequestInit['headers']): Record<string, string> {
+  return Object.fromEntries(new Headers(headers).entries());
+}
+
+function bodyOf(body: RequestInit['body']): string | undefined {
+  if (body === null || body === undefined) return undefined;
+  return typeof body === 'string' ? body : String(body as URLSearchParams);
+}
+
+function bounded(body: Readable, limitBytes: number): Readable {
+  if (limitBytes === Infinity) return body;
+  let size = 0;
+  const count = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of source) {
+      size += chunk.length;
+      if (size > limitBytes) throw new Error(`the answer is longer than ${limitBytes} bytes`);
+      yield chunk;
+    }
+  };
+  return Readable.from(count(body), { objectMode: false });
+}
+
+function describeFailure(error: unknown): Error {
+  const failure =
+    error instanceof Error && error.name === 'AbortError' ? error : new Error(errorText(error), { cause: error });
+  const code = (error as { code?: unknown }).code;
+  const isNotSent = NOT_SENT_CODES.includes(code) || error instanceof EgressError;
+  return isNotSent ? Object.assign(failure, { [NOT_SENT]: true }) : failure;
+}

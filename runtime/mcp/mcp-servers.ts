@@ -1,0 +1,230 @@
+import { LRUCache } from 'lru-cache';
+
+import type { McpServer, McpServerRow, McpStore } from '../contracts/mcp';
+import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
+import { startDeadline, untilAborted } from '../util/abort';
+import { elapsedMs, monotonicMs } from '../util/clock';
+import { createMcpClientPool, type McpClientPool, type McpTarget } from './client-pool';
+import type { ConnectRequest, McpConnection } from './connect';
+import { createHttpClient } from './http-fetch';
+import { createMcpTransport } from './mcp-transport';
+import type { BrowserLogin } from './oauth-provider';
+import { createOAuthStores, type StateSealer } from './oauth-stores';
+import { readMcpServer, type McpServerDefaults, type McpServerInput } from './read-server';
+import type { ReadTools } from './read-tools';
+import { toServerWarning } from './server-errors';
+import { createToolDirectory } from './tool-directory';
+
+export interface McpServersOptions extends McpServerDefaults {
+  readonly maxConnections: number;
+  readonly idleMs: number;
+  readonly connectTimeoutMs: number;
+  readonly store: McpStore | undefined;
+  readonly sealer: StateSealer | undefined;
+  /** The command lines that the transport stdio may start, word for word. */
+  readonly stdioCommands: readonly (readonly string[])[];
+  /** How a person logs in; only where there is one. */
+  readonly login?: BrowserLogin;
+}
+
+/** A server of a tenant: a row of the database, or as it was given with the run. */
+export type TenantServer = McpServerRow | McpServerInput;
+
+/** What one server gives a run. `server` is undefined when its settings cannot be used. */
+export interface ServerOffer extends ReadTools {
+  readonly server: McpServer | undefined;
+}
+
+export interface ServerHealth {
+  readonly server: string;
+  readonly state: 'up' | 'down';
+  readonly protocol?: string;
+  readonly tools: number;
+  readonly duration_ms: number;
+  readonly warnings: readonly ErrorSummary[];
+}
+
+export interface DiscoverRequest {
+  readonly tenantId: string;
+  readonly servers: readonly TenantServer[];
+  readonly signal: AbortSignal;
+}
+
+/** Everything about MCP: connections, lists of tools, calls. */
+export interface McpServers {
+  /** Calls of tools. Also of rows of the catalogue that name an MCP server themselves. */
+  readonly transport: ToolTransport;
+  /** All servers at once; each within its deadline. One that fails gives a warning and no tools. */
+  readonly discover: (
+    request: DiscoverRequest & { readonly isWanted: (server: McpServer) => boolean },
+  ) => Promise<readonly ServerOffer[]>;
+  /** The same, asking every server anew. */
+  readonly refresh: (request: DiscoverRequest) => Promise<readonly ServerOffer[]>;
+  /** Connects, asks each server for a sign of life, and lists its tools anew. */
+  readonly health: (request: DiscoverRequest) => Promise<readonly ServerHealth[]>;
+  readonly close: () => Promise<void>;
+}
+
+export function createMcpServers(options: McpServersOptions): McpServers {
+  const closing = new AbortController();
+  const http = createHttpClient();
+  const storeFor = createOAuthStores(options.store, options.sealer);
+  const pool = createMcpClientPool({
+    ...options,
+    connect: (target, onClose) => {
+      const deadline = startDeadline(options.connectTimeoutMs, closing.signal);
+      const connecting = connect({
+        server: target.server,
+        fetch: http.fetchFor(target.server),
+        oauthStore: storeFor(target),
+        login: options.login,
+        stdioCommands: options.stdioCommands,
+        onClose,
+        onToolsChanged: () => directory.markChanged(target),
+        signal: deadline.signal,
+      });
+      return untilAborted(connecting, deadline.signal).finally(deadline.dispose);
+    },
+  });
+  const directory = createToolDirectory({ pool, store: options.store, closing: closing.signal });
+  const read = readOnce(options);
+
+  const refresh: McpServers['refresh'] = (request) =>
+    offers(read, request, (target) => directory.refresh(target, request.signal));
+
+  return {
+    transport: createMcpTransport(pool, readCatalogueRow(options)),
+    discover: (request) =>
+      offers(read, request, (target, row) =>
+        request.isWanted(target.server) ? directory.toolsOf(target, storedTools(row), request.signal) : undefined,
+      ),
+    refresh,
+    health: (request) =>
+      Promise.all(request.servers.map((row) => checkHealth({ pool, read, directory }, request, row))),
+    close: async () => {
+      closing.abort();
+      await pool.close();
+      await http.close();
+    },
+  };
+}
+
+/** What each server gives; `toolsOf` says undefined for one that is not asked. */
+function offers(
+  read: ReadServer,
+  { tenantId, servers }: DiscoverRequest,
+  toolsOf: (target: McpTarget, row: TenantServer) => Promise<ReadTools> | undefined,
+): Promise<readonly ServerOffer[]> {
+  return Promise.all(
+    servers.map(async (row): Promise<ServerOffer> => {
+      const server = read(row);
+      if ('code' in server) return invalidOffer(server);
+      return { server, ...((await toolsOf({ tenantId, server }, row)) ?? NOTHING) };
+    }),
+  );
+}
+
+/** The SDK is loaded with the first server: most runs have none, and it is half of our bundle. */
+async function connect(request: ConnectRequest): Promise<McpConnection> {
+  const sdk = await import('./connect');
+  return sdk.connectMcp(request);
+}
+
+function storedTools(row: TenantServer): { isFresh: boolean; tools: McpServerRow['tools'] } | undefined {
+  return row.tools === undefined ? undefined : { isFresh: row.isListFresh === true, tools: row.tools };
+}
+
+const invalidOffers = new WeakMap<ErrorSummary, ServerOffer>();
+
+function invalidOffer(warning: ErrorSummary): ServerOffer {
+  const offer = invalidOffers.get(warning) ?? { server: undefined, tools: [], warnings: [warning] };
+  invalidOffers.set(warning, offer);
+  return offer;
+}
+
+/** One object, since a run that finds the same as before builds nothing. */
+const NOTHING: ReadTools = { tools: [], warnings: [] };
+
+const REMEMBERED_SERVERS = 1000;
+
+type ReadServer = (row: TenantServer) => McpServer | ErrorSummary;
+
+/** The same settings give the same server again, so that a warm run builds nothing. */
+function readOnce(defaults: McpServerDefaults): ReadServer {
+  const ofRows = new WeakMap<TenantServer, McpServer | ErrorSummary>();
+  const given = new LRUCache<string, McpServer | ErrorSummary>({ max: REMEMBERED_SERVERS });
+  return (row) => {
+    const before = ofRows.get(row);
+    if (before !== undefined) return before;
+    // What is given with a run is a new object every time.
+    const key = row.id === undefined ? JSON.stringify(row) : undefined;
+    const server = (key === undefined ? undefined : given.get(key)) ?? readOrExplain(row, defaults);
+    ofRows.set(row, server);
+    if (key !== undefined) given.set(key, server);
+    return server;
+  };
+}
+
+function readOrExplain(row: TenantServer, defaults: McpServerDefaults): McpServer | ErrorSummary {
+  try {
+    return readMcpServer(row, defaults);
+  } catch (error) {
+    return describeError('MCP_SERVER_INVALID', { server: row.name, reason: errorText(error) });
+  }
+}
+
+/** The server that a single row of the catalogue names by its URL. */
+function readCatalogueRow(defaults: McpServerDefaults): (settings: ToolSettings) => McpServer {
+  const known = new WeakMap<ToolSettings, McpServer>();
+  return (settings) => {
+    const before = known.get(settings);
+    if (before !== undefined) return before;
+    const { authHeader, headers, endpoint: url } = settings;
+    const all = { ...headers, ...(authHeader === undefined ? {} : { authorization: authHeader }) };
+    const server = {
+      ...readMcpServer({ name: 'catalogue', url }, defaults),
+      auth: { kind: 'headers', headers: all } as const,
+    };
+    known.set(settings, server);
+    return server;
+  };
+}
+
+async function checkHealth(
+  parts: {
+    readonly pool: McpClientPool;
+    readonly read: ReadServer;
+    readonly directory: ReturnType<typeof createToolDirectory>;
+  },
+  { tenantId, signal }: DiscoverRequest,
+  row: TenantServer,
+): Promise<ServerHealth> {
+  const startedAt = monotonicMs();
+  const report = (rest: Partial<ServerHealth>): ServerHealth => ({
+    server: row.name,
+    state: 'down',
+    tools: 0,
+    warnings: [],
+    ...rest,
+    duration_ms: elapsedMs(startedAt),
+  });
+  const server = parts.read(row);
+  if ('code' in server) return report({ warnings: [server] });
+  const target = { tenantId, server };
+  const deadline = startDeadline(server.discoveryTimeoutMs, signal);
+  try {
+    const protocol = await parts.pool.use(target, async (connecting) => {
+      const connection = await untilAborted(connecting, deadline.signal);
+      await untilAborted(connection.ping(deadline.signal), deadline.signal);
+      return connection.protocolVersion;
+    });
+    const { tools, warnings } = await parts.directory.refresh(target, deadline.signal);
+    return report({ state: 'up', protocol, tools: tools.length, warnings });
+  } catch (error) {
+    return report({ warnings: [await toServerWarning(error, target)] });
+  } finally {
+    deadline.dispose();
+  }
+}

@@ -1,0 +1,98 @@
+import type { McpListedTool, McpServer, McpTool } from '../contracts/mcp';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { isDeeperThan, isJsonObject, type JsonObject } from '../util/json';
+import type { ListedTool } from './connect';
+
+/** More than any model can choose from; a server with more should be narrowed down by name. */
+export const MAX_TOOLS = 256;
+const MAX_NAME_CHARS = 200;
+const MAX_DESCRIPTION_CHARS = 16_384;
+const MAX_SCHEMA_CHARS = 65_536;
+const MAX_SCHEMA_DEPTH = 64;
+const NAMES_IN_WARNING = 5;
+
+export interface ReadTools {
+  readonly tools: readonly McpTool[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+/** What of a server's list can be offered. The rest is named in at most one warning a reason. */
+export function readTools(server: McpServer, listed: readonly ListedTool[]): ReadTools {
+  const skipped = new Map<string, string[]>();
+  const tools = new Map<string, McpTool>();
+  for (const tool of listed.filter(({ name }) => isWanted(server, name))) {
+    const reason = tools.has(tool.name) ? 'their names come twice' : findFault(tool);
+    if (reason === undefined && tools.size < MAX_TOOLS) tools.set(tool.name, toMcpTool(tool));
+    else remember(skipped, reason ?? `only the first ${MAX_TOOLS} of a server are`, tool.name);
+  }
+  return {
+    tools: [...tools.values()],
+    warnings: [...skipped].map(([reason, names]) =>
+      describeError('MCP_TOOLS_SKIPPED', {
+        server: server.name,
+        count: names.length,
+        tools: nameSome(names),
+        reason,
+      }),
+    ),
+  };
+}
+
+/** The tools that a run may have: still wanted, and not waiting for approval. */
+export function offeredTools(server: McpServer, known: readonly McpListedTool[]): ReadTools {
+  const wanted = known.filter(({ name }) => isWanted(server, name));
+  const waiting = wanted.filter(({ isQuarantined }) => isQuarantined).map(({ name }) => name);
+  return {
+    tools: wanted.filter(({ isQuarantined }) => !isQuarantined),
+    warnings:
+      waiting.length === 0
+        ? []
+        : [
+            describeError('MCP_TOOLS_QUARANTINED', {
+              server: server.name,
+              count: waiting.length,
+              tools: nameSome(waiting),
+            }),
+          ],
+  };
+}
+
+/** An empty list of tools to include means none. */
+function isWanted({ includeTools, excludeTools }: McpServer, name: string): boolean {
+  return (includeTools?.includes(name) ?? true) && !excludeTools.includes(name);
+}
+
+function findFault({ name, description = '', inputSchema }: ListedTool): string | undefined {
+  if (name === '' || name.length > MAX_NAME_CHARS) return `their names are empty or longer than ${MAX_NAME_CHARS}`;
+  if (/\p{C}/u.test(name)) return 'their names hold control characters';
+  if (description.length > MAX_DESCRIPTION_CHARS) return `their descriptions are longer than ${MAX_DESCRIPTION_CHARS}`;
+  if (!isJsonObject(inputSchema)) return 'their schemas are not objects';
+  if (isDeeperThan(inputSchema, MAX_SCHEMA_DEPTH)) return `their schemas are deeper than ${MAX_SCHEMA_DEPTH} levels`;
+  if (JSON.stringify(inputSchema).length > MAX_SCHEMA_CHARS) return `their schemas are longer than ${MAX_SCHEMA_CHARS}`;
+  return undefined;
+}
+
+function toMcpTool({ name, description, inputSchema, annotations }: ListedTool): McpTool {
+  return {
+    name,
+    // Control characters can hide text from people who read the description.
+    description: (description ?? name).replace(/[\p{Cc}\p{Cs}]/gu, (char) => (/[\n\t]/.test(char) ? char : ' ')),
+    inputSchema: withDefaults(inputSchema),
+    isRepeatable: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
+  };
+}
+
+/** Providers refuse the whole request for one tool whose schema lacks `properties`. */
+function withDefaults(schema: JsonObject): JsonObject {
+  return { ...schema, type: 'object', properties: schema.properties ?? {} };
+}
+
+function remember(skipped: Map<string, string[]>, reason: string, name: string): void {
+  skipped.set(reason, [...(skipped.get(reason) ?? []), name]);
+}
+
+/** The first few names, printable; a hostile list may have thousands. */
+function nameSome(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_IN_WARNING).map((name) => name.replace(/\p{C}/gu, '?').slice(0, 80));
+  return names.length > shown.length ? `${shown.join(', ')}, …` : shown.join(', ');
+}

@@ -1,0 +1,51 @@
+import type { McpAuth } from '../contracts/mcp';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { createRedactor } from '../util/redact';
+import type { McpTarget } from './client-pool';
+import type { ServerFailure } from './connect-failures';
+import { NOT_SENT } from './http-fetch';
+
+const MAX_REASON_CHARS = 300;
+
+/** True when asking again soon may help: the connection failed, and nothing was refused. */
+export function isWorthRetrying(error: unknown): boolean {
+  return wasNotSent(error) || causes(error).some(({ code }) => code === 'ECONNRESET' || code === 'UND_ERR_SOCKET');
+}
+
+/** True when the request never left, so that making it again cannot make it twice. */
+export function wasNotSent(error: unknown): boolean {
+  return causes(error).some((cause) => NOT_SENT in cause);
+}
+
+/** Why a server gives a run no tools. */
+export async function toServerWarning(error: unknown, { tenantId, server }: McpTarget): Promise<ErrorSummary> {
+  const { describeFailure } = await import('./connect-failures');
+  const failure = describeFailure(error);
+  const details = { server: server.name, tenantId, reason: reasonFor(failure, server.auth, server.discoveryTimeoutMs) };
+  if (failure.kind === 'login') return describeError('MCP_LOGIN_REQUIRED', details);
+  return describeError(failure.kind === 'refused' ? 'MCP_CREDENTIAL_REFUSED' : 'MCP_SERVER_SKIPPED', details);
+}
+
+function reasonFor(failure: ServerFailure, auth: McpAuth, timeoutMs: number): string {
+  if (failure.kind === 'timeout') return `it did not answer within ${timeoutMs} ms`;
+  // The server's own words could hold a token that it was sent.
+  if (failure.isServerText && auth.kind === 'oauth') return 'it answered with an error';
+  return createRedactor(credentialSecrets(auth))(failure.reason).slice(0, MAX_REASON_CHARS);
+}
+
+/** The secrets that stand in the configuration itself. */
+export function credentialSecrets(auth: McpAuth): readonly (string | undefined)[] {
+  if (auth.kind === 'bearer') return [auth.token];
+  if (auth.kind === 'headers') return Object.values(auth.headers);
+  return auth.kind === 'oauth' ? [auth.clientSecret, auth.privateKey, auth.assertion, auth.idp?.idToken] : [];
+}
+
+/** The error and what caused it, innermost last. */
+function causes(error: unknown): readonly { readonly code?: unknown }[] {
+  const chain: object[] = [];
+  for (let cause = error; typeof cause === 'object' && cause !== null; cause = (cause as { cause?: unknown }).cause) {
+    if (chain.includes(cause)) break;
+    chain.push(cause);
+  }
+  return chain;
+}

@@ -1,0 +1,150 @@
+import { LRUCache } from 'lru-cache';
+import pRetry from 'p-retry';
+
+import type { McpListedTool, McpServer, McpStore } from '../contracts/mcp';
+import { startDeadline, untilAborted } from '../util/abort';
+import { monotonicMs } from '../util/clock';
+import { targetKey, type McpClientPool, type McpTarget } from './client-pool';
+import { offeredTools, readTools, type ReadTools } from './read-tools';
+import { isWorthRetrying, toServerWarning } from './server-errors';
+
+/** What the database has of a registered server's list. */
+export interface StoredTools {
+  readonly isFresh: boolean;
+  readonly tools: readonly McpListedTool[];
+}
+
+export interface ToolDirectory {
+  /**
+   * The tools that a server offers, and what is to be said about that. From what is known while it holds, else the
+   * server is asked; one that cannot be asked offers none. Rejects only when the signal aborts.
+   */
+  readonly toolsOf: (target: McpTarget, stored: StoredTools | undefined, signal: AbortSignal) => Promise<ReadTools>;
+  /** Asks the server, whatever is known. */
+  readonly refresh: (target: McpTarget, signal: AbortSignal) => Promise<ReadTools>;
+  /** The server said that its list changed: the next run asks it. */
+  readonly markChanged: (target: McpTarget) => void;
+}
+
+const REMEMBERED_LISTS = 1000;
+const LIST_RETRIES = 2;
+const RETRY_AFTER_MS = 100;
+/** A failure is remembered for as long as it took, times this: what fails at once may be tried again at once. */
+const FAILURE_FACTOR = 3;
+const MAX_FAILURE_MS = 60_000;
+
+interface DirectoryParts {
+  readonly pool: McpClientPool;
+  /** Undefined where nothing is kept: then lists of registered servers live in memory too. */
+  readonly store: McpStore | undefined;
+  readonly closing: AbortSignal;
+}
+
+/** Lists of tools, asked for once and then remembered: in the database for registered servers, else in memory. */
+export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
+  const remembered = new LRUCache<string, { readonly list: ReadTools; readonly until: number }>({
+    max: REMEMBERED_LISTS,
+  });
+  const asking = new Map<string, Promise<ReadTools>>();
+  const changed = new Set<string>();
+  const offer = offerOnce();
+
+  const ask = async (target: McpTarget, key: string): Promise<ReadTools> => {
+    const startedAt = monotonicMs();
+    changed.delete(key);
+    try {
+      const { tools, warnings, ttlMs } = await listTools(parts, target);
+      const kept = await keep(parts.store, target, { tools, ttlMs });
+      const offered = offer(target.server, kept.tools);
+      const list = { tools: offered.tools, warnings: [...warnings, ...offered.warnings] };
+      if (kept.isStored) remembered.delete(key);
+      else remembered.set(key, { list, until: startedAt + ttlMs });
+      return list;
+    } catch (error) {
+      const list = { tools: [], warnings: [await toServerWarning(error, target)] };
+      const tookMs = monotonicMs() - startedAt;
+      remembered.set(key, { list, until: monotonicMs() + Math.min(tookMs * FAILURE_FACTOR, MAX_FAILURE_MS) });
+      return list;
+    }
+  };
+  /** Callers at the same time share one request, which goes on when one of them gives up. */
+  const askOnce = (target: McpTarget, signal: AbortSignal): Promise<ReadTools> => {
+    const key = targetKey(target);
+    const answer = asking.get(key) ?? ask(target, key).finally(() => asking.delete(key));
+    asking.set(key, answer);
+    return untilAborted(answer, signal);
+  };
+
+  return {
+    toolsOf: (target, stored, signal) => {
+      const key = targetKey(target);
+      if (changed.has(key)) return askOnce(target, signal);
+      if (stored?.isFresh === true) return Promise.resolve(offer(target.server, stored.tools));
+      const known = remembered.get(key);
+      if (known !== undefined && known.until > monotonicMs()) return Promise.resolve(known.list);
+      return askOnce(target, signal);
+    },
+    refresh: askOnce,
+    markChanged: (target) => void changed.add(targetKey(target)),
+  };
+}
+
+/** The same server with the same list gives the same object again, so that a warm run builds nothing. */
+function offerOnce(): typeof offeredTools {
+  const last = new WeakMap<McpServer, { readonly known: readonly McpListedTool[]; readonly offered: ReadTools }>();
+  return (server, known) => {
+    const before = last.get(server);
+    if (before?.known === known) return before.offered;
+    const offered = offeredTools(server, known);
+    last.set(server, { known, offered });
+    return offered;
+  };
+}
+
+/** One deadline over connecting, listing and every attempt at both. */
+async function listTools(
+  { pool, closing }: DirectoryParts,
+  target: McpTarget,
+): Promise<ReadTools & { readonly ttlMs: number }> {
+  const { server } = target;
+  const deadline = startDeadline(server.discoveryTimeoutMs, closing);
+  const attempt = (): ReturnType<typeof listOnce> => listOnce(pool, target, deadline.signal);
+  try {
+    const list = await pRetry(attempt, {
+      retries: LIST_RETRIES,
+      minTimeout: RETRY_AFTER_MS,
+      signal: deadline.signal,
+      shouldRetry: ({ error }) => isWorthRetrying(error),
+    });
+    return { ...readTools(server, list.tools), ttlMs: list.ttlMs ?? server.listTtlMs };
+  } finally {
+    deadline.dispose();
+  }
+}
+
+function listOnce(
+  pool: McpClientPool,
+  target: McpTarget,
+  signal: AbortSignal,
+): ReturnType<Awaited<Parameters<Parameters<McpClientPool['use']>[1]>[0]>['listTools']> {
+  return pool.use(target, async (connecting) => {
+    const connection = await untilAborted(connecting, signal);
+    try {
+      return await untilAborted(connection.listTools(signal), signal);
+    } catch (error) {
+      pool.drop(target, connection);
+      throw error;
+    }
+  });
+}
+
+async function keep(
+  store: McpStore | undefined,
+  { tenantId, server }: McpTarget,
+  { tools, ttlMs }: { readonly tools: ReadTools['tools']; readonly ttlMs: number },
+): Promise<{ readonly tools: readonly McpListedTool[]; readonly isStored: boolean }> {
+  if (store === undefined || server.id === undefined) {
+    return { tools: tools.map((tool) => ({ ...tool, isQuarantined: false })), isStored: false };
+  }
+  return { tools: await store.saveTools({ tenantId, serverId: server.id, tools, ttlMs }), isStored: true };
+}

@@ -1,0 +1,162 @@
+import type { McpServerRow } from './contracts/mcp';
+import type { TenantSnapshot, TenantStore } from './contracts/tenant';
+import type { ToolOutput } from './contracts/tool';
+import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
+import type { McpServers, ServerHealth, TenantServer } from './mcp/mcp-servers';
+import type { SelectedTools, SelectTools } from './select-tools';
+import { startDeadline } from './util/abort';
+import { newId } from './util/clock';
+import { isJsonObject, type JsonObject } from './util/json';
+
+/** One tool as people and programs see it. */
+export interface ToolEntry {
+  /** The name that the model calls. */
+  readonly name: string;
+  /** `server.tool`, for tools of an MCP server. */
+  readonly qualified_name?: string;
+  /** `hook`, `mcp`, or `code` for a tool of this process. */
+  readonly type: string;
+  readonly server?: string;
+  readonly description: string;
+  readonly parameters: readonly { readonly name: string; readonly type: string; readonly required: boolean }[];
+  /** Changed since it was approved: not offered to a model. */
+  readonly is_quarantined?: true;
+}
+
+export interface ToolList {
+  readonly tools: readonly ToolEntry[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+export interface ToolQuery {
+  readonly tenantId: string;
+  /** Only what this tier may use. */
+  readonly tier?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A tenant's tools outside a run: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
+export interface TenantTools {
+  readonly list: (query: ToolQuery) => Promise<ToolList>;
+  /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */
+  readonly call: (query: ToolQuery & { readonly tool: string; readonly arguments: unknown }) => Promise<ToolOutput>;
+  /** Asks MCP servers for their lists anew; `server` names one of them. */
+  readonly refresh: (query: ToolQuery & { readonly server?: string }) => Promise<ToolList>;
+  /** The state of the tenant's MCP servers. */
+  readonly health: (query: ToolQuery & { readonly server?: string }) => Promise<readonly ServerHealth[]>;
+}
+
+interface TenantToolsParts {
+  readonly tenants: TenantStore;
+  readonly selectTools: SelectTools;
+  readonly mcp: McpServers;
+  readonly timeoutMs: number;
+}
+
+export function createTenantTools(parts: TenantToolsParts): TenantTools {
+  const list = async ({ tenantId, tier }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
+    const snapshot = await loadTenant(parts.tenants, tenantId);
+    const selected = await parts.selectTools({ snapshot, tier, servers: [], signal });
+    return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings: selected.warnings };
+  };
+  const bounded = async <T>(query: ToolQuery, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const deadline = startDeadline(parts.timeoutMs, query.signal);
+    try {
+      return await work(deadline.signal);
+    } finally {
+      deadline.dispose();
+    }
+  };
+  return {
+    list: (query) => bounded(query, (signal) => list(query, signal)),
+    call: (query) => bounded(query, (signal) => callTool(parts, query, signal)),
+    refresh: (query) =>
+      bounded(query, async (signal) => {
+        const servers = await serversOf(parts.tenants, query);
+        await parts.mcp.refresh({ tenantId: query.tenantId, servers, signal });
+        return list(query, signal);
+      }),
+    health: (query) =>
+      bounded(query, async (signal) => {
+        const servers = await serversOf(parts.tenants, query);
+        return parts.mcp.health({ tenantId: query.tenantId, servers, signal });
+      }),
+  };
+}
+
+async function loadTenant(tenants: TenantStore, tenantId: string): Promise<TenantSnapshot> {
+  const snapshot = await tenants.load({ tenantId, modelIds: [] });
+  if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
+  return snapshot;
+}
+
+async function serversOf(
+  tenants: TenantStore,
+  { tenantId, server }: { readonly tenantId: string; readonly server?: string },
+): Promise<readonly TenantServer[]> {
+  const { servers = [] } = await loadTenant(tenants, tenantId);
+  if (server === undefined) return servers;
+  const named = servers.filter(({ name }) => name === server);
+  if (named.length === 0) throw new RuntimeError('MCP_SERVER_UNKNOWN', { server, tenantId });
+  return named;
+}
+
+async function callTool(
+  { tenants, selectTools }: TenantToolsParts,
+  { tenantId, tier, tool: name, arguments: input }: ToolQuery & { readonly tool: string; readonly arguments: unknown },
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
+  const snapshot = await loadTenant(tenants, tenantId);
+  const { tools } = await selectTools({ snapshot, tier, allowList: [name], servers: [], signal });
+  const found = tools[0]?.tool;
+  if (found === undefined) throw new RuntimeError('TOOL_NOT_FOUND', { tool: name });
+  const parsed = found.parseInput(input);
+  if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
+  return found.execute(parsed.value, {
+    toolCallId: newId(),
+    meta: { tenant_id: tenantId, task_id: `tools-call-${newId()}` },
+    signal,
+  });
+}
+
+function toEntries({ tools }: SelectedTools): ToolEntry[] {
+  return tools.map(({ tool, type, alias }) => ({
+    name: tool.definition.name,
+    ...(alias === undefined ? {} : { qualified_name: alias, server: alias.slice(0, alias.indexOf('.')) }),
+    type,
+    description: tool.definition.description,
+    parameters: toParameters(tool.definition.inputSchema),
+  }));
+}
+
+function quarantined({ servers = [] }: TenantSnapshot): ToolEntry[] {
+  const waiting = (server: McpServerRow): ToolEntry[] =>
+    server.tools
+      .filter(({ isQuarantined }) => isQuarantined)
+      .map((tool) => ({
+        name: tool.name,
+        qualified_name: `${server.name}.${tool.name}`,
+        type: 'mcp',
+        server: server.name,
+        description: tool.description,
+        parameters: toParameters(tool.inputSchema),
+        is_quarantined: true,
+      }));
+  return servers.flatMap(waiting);
+}
+
+function toParameters({ properties, required }: JsonObject): ToolEntry['parameters'] {
+  const isRequired = new Set(Array.isArray(required) ? (required as unknown[]) : []);
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => ({
+    name,
+    type: typeOf(schema),
+    required: isRequired.has(name),
+  }));
+}
+
+function typeOf(schema: unknown): string {
+  const type = isJsonObject(schema) ? schema.type : undefined;
+  if (Array.isArray(type)) return type.join(' | ');
+  return typeof type === 'string' ? type : 'any';
+}
