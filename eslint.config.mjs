@@ -15,7 +15,7 @@ const off = (...names) => Object.fromEntries(names.map((name) => [name, 'off']))
 export default tseslint.config(
   { ignores: ['dist/**', '**/node_modules/**', '.cache/**'] },
   {
-    files: ['nodes/**/*.ts', 'runtime/**/*.ts', 'test/**/*.ts'],
+    files: ['nodes/**/*.ts', 'credentials/**/*.ts', 'runtime/**/*.ts', 'test/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { project: ['./tsconfig.check.json'], tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -52,7 +52,7 @@ export default tseslint.config(
     // Without n8n Cloud: a node that opens sockets cannot run there. Builders must be able to pick the
     // credentials that n8n already has, hence the two rules that are off (docs/adr/0001).
     ...n8nCommunityNodesPlugin.configs.recommendedWithoutN8nCloudSupport,
-    files: ['nodes/**/*.ts'],
+    files: ['nodes/**/*.ts', 'credentials/**/*.ts'],
     rules: {
       ...n8nCommunityNodesPlugin.configs.recommendedWithoutN8nCloudSupport.rules,
       '@n8n/community-nodes/no-credential-reuse': 'off',

@@ -11,10 +11,10 @@ const TARGET = 'node22';
 
 const clean = () => rm(path.join(__dirname, 'dist'), { recursive: true, force: true });
 
-/** Nodes stay one file each: n8n loads them by name. They find the runtime when they first run. */
+/** Nodes and credentials stay one file each: n8n loads them by name. They find the runtime when they first run. */
 const nodes = () =>
   build({
-    entryPoints: ['nodes/**/*.ts'],
+    entryPoints: ['nodes/**/*.ts', 'credentials/*.ts'],
     outdir: 'dist',
     outbase: '.',
     platform: 'node',

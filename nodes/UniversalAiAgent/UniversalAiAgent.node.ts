@@ -10,9 +10,11 @@ import type * as RuntimeDoor from '../../runtime';
 import { credentials, properties } from './description';
 import { toErrorItem, toNodeError } from './errors';
 import { reportWarnings } from './hints';
+import { readMcpServers } from './mcp-servers';
 import { getTenantTools, searchTenants } from './pickers';
 import { readConfig, readTask } from './request';
 import { toItem } from './result';
+import { testVaultKey } from './test-vault-key';
 
 export class UniversalAiAgent implements INodeType {
   description: INodeTypeDescription = {
@@ -31,7 +33,7 @@ export class UniversalAiAgent implements INodeType {
     properties,
   };
 
-  methods = { listSearch: { searchTenants }, loadOptions: { getTenantTools } };
+  methods = { listSearch: { searchTenants }, loadOptions: { getTenantTools }, credentialTest: { testVaultKey } };
 
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
@@ -41,11 +43,15 @@ export class UniversalAiAgent implements INodeType {
 
     for (let itemIndex = 0; itemIndex < this.getInputData().length; itemIndex++) {
       try {
-        const config = await readConfig(this, door, itemIndex);
+        const [config, mcpServers] = await Promise.all([
+          readConfig(this, door, itemIndex),
+          readMcpServers(this, itemIndex),
+        ]);
         const result = await door.useRuntime(config, (runtime) =>
           runtime.run(readTask(this, door, itemIndex), {
             signal: this.getExecutionCancelSignal(),
             fresh: this.getMode() === 'manual',
+            mcpServers,
           }),
         );
         warnings.push(...result.warnings);

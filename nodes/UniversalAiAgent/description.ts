@@ -1,6 +1,10 @@
-import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
+import type { INodeCredentialDescription, INodeProperties, NodeParameterValue } from 'n8n-workflow';
 
 import { options } from './options';
+
+/** Offered with the option that needs them. A list of servers may use each of them more than once. */
+const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
+const ofMcpServers = { show: { 'options.mcpServers': isSet } };
 
 const ofFields = { show: { inputMode: ['fields'] } };
 
@@ -12,6 +16,10 @@ export const credentials: INodeCredentialDescription[] = [
   { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },
   { name: 'openAiApi', required: true, displayOptions: { hide: { modelProvider: ['openRouter'] } } },
   { name: 'postgres', displayName: 'Credential for Postgres', required: true },
+  { name: 'universalAiAgentVaultApi', displayName: 'Vault Key', testedBy: 'testVaultKey' },
+  { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
+  { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
+  { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },
 ];
 
 /** The parameters of the node, in the order of the panel. */

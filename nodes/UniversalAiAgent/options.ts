@@ -1,5 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 
+import { mcpServers } from './mcp-servers';
+
 /** What most workflows leave as it is. Names are fixed: a task has the same ones in snake case. */
 export const options: INodeProperties = {
   displayName: 'Options',
@@ -31,6 +33,7 @@ export const options: INodeProperties = {
       default: 1000,
       description: 'How many tokens one reply of the model may have. Without it the tier decides.',
     },
+    mcpServers,
     {
       displayName: 'Model Override',
       name: 'modelOverride',

@@ -8,17 +8,21 @@ import { credentialText, readDatabase } from './database';
 type Door = typeof RuntimeDoor;
 type Config = Parameters<Door['useRuntime']>[0];
 
+const VAULT = 'universalAiAgentVaultApi';
+
 /** Credentials, as n8n decrypts them, as the runtime's configuration. */
 export async function readConfig(context: IExecuteFunctions, door: Door, itemIndex: number): Promise<Config> {
   const isOpenAi = context.getNodeParameter('modelProvider', itemIndex) === 'openAiCompatible';
   // n8n asks its own database for each of them, so they are asked for together.
-  const [postgres, provider] = await Promise.all([
+  const [postgres, provider, vault] = await Promise.all([
     context.getCredentials('postgres', itemIndex),
     context.getCredentials(isOpenAi ? 'openAiApi' : 'openRouterApi', itemIndex),
+    context.getNode().credentials?.[VAULT] === undefined ? undefined : context.getCredentials(VAULT, itemIndex),
   ]);
   return {
     database: readDatabase(door, postgres),
     model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider),
+    ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
   };
 }
 

@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
 
+import { RuntimeError } from '../errors/runtime-error';
+
 /** Wrong use of the command line: exit code 2, with this text. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
@@ -14,6 +16,14 @@ const OPTIONS = {
   'system-prompt': { type: 'string' },
   'tool-server': { type: 'string' },
   'mcp-server': { type: 'string' },
+  server: { type: 'string' },
+  tool: { type: 'string', multiple: true },
+  arguments: { type: 'string' },
+  transport: { type: 'string' },
+  bearer: { type: 'string' },
+  auth: { type: 'string' },
+  'on-tool-change': { type: 'string' },
+  port: { type: 'string' },
   events: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -30,4 +40,13 @@ export function readArguments(argv: readonly string[]): { words: readonly string
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The id after --tenant. Throws a UsageError without one, TENANT_ID_INVALID for one that is no UUID. */
+export function readTenant({ tenant }: Options, command: string): string {
+  if (tenant === undefined) throw new UsageError(`${command} needs --tenant ID.`);
+  if (!UUID.test(tenant)) throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenant });
+  return tenant;
 }

@@ -1,8 +1,11 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
-import { readArguments, UsageError } from './arguments';
+import { readArguments, UsageError, type Options } from './arguments';
 import { dbCommand } from './db-command';
+import { keygenCommand } from './keygen-command';
+import { mcpCommand } from './mcp-command';
 import { printError } from './output';
 import { runCommand } from './run-command';
+import { toolsCommand } from './tools-command';
 import { usageCommand } from './usage-command';
 
 const HELP = `universal-ai-agent <command>
@@ -15,21 +18,46 @@ const HELP = `universal-ai-agent <command>
   db seed-demo [--tool-server URL] [--mcp-server URL]
                              Add a demo tenant with tools
   usage --tenant ID          The tenant's tokens and cost by month
+  tools list --tenant ID [--tier TIER]
+                             Every tool of the tenant: name, type, server, parameters
+  tools call NAME --tenant ID [--arguments JSON|-]
+                             Call one tool as a run would; exit 1 when it fails
+  tools refresh --tenant ID [--server NAME]
+                             Ask MCP servers for their tools anew
+  mcp add NAME URL --tenant ID [--transport http|sse|websocket|stdio] [--bearer TOKEN|-] [--auth JSON|-]
+          [--on-tool-change accept|quarantine]
+                             Register an MCP server and let the tenant use it
+  mcp login NAME --tenant ID [--port PORT]
+                             Log the tenant in with OAuth; needs AGENT_VAULT_KEY
+  mcp health --tenant ID [--server NAME]
+                             Connect to the tenant's MCP servers; exit 1 if one is down
+  mcp approve NAME --tenant ID [--tool TOOL]...
+                             Approve tools that changed
+  keygen                     Print a new vault key
 
-Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL
+Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL, AGENT_VAULT_KEY,
+             AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with)
 Exit code: 0 done, 1 failed (one JSON line on standard error), 2 wrong use
 `;
 
+const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Options) => number | Promise<number>>> = {
+  run: (_words, options) => runCommand(options),
+  db: ([, action], options) => dbCommand(action, options),
+  usage: (_words, options) => usageCommand(options),
+  tools: toolsCommand,
+  mcp: mcpCommand,
+  keygen: keygenCommand,
+};
+
 async function main(argv: readonly string[]): Promise<number> {
   const { words, options } = readArguments(argv);
-  const [command, action] = words;
+  const [command] = words;
   if (options.help === true || command === 'help') {
     process.stdout.write(HELP);
     return 0;
   }
-  if (command === 'run') return runCommand(options);
-  if (command === 'db') return dbCommand(action, options);
-  if (command === 'usage') return usageCommand(options);
+  const run = command !== undefined && Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+  if (run !== undefined) return run(words, options);
   throw new UsageError(command === undefined ? HELP : `Unknown command "${command}".\n\n${HELP}`);
 }
 

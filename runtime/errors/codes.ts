@@ -204,6 +204,11 @@ export const ERROR_CODES = {
     'See "universal-ai-agent mcp health" for the servers of a tenant, or add one with "mcp add".',
   ),
 
+  MCP_SERVER_EXISTS: caller(
+    'MCP server "{server}" is registered with another address or transport: {url}.',
+    'Choose another name, or change the row in elo_agent_mcp_servers.',
+  ),
+
   // The vault
   VAULT_KEY_MISSING: caller(
     'OAuth tokens are kept encrypted, and there is no vault key.',

@@ -3,13 +3,7 @@ import { createHash } from 'node:crypto';
 import type { McpServer } from '../contracts/mcp';
 import { every, monotonicMs } from '../util/clock';
 import { canonicalJson } from '../util/json';
-import type { McpConnection } from './connect';
-
-/** Whose connection to which server. */
-export interface McpTarget {
-  readonly tenantId: string;
-  readonly server: McpServer;
-}
+import type { McpConnection, McpTarget } from './connection';
 
 export interface McpClientPool {
   /** Lends a connection, which may still be connecting, for as long as `work` lasts. */

@@ -11,7 +11,7 @@ import {
 
 import type { McpOAuth, McpServer } from '../contracts/mcp';
 import type { JsonObject } from '../util/json';
-import type { ConnectRequest } from './connect';
+import type { ConnectRequest } from './connection';
 import type { Fetch } from './http-fetch';
 import { OAuthProvider } from './oauth-provider';
 import { credentialSecrets } from './server-errors';

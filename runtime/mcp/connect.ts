@@ -7,6 +7,7 @@ import {
   StreamableHTTPClientTransport,
   SUPPORTED_PROTOCOL_VERSIONS,
   UnauthorizedError,
+  type AuthProvider,
   type CallToolResult,
   type ClientOptions,
   type OAuthClientProvider,
@@ -17,83 +18,18 @@ import {
 
 import type { McpServer } from '../contracts/mcp';
 import { untilAborted } from '../util/abort';
-import type { JsonObject } from '../util/json';
 import { authProvider, secretsOf } from './connect-auth';
 import { LoginRequiredError } from './connect-failures';
-import type { Fetch } from './http-fetch';
-import { OAuthProvider, type BrowserLogin, type OAuthStateStore } from './oauth-provider';
+import type {
+  ConnectRequest,
+  McpCallRequest,
+  McpConnection,
+  McpToolList,
+  McpToolResult,
+  ListedTool,
+} from './connection';
+import { OAuthProvider } from './oauth-provider';
 import { WebSocketTransport } from './websocket-transport';
-
-/** One live connection to a server, of whatever generation. The only files that know the MCP SDK are this one and those beside it. */
-export interface McpConnection {
-  readonly protocolVersion: string;
-  /** Every page of the list. `ttlMs` is how long it holds, where the server says so. */
-  readonly listTools: (signal: AbortSignal) => Promise<McpToolList>;
-  /** Rejects with the signal's reason, a ProtocolError of the server, or an error of the connection. */
-  readonly callTool: (request: McpCallRequest) => Promise<McpToolResult>;
-  readonly ping: (signal: AbortSignal) => Promise<void>;
-  /** What its requests carry and no answer may show. */
-  readonly secrets: () => readonly string[];
-  readonly close: () => Promise<void>;
-}
-
-export interface McpToolList {
-  readonly tools: readonly ListedTool[];
-  readonly ttlMs?: number;
-}
-
-/** A tool as it came over the wire. */
-export interface ListedTool {
-  readonly name: string;
-  readonly description?: string;
-  readonly inputSchema: JsonObject;
-  readonly annotations?: { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean };
-}
-
-export interface McpCallRequest {
-  readonly name: string;
-  readonly arguments: JsonObject;
-  /** The tool's schema, which may name arguments that go into HTTP headers too. */
-  readonly inputSchema: JsonObject;
-  readonly context: JsonObject;
-  readonly signal: AbortSignal;
-  readonly onProgress: () => void;
-}
-
-export interface McpToolResult {
-  readonly content?: readonly McpContent[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-}
-
-export interface McpContent {
-  readonly type: string;
-  readonly text?: string;
-  readonly json?: unknown;
-  readonly data?: string;
-  readonly mimeType?: string;
-  readonly uri?: string;
-  readonly name?: string;
-  readonly resource?: {
-    readonly uri?: string;
-    readonly mimeType?: string;
-    readonly text?: string;
-    readonly blob?: string;
-  };
-}
-
-export interface ConnectRequest {
-  readonly server: McpServer;
-  readonly fetch: Fetch;
-  readonly oauthStore: OAuthStateStore;
-  /** Opens a browser where a login is needed; without it, that is an error. */
-  readonly login?: BrowserLogin;
-  /** The command lines that may be started, word for word. Empty: none. */
-  readonly stdioCommands: readonly (readonly string[])[];
-  readonly onClose: () => void;
-  readonly onToolsChanged: () => void;
-  readonly signal: AbortSignal;
-}
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 export const CONTEXT_KEY = 'universal-ai-agent/context';
@@ -214,7 +150,8 @@ async function createTransport(
   const url = new URL(server.url);
   const headers = staticHeaders(server);
   if (server.transport === 'websocket') return new WebSocketTransport(url, headers) as Transport;
-  const options = { fetch, authProvider: provider, requestInit: { headers }, skipIssuerMetadataValidation };
+  const authProvider = provider ?? renewableToken(request);
+  const options = { fetch, authProvider, requestInit: { headers }, skipIssuerMetadataValidation };
   // Old servers speak nothing else, so it stays as long as the SDK has it.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   if (server.transport === 'sse') return new SSEClientTransport(url, options);
@@ -228,6 +165,20 @@ async function createStdio({ server, stdioCommands }: ConnectRequest): Promise<T
   if (command === undefined) throw new Error('its command line is not in the list of those that may be started');
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
   return new StdioClientTransport({ command, args, stderr: 'ignore' });
+}
+
+/** A bearer token that somebody else keeps, and can renew. */
+function renewableToken({ server: { auth }, renewToken }: ConnectRequest): AuthProvider | undefined {
+  if (auth.kind !== 'bearer') return undefined;
+  let { token } = auth;
+  return {
+    token: () => Promise.resolve(token),
+    onUnauthorized: async () => {
+      const renewed = await renewToken?.();
+      if (renewed === undefined) throw new UnauthorizedError('the token is refused');
+      token = renewed;
+    },
+  };
 }
 
 /** The headers that a credential without OAuth consists of. */

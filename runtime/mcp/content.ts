@@ -1,6 +1,6 @@
 import type { TransportReply } from '../contracts/tool-transport';
 import { clipText } from '../util/clip-text';
-import type { McpContent, McpToolResult } from './connect';
+import type { McpContent, McpToolResult } from './connection';
 
 const MAX_LABEL_CHARS = 200;
 

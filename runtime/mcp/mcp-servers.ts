@@ -6,8 +6,9 @@ import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { startDeadline, untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
-import { createMcpClientPool, type McpClientPool, type McpTarget } from './client-pool';
-import type { ConnectRequest, McpConnection } from './connect';
+import { createMcpClientPool, targetKey, type McpClientPool } from './client-pool';
+import type { McpTarget } from './connection';
+import type { ConnectRequest, McpConnection } from './connection';
 import { createHttpClient } from './http-fetch';
 import { createMcpTransport } from './mcp-transport';
 import type { BrowserLogin } from './oauth-provider';
@@ -69,16 +70,20 @@ export interface McpServers {
 
 export function createMcpServers(options: McpServersOptions): McpServers {
   const closing = new AbortController();
+  const patienceMs = options.login === undefined ? 0 : LOGIN_PATIENCE_MS;
   const http = createHttpClient();
+  /** The latest run's way to another token, for connections that outlive the run that made them. */
+  const renewals = new LRUCache<string, RenewToken>({ max: REMEMBERED_SERVERS });
   const storeFor = createOAuthStores(options.store, options.sealer);
   const pool = createMcpClientPool({
     ...options,
     connect: (target, onClose) => {
-      const deadline = startDeadline(options.connectTimeoutMs, closing.signal);
+      const deadline = startDeadline(Math.max(options.connectTimeoutMs, patienceMs), closing.signal);
       const connecting = connect({
         server: target.server,
         fetch: http.fetchFor(target.server),
         oauthStore: storeFor(target),
+        renewToken: () => renewals.get(targetKey(target))?.() ?? Promise.resolve(undefined),
         login: options.login,
         stdioCommands: options.stdioCommands,
         onClose,
@@ -89,7 +94,13 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     },
   });
   const directory = createToolDirectory({ pool, store: options.store, closing: closing.signal });
-  const read = readOnce(options);
+  const readOne = readOnce(options, patienceMs);
+  const read = (tenantId: string, row: TenantServer): McpServer | ErrorSummary => {
+    const server = readOne(row);
+    const renewToken = 'renewToken' in row ? row.renewToken : undefined;
+    if (renewToken !== undefined && !('code' in server)) renewals.set(targetKey({ tenantId, server }), renewToken);
+    return server;
+  };
 
   const refresh: McpServers['refresh'] = (request) =>
     offers(read, request, (target) => directory.refresh(target, request.signal));
@@ -113,13 +124,13 @@ export function createMcpServers(options: McpServersOptions): McpServers {
 
 /** What each server gives; `toolsOf` says undefined for one that is not asked. */
 function offers(
-  read: ReadServer,
+  read: ReadTenantServer,
   { tenantId, servers }: DiscoverRequest,
   toolsOf: (target: McpTarget, row: TenantServer) => Promise<ReadTools> | undefined,
 ): Promise<readonly ServerOffer[]> {
   return Promise.all(
     servers.map(async (row): Promise<ServerOffer> => {
-      const server = read(row);
+      const server = read(tenantId, row);
       if ('code' in server) return invalidOffer(server);
       return { server, ...((await toolsOf({ tenantId, server }, row)) ?? NOTHING) };
     }),
@@ -149,10 +160,15 @@ const NOTHING: ReadTools = { tools: [], warnings: [] };
 
 const REMEMBERED_SERVERS = 1000;
 
+/** So long a person may take to log in. */
+const LOGIN_PATIENCE_MS = 300_000;
+
+type RenewToken = NonNullable<McpServerInput['renewToken']>;
 type ReadServer = (row: TenantServer) => McpServer | ErrorSummary;
+type ReadTenantServer = (tenantId: string, row: TenantServer) => McpServer | ErrorSummary;
 
 /** The same settings give the same server again, so that a warm run builds nothing. */
-function readOnce(defaults: McpServerDefaults): ReadServer {
+function readOnce(defaults: McpServerDefaults, patienceMs: number): ReadServer {
   const ofRows = new WeakMap<TenantServer, McpServer | ErrorSummary>();
   const given = new LRUCache<string, McpServer | ErrorSummary>({ max: REMEMBERED_SERVERS });
   return (row) => {
@@ -160,16 +176,17 @@ function readOnce(defaults: McpServerDefaults): ReadServer {
     if (before !== undefined) return before;
     // What is given with a run is a new object every time.
     const key = row.id === undefined ? JSON.stringify(row) : undefined;
-    const server = (key === undefined ? undefined : given.get(key)) ?? readOrExplain(row, defaults);
+    const server = (key === undefined ? undefined : given.get(key)) ?? readOrExplain(row, defaults, patienceMs);
     ofRows.set(row, server);
     if (key !== undefined) given.set(key, server);
     return server;
   };
 }
 
-function readOrExplain(row: TenantServer, defaults: McpServerDefaults): McpServer | ErrorSummary {
+function readOrExplain(row: TenantServer, defaults: McpServerDefaults, patienceMs: number): McpServer | ErrorSummary {
   try {
-    return readMcpServer(row, defaults);
+    const server = readMcpServer(row, defaults);
+    return { ...server, discoveryTimeoutMs: Math.max(server.discoveryTimeoutMs, patienceMs) };
   } catch (error) {
     return describeError('MCP_SERVER_INVALID', { server: row.name, reason: errorText(error) });
   }
@@ -195,7 +212,7 @@ function readCatalogueRow(defaults: McpServerDefaults): (settings: ToolSettings)
 async function checkHealth(
   parts: {
     readonly pool: McpClientPool;
-    readonly read: ReadServer;
+    readonly read: ReadTenantServer;
     readonly directory: ReturnType<typeof createToolDirectory>;
   },
   { tenantId, signal }: DiscoverRequest,
@@ -210,7 +227,7 @@ async function checkHealth(
     ...rest,
     duration_ms: elapsedMs(startedAt),
   });
-  const server = parts.read(row);
+  const server = parts.read(tenantId, row);
   if ('code' in server) return report({ warnings: [server] });
   const target = { tenantId, server };
   const deadline = startDeadline(server.discoveryTimeoutMs, signal);

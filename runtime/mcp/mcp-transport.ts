@@ -3,7 +3,8 @@ import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from 
 import { RuntimeError } from '../errors/runtime-error';
 import { untilAborted } from '../util/abort';
 import { createRedactor } from '../util/redact';
-import type { McpClientPool, McpTarget } from './client-pool';
+import type { McpClientPool } from './client-pool';
+import type { McpTarget } from './connection';
 import { toReply } from './content';
 import { wasNotSent } from './server-errors';
 

@@ -1,6 +1,6 @@
 import type { McpStore } from '../contracts/mcp';
 import { RuntimeError } from '../errors/runtime-error';
-import type { McpTarget } from './client-pool';
+import type { McpTarget } from './connection';
 import { EMPTY_OAUTH_STATE, type OAuthState, type OAuthStateStore } from './oauth-provider';
 
 /** Makes the OAuth state unreadable for everybody but its owner. */

@@ -49,7 +49,11 @@ export interface McpServerDefaults {
 }
 
 /** What a server must have to be read: a row of the database has it, and so has a server given with a run. */
-export type McpServerInput = Pick<McpServerRow, 'name' | 'url'> & Partial<Omit<McpServerRow, 'name' | 'url'>>;
+export type McpServerInput = Pick<McpServerRow, 'name' | 'url'> &
+  Partial<Omit<McpServerRow, 'name' | 'url'>> & {
+    /** Asked for another bearer token when the server refuses the one in `auth`. */
+    readonly renewToken?: () => Promise<string | undefined>;
+  };
 
 /** Throws an Error whose message says what cannot be used; never the value of a secret. */
 export function readMcpServer(input: McpServerInput, defaults: McpServerDefaults): McpServer {

@@ -1,7 +1,7 @@
 import type { McpListedTool, McpServer, McpTool } from '../contracts/mcp';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { isDeeperThan, isJsonObject, type JsonObject } from '../util/json';
-import type { ListedTool } from './connect';
+import type { ListedTool } from './connection';
 
 /** More than any model can choose from; a server with more should be narrowed down by name. */
 export const MAX_TOOLS = 256;

@@ -1,7 +1,7 @@
 import type { McpAuth } from '../contracts/mcp';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
-import type { McpTarget } from './client-pool';
+import type { McpTarget } from './connection';
 import type { ServerFailure } from './connect-failures';
 import { NOT_SENT } from './http-fetch';
 

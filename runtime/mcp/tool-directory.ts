@@ -4,7 +4,8 @@ import pRetry from 'p-retry';
 import type { McpListedTool, McpServer, McpStore } from '../contracts/mcp';
 import { startDeadline, untilAborted } from '../util/abort';
 import { monotonicMs } from '../util/clock';
-import { targetKey, type McpClientPool, type McpTarget } from './client-pool';
+import { targetKey, type McpClientPool } from './client-pool';
+import type { McpTarget } from './connection';
 import { offeredTools, readTools, type ReadTools } from './read-tools';
 import { isWorthRetrying, toServerWarning } from './server-errors';
 

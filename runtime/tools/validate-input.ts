@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { ParsedInput } from '../contracts/tool';
 import type { JsonObject } from '../util/json';
+import { assertBoundedSchema } from './schema-cost';
 
 /** So many issues are told to the model; more would only cost tokens. */
 const MAX_ISSUES = 5;
@@ -18,14 +19,30 @@ export function compileInputSchema(schema: JsonObject): (input: JsonObject) => P
   const key = JSON.stringify(rest);
   const validate = compiled.get(key) ?? compile(rest);
   compiled.set(key, validate);
-  return (input) =>
-    validate(input) ? { ok: true, value: input } : { ok: false, issues: describeIssues(validate.errors ?? []) };
+  return (input) => {
+    try {
+      return validate(input)
+        ? { ok: true, value: input }
+        : { ok: false, issues: describeIssues(validate.errors ?? []) };
+    } catch {
+      // The stack overflowed: a schema that leads back to itself, which only some values show.
+      return { ok: false, issues: 'arguments cannot be checked, since the schema refers to itself without end' };
+    }
+  };
 }
 
 function compile(schema: JsonObject): ValidateFunction {
+  assertBoundedSchema(schema);
   // One Ajv for each schema, or it would keep every schema of every tenant for ever.
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
-  return ajv.compile(schema);
+  try {
+    const validate = ajv.compile(schema);
+    validate({});
+    return validate;
+  } catch (error) {
+    // The stack overflowed.
+    throw error instanceof RangeError ? new Error('its schema refers to itself without end') : error;
+  }
 }
 
 function describeIssues(errors: readonly ErrorObject[]): string {

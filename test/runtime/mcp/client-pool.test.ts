@@ -1,6 +1,6 @@
-import { createMcpClientPool, type McpClientPool, type McpTarget } from '../../../runtime/mcp/client-pool';
+import { createMcpClientPool, type McpClientPool } from '../../../runtime/mcp/client-pool';
 import type { McpServer } from '../../../runtime/contracts/mcp';
-import type { McpConnection } from '../../../runtime/mcp/connect';
+import type { McpConnection, McpTarget } from '../../../runtime/mcp/connection';
 import { gate } from '../../support/agent-fixture';
 import { anMcpServer } from '../../support/an-mcp-server';
 

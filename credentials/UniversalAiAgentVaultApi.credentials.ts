@@ -1,0 +1,28 @@
+import type { Icon, ICredentialType, INodeProperties } from 'n8n-workflow';
+
+/** The key under which secrets stand in the database. n8n has no credential of its own for that. */
+// eslint-disable-next-line @n8n/community-nodes/credential-test-required -- the node tests it; see testedBy in description.ts
+export class UniversalAiAgentVaultApi implements ICredentialType {
+  name = 'universalAiAgentVaultApi';
+
+  displayName = 'Universal AI Agent Vault API';
+
+  icon: Icon = {
+    light: 'file:../nodes/UniversalAiAgent/universalAiAgent.svg',
+    dark: 'file:../nodes/UniversalAiAgent/universalAiAgent.dark.svg',
+  };
+
+  documentationUrl = 'https://www.npmjs.com/package/n8n-nodes-universal-ai-agent';
+
+  properties: INodeProperties[] = [
+    {
+      displayName: 'Vault Key',
+      name: 'secretKey',
+      type: 'string',
+      typeOptions: { password: true },
+      default: '',
+      required: true,
+      description: '32 bytes as base64. Make one with: universal-ai-agent keygen',
+    },
+  ];
+}
