@@ -60,6 +60,8 @@ async function toCommonJs(file) {
     platform: 'node',
     target: TARGET,
     minify: true,
+    // The MCP SDK writes warnings there, which belong to nobody in n8n and would spoil the command line's output.
+    drop: ['console'],
     supported: { 'dynamic-import': false },
   });
   await writeFile(file, code);

@@ -8,7 +8,12 @@ const shared = {
   },
   // Packages that come as ES modules only.
   transformIgnorePatterns: ['node_modules/(?!(p-retry|is-network-error)/)'],
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/e2e/node_modules', '<rootDir>/bench/node_modules'],
+  modulePathIgnorePatterns: [
+    '<rootDir>/dist',
+    '<rootDir>/test/e2e/node_modules',
+    '<rootDir>/test/mcp/node_modules',
+    '<rootDir>/bench/node_modules',
+  ],
 };
 
 const suite = (displayName, folders, more = {}) => ({

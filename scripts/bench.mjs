@@ -1,8 +1,8 @@
 // Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--size`, `--cold` or `--n8n` runs one part.
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 
+import { ensureInstalled } from './lib/npm-install.mjs';
 import { root } from './lib/run-steps.mjs';
 
 const PARTS = {
@@ -17,10 +17,11 @@ const [chosen, ...rest] = process.argv.slice(2);
 const parts = chosen in PARTS ? { [chosen]: PARTS[chosen] } : PARTS;
 const passedOn = chosen in PARTS ? rest : process.argv.slice(2);
 
-if (!existsSync(path.join(root, 'bench/node_modules'))) {
-  run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: path.join(root, 'bench'),
-  });
-}
+await ensureInstalled({
+  directory: path.join(root, 'bench'),
+  what: 'what we are compared with',
+  effort: 'some seconds',
+  log: (line) => process.stderr.write(`${line}\n`),
+});
 run(process.execPath, [path.join(root, 'node_modules/gulp/bin/gulp.js'), '--silent']);
 for (const [script] of Object.values(parts)) run(process.execPath, [path.join(root, script), ...passedOn]);

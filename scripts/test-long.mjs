@@ -1,4 +1,4 @@
-import { BUILD, jest } from './lib/checks.mjs';
+import { BUILD, CONFORMANCE, jest } from './lib/checks.mjs';
 import { runSteps } from './lib/run-steps.mjs';
 
-await runSteps([BUILD, jest(['long'], '--runInBand')]);
+await runSteps([BUILD, CONFORMANCE, jest(['long'], '--runInBand')]);

@@ -13,12 +13,8 @@ export function waitForBrowser(port: number): BrowserLogin & { readonly close: (
   let stop = (): void => undefined;
   return {
     redirectUrl,
-    authorize: (url) => {
-      process.stderr.write(
-        `Open this address in a browser and log in:\n\n  ${url.href}\n\n` +
-          'If the browser runs on another machine, paste the address that it ends on here.\n',
-      );
-      return new Promise((resolve, reject) => {
+    authorize: (url) =>
+      new Promise((resolve, reject) => {
         const { server, input } = listen(port, resolve, reject);
         stop = () => {
           server.close();
@@ -26,11 +22,16 @@ export function waitForBrowser(port: number): BrowserLogin & { readonly close: (
           input.close();
           (process.stdin as Partial<Socket>).unref?.();
         };
-      });
-    },
+        // The browser may be back before a person has read this, so it comes last.
+        server.on('listening', () => process.stderr.write(invitation(url)));
+      }),
     close: () => stop(),
   };
 }
+
+const invitation = (url: URL): string =>
+  `Open this address in a browser and log in:\n\n  ${url.href}\n\n` +
+  'If the browser runs on another machine, paste the address that it ends on here.\n';
 
 function listen(
   port: number,

@@ -1,6 +1,6 @@
 import type { McpServer } from '../contracts/mcp';
 import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tool-transport';
-import { RuntimeError } from '../errors/runtime-error';
+import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { untilAborted } from '../util/abort';
 import { createRedactor } from '../util/redact';
 import type { McpClientPool } from './client-pool';
@@ -74,6 +74,7 @@ class NotConnectedError extends Error {
 /** A call is made again only when it had no effect, or when the server says that repeating does no harm. */
 async function mayRepeat(error: unknown, settings: ToolSettings): Promise<boolean> {
   const { describeFailure, isLostSession } = await import('./connect-failures');
+  if (error instanceof NotConnectedError && isRuntimeError(error.cause)) return false;
   if (error instanceof NotConnectedError) return describeFailure(error.cause).kind === 'connection';
   // A server that was restarted refuses the old session before it executes anything.
   if (wasNotSent(error) || isLostSession(error)) return true;
@@ -82,7 +83,9 @@ async function mayRepeat(error: unknown, settings: ToolSettings): Promise<boolea
 
 async function toCallError(error: unknown, { tenantId, server }: McpTarget, { name }: ToolSettings): Promise<unknown> {
   const { describeFailure } = await import('./connect-failures');
-  const failure = describeFailure(error instanceof NotConnectedError ? error.cause : error);
+  const cause = error instanceof NotConnectedError ? error.cause : error;
+  if (isRuntimeError(cause)) return cause;
+  const failure = describeFailure(cause);
   const details = {
     tool: name,
     tenantId,

@@ -1,5 +1,5 @@
 import type { McpAuth } from '../contracts/mcp';
-import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { describeError, isRuntimeError, type ErrorSummary } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
 import type { McpTarget } from './connection';
 import type { ServerFailure } from './connect-failures';
@@ -19,6 +19,7 @@ export function wasNotSent(error: unknown): boolean {
 
 /** Why a server gives a run no tools. */
 export async function toServerWarning(error: unknown, { tenantId, server }: McpTarget): Promise<ErrorSummary> {
+  if (isRuntimeError(error)) return error.toSummary();
   const { describeFailure } = await import('./connect-failures');
   const failure = describeFailure(error);
   const details = { server: server.name, tenantId, reason: reasonFor(failure, server.auth, server.discoveryTimeoutMs) };

@@ -13,6 +13,8 @@ export const CHECKS = [
 
 export const BUILD = { name: 'build', program: 'gulp/bin/gulp.js', args: ['--silent'] };
 
+export const CONFORMANCE = { name: 'protocol conformance', program: '../scripts/conformance.mjs' };
+
 /** @param {string[]} projects names in jest.config.js
  * @param {...string} more options of jest */
 export function jest(projects, ...more) {

@@ -138,3 +138,56 @@ export async function giveTool(
   await enableTool(database, { tenantId, toolId, customConfig });
   return toolId;
 }
+
+export interface TestMcpServerRow {
+  readonly code: string;
+  readonly url: string;
+  readonly transport?: string;
+  readonly auth?: object;
+  readonly includeTools?: readonly string[] | null;
+  readonly excludeTools?: readonly string[];
+  readonly onToolChange?: 'accept' | 'quarantine';
+  readonly allowedTiers?: readonly string[] | null;
+  readonly settings?: object;
+  readonly isActive?: boolean;
+  readonly sortOrder?: number;
+}
+
+/** Registers an MCP server. */
+export async function addMcpServer(database: TestDatabase, server: TestMcpServerRow): Promise<number> {
+  const [row] = await database.query<{ id: number }>(
+    `INSERT INTO elo_agent_mcp_servers
+      (code, url, transport, auth, include_tools, exclude_tools, on_tool_change, allowed_tiers, settings, is_active, sort_order)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+    [
+      server.code,
+      server.url,
+      server.transport ?? 'http',
+      JSON.stringify(server.auth ?? { kind: 'none' }),
+      server.includeTools ?? null,
+      server.excludeTools ?? [],
+      server.onToolChange ?? 'accept',
+      server.allowedTiers ?? null,
+      JSON.stringify(server.settings ?? {}),
+      server.isActive ?? true,
+      server.sortOrder ?? 0,
+    ],
+  );
+  return (row as { id: number }).id;
+}
+
+/** Lets a tenant use a registered MCP server, with a credential of its own where one is given. */
+export async function useMcpServer(
+  database: TestDatabase,
+  link: {
+    readonly tenantId: string;
+    readonly serverId: number;
+    readonly auth?: object;
+    readonly isEnabled?: boolean;
+  },
+): Promise<void> {
+  await database.query(
+    'INSERT INTO elo_t_tenant_mcp_servers (tenant_id, server_id, auth, is_enabled) VALUES ($1, $2, $3, $4)',
+    [link.tenantId, link.serverId, link.auth === undefined ? null : JSON.stringify(link.auth), link.isEnabled ?? true],
+  );
+}
