@@ -23,7 +23,7 @@ export interface ToolDirectory {
   readonly toolsOf: (target: McpTarget, stored: StoredTools | undefined, signal: AbortSignal) => Promise<ReadTools>;
   /** Asks the server, whatever is known. */
   readonly refresh: (target: McpTarget, signal: AbortSignal) => Promise<ReadTools>;
-  /** The server said that its list changed: the next run asks it. */
+  /** The server said that its list changed. It is asked at once, so that the next run need not wait for it. */
   readonly markChanged: (target: McpTarget) => void;
 }
 
@@ -34,6 +34,14 @@ const RETRY_AFTER_MS = 100;
 const FAILURE_FACTOR = 3;
 const MAX_FAILURE_MS = 60_000;
 
+const ASK_AGAIN_AFTER_MS = 10_000;
+
+interface Remembered {
+  readonly list: ReadTools;
+  readonly until: number;
+  readonly isFailure: boolean;
+}
+
 interface DirectoryParts {
   readonly pool: McpClientPool;
   /** Undefined where nothing is kept: then lists of registered servers live in memory too. */
@@ -43,29 +51,28 @@ interface DirectoryParts {
 
 /** Lists of tools, asked for once and then remembered: in the database for registered servers, else in memory. */
 export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
-  const remembered = new LRUCache<string, { readonly list: ReadTools; readonly until: number }>({
-    max: REMEMBERED_LISTS,
-  });
+  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_LISTS });
+  const maySoonAsk = atMostEvery(ASK_AGAIN_AFTER_MS);
   const asking = new Map<string, Promise<ReadTools>>();
   const changed = new Set<string>();
   const offer = offerOnce();
 
   const ask = async (target: McpTarget, key: string): Promise<ReadTools> => {
     const startedAt = monotonicMs();
-    changed.delete(key);
+    const wasChanged = changed.delete(key);
     try {
       const { tools, warnings, ttlMs } = await listTools(parts, target);
       const kept = await keep(parts.store, target, { tools, ttlMs });
       const offered = offer(target.server, kept.tools);
       const list = { tools: offered.tools, warnings: [...warnings, ...offered.warnings] };
       if (kept.isStored) remembered.delete(key);
-      else remembered.set(key, { list, until: startedAt + ttlMs });
+      else remembered.set(key, { list, until: startedAt + ttlMs, isFailure: false });
       return list;
     } catch (error) {
-      const list = { tools: [], warnings: [await toServerWarning(error, target)] };
-      const tookMs = monotonicMs() - startedAt;
-      remembered.set(key, { list, until: monotonicMs() + Math.min(tookMs * FAILURE_FACTOR, MAX_FAILURE_MS) });
-      return list;
+      if (wasChanged) changed.add(key);
+      const failure = await describeFailure(error, target, startedAt);
+      remembered.set(key, failure);
+      return failure.list;
     }
   };
   /** Callers at the same time share one request, which goes on when one of them gives up. */
@@ -79,14 +86,37 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
   return {
     toolsOf: (target, stored, signal) => {
       const key = targetKey(target);
-      if (changed.has(key)) return askOnce(target, signal);
-      if (stored?.isFresh === true) return Promise.resolve(offer(target.server, stored.tools));
       const known = remembered.get(key);
-      if (known !== undefined && known.until > monotonicMs()) return Promise.resolve(known.list);
+      const isKnown = known !== undefined && known.until > monotonicMs();
+      if (stored?.isFresh === true && (!changed.has(key) || (isKnown && known.isFailure))) {
+        return Promise.resolve(offer(target.server, stored.tools));
+      }
+      if (isKnown && (known.isFailure || !changed.has(key))) return Promise.resolve(known.list);
       return askOnce(target, signal);
     },
     refresh: askOnce,
-    markChanged: (target) => void changed.add(targetKey(target)),
+    markChanged: (target) => {
+      const key = targetKey(target);
+      changed.add(key);
+      if (maySoonAsk(key)) askOnce(target, parts.closing).catch(() => undefined);
+    },
+  };
+}
+
+async function describeFailure(error: unknown, target: McpTarget, startedAt: number): Promise<Remembered> {
+  const list = { tools: [], warnings: [await toServerWarning(error, target)] };
+  const endedAt = monotonicMs();
+  const forMs = Math.min((endedAt - startedAt) * FAILURE_FACTOR, MAX_FAILURE_MS);
+  return { list, until: endedAt + forMs, isFailure: true };
+}
+
+/** True at most once in `periodMs` for the same key: what changes all the time is asked by the next run only. */
+function atMostEvery(periodMs: number): (key: string) => boolean {
+  const last = new LRUCache<string, number>({ max: REMEMBERED_LISTS });
+  return (key) => {
+    if (monotonicMs() - (last.get(key) ?? -Infinity) < periodMs) return false;
+    last.set(key, monotonicMs());
+    return true;
   };
 }
 
