@@ -51,7 +51,7 @@ afterAll(async () => {
   await Promise.all([models.close(), tools.close(), database.close()]);
 });
 
-function workflow(): { name: string } & Record<string, unknown> {
+function workflow(options: object = {}): { name: string } & Record<string, unknown> {
   return {
     name: 'One agent for every tenant',
     nodes: [
@@ -74,7 +74,7 @@ function workflow(): { name: string } & Record<string, unknown> {
           tier: 'pro',
           systemPrompt: 'You are the assistant of a shop for bicycle parts. Be brief.',
           message: 'Which orders does Ada have?',
-          options: { includeTrace: true },
+          options: { includeTrace: true, ...options },
         },
         credentials,
       },
@@ -137,6 +137,30 @@ it('offers the credentials that n8n holds, each kind in its own list', async () 
     .locator('input')
     .evaluateAll((inputs) => inputs.map((input) => (input as unknown as { value: string }).value));
   expect(names.filter((name) => name !== '')).toEqual([credentials.openRouterApi.name, credentials.postgres.name]);
+});
+
+it('offers the credentials for MCP servers with the option that needs them', async () => {
+  const { id } = await n8n.createWorkflow(
+    workflow({
+      mcpServers: { servers: [{ name: 'shop', url: 'https://mcp.example.com/mcp', authentication: 'httpBearerAuth' }] },
+    }),
+  );
+  await editor.openWorkflow(id);
+  await editor.openNode('Universal AI Agent');
+  const panel = editor.page.locator('[data-test-id="ndv"]');
+  await panel.getByText('Bearer for MCP Servers').waitFor();
+  await panel.getByText('MCP Servers', { exact: true }).scrollIntoViewIfNeeded();
+  await editor.screenshot(path.join(PICTURES, 'mcp-servers.png'));
+  const text = await panel.innerText();
+  for (const label of [
+    'Header for MCP Servers',
+    'OAuth2 for MCP Servers',
+    'Vault Key',
+    'Authentication',
+    'Add Server',
+  ]) {
+    expect(text).toContain(label);
+  }
 });
 
 it('shows answer, tool calls, tokens and cost after an execution', async () => {
