@@ -1,4 +1,4 @@
-// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--size`, `--cold` or `--n8n` runs one part.
+// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--size`, `--cold` or `--n8n` runs one part.
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -9,6 +9,7 @@ const PARTS = {
   '--size': ['bench/package-size.mjs'],
   '--cold': ['bench/cold-start.mjs'],
   '--loop': ['bench/loop/run.mjs'],
+  '--mcp': ['--expose-gc', 'bench/mcp/run.mjs'],
   '--n8n': ['bench/n8n/run.mjs'],
 };
 
@@ -24,4 +25,4 @@ await ensureInstalled({
   log: (line) => process.stderr.write(`${line}\n`),
 });
 run(process.execPath, [path.join(root, 'node_modules/gulp/bin/gulp.js'), '--silent']);
-for (const [script] of Object.values(parts)) run(process.execPath, [path.join(root, script), ...passedOn]);
+for (const part of Object.values(parts)) run(process.execPath, [...part, ...passedOn]);

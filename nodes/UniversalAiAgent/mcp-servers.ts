@@ -19,7 +19,48 @@ export const mcpServers: INodeProperties = {
     {
       displayName: 'Server',
       name: 'servers',
+      // In the order in which a person fills them in.
+      // eslint-disable-next-line n8n-nodes-base/node-param-fixed-collection-type-unsorted-items
       values: [
+        {
+          displayName: 'Name',
+          name: 'name',
+          type: 'string',
+          default: '',
+          placeholder: 'e.g. shop',
+          description: 'Stands before the names of its tools, as in shop_search',
+        },
+        {
+          displayName: 'URL',
+          name: 'url',
+          type: 'string',
+          default: '',
+          placeholder: 'e.g. https://mcp.example.com/mcp',
+          description: 'Where the server listens',
+        },
+        {
+          displayName: 'Transport',
+          name: 'transport',
+          type: 'options',
+          options: [
+            {
+              name: 'HTTP',
+              value: 'http',
+              description: 'Streamable HTTP, which nearly all servers speak',
+            },
+            {
+              name: 'Server-Sent Events',
+              value: 'sse',
+              description: 'Servers from before 2025',
+            },
+            {
+              name: 'WebSocket',
+              value: 'websocket',
+            },
+          ],
+          default: 'http',
+          description: 'How the server is spoken to',
+        },
         {
           displayName: 'Authentication',
           name: 'authentication',
@@ -46,51 +87,12 @@ export const mcpServers: INodeProperties = {
           description: 'Which of the credentials above the server gets',
         },
         {
-          displayName: 'Name',
-          name: 'name',
-          type: 'string',
-          default: '',
-          placeholder: 'e.g. shop',
-          description: 'Stands before the names of its tools, as in shop_search',
-        },
-        {
           displayName: 'Tools to Include',
           name: 'includeTools',
           type: 'string',
           default: '',
           placeholder: 'e.g. search, order',
           description: 'Names of tools, with commas between them. Empty means all of them.',
-        },
-        {
-          displayName: 'Transport',
-          name: 'transport',
-          type: 'options',
-          options: [
-            {
-              name: 'HTTP',
-              value: 'http',
-              description: 'Streamable HTTP, which nearly all servers speak',
-            },
-            {
-              name: 'Server-Sent Events',
-              value: 'sse',
-              description: 'Servers from before 2025',
-            },
-            {
-              name: 'WebSocket',
-              value: 'websocket',
-            },
-          ],
-          default: 'http',
-          description: 'How the server is spoken to',
-        },
-        {
-          displayName: 'URL',
-          name: 'url',
-          type: 'string',
-          default: '',
-          placeholder: 'e.g. https://mcp.example.com/mcp',
-          description: 'Where the server listens',
         },
       ],
     },

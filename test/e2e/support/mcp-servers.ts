@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, request as send, type Server } from 'node:http';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { ensureChromium } from '../../../scripts/lib/chromium.mjs';
@@ -33,8 +35,12 @@ export async function startPlaywright(): Promise<RealMcpServer> {
   return behindRecorder(port, spawnNode([script, ...options, '--executable-path', browser]));
 }
 
+/** In a folder of its own, since servers write files where they stand. */
 function spawnNode(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: 'ignore' });
+  const cwd = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-mcp-'));
+  const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env }, stdio: 'ignore' });
+  child.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
+  return child;
 }
 
 /** Puts a proxy before a server that notes what it is sent, since real servers do not tell. */
