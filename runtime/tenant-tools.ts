@@ -73,8 +73,12 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
     refresh: (query) =>
       bounded(query, async (signal) => {
         const servers = await serversOf(parts.tenants, query);
-        await parts.mcp.refresh({ tenantId: query.tenantId, servers, signal });
-        return list(query, signal);
+        const offers = await parts.mcp.refresh({ tenantId: query.tenantId, servers, signal });
+        const { tools, warnings } = await list(query, signal);
+        // What the refresh had to say is not said again where the old list still holds.
+        const said = new Set(warnings.map(({ message }) => message));
+        const fresh = offers.flatMap((offer) => offer.warnings).filter(({ message }) => !said.has(message));
+        return { tools, warnings: [...fresh, ...warnings] };
       }),
     health: (query) =>
       bounded(query, async (signal) => {

@@ -29,10 +29,9 @@ export function describeFailure(error: unknown): ServerFailure {
   // An answer of the server, also an error, leaves the connection as it is.
   if (ProtocolError.isInstance(error)) return { ...failure('answer', error.message), isServerText: true };
   if (SdkError.isInstance(error)) return describeSdkFailure(error, failure);
-  if ((error as { name?: unknown }).name === 'TimeoutError') return failure('timeout', 'it did not answer in time');
-  if (error instanceof SyntaxError || (error as { name?: unknown }).name === 'ZodError') {
-    return failure('connection', 'its answer is not JSON-RPC');
-  }
+  const { name } = error as { name?: unknown };
+  if (name === 'TimeoutError') return failure('timeout', 'it did not answer in time');
+  if (name === 'SyntaxError' || name === 'ZodError') return failure('connection', 'its answer is not JSON-RPC');
   return failure('connection', errorText(error));
 }
 

@@ -19,7 +19,7 @@ import {
 import type { McpServer } from '../contracts/mcp';
 import { untilAborted } from '../util/abort';
 import { authProvider, secretsOf } from './connect-auth';
-import { LoginRequiredError } from './connect-failures';
+import { describeFailure, LoginRequiredError } from './connect-failures';
 import type {
   ConnectRequest,
   McpCallRequest,
@@ -62,7 +62,11 @@ export async function connectMcp(request: ConnectRequest): Promise<McpConnection
     callTool: (call) => loggedIn(session, () => callTool(client, call)),
     ping: async (signal) => {
       const options = { signal, timeout: LONGER_THAN_ANY_CALL_MS };
-      await (client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options));
+      const answer = client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options);
+      // A server that says that it knows no ping is alive too.
+      await answer.catch((error: unknown) => {
+        if (describeFailure(error).kind !== 'answer') throw error;
+      });
     },
     secrets: () => secretsOf(request.server, provider),
     close: async () => {
@@ -128,7 +132,8 @@ function createClient({ server, onToolsChanged }: ConnectRequest, mode: 'auto' |
     versionNegotiation: { mode },
     supportedProtocolVersions: [...SUPPORTED_PROTOCOL_VERSIONS, DRAFT_VERSION],
     listMaxPages: MAX_PAGES,
-    listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
+    // Not held back: a server that announces changes all the time would never be heard.
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
     capabilities: server.answersWithDefaults ? { elicitation: { form: { applyDefaults: true } } } : {},
   };
   const client = new Client({ name: 'universal-ai-agent', version: '0.1.0' }, options);

@@ -34,5 +34,5 @@ function placeholder(parts: readonly (string | undefined)[]): string {
 
 /** How large the data behind a placeholder is, so that the model can judge it. */
 function sizeOf(base64: string | undefined): string | undefined {
-  return base64 === undefined ? undefined : `${Math.floor((base64.length * 3) / 4)} bytes`;
+  return base64 === undefined ? undefined : `${Buffer.byteLength(base64, 'base64')} bytes`;
 }

@@ -12,6 +12,7 @@ import type { ConnectRequest, McpConnection } from './connection';
 import { createHttpClient } from './http-fetch';
 import { createMcpTransport } from './mcp-transport';
 import type { BrowserLogin } from './oauth-provider';
+import { onConnection } from './on-connection';
 import { createOAuthStores, type StateSealer } from './oauth-stores';
 import { readMcpServer, type McpServerDefaults, type McpServerInput } from './read-server';
 import type { ReadTools } from './read-tools';
@@ -232,9 +233,8 @@ async function checkHealth(
   const target = { tenantId, server };
   const deadline = startDeadline(server.discoveryTimeoutMs, signal);
   try {
-    const protocol = await parts.pool.use(target, async (connecting) => {
-      const connection = await untilAborted(connecting, deadline.signal);
-      await untilAborted(connection.ping(deadline.signal), deadline.signal);
+    const protocol = await onConnection(parts.pool, { target, signal: deadline.signal }, async (connection) => {
+      await connection.ping(deadline.signal);
       return connection.protocolVersion;
     });
     const { tools, warnings } = await parts.directory.refresh(target, deadline.signal);

@@ -7,9 +7,11 @@ import { NOT_SENT } from './http-fetch';
 
 const MAX_REASON_CHARS = 300;
 
-/** True when asking again soon may help: the connection failed, and nothing was refused. */
-export function isWorthRetrying(error: unknown): boolean {
-  return wasNotSent(error) || causes(error).some(({ code }) => code === 'ECONNRESET' || code === 'UND_ERR_SOCKET');
+/** True when asking again soon may help: the connection failed or its session is over, and nothing was refused. */
+export async function isWorthRetrying(error: unknown): Promise<boolean> {
+  const { isLostSession } = await import('./connect-failures');
+  if (wasNotSent(error) || isLostSession(error)) return true;
+  return causes(error).some(({ code }) => code === 'ECONNRESET' || code === 'UND_ERR_SOCKET');
 }
 
 /** True when the request never left, so that making it again cannot make it twice. */

@@ -1,13 +1,15 @@
 import { LRUCache } from 'lru-cache';
-import pRetry from 'p-retry';
 
 import type { McpListedTool, McpServer, McpStore } from '../contracts/mcp';
 import { startDeadline, untilAborted } from '../util/abort';
+import type { JsonValue } from '../util/json';
+import { createRedactor, redactJson } from '../util/redact';
 import { monotonicMs } from '../util/clock';
 import { targetKey, type McpClientPool } from './client-pool';
-import type { McpTarget } from './connection';
+import type { ListedTool, McpTarget } from './connection';
 import { offeredTools, readTools, type ReadTools } from './read-tools';
-import { isWorthRetrying, toServerWarning } from './server-errors';
+import { onConnection } from './on-connection';
+import { toServerWarning } from './server-errors';
 
 /** What the database has of a registered server's list. */
 export interface StoredTools {
@@ -28,8 +30,6 @@ export interface ToolDirectory {
 }
 
 const REMEMBERED_LISTS = 1000;
-const LIST_RETRIES = 2;
-const RETRY_AFTER_MS = 100;
 /** A failure is remembered for as long as it took, times this: what fails at once may be tried again at once. */
 const FAILURE_FACTOR = 3;
 const MAX_FAILURE_MS = 60_000;
@@ -139,13 +139,10 @@ async function listTools(
 ): Promise<ReadTools & { readonly ttlMs: number }> {
   const { server } = target;
   const deadline = startDeadline(server.discoveryTimeoutMs, closing);
-  const attempt = (): ReturnType<typeof listOnce> => listOnce(pool, target, deadline.signal);
   try {
-    const list = await pRetry(attempt, {
-      retries: LIST_RETRIES,
-      minTimeout: RETRY_AFTER_MS,
-      signal: deadline.signal,
-      shouldRetry: ({ error }) => isWorthRetrying(error),
+    const list = await onConnection(pool, { target, signal: deadline.signal }, async (connection) => {
+      const listed = await connection.listTools(deadline.signal);
+      return { ...listed, tools: withoutSecrets(listed.tools, connection.secrets()) };
     });
     return { ...readTools(server, list.tools), ttlMs: list.ttlMs ?? server.listTtlMs };
   } finally {
@@ -153,20 +150,10 @@ async function listTools(
   }
 }
 
-function listOnce(
-  pool: McpClientPool,
-  target: McpTarget,
-  signal: AbortSignal,
-): ReturnType<Awaited<Parameters<Parameters<McpClientPool['use']>[1]>[0]>['listTools']> {
-  return pool.use(target, async (connecting) => {
-    const connection = await untilAborted(connecting, signal);
-    try {
-      return await untilAborted(connection.listTools(signal), signal);
-    } catch (error) {
-      pool.drop(target, connection);
-      throw error;
-    }
-  });
+/** What a server repeats of its credential goes neither to a model nor into the database. */
+function withoutSecrets(tools: readonly ListedTool[], secrets: readonly string[]): readonly ListedTool[] {
+  if (secrets.length === 0) return tools;
+  return redactJson(tools as unknown as JsonValue, createRedactor(secrets)) as unknown as readonly ListedTool[];
 }
 
 async function keep(
