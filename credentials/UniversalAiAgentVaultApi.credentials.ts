@@ -1,7 +1,6 @@
 import type { Icon, ICredentialType, INodeProperties } from 'n8n-workflow';
 
 /** The key under which secrets stand in the database. n8n has no credential of its own for that. */
-// eslint-disable-next-line @n8n/community-nodes/credential-test-required -- the node tests it; see testedBy in description.ts
 export class UniversalAiAgentVaultApi implements ICredentialType {
   name = 'universalAiAgentVaultApi';
 

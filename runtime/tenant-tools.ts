@@ -112,9 +112,9 @@ async function callTool(
 ): Promise<ToolOutput> {
   if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
   const snapshot = await loadTenant(tenants, tenantId);
-  const { tools } = await selectTools({ snapshot, tier, allowList: [name], servers: [], signal });
+  const { tools, warnings } = await selectTools({ snapshot, tier, allowList: [name], servers: [], signal });
   const found = tools[0]?.tool;
-  if (found === undefined) throw new RuntimeError('TOOL_NOT_FOUND', { tool: name });
+  if (found === undefined) throw notFound(name, warnings);
   const parsed = found.parseInput(input);
   if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
   return found.execute(parsed.value, {
@@ -122,6 +122,13 @@ async function callTool(
     meta: { tenant_id: tenantId, task_id: `tools-call-${newId()}` },
     signal,
   });
+}
+
+/** As a run would say it; but a server that did not answer may well have the tool. */
+function notFound(tool: string, warnings: readonly ErrorSummary[]): RuntimeError {
+  const told = warnings.find(({ code }) => code.startsWith('MCP_'));
+  if (told !== undefined) return new RuntimeError('TOOL_NOT_CALLABLE', { tool, reason: told.message });
+  return new RuntimeError('TOOL_NOT_FOUND', { tool, available: 'see "universal-ai-agent tools list"' });
 }
 
 function toEntries({ tools }: SelectedTools): ToolEntry[] {

@@ -20,7 +20,6 @@ export const mcpServers: INodeProperties = {
       displayName: 'Server',
       name: 'servers',
       // In the order in which a person fills them in.
-      // eslint-disable-next-line n8n-nodes-base/node-param-fixed-collection-type-unsorted-items
       values: [
         {
           displayName: 'Name',

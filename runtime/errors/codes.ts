@@ -199,6 +199,10 @@ export const ERROR_CODES = {
   TOOL_FAILED: upstream('Tool "{tool}" failed: {reason}', 'Read the reason; correct the arguments if it names them.'),
   TOOL_CANCELLED: caller('Tool "{tool}" was cancelled with the run.', 'Nothing to do: the run was stopped.'),
 
+  TOOL_NOT_CALLABLE: caller(
+    'Tool "{tool}" cannot be called: {reason}',
+    'See "universal-ai-agent tools list" for what the tenant has.',
+  ),
   MCP_SERVER_UNKNOWN: caller(
     'Tenant {tenantId} uses no MCP server "{server}".',
     'See "universal-ai-agent mcp health" for the servers of a tenant, or add one with "mcp add".',

@@ -26,9 +26,7 @@ export function authProvider({ server, oauthStore, login, fetch }: ConnectReques
   return auth.usesDpop ? withDpop(provider) : provider;
 }
 
-// Without an issuer the SDK would send these secrets anywhere; our `fetch` keeps them on the server's own host then.
-/* eslint-disable @typescript-eslint/no-deprecated */
-
+/** Without an issuer the SDK would send the secret anywhere; our `fetch` keeps it on the server's own host then. */
 function clientProvider({ clientId = '', clientSecret = '', scope, ...auth }: McpOAuth): OAuthClientProvider {
   const shared = { clientId, scope, ...(auth.issuer === undefined ? {} : { expectedIssuer: auth.issuer }) };
   return auth.privateKey === undefined
@@ -61,8 +59,6 @@ function crossAppProvider(
     },
   });
 }
-
-/* eslint-enable @typescript-eslint/no-deprecated */
 
 /** Binds the tokens to a key (RFC 9449), so that a stolen token is of no use. The key is kept with them. */
 function withDpop(provider: OAuthProvider): OAuthClientProvider {

@@ -158,7 +158,6 @@ async function createTransport(
   const authProvider = provider ?? renewableToken(request);
   const options = { fetch, authProvider, requestInit: { headers }, skipIssuerMetadataValidation };
   // Old servers speak nothing else, so it stays as long as the SDK has it.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated
   if (server.transport === 'sse') return new SSEClientTransport(url, options);
   return new StreamableHTTPClientTransport(url, options);
 }
@@ -202,25 +201,16 @@ async function listTools(client: Client, signal: AbortSignal): Promise<McpToolLi
   };
 }
 
-async function callTool(client: Client, call: McpCallRequest): Promise<McpToolResult> {
-  const lost = new AbortController();
+function callTool(client: Client, call: McpCallRequest): Promise<McpToolResult> {
   const params = {
     name: call.name,
     arguments: { ...call.arguments },
     _meta: { [CONTEXT_KEY]: call.context },
   };
-  const options = {
-    signal: call.signal,
-    timeout: LONGER_THAN_ANY_CALL_MS,
-    onprogress: call.onProgress,
-    // Else a call whose stream broke off would wait for its time-out.
-    onRequestStreamEnd: () => lost.abort(new Error('the connection was lost before the answer came')),
-  };
-  const work: Promise<McpToolResult> =
-    client.getProtocolEra() === 'modern'
-      ? client.callTool(params, { ...options, toolDefinition: definitionOf(call) })
-      : client.request({ method: 'tools/call', params }, ANY_RESULT, options);
-  return untilAborted(work, lost.signal);
+  const options = { signal: call.signal, timeout: LONGER_THAN_ANY_CALL_MS, onprogress: call.onProgress };
+  return client.getProtocolEra() === 'modern'
+    ? client.callTool(params, { ...options, toolDefinition: definitionOf(call) })
+    : client.request({ method: 'tools/call', params }, ANY_RESULT, options);
 }
 
 function definitionOf({ name, inputSchema }: McpCallRequest): SdkTool {

@@ -36,7 +36,8 @@ export function createHttpClient(): HttpClient {
   const guarded = new Agent({ ...options, connect: { lookup: publicLookup } });
   return {
     fetchFor: (server) => {
-      const own = new Set([hostOf(new URL(server.url)), ...server.allowedHosts]);
+      const home = URL.parse(server.url);
+      const own = new Set([...(home === null ? [] : [hostOf(home)]), ...server.allowedHosts]);
       const isBound = hasUnboundSecret(server.auth);
       return async (target, init = {}) => {
         const url = new URL(target);

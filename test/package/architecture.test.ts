@@ -54,7 +54,7 @@ it.each([
 );
 
 it('no source file switches a lint rule or a type check off', () => {
-  const files = ['runtime', 'nodes'].flatMap((folder) =>
+  const files = ['runtime', 'nodes', 'credentials'].flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => path.join(ROOT, folder, name)),
