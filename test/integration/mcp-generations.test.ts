@@ -160,6 +160,28 @@ describe('a server of the generation 2026-07-28', () => {
   });
 });
 
+it('a server of 2026-07-28 and one of 2025-06-18 serve the same run', async () => {
+  const modern = await aModernServer();
+  const old = await startRawMcpServer({
+    initialize: () => ({
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'old', version: '1.0.0' },
+    }),
+    'tools/list': () => ({ tools: [{ name: 'search', inputSchema: { type: 'object' } }] }),
+    'tools/call': () => text('5 days'),
+  });
+  world.closeLater(old.close);
+  const { code } = await register(old.url, { tenantId: modern.tenantId });
+  const calls = [{ name: modern.name }, { name: `${code}_search` }];
+  expect(await run(modern.runtime, modern.tenantId, { calls })).toMatchObject({
+    warnings: [],
+    result: { tool_calls: [{ result: '3 days' }, { result: '5 days' }] },
+  });
+  const health = await modern.runtime.tools.health({ tenantId: modern.tenantId });
+  expect(health.map(({ protocol }) => protocol)).toEqual(['2026-07-28', '2025-06-18']);
+});
+
 describe('a server of an older generation', () => {
   it('is told apart and shaken hands with once', async () => {
     const server = await aServer({ tools: named('search') });
