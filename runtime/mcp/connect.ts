@@ -178,7 +178,8 @@ function renewableToken({ server: { auth }, renewToken }: ConnectRequest): AuthP
   return {
     token: () => Promise.resolve(token),
     onUnauthorized: async () => {
-      const renewed = await renewToken?.();
+      // Whatever keeps another token from coming, this one is refused.
+      const renewed = await renewToken?.().catch(() => undefined);
       if (renewed === undefined) throw new UnauthorizedError('the token is refused');
       token = renewed;
     },

@@ -52,24 +52,22 @@ interface DirectoryParts {
 /** Lists of tools, asked for once and then remembered: in the database for registered servers, else in memory. */
 export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_LISTS });
-  const maySoonAsk = atMostEvery(ASK_AGAIN_AFTER_MS);
   const asking = new Map<string, Promise<ReadTools>>();
-  const changed = new Set<string>();
+  const changes = createChanges();
   const offer = offerOnce();
 
   const ask = async (target: McpTarget, key: string): Promise<ReadTools> => {
     const startedAt = monotonicMs();
-    const wasChanged = changed.delete(key);
     try {
       const { tools, warnings, ttlMs } = await listTools(parts, target);
       const kept = await keep(parts.store, target, { tools, ttlMs });
       const offered = offer(target.server, kept.tools);
       const list = { tools: offered.tools, warnings: [...warnings, ...offered.warnings] };
+      changes.heard(key, startedAt);
       if (kept.isStored) remembered.delete(key);
       else remembered.set(key, { list, until: startedAt + ttlMs, isFailure: false });
       return list;
     } catch (error) {
-      if (wasChanged) changed.add(key);
       const failure = await describeFailure(error, target, startedAt);
       remembered.set(key, failure);
       return failure.list;
@@ -77,7 +75,7 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
   };
   /** Callers at the same time share one request, which goes on when one of them gives up. */
   const askOnce = (target: McpTarget, signal: AbortSignal): Promise<ReadTools> => {
-    const key = targetKey(target);
+    const key = listKey(target);
     const answer = asking.get(key) ?? ask(target, key).finally(() => asking.delete(key));
     asking.set(key, answer);
     return untilAborted(answer, signal);
@@ -85,21 +83,47 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
 
   return {
     toolsOf: (target, stored, signal) => {
-      const key = targetKey(target);
+      const key = listKey(target);
       const known = remembered.get(key);
       const isKnown = known !== undefined && known.until > monotonicMs();
-      if (stored?.isFresh === true && (!changed.has(key) || (isKnown && known.isFailure))) {
+      const isChanged = changes.isChanged(targetKey(target), key);
+      if (stored?.isFresh === true && (!isChanged || (isKnown && known.isFailure))) {
         return Promise.resolve(offer(target.server, stored.tools));
       }
-      if (isKnown && (known.isFailure || !changed.has(key))) return Promise.resolve(known.list);
+      if (isKnown && (known.isFailure || !isChanged)) return Promise.resolve(known.list);
       return askOnce(target, signal);
     },
     refresh: askOnce,
     markChanged: (target) => {
-      const key = targetKey(target);
-      changed.add(key);
-      if (maySoonAsk(key)) askOnce(target, parts.closing).catch(() => undefined);
+      // A server that changes all the time is asked by the next run only.
+      if (changes.tell(targetKey(target))) askOnce(target, parts.closing).catch(() => undefined);
     },
+  };
+}
+
+/** One list for each connection and choice of tools from it. */
+function listKey(target: McpTarget): string {
+  const { includeTools, excludeTools } = target.server;
+  return JSON.stringify([targetKey(target), includeTools, excludeTools]);
+}
+
+/** When servers said that their lists changed, and which lists are younger than that. */
+function createChanges(): {
+  /** True when there was no change for a while. */
+  readonly tell: (target: string) => boolean;
+  readonly heard: (list: string, at: number) => void;
+  readonly isChanged: (target: string, list: string) => boolean;
+} {
+  const toldAt = new LRUCache<string, number>({ max: REMEMBERED_LISTS });
+  const heardAt = new LRUCache<string, number>({ max: REMEMBERED_LISTS });
+  return {
+    tell: (target) => {
+      const before = toldAt.get(target) ?? -Infinity;
+      toldAt.set(target, monotonicMs());
+      return monotonicMs() - before > ASK_AGAIN_AFTER_MS;
+    },
+    heard: (list, at) => void heardAt.set(list, at),
+    isChanged: (target, list) => (toldAt.get(target) ?? -Infinity) > (heardAt.get(list) ?? -Infinity),
   };
 }
 
@@ -108,16 +132,6 @@ async function describeFailure(error: unknown, target: McpTarget, startedAt: num
   const endedAt = monotonicMs();
   const forMs = Math.min((endedAt - startedAt) * FAILURE_FACTOR, MAX_FAILURE_MS);
   return { list, until: endedAt + forMs, isFailure: true };
-}
-
-/** True at most once in `periodMs` for the same key: what changes all the time is asked by the next run only. */
-function atMostEvery(periodMs: number): (key: string) => boolean {
-  const last = new LRUCache<string, number>({ max: REMEMBERED_LISTS });
-  return (key) => {
-    if (monotonicMs() - (last.get(key) ?? -Infinity) < periodMs) return false;
-    last.set(key, monotonicMs());
-    return true;
-  };
 }
 
 /** The same server with the same list gives the same object again, so that a warm run builds nothing. */

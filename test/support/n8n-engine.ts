@@ -75,6 +75,8 @@ export async function runInEngine({
       getCredentialsProperties: () => [],
       getParentTypes: () => [],
       isCredentialUsableByNode: () => true,
+      runPreAuthentication: () => Promise.resolve(undefined),
+      updateCredentialsOauthTokenData: () => Promise.resolve(),
     } as unknown as ICredentialsHelper,
     hooks: { runHook: () => Promise.resolve(), addHandler: () => undefined },
     currentNodeExecutionIndex: 0,
