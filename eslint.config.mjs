@@ -32,7 +32,7 @@ export default tseslint.config(
   },
   {
     // Old servers speak SSE and nothing else. Credentials without an issuer stay on the server's own host (http-fetch.ts).
-    files: ['runtime/mcp/connect.ts', 'runtime/mcp/connect-auth.ts'],
+    files: ['runtime/mcp/connect-transport.ts', 'runtime/mcp/connect-auth.ts'],
     rules: off('@typescript-eslint/no-deprecated'),
   },
   // Data, not code: a list of parameters, codes or SQL is as long as it is.

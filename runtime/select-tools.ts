@@ -115,7 +115,7 @@ function serverTools(offers: readonly ServerOffer[], taken: ReadonlySet<string>)
     server === undefined ? [] : tools.map((tool) => ({ server, tool })),
   );
   const names = offeredNames(
-    all.map(({ server, tool }) => ({ server: server.name, tool: tool.name })),
+    all.map(({ server, tool }) => ({ server: server.name, tool: tool.name, place: String(server.id ?? server.url) })),
     taken,
   );
   return all.map(({ server, tool }, index) => ({

@@ -159,7 +159,8 @@ async function oauthToken(
   // n8n before 2.40 does not tell when a token ends; there the server's refusal does.
   const isOver = workflow.shouldRefreshMcpOAuth2Token as typeof workflow.shouldRefreshMcpOAuth2Token | undefined;
   if (isOver?.(data, credential.grantType) === true) {
-    const renewed = await renewToken();
+    // When that fails, the server has the last word on the token that there is.
+    const renewed = await renewToken().catch(() => undefined);
     if (renewed !== undefined) return renewed;
   }
   return data?.access_token ?? '';

@@ -15,10 +15,15 @@ export function waitForBrowser(port: number): BrowserLogin & { readonly close: (
     redirectUrl,
     authorize: (url) =>
       new Promise((resolve, reject) => {
-        const { server, input } = listen(port, resolve, reject);
+        const done = (params: URLSearchParams): void => {
+          // A second login may come, and needs the port again.
+          stop();
+          resolve(params);
+        };
+        const { server, input } = listen(port, done, reject);
         stop = () => {
           server.close();
-          server.closeAllConnections();
+          server.closeIdleConnections();
           input.close();
           (process.stdin as Partial<Socket>).unref?.();
         };

@@ -103,9 +103,11 @@ export interface McpStore {
     readonly tenantId: string;
     readonly serverId: number;
   }) => Promise<string | undefined>;
+  /** False, and nothing written, when the state is no longer the one that was loaded: another process wrote it. */
   readonly saveOAuth: (request: {
     readonly tenantId: string;
     readonly serverId: number;
     readonly state: string;
-  }) => Promise<void>;
+    readonly loaded: string | undefined;
+  }) => Promise<boolean>;
 }

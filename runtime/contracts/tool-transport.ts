@@ -39,6 +39,8 @@ export interface TransportReply {
   readonly isCut: boolean;
   /** True where plain text is a proper answer, as on MCP; else text that is not JSON is marked. */
   readonly isPlainText?: boolean;
+  /** Blanked in the answer, beside what the settings hold: credentials that only the connection knows. */
+  readonly secrets?: readonly string[];
   /** Set when the server says that the call failed; `status` is its HTTP status. */
   readonly failure?: { readonly code: 'TOOL_HTTP_ERROR' | 'TOOL_FAILED'; readonly status?: number };
 }

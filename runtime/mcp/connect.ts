@@ -3,11 +3,9 @@ import {
   IssuerMismatchError,
   SdkError,
   SdkErrorCode,
-  SSEClientTransport,
   StreamableHTTPClientTransport,
   SUPPORTED_PROTOCOL_VERSIONS,
   UnauthorizedError,
-  type AuthProvider,
   type CallToolResult,
   type ClientOptions,
   type OAuthClientProvider,
@@ -19,7 +17,8 @@ import {
 import type { McpServer } from '../contracts/mcp';
 import { untilAborted } from '../util/abort';
 import { authProvider, secretsOf } from './connect-auth';
-import { describeFailure, LoginRequiredError } from './connect-failures';
+import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
+import { createTransport, renewableToken, type Credential, type Leniency } from './connect-transport';
 import type {
   ConnectRequest,
   McpCallRequest,
@@ -29,7 +28,6 @@ import type {
   ListedTool,
 } from './connection';
 import { OAuthProvider } from './oauth-provider';
-import { WebSocketTransport } from './websocket-transport';
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 export const CONTEXT_KEY = 'universal-ai-agent/context';
@@ -43,6 +41,7 @@ const CLOSE_GRACE_MS = 1000;
 /** A server that asks for ever wider scopes is refused after so many logins. */
 const MAX_LOGINS = 2;
 const MAX_PAGES = 50;
+const STDIO_PROBE_MS = 2000;
 
 /** An early draft that some servers still answer with; its messages are those of the first release. */
 const DRAFT_VERSION = '2024-10-01';
@@ -50,25 +49,20 @@ const DRAFT_VERSION = '2024-10-01';
 /** Connects in the newest generation that the server speaks. Rejects when the signal aborts. */
 export async function connectMcp(request: ConnectRequest): Promise<McpConnection> {
   const provider = authProvider(request);
-  const session = await openSession(request, provider, {}).catch((error: unknown) => {
+  const renewable = renewableToken(request);
+  const credential = { provider, renewable };
+  const session = await openSession(request, credential, {}).catch((error: unknown) => {
     const leniency = leniencyFor(error, request.server);
     if (leniency === undefined) throw error;
-    return openSession(request, provider, leniency);
+    return openSession(request, credential, leniency);
   });
   const { client, transport } = session;
   return {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
     listTools: (signal) => loggedIn(session, () => listTools(client, signal)),
     callTool: (call) => loggedIn(session, () => callTool(client, call)),
-    ping: async (signal) => {
-      const options = { signal, timeout: LONGER_THAN_ANY_CALL_MS };
-      const answer = client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options);
-      // A server that says that it knows no ping is alive too.
-      await answer.catch((error: unknown) => {
-        if (describeFailure(error).kind !== 'answer') throw error;
-      });
-    },
-    secrets: () => secretsOf(request.server, provider),
+    ping: (signal) => loggedIn(session, () => ping(client, signal)),
+    secrets: () => [...secretsOf(request.server, provider), ...(renewable?.secrets() ?? [])],
     close: async () => {
       // Ends the session on the server; servers without sessions refuse, which is as good.
       if (transport instanceof StreamableHTTPClientTransport) {
@@ -86,12 +80,6 @@ interface Session {
   readonly provider: OAuthClientProvider | undefined;
 }
 
-/** What is overlooked with old servers, once it is known that one is old. */
-interface Leniency {
-  readonly isLegacy?: boolean;
-  readonly skipIssuerMetadataValidation?: boolean;
-}
-
 function leniencyFor(error: unknown, { url }: McpServer): Leniency | undefined {
   // Some fail with a 5xx on the question for their generation, instead of saying that they do not know it.
   if (SdkError.isInstance(error) && error.code === SdkErrorCode.EraNegotiationFailed) return { isLegacy: true };
@@ -102,24 +90,40 @@ function leniencyFor(error: unknown, { url }: McpServer): Leniency | undefined {
   return isOwn ? { skipIssuerMetadataValidation: true } : undefined;
 }
 
-async function openSession(
-  request: ConnectRequest,
-  provider: OAuthClientProvider | undefined,
-  leniency: Leniency,
-): Promise<Session> {
+async function openSession(request: ConnectRequest, credential: Credential, leniency: Leniency): Promise<Session> {
+  const { provider } = credential;
   for (let logins = 0; ; logins++) {
     const client = createClient(request, leniency.isLegacy === true ? 'legacy' : generationOf(request.server));
-    const transport = await createTransport(request, provider, leniency);
+    const transport = await createTransport(request, credential, leniency);
     try {
-      await client.connect(transport, { signal: request.signal, timeout: LONGER_THAN_ANY_CALL_MS });
+      await connectOrClose({ client, transport }, request.signal);
       // Only from here on: a connection that was never made cannot be lost.
       client.onclose = request.onClose;
       return { client, transport, provider };
     } catch (error) {
-      await client.close().catch(() => undefined);
+      await closeBoth({ client, transport });
       await finishLogin({ error, transport, provider, logins });
     }
   }
+}
+
+/** The SDK looks at the signal in some of its steps only; what goes on after it is closed when it ends. */
+async function connectOrClose(session: Pick<Session, 'client' | 'transport'>, signal: AbortSignal): Promise<void> {
+  const { client, transport } = session;
+  const connecting = client.connect(transport, { signal, timeout: LONGER_THAN_ANY_CALL_MS });
+  try {
+    await untilAborted(connecting, signal);
+  } catch (error) {
+    connecting.then(
+      () => closeBoth(session),
+      () => undefined,
+    );
+    throw error;
+  }
+}
+
+async function closeBoth({ client, transport }: Pick<Session, 'client' | 'transport'>): Promise<void> {
+  await Promise.allSettled([client.close(), transport.close()]);
 }
 
 /** Server-sent events and WebSockets belong to the old generation alone. */
@@ -129,7 +133,8 @@ function generationOf({ transport }: McpServer): 'auto' | 'legacy' {
 
 function createClient({ server, onToolsChanged }: ConnectRequest, mode: 'auto' | 'legacy'): Client {
   const options: ClientOptions = {
-    versionNegotiation: { mode },
+    // A program that says nothing is an old one; a server that says nothing is down, which the signal ends.
+    versionNegotiation: { mode, ...(server.transport === 'stdio' ? { probe: { timeoutMs: STDIO_PROBE_MS } } : {}) },
     supportedProtocolVersions: [...SUPPORTED_PROTOCOL_VERSIONS, DRAFT_VERSION],
     listMaxPages: MAX_PAGES,
     // Not held back: a server that announces changes all the time would never be heard.
@@ -145,51 +150,13 @@ function createClient({ server, onToolsChanged }: ConnectRequest, mode: 'auto' |
   return client;
 }
 
-async function createTransport(
-  request: ConnectRequest,
-  provider: OAuthClientProvider | undefined,
-  { skipIssuerMetadataValidation }: Leniency,
-): Promise<Transport> {
-  const { server, fetch } = request;
-  if (server.transport === 'stdio') return createStdio(request);
-  const url = new URL(server.url);
-  const headers = staticHeaders(server);
-  if (server.transport === 'websocket') return new WebSocketTransport(url, headers) as Transport;
-  const authProvider = provider ?? renewableToken(request);
-  const options = { fetch, authProvider, requestInit: { headers }, skipIssuerMetadataValidation };
-  // Old servers speak nothing else, so it stays as long as the SDK has it.
-  if (server.transport === 'sse') return new SSEClientTransport(url, options);
-  return new StreamableHTTPClientTransport(url, options);
-}
-
-/** Starts a process from the operator's list, without a shell and with next to no environment. */
-async function createStdio({ server, stdioCommands }: ConnectRequest): Promise<Transport> {
-  const allowed = stdioCommands.find((words) => JSON.stringify(words) === server.url);
-  const [command, ...args] = allowed ?? [];
-  if (command === undefined) throw new Error('its command line is not in the list of those that may be started');
-  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio');
-  return new StdioClientTransport({ command, args, stderr: 'ignore' });
-}
-
-/** A bearer token that somebody else keeps, and can renew. */
-function renewableToken({ server: { auth }, renewToken }: ConnectRequest): AuthProvider | undefined {
-  if (auth.kind !== 'bearer') return undefined;
-  let { token } = auth;
-  return {
-    token: () => Promise.resolve(token),
-    onUnauthorized: async () => {
-      // Whatever keeps another token from coming, this one is refused.
-      const renewed = await renewToken?.().catch(() => undefined);
-      if (renewed === undefined) throw new UnauthorizedError('the token is refused');
-      token = renewed;
-    },
-  };
-}
-
-/** The headers that a credential without OAuth consists of. */
-function staticHeaders({ auth }: McpServer): Record<string, string> {
-  if (auth.kind === 'bearer') return { authorization: `Bearer ${auth.token}` };
-  return auth.kind === 'headers' ? { ...auth.headers } : {};
+async function ping(client: Client, signal: AbortSignal): Promise<void> {
+  const options = { signal, timeout: LONGER_THAN_ANY_CALL_MS };
+  const answer = client.getProtocolEra() === 'modern' ? client.discover(options) : client.ping(options);
+  // A server that says that it knows no ping is alive too.
+  await answer.catch((error: unknown) => {
+    if (describeFailure(error).kind !== 'answer') throw error;
+  });
 }
 
 async function listTools(client: Client, signal: AbortSignal): Promise<McpToolList> {
@@ -226,9 +193,11 @@ const ANY_RESULT: StandardSchemaV1<CallToolResult> = {
 /** Runs `work` again after each login that the server asks for. It was refused before it had an effect. */
 async function loggedIn<T>({ transport, provider }: Session, work: () => Promise<T>): Promise<T> {
   for (let logins = 0; ; logins++) {
+    const hadSession = transport.sessionId !== undefined;
     try {
       return await work();
     } catch (error) {
+      if (hadSession) markLostSession(error);
       await finishLogin({ error, transport, provider, logins });
     }
   }

@@ -78,10 +78,9 @@ async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promis
     return new Response(null, { status, headers });
   }
   const isStream = headers.get('content-type')?.includes('text/event-stream') === true;
-  const limit = init.method === 'GET' && isStream ? Infinity : MAX_BODY_BYTES;
-  if (isStream) return new Response(Readable.toWeb(bounded(reply.body, limit)) as ReadableStream, { status, headers });
+  if (isStream) return new Response(Readable.toWeb(boundedEvents(reply.body)) as ReadableStream, { status, headers });
   const chunks: Buffer[] = [];
-  for await (const chunk of bounded(reply.body, limit)) chunks.push(chunk as Buffer);
+  for await (const chunk of bounded(reply.body)) chunks.push(chunk);
   return new Response(Buffer.concat(chunks), { status, headers });
 }
 
@@ -103,23 +102,36 @@ function bodyOf(body: RequestInit['body']): string | undefined {
   return typeof body === 'string' ? body : String(body as URLSearchParams);
 }
 
-function bounded(body: Readable, limitBytes: number): Readable {
-  if (limitBytes === Infinity) return body;
+async function* bounded(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   let size = 0;
-  const count = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  for await (const chunk of source) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new Error(`the answer is longer than ${MAX_BODY_BYTES} bytes`);
+    yield chunk;
+  }
+}
+
+/** A stream may go on for ever, but none of its events. */
+function boundedEvents(source: AsyncIterable<Buffer>): Readable {
+  let size = 0;
+  const count = async function* (): AsyncIterable<Buffer> {
     for await (const chunk of source) {
-      size += chunk.length;
-      if (size > limitBytes) throw new Error(`the answer is longer than ${limitBytes} bytes`);
+      const end = Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\r\n\r\n'));
+      size = end === -1 ? size + chunk.length : chunk.length - end;
+      if (size > MAX_BODY_BYTES) throw new Error(`an event is longer than ${MAX_BODY_BYTES} bytes`);
       yield chunk;
     }
   };
-  return Readable.from(count(body), { objectMode: false });
+  return Readable.from(count(), { objectMode: false });
 }
 
 function describeFailure(error: unknown): Error {
   const failure =
     error instanceof Error && error.name === 'AbortError' ? error : new Error(errorText(error), { cause: error });
   const code = (error as { code?: unknown }).code;
-  const isNotSent = NOT_SENT_CODES.includes(code) || error instanceof EgressError;
+  // Of a connection that was made, other calls than `connect` report the same codes.
+  const { syscall = 'connect' } = error as { syscall?: unknown };
+  const isNotSent =
+    (NOT_SENT_CODES.includes(code) && /^(connect|getaddrinfo)/.test(String(syscall))) || error instanceof EgressError;
   return isNotSent ? Object.assign(failure, { [NOT_SENT]: true }) : failure;
 }

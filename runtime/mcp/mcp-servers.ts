@@ -74,7 +74,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   const patienceMs = options.login === undefined ? 0 : LOGIN_PATIENCE_MS;
   const http = createHttpClient();
   /** The latest run's way to another token, for connections that outlive the run that made them. */
-  const renewals = new LRUCache<string, RenewToken>({ max: REMEMBERED_SERVERS });
+  const renewals = new LRUCache<string, RenewToken>({ max: 100, ttl: options.idleMs, ttlAutopurge: true });
   const storeFor = createOAuthStores(options.store, options.sealer);
   const pool = createMcpClientPool({
     ...options,
@@ -237,8 +237,8 @@ async function checkHealth(
       await connection.ping(deadline.signal);
       return connection.protocolVersion;
     });
-    const { tools, warnings } = await parts.directory.refresh(target, deadline.signal);
-    return report({ state: 'up', protocol, tools: tools.length, warnings });
+    const { tools, warnings, isFailure } = await parts.directory.refresh(target, deadline.signal);
+    return report({ state: isFailure === true ? 'down' : 'up', protocol, tools: tools.length, warnings });
   } catch (error) {
     return report({ warnings: [await toServerWarning(error, target)] });
   } finally {

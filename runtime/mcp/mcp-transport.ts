@@ -2,11 +2,11 @@ import type { McpServer } from '../contracts/mcp';
 import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tool-transport';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { untilAborted } from '../util/abort';
-import { createRedactor } from '../util/redact';
+import { clipText } from '../util/clip-text';
 import type { McpClientPool } from './client-pool';
 import type { McpTarget } from './connection';
 import { toReply } from './content';
-import { wasNotSent } from './server-errors';
+import { reasonFor, wasNotSent } from './server-errors';
 
 /** Tools on MCP servers: of a registered server, or of a single row that names a URL and a tool. */
 export function createMcpTransport(pool: McpClientPool, readRow: (settings: ToolSettings) => McpServer): ToolTransport {
@@ -38,7 +38,9 @@ async function callOnce(
     const connection = await untilAborted(connecting, call.signal).catch((error: unknown) => {
       throw new NotConnectedError(error);
     });
-    const redact = createRedactor(connection.secrets());
+    // Asked for again afterwards: a token may be renewed during the call.
+    const secretsBefore = connection.secrets();
+    const secrets = (): readonly string[] => [...secretsBefore, ...connection.secrets()];
     try {
       const result = await connection.callTool({
         name: settings.mcpTool,
@@ -48,14 +50,18 @@ async function callOnce(
         signal: call.signal,
         onProgress: call.onProgress,
       });
-      const reply = toReply(result, call.maxOutputBytes);
-      return { ...reply, text: redact(reply.text) };
+      return { ...toReply(result, call.maxOutputBytes), secrets: secrets() };
     } catch (error) {
       const { describeFailure } = await import('./connect-failures');
       const failure = describeFailure(error);
       // An answer of the server, also an error, leaves the connection as it is.
-      if (failure.kind === 'answer')
-        return { text: redact(failure.reason), isCut: false, failure: { code: 'TOOL_FAILED' } };
+      if (failure.kind === 'answer') {
+        return {
+          ...clipText(failure.reason, call.maxOutputBytes),
+          secrets: secrets(),
+          failure: { code: 'TOOL_FAILED' },
+        };
+      }
       if (!call.signal.aborted && failure.kind !== 'refused') pool.drop(target, connection);
       throw error;
     }
@@ -86,14 +92,8 @@ async function toCallError(error: unknown, { tenantId, server }: McpTarget, { na
   const cause = error instanceof NotConnectedError ? error.cause : error;
   if (isRuntimeError(cause)) return cause;
   const failure = describeFailure(cause);
-  const details = {
-    tool: name,
-    tenantId,
-    server: server.name,
-    reason: failure.reason,
-    status: failure.status,
-    body: '',
-  };
+  const reason = reasonFor(failure, server);
+  const details = { tool: name, tenantId, server: server.name, reason, status: failure.status, body: '' };
   if (failure.kind === 'login') return new RuntimeError('MCP_LOGIN_REQUIRED', details);
   if (failure.kind === 'refused') return new RuntimeError('MCP_CREDENTIAL_REFUSED', details);
   if (failure.kind === 'http') return new RuntimeError('TOOL_HTTP_ERROR', details, { cause: error });

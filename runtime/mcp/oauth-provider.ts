@@ -18,7 +18,8 @@ export const EMPTY_OAUTH_STATE: OAuthState = { clients: {}, tokens: {} };
 
 export interface OAuthStateStore {
   readonly load: () => Promise<OAuthState>;
-  readonly save: (state: OAuthState) => Promise<void>;
+  /** False when another process wrote meanwhile; then nothing is written. */
+  readonly save: (state: OAuthState) => Promise<boolean>;
 }
 
 /** Where the browser came back to: the query of the redirect URL. */
@@ -99,8 +100,12 @@ export class OAuthProvider {
 
   /** Without an issuer: the tokens that requests carry. Tokens of one issuer are never shown to another. */
   async tokens(context?: IssuerContext): Promise<{ access_token: string; token_type: string } | undefined> {
+    // Asked for an issuer's tokens the SDK is about to renew them: another process may have done so, or a new login.
+    if (context !== undefined) this.known = await this.store.load();
     const state = await this.current();
     const issuer = context?.issuer ?? state.issuer ?? NO_ISSUER;
+    const { issuer: only } = this.settings;
+    if (only !== undefined && only !== issuer) return undefined;
     return state.tokens[issuer] as { access_token: string; token_type: string } | undefined;
   }
 
@@ -159,10 +164,8 @@ export class OAuthProvider {
     if (scope === 'verifier' || scope === 'discovery') return;
     const refused = await this.current();
     const stored = await this.store.load();
-    if (scope === 'tokens' && JSON.stringify(stored.tokens) !== JSON.stringify(refused.tokens)) {
-      this.known = stored;
-      return;
-    }
+    this.known = stored;
+    if (scope === 'tokens' && JSON.stringify(stored.tokens) !== JSON.stringify(refused.tokens)) return;
     const clients = scope === 'tokens' ? stored.clients : {};
     const tokens = scope === 'client' ? stored.tokens : {};
     await this.keep({ ...stored, clients, tokens });
@@ -173,8 +176,8 @@ export class OAuthProvider {
     const answered = this.answered;
     this.answered = undefined;
     const params = await answered;
-    const state = params?.get('state');
-    if (params !== undefined && state !== null && state !== this.sentState) {
+    const state = params?.get('state') ?? null;
+    if (params !== undefined && state !== this.sentState) {
       throw new Error('the login came back with a state that is not ours');
     }
     return params;
@@ -193,7 +196,6 @@ export class OAuthProvider {
   }
 
   private async keep(state: OAuthState): Promise<void> {
-    this.known = state;
-    await this.store.save(state);
+    this.known = (await this.store.save(state)) ? state : await this.store.load();
   }
 }

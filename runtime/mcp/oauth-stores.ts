@@ -14,20 +14,29 @@ export function createOAuthStores(
   store: McpStore | undefined,
   sealer: StateSealer | undefined,
 ): (target: McpTarget) => OAuthStateStore {
-  return ({ tenantId, server: { id: serverId } }) => {
+  const needSealer = (): StateSealer => {
+    if (sealer === undefined) throw new RuntimeError('VAULT_KEY_MISSING');
+    return sealer;
+  };
+  return ({ tenantId, server: { id: serverId, url } }) => {
     if (store === undefined || serverId === undefined) return memoryStore();
+    const key = { tenantId, serverId };
     const owner = `${tenantId}/${serverId}`;
-    const needSealer = (): StateSealer => {
-      if (sealer === undefined) throw new RuntimeError('VAULT_KEY_MISSING');
-      return sealer;
-    };
+    const origin = URL.parse(url)?.origin ?? url;
+    let loaded: string | undefined;
     return {
       load: async () => {
-        const sealed = await store.loadOAuth({ tenantId, serverId });
-        return sealed === undefined ? EMPTY_OAUTH_STATE : (JSON.parse(needSealer().open(sealed, owner)) as OAuthState);
+        loaded = await store.loadOAuth(key);
+        if (loaded === undefined) return EMPTY_OAUTH_STATE;
+        const kept = JSON.parse(needSealer().open(loaded, owner)) as OAuthState & { readonly origin: string };
+        // Tokens of the address that the row had before are none of this one's.
+        return kept.origin === origin ? kept : EMPTY_OAUTH_STATE;
       },
       save: async (state) => {
-        await store.saveOAuth({ tenantId, serverId, state: needSealer().seal(JSON.stringify(state), owner) });
+        const sealed = needSealer().seal(JSON.stringify({ ...state, origin }), owner);
+        const isSaved = await store.saveOAuth({ ...key, state: sealed, loaded });
+        if (isSaved) loaded = sealed;
+        return isSaved;
       },
     };
   };
@@ -39,7 +48,7 @@ function memoryStore(): OAuthStateStore {
     load: () => Promise.resolve(known),
     save: (state) => {
       known = state;
-      return Promise.resolve();
+      return Promise.resolve(true);
     },
   };
 }

@@ -9,9 +9,13 @@ const MAX_NAME_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 16_384;
 const MAX_SCHEMA_CHARS = 65_536;
 const MAX_SCHEMA_DEPTH = 64;
+/** As JSON writes NUL and halves of characters. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 const NAMES_IN_WARNING = 5;
 
 export interface ReadTools {
+  /** The server could not be asked. */
+  readonly isFailure?: true;
   readonly tools: readonly McpTool[];
   readonly warnings: readonly ErrorSummary[];
 }
@@ -68,7 +72,9 @@ function findFault({ name, description = '', inputSchema }: ListedTool): string 
   if (description.length > MAX_DESCRIPTION_CHARS) return `their descriptions are longer than ${MAX_DESCRIPTION_CHARS}`;
   if (!isJsonObject(inputSchema)) return 'their schemas are not objects';
   if (isDeeperThan(inputSchema, MAX_SCHEMA_DEPTH)) return `their schemas are deeper than ${MAX_SCHEMA_DEPTH} levels`;
-  if (JSON.stringify(inputSchema).length > MAX_SCHEMA_CHARS) return `their schemas are longer than ${MAX_SCHEMA_CHARS}`;
+  const text = JSON.stringify(inputSchema);
+  if (text.length > MAX_SCHEMA_CHARS) return `their schemas are longer than ${MAX_SCHEMA_CHARS}`;
+  if (UNSTORABLE.test(text)) return 'their schemas hold characters that no database can store';
   return undefined;
 }
 

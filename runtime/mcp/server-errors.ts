@@ -1,4 +1,4 @@
-import type { McpAuth } from '../contracts/mcp';
+import type { McpAuth, McpServer } from '../contracts/mcp';
 import { describeError, isRuntimeError, type ErrorSummary } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
 import type { McpTarget } from './connection';
@@ -24,13 +24,14 @@ export async function toServerWarning(error: unknown, { tenantId, server }: McpT
   if (isRuntimeError(error)) return error.toSummary();
   const { describeFailure } = await import('./connect-failures');
   const failure = describeFailure(error);
-  const details = { server: server.name, tenantId, reason: reasonFor(failure, server.auth, server.discoveryTimeoutMs) };
+  const details = { server: server.name, tenantId, reason: reasonFor(failure, server) };
   if (failure.kind === 'login') return describeError('MCP_LOGIN_REQUIRED', details);
   return describeError(failure.kind === 'refused' ? 'MCP_CREDENTIAL_REFUSED' : 'MCP_SERVER_SKIPPED', details);
 }
 
-function reasonFor(failure: ServerFailure, auth: McpAuth, timeoutMs: number): string {
-  if (failure.kind === 'timeout') return `it did not answer within ${timeoutMs} ms`;
+/** What may be told of a failure: short, and without what the server was sent. */
+export function reasonFor(failure: ServerFailure, { auth, discoveryTimeoutMs }: McpServer): string {
+  if (failure.kind === 'timeout') return `it did not answer within ${discoveryTimeoutMs} ms`;
   // The server's own words could hold a token that it was sent.
   if (failure.isServerText && auth.kind === 'oauth') return 'it answered with an error';
   return createRedactor(credentialSecrets(auth))(failure.reason).slice(0, MAX_REASON_CHARS);

@@ -34,6 +34,8 @@ const REMEMBERED_LISTS = 1000;
 const FAILURE_FACTOR = 3;
 const MAX_FAILURE_MS = 60_000;
 
+/** However long a server says that its list holds. */
+const MAX_TTL_MS = 86_400_000;
 const ASK_AGAIN_AFTER_MS = 10_000;
 
 interface Remembered {
@@ -128,7 +130,7 @@ function createChanges(): {
 }
 
 async function describeFailure(error: unknown, target: McpTarget, startedAt: number): Promise<Remembered> {
-  const list = { tools: [], warnings: [await toServerWarning(error, target)] };
+  const list: ReadTools = { tools: [], warnings: [await toServerWarning(error, target)], isFailure: true };
   const endedAt = monotonicMs();
   const forMs = Math.min((endedAt - startedAt) * FAILURE_FACTOR, MAX_FAILURE_MS);
   return { list, until: endedAt + forMs, isFailure: true };
@@ -158,7 +160,7 @@ async function listTools(
       const listed = await connection.listTools(deadline.signal);
       return { ...listed, tools: withoutSecrets(listed.tools, connection.secrets()) };
     });
-    return { ...readTools(server, list.tools), ttlMs: list.ttlMs ?? server.listTtlMs };
+    return { ...readTools(server, list.tools), ttlMs: Math.min(list.ttlMs ?? server.listTtlMs, MAX_TTL_MS) };
   } finally {
     deadline.dispose();
   }

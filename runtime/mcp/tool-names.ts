@@ -7,6 +7,8 @@ const HASH_LENGTH = 8;
 export interface ServerToolName {
   readonly server: string;
   readonly tool: string;
+  /** What keeps two servers of one name apart: an id or an address. */
+  readonly place?: string;
 }
 
 /** How people write a server's tool in lists and settings. */
@@ -34,7 +36,7 @@ function plainName({ server, tool }: ServerToolName): string {
 
 function hashedName(tool: ServerToolName, plain: string): string {
   const hash = createHash('sha256')
-    .update(JSON.stringify([tool.server, tool.tool]))
+    .update(JSON.stringify([tool.server, tool.tool, tool.place]))
     .digest('hex')
     .slice(0, HASH_LENGTH);
   return `${plain.slice(0, MAX_NAME - HASH_LENGTH - 1)}_${hash}`;

@@ -3,6 +3,8 @@ import { tryParseJson } from '../util/json';
 /** Node's own WebSocket takes headers, unlike that of browsers. */
 type OpenSocket = new (url: URL, options: { protocols: string[]; headers: Record<string, string> }) => WebSocket;
 
+const MAX_MESSAGE_CHARS = 8 * 1024 * 1024;
+
 /** JSON-RPC over a WebSocket, one message a frame; of the first source of this project, not of the specification. */
 export class WebSocketTransport {
   onmessage: ((message: never) => void) | undefined;
@@ -42,7 +44,8 @@ export class WebSocketTransport {
   }
 
   private receive(data: unknown): void {
-    const parsed = tryParseJson(String(data));
+    if (typeof data !== 'string' || data.length > MAX_MESSAGE_CHARS) return void this.close();
+    const parsed = tryParseJson(data);
     if (parsed.ok) this.onmessage?.(parsed.value as never);
     else this.onerror?.(new Error(`a message is not JSON: ${parsed.reason}`));
   }

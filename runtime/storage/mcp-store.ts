@@ -19,11 +19,14 @@ export function createMcpStore(query: Query): McpStore {
       });
       return row?.state ?? undefined;
     },
-    saveOAuth: async ({ tenantId, serverId, state }) => {
-      await query({
-        text: `UPDATE elo_t_tenant_mcp_servers SET oauth_state = $3 WHERE tenant_id = $1::uuid AND server_id = $2`,
-        values: [tenantId, serverId, state],
+    saveOAuth: async ({ tenantId, serverId, state, loaded }) => {
+      const rows = await query({
+        text: `UPDATE elo_t_tenant_mcp_servers SET oauth_state = $3
+          WHERE tenant_id = $1::uuid AND server_id = $2 AND oauth_state IS NOT DISTINCT FROM $4
+          RETURNING server_id`,
+        values: [tenantId, serverId, state, loaded ?? null],
       });
+      return rows.length > 0;
     },
   };
 }

@@ -25,7 +25,8 @@ export async function executeTool(
 ): Promise<ToolOutput> {
   const { settings, transport, options } = tool;
   const { name, timeoutMs } = settings;
-  const redact = createRedactor([...options.secrets, settings.authHeader, ...Object.values(settings.headers)]);
+  const secrets = [...options.secrets, settings.authHeader, ...Object.values(settings.headers)];
+  const redact = createRedactor(secrets);
   const deadline = startDeadline(timeoutMs, context.signal);
   try {
     const reply = await transport.call(settings, {
@@ -35,7 +36,8 @@ export async function executeTool(
       maxOutputBytes: options.maxOutputBytes,
       onProgress: () => deadline.extend(MAX_CALL_MS),
     });
-    return readOutput(reply, { tool: name, redact, limitBytes: options.maxOutputBytes });
+    const redactReply = reply.secrets === undefined ? redact : createRedactor([...secrets, ...reply.secrets]);
+    return readOutput(reply, { tool: name, redact: redactReply, limitBytes: options.maxOutputBytes });
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });
     if (deadline.cause() === 'cancelled') return toolFailure('TOOL_CANCELLED', { tool: name });

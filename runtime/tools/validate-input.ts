@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { ParsedInput } from '../contracts/tool';
 import type { JsonObject } from '../util/json';
+import { linearRegExp } from './linear-regexp';
 import { assertBoundedSchema } from './schema-cost';
 
 /** So many issues are told to the model; more would only cost tokens. */
@@ -34,7 +35,13 @@ export function compileInputSchema(schema: JsonObject): (input: JsonObject) => P
 function compile(schema: JsonObject): ValidateFunction {
   assertBoundedSchema(schema);
   // One Ajv for each schema, or it would keep every schema of every tenant for ever.
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateFormats: false,
+    logger: false,
+    code: { regExp: linearRegExp },
+  });
   try {
     const validate = ajv.compile(schema);
     validate({});

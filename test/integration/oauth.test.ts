@@ -4,6 +4,7 @@ import { createRuntime, type AgentResult, type Runtime } from '../../runtime';
 import { aTask, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { errorLine, runCli, startCli } from '../support/cli';
 import { addTenant } from '../support/database';
+import { sendJson, startServer } from '../support/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/mcp-server';
 import { textReply, toolReply } from '../support/model-server';
 import { startOAuthServer, type OAuthServer } from '../support/oauth-server';
@@ -105,6 +106,44 @@ it('renews a token that is over once, and goes on with the call', async () => {
   // The new tokens are kept: another process needs no third ones.
   expect((await runWith(aRuntime())).warnings).toEqual([]);
   expect(server.grants).toHaveLength(2);
+});
+
+it('renews once for calls that are refused together', async () => {
+  await add();
+  await login();
+  const runtime = aRuntime();
+  await runWith(runtime);
+  server.expireTokens();
+  const calls = Array.from({ length: 5 }, () => ({ name: 'shop_stock', arguments: {} }));
+  fixture.models.script(toolReply(calls), textReply('Done'));
+  const { result } = await runtime.run(aTask(tenantId));
+  expect(result.tool_calls.map(({ error }) => error)).toEqual(Array.from({ length: 5 }));
+  expect(server.grants).toEqual(['authorization_code', 'refresh_token']);
+  expect((await runWith(aRuntime())).warnings).toEqual([]);
+});
+
+it('sends the tokens nowhere else when the address of the server changes', async () => {
+  await add();
+  await login();
+  const other = await startServer((_request, response) => sendJson(response, {}, 404));
+  open.push(other.close);
+  await fixture.database.query('UPDATE elo_agent_mcp_servers SET url = $1', [`${other.url}/mcp`]);
+  await fixture.database.query('UPDATE elo_t_tenant_mcp_servers SET list_expires_at = NULL');
+  await runWith(aRuntime());
+  expect(other.requests.length).toBeGreaterThan(0);
+  expect(JSON.stringify(other.requests)).not.toContain('access-');
+});
+
+it('refuses a login that comes back with another state', async () => {
+  await add();
+  const run = startCli(['mcp', 'login', 'shop', '--tenant', tenantId, '--port', String(++port)], { env: env() });
+  let shown = '';
+  run.process.stderr?.on('data', (text: string) => (shown += text));
+  await until(() => /http:\S+\/authorize\S+/.test(shown));
+  await fetch(`http://127.0.0.1:${port}/callback?code=stolen&state=guessed`);
+  const { exitCode, stdout } = await run.ended;
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain('a state that is not ours');
 });
 
 it('uses the tokens of another process that renewed them first', async () => {

@@ -26,7 +26,7 @@ WITH added AS (
   SELECT $2, $3, $4, coalesce($6, 'accept') WHERE EXISTS (SELECT FROM elo_v_agent_tenants WHERE id = $1::uuid)
   ON CONFLICT (code) DO UPDATE SET
     on_tool_change = CASE
-      WHEN known.url = EXCLUDED.url THEN coalesce($6, known.on_tool_change) ELSE known.on_tool_change
+      WHEN known.url = EXCLUDED.url AND known.transport = EXCLUDED.transport THEN coalesce($6, known.on_tool_change) ELSE known.on_tool_change
     END
   RETURNING id, url, transport
 ), used AS (

@@ -61,3 +61,14 @@ it('takes a type that holds itself, as a tree does', () => {
 it('refuses a remote reference without fetching it', () => {
   expect(() => compileInputSchema({ type: 'object', $ref: 'http://127.0.0.1:9/schema.json' })).toThrow("can't resolve");
 });
+
+it('checks a pattern in linear time, however it was written', () => {
+  const parse = compileInputSchema({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
+  expect(parse({ a: `${'a'.repeat(50)}!` })).toMatchObject({ ok: false });
+  expect(parse({ a: 'aaa' })).toMatchObject({ ok: true });
+});
+
+it('leaves a pattern that only JavaScript knows to the server', () => {
+  const parse = compileInputSchema({ type: 'object', properties: { a: { type: 'string', pattern: '^(?=x)x' } } });
+  expect(parse({ a: 'y' })).toMatchObject({ ok: true });
+});
