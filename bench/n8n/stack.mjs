@@ -13,6 +13,7 @@ import { installBareLoop } from './bare-loop-package.mjs';
 import { processorClock } from './n8n-processor-time.mjs';
 import { seedTenant } from './seed.mjs';
 import { workflowOf } from './workflows.mjs';
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 
 const withoutSqlite = fileURLToPath(new URL('./without-sqlite.cjs', import.meta.url));
 
@@ -89,19 +90,9 @@ function makeUserFolder() {
 }
 
 async function createCredentials(n8n, { databaseUrl, modelUrl }) {
-  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
-  const postgres = {
-    host: hostname,
-    port: Number(port),
-    database: pathname.slice(1),
-    user: username,
-    password: decodeURIComponent(password),
-    ssl: 'disable',
-    sshTunnel: false,
-  };
   const create = async (type, data) => ({ id: await n8n.createCredential({ name: type, type, data }), name: type });
   return {
     openRouterApi: await create('openRouterApi', { apiKey: 'bench-key', url: modelUrl }),
-    postgres: await create('postgres', postgres),
+    postgres: await create('postgres', postgresCredential(databaseUrl)),
   };
 }

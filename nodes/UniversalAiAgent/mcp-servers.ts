@@ -156,7 +156,7 @@ async function oauthToken(
   renewToken: () => Promise<string | undefined>,
 ): Promise<string> {
   const data = credential.oauthTokenData as { access_token?: string } | undefined;
-  // n8n before 2.40 does not tell when a token ends; there the server's refusal does.
+  // Where n8n does not tell when a token ends, the server's refusal does.
   const isOver = workflow.shouldRefreshMcpOAuth2Token as typeof workflow.shouldRefreshMcpOAuth2Token | undefined;
   if (isOver?.(data, credential.grantType) === true) {
     // When that fails, the server has the last word on the token that there is.

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 
-import type { McpAuth, McpServer } from '../contracts/mcp';
 import { Agent, request, type Dispatcher } from 'undici';
 
-import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
+import type { McpAuth, McpServer } from '../contracts/mcp';
 import { errorText } from '../errors/to-runtime-error';
+import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -14,7 +14,7 @@ export interface HttpClient {
   readonly close: () => Promise<void>;
 }
 
-/** One answer or one event stream; longer ones are broken off. */
+/** One answer, or one event of a stream; longer ones are broken off. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /** Set on errors of requests that never reached the server, so that they may be made again. */
@@ -61,6 +61,7 @@ function hasUnboundSecret(auth: McpAuth): boolean {
   return [auth.clientSecret, auth.privateKey, auth.assertion, auth.idp].some((secret) => secret !== undefined);
 }
 
+/** One request. A redirect comes back as it is: the SDK follows it within the same origin only. */
 async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promise<Response> {
   const reply = await request(url, {
     dispatcher,
@@ -84,7 +85,6 @@ async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promis
   return new Response(Buffer.concat(chunks), { status, headers });
 }
 
-/** Redirects are never followed: they would carry credentials to a place that nobody wrote down. */
 function responseHeaders(raw: Dispatcher.ResponseData['headers']): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(raw)) {

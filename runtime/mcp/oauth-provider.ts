@@ -133,8 +133,8 @@ export class OAuthProvider {
   }
 
   redirectToAuthorization(url: URL): void {
-    // A second look at the promise is given to whoever asks with `answer`.
     this.answered = this.login?.authorize(url);
+    // A failure is for whoever asks with `answer`.
     this.answered?.catch(() => undefined);
   }
 

@@ -5,7 +5,8 @@ import { isJsonObject, withoutPrototypeKeys, type JsonObject } from '../util/jso
 
 const NAME = /^[a-zA-Z0-9_-]{1,50}$/;
 const MAX_TIMEOUT_MS = 600_000;
-const MAX_TTL_MS = 86_400_000;
+/** However long somebody says that a list holds. */
+export const MAX_TTL_MS = 86_400_000;
 
 const secret = z
   .string()

@@ -2,13 +2,14 @@ import { LRUCache } from 'lru-cache';
 
 import type { McpListedTool, McpServer, McpStore } from '../contracts/mcp';
 import { startDeadline, untilAborted } from '../util/abort';
+import { monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
 import { createRedactor, redactJson } from '../util/redact';
-import { monotonicMs } from '../util/clock';
 import { targetKey, type McpClientPool } from './client-pool';
 import type { ListedTool, McpTarget } from './connection';
-import { offeredTools, readTools, type ReadTools } from './read-tools';
 import { onConnection } from './on-connection';
+import { MAX_TTL_MS } from './read-server';
+import { offeredTools, readTools, type ReadTools } from './read-tools';
 import { toServerWarning } from './server-errors';
 
 /** What the database has of a registered server's list. */
@@ -34,14 +35,11 @@ const REMEMBERED_LISTS = 1000;
 const FAILURE_FACTOR = 3;
 const MAX_FAILURE_MS = 60_000;
 
-/** However long a server says that its list holds. */
-const MAX_TTL_MS = 86_400_000;
 const ASK_AGAIN_AFTER_MS = 10_000;
 
 interface Remembered {
   readonly list: ReadTools;
   readonly until: number;
-  readonly isFailure: boolean;
 }
 
 interface DirectoryParts {
@@ -67,7 +65,7 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
       const list = { tools: offered.tools, warnings: [...warnings, ...offered.warnings] };
       changes.heard(key, startedAt);
       if (kept.isStored) remembered.delete(key);
-      else remembered.set(key, { list, until: startedAt + ttlMs, isFailure: false });
+      else remembered.set(key, { list, until: startedAt + ttlMs });
       return list;
     } catch (error) {
       const failure = await describeFailure(error, target, startedAt);
@@ -88,11 +86,12 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
       const key = listKey(target);
       const known = remembered.get(key);
       const isKnown = known !== undefined && known.until > monotonicMs();
+      const isFailed = isKnown && known.list.isFailure === true;
       const isChanged = changes.isChanged(targetKey(target), key);
-      if (stored?.isFresh === true && (!isChanged || (isKnown && known.isFailure))) {
+      if (stored?.isFresh === true && (!isChanged || isFailed)) {
         return Promise.resolve(offer(target.server, stored.tools));
       }
-      if (isKnown && (known.isFailure || !isChanged)) return Promise.resolve(known.list);
+      if (isKnown && (isFailed || !isChanged)) return Promise.resolve(known.list);
       return askOnce(target, signal);
     },
     refresh: askOnce,
@@ -133,7 +132,7 @@ async function describeFailure(error: unknown, target: McpTarget, startedAt: num
   const list: ReadTools = { tools: [], warnings: [await toServerWarning(error, target)], isFailure: true };
   const endedAt = monotonicMs();
   const forMs = Math.min((endedAt - startedAt) * FAILURE_FACTOR, MAX_FAILURE_MS);
-  return { list, until: endedAt + forMs, isFailure: true };
+  return { list, until: endedAt + forMs };
 }
 
 /** The same server with the same list gives the same object again, so that a warm run builds nothing. */

@@ -8,6 +8,7 @@ import { startN8n } from './n8n-host.mjs';
 import { buildPackage } from './package.mjs';
 import { startPostgres } from './postgres.mjs';
 import { root } from './run-steps.mjs';
+import { postgresCredential } from './postgres-credential.mjs';
 
 /** The tenant of `db seed-demo`. */
 export const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
@@ -57,23 +58,13 @@ export async function startDemoStack({ log, model }) {
 }
 
 async function createCredentials(n8n, databaseUrl, { apiKey, url }) {
-  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
-  const postgres = {
-    host: hostname,
-    port: Number(port),
-    database: pathname.slice(1),
-    user: username,
-    password: decodeURIComponent(password),
-    ssl: 'disable',
-    sshTunnel: false,
-  };
   return {
     openRouterApi: {
       id: await n8n.createCredential({ name: 'OpenRouter', type: 'openRouterApi', data: { apiKey, url } }),
       name: 'OpenRouter',
     },
     postgres: {
-      id: await n8n.createCredential({ name: 'Postgres', type: 'postgres', data: postgres }),
+      id: await n8n.createCredential({ name: 'Postgres', type: 'postgres', data: postgresCredential(databaseUrl) }),
       name: 'Postgres',
     },
   };

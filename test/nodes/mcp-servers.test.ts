@@ -1,5 +1,6 @@
 import type { ICredentialDataDecryptedObject, INode, INodeParameters } from 'n8n-workflow';
 
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
 import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/mcp-server';
@@ -36,17 +37,9 @@ async function run(
   servers: readonly object[],
   { credentials = MORE_CREDENTIALS, tool = 'shop_stock' }: { credentials?: object; tool?: string } = {},
 ): Promise<AgentOutput> {
-  const { hostname, port, pathname, username, password } = new URL(database.url);
   const all: Record<string, ICredentialDataDecryptedObject> = {
     openRouterApi: { apiKey: 'sk-node', url: models.url },
-    postgres: {
-      host: hostname,
-      port: Number(port),
-      database: pathname.slice(1),
-      user: username,
-      password: decodeURIComponent(password),
-      ssl: 'disable',
-    },
+    postgres: postgresCredential(database.url),
     ...(credentials as Record<string, ICredentialDataDecryptedObject>),
   };
   const node = { typeVersion: 1, position: [0, 0] as [number, number], parameters: {} };

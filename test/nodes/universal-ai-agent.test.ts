@@ -9,6 +9,7 @@ import {
   type IRun,
 } from 'n8n-workflow';
 
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
 import { startModelServer, textReply, type ModelServer } from '../support/model-server';
 import { outputOf, runInEngine, type EngineRun } from '../support/n8n-engine';
@@ -29,7 +30,6 @@ beforeAll(async () => {
   database = await createMigratedDatabase();
   models = await startModelServer();
   tenant = await addTenant(database, { settings: { default_tier: 'optima' } });
-  const { hostname, port, pathname, username, password } = new URL(database.url);
   credentials = {
     openRouterApi: { apiKey: 'sk-node', url: models.url },
     openAiApi: {
@@ -40,15 +40,7 @@ beforeAll(async () => {
       headerName: 'x-team',
       headerValue: 'blue',
     },
-    postgres: {
-      host: hostname,
-      port: Number(port),
-      database: pathname.slice(1),
-      user: username,
-      password: decodeURIComponent(password),
-      maxConnections: 100,
-      ssl: 'disable',
-    },
+    postgres: { ...postgresCredential(database.url), maxConnections: 100 },
   };
 });
 afterAll(() => Promise.all([models.close(), database.close()]));

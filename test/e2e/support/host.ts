@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { executionOperations, workflowOperations, type Operations } from '../../../scripts/lib/n8n-rest.mjs';
+import { postgresCredential } from '../../../scripts/lib/postgres-credential.mjs';
 import { createSession, type Owner, type Rest } from '../../../scripts/lib/n8n-session.mjs';
 
 export type N8n = Operations & {
@@ -43,17 +44,8 @@ export async function addModelCredential(
 }
 
 export async function addPostgresCredential(n8n: N8n, databaseUrl: string): Promise<Credential> {
-  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
   const name = 'Postgres';
-  const data = {
-    host: hostname,
-    port: Number(port),
-    database: pathname.slice(1),
-    user: username,
-    password: decodeURIComponent(password),
-    ssl: 'disable',
-    sshTunnel: false,
-  };
+  const data = postgresCredential(databaseUrl);
   return { id: await n8n.createCredential({ name, type: 'postgres', data }), name };
 }
 
