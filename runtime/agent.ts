@@ -7,7 +7,7 @@ import type { LedgerStore, RunKey } from './contracts/ledger';
 import type { Model } from './contracts/model';
 import type { AgentResult } from './contracts/result';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
-import type { Toolset } from './contracts/tool';
+import type { EgressFilter, Toolset } from './contracts/tool';
 import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
 import type { EndedModelCall, LoopSettings } from './loop/loop-contract';
@@ -22,6 +22,7 @@ import { callbackWarnings, readTask, type ReadyTask } from './tasks/read-task';
 import { resolveLimits } from './tenants/resolve-settings';
 import { startDeadline, type Deadline } from './util/abort';
 import { elapsedMs, monotonicMs, newId } from './util/clock';
+import type { JsonValue } from './util/json';
 
 /** The adapters that one run works with. */
 export interface AgentParts {
@@ -38,6 +39,8 @@ export interface RunOptions {
   readonly fresh?: boolean;
   /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
   readonly mcpServers?: readonly McpServerInput[];
+  /** The host's own rules for outgoing requests, asked beside ours for addresses that a model wrote. */
+  readonly egress?: EgressFilter;
 }
 
 /**
@@ -57,7 +60,8 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
     const claim = await claimTask({ parts, task, plan, key, deadline, fresh: options.fresh === true });
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
     const emit = safely(options.onEvent);
-    return await runClaimed({ parts, task, plan, key, deadline, stopError, emit, startedAt });
+    const { egress } = options;
+    return await runClaimed({ parts, task, plan, key, deadline, stopError, emit, startedAt, egress });
   } catch (error) {
     const isStop = error === deadline.signal.reason;
     throw (isStop ? stopError() : undefined) ?? toRuntimeError(error);
@@ -170,6 +174,7 @@ interface ClaimedRun {
   readonly stopError: () => RuntimeError | undefined;
   readonly emit: OnEvent;
   readonly startedAt: number;
+  readonly egress?: EgressFilter;
 }
 
 async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
@@ -177,6 +182,7 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
   const modelId = plan.selected.modelId;
   const meter = createUsageMeter({ modelId, prices: plan.snapshot.prices });
   const record = openRecord(run);
+  const variables = new Map<string, JsonValue>();
   emit({
     type: 'run-start',
     runId: key.runId,
@@ -196,6 +202,8 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
       singleTool: plan.settings.toolExecution === 'single',
     }),
     meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
+    variables,
+    egress: run.egress,
     signal: run.deadline.signal,
     stopError: run.stopError,
     onModelCallEnd: (call) => recordCall(call, meter, record),

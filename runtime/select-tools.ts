@@ -136,6 +136,9 @@ function toSettings(name: string, server: McpServer, tool: McpTool): ToolSetting
     timeoutMs: server.callTimeoutMs,
     fixedArguments: {},
     mcpTool: tool.name,
+    config: {},
+    allowedHosts: [],
+    secrets: [],
     server,
     isRepeatable: tool.isRepeatable,
   };

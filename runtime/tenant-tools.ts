@@ -121,6 +121,7 @@ async function callTool(
     toolCallId: newId(),
     meta: { tenant_id: tenantId, task_id: `tools-call-${newId()}` },
     signal,
+    variables: new Map(),
   });
 }
 

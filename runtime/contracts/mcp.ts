@@ -87,6 +87,8 @@ export interface McpServerRow {
   /** False before the first list and when the last one is too old. */
   readonly isListFresh: boolean;
   readonly tools: readonly McpListedTool[];
+  /** Why a secret that the row names cannot be used; the server must not be asked then. */
+  readonly secretFailure?: string;
 }
 
 /** Where lists of tools and OAuth state of registered servers are kept. Rejects with a DB_ code. */

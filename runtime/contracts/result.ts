@@ -1,5 +1,5 @@
 import type { ErrorSummary } from '../errors/runtime-error';
-import type { JsonValue } from '../util/json';
+import type { JsonObject, JsonValue } from '../util/json';
 
 export type RunStatus = 'completed' | 'max_iterations' | 'budget_exceeded' | 'cancelled' | 'awaiting_input' | 'failed';
 
@@ -59,5 +59,16 @@ export interface AgentResult {
   readonly truncated?: boolean;
   /** True when the stored result of an earlier run of the same task came back and nothing was spent. */
   readonly replayed?: boolean;
+  /** What the tool `set_variable` left, when it was called. */
+  readonly variables?: JsonObject;
+  /** What the run waits for, when its status is awaiting_input. */
+  readonly awaiting?: AwaitedApproval;
   readonly trace?: readonly TraceEntry[];
+}
+
+/** A tool call that a person has to decide on. A task with `config.approval {run_id, decision}` goes on with it. */
+export interface AwaitedApproval {
+  readonly tool: string;
+  readonly arguments: JsonValue;
+  readonly reason: string;
 }

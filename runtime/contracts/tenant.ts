@@ -11,6 +11,8 @@ export interface Tier {
   readonly temperature?: number;
   /** Tiers are ranked by this; undefined ranks above every limit. */
   readonly rank?: number;
+  /** Rules for tools, for every tenant on this tier, as they stand in the database. */
+  readonly toolConfig?: unknown;
 }
 
 /** The keys of the tenant's settings that we read. */
@@ -18,7 +20,12 @@ export interface TenantSettings {
   readonly defaultTier?: string;
   readonly maxTier?: string;
   readonly maxIterations?: number;
+  /** US dollars of a month, as decimal text. */
   readonly monthlyCostLimitUsd?: string;
+  /** Tokens of a month, as decimal text. */
+  readonly monthlyTokenLimit?: string;
+  /** Rules for tools, as they stand in the database. */
+  readonly toolConfig?: unknown;
 }
 
 export interface Tenant {
@@ -41,6 +48,20 @@ export interface ToolRow {
   /** Undefined means every tier. */
   readonly allowedTiers?: readonly string[];
   readonly customConfig: JsonObject;
+  /** How a tool of the transports rest, workflow and builtin is called. */
+  readonly transportConfig: JsonObject;
+  /** The secrets that were put into the fields above in place of their names, for redaction. */
+  readonly secrets?: readonly string[];
+  /** Why a secret that the row names cannot be used; the tool must not be offered then. */
+  readonly secretFailure?: string;
+}
+
+/** A secret as the vault keeps it. */
+export interface SealedSecret {
+  readonly name: string;
+  /** For every tenant that has none of its own under this name. */
+  readonly isShared: boolean;
+  readonly sealed: string;
 }
 
 /** Everything that one run needs from the database, from one round trip. */
@@ -51,6 +72,14 @@ export interface TenantSnapshot {
   readonly tools: readonly ToolRow[];
   /** The MCP servers that the tenant uses; a store that knows none may leave them out. */
   readonly servers?: readonly McpServerRow[];
+  /** The secrets that rows may name as `vault:NAME`. */
+  readonly sealedSecrets?: readonly SealedSecret[];
+  /** The credentials of the tenant's channel accounts, that rows may name as `channel:CODE.KEY`. */
+  readonly channels?: JsonObject;
+  /** Every secret that was opened for this tenant, for redaction. */
+  readonly openedSecrets?: readonly string[];
+  /** Changes with everything that decides which tools the tenant may call; undefined where nobody can tell. */
+  readonly policyVersion?: string;
 }
 
 /** Where tenants come from. Rejects with TENANT_NOT_FOUND or a DB_ code. */

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../util/json';
+import type { JsonObject, JsonValue } from '../util/json';
 import type { McpServer } from './mcp';
-import type { ToolMeta } from './tool';
+import type { EgressFilter, ToolMeta } from './tool';
 
 /** The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema only. */
 export interface ToolSettings {
@@ -16,6 +16,12 @@ export interface ToolSettings {
   readonly fixedArguments: JsonObject;
   /** The tool's name on its MCP server. */
   readonly mcpTool: string;
+  /** For the transports rest, workflow and builtin: the row's transport_config with the tenant's own laid over it. */
+  readonly config: JsonObject;
+  /** Hosts that addresses from a model may name although they are not public. */
+  readonly allowedHosts: readonly string[];
+  /** The secrets that stand in the fields above, for redaction. */
+  readonly secrets: readonly string[];
   /** The server of a discovered tool; rows of the catalogue name theirs by `endpoint`. */
   readonly server?: McpServer;
   /** A call that broke off may be made again. */
@@ -25,6 +31,10 @@ export interface ToolSettings {
 export interface TransportCall {
   readonly input: JsonObject;
   readonly meta: ToolMeta;
+  /** The run's variables, which tools may set. */
+  readonly variables: Map<string, JsonValue>;
+  /** The host's own rules for outgoing requests. */
+  readonly egress?: EgressFilter;
   /** Aborts on cancel and at the tool's own time-out. */
   readonly signal: AbortSignal;
   readonly maxOutputBytes: number;

@@ -1,3 +1,5 @@
+import type { LookupFunction } from 'node:net';
+
 import type { ErrorCode } from '../errors/codes';
 import type { JsonObject, JsonValue } from '../util/json';
 
@@ -16,6 +18,18 @@ export interface ToolContext {
   readonly toolCallId: string;
   readonly meta: ToolMeta;
   readonly signal: AbortSignal;
+  /** The run's variables, which tools may set. */
+  readonly variables: Map<string, JsonValue>;
+  /** The host's own rules for outgoing requests, such as n8n's. Asked beside ours, for addresses that a model wrote. */
+  readonly egress?: EgressFilter;
+}
+
+/** What a host such as n8n has to say on outgoing requests; the shape of n8n's NodeEgressFilter. */
+export interface EgressFilter {
+  /** Resolves names; a literal address is judged as it is. */
+  readonly validateUrl: (url: string | URL) => Promise<{ readonly ok: boolean; readonly error?: Error }>;
+  /** A `lookup` for sockets that fails for addresses that are not allowed. */
+  readonly createSecureLookup: () => LookupFunction;
 }
 
 /** What a tool gave back. With `isError` the model is told of a failure it can act on. */

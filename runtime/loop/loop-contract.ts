@@ -1,8 +1,9 @@
 import type { OnEvent } from '../contracts/event';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { ToolMeta, Toolset } from '../contracts/tool';
+import type { EgressFilter, ToolMeta, Toolset } from '../contracts/tool';
 import type { RuntimeError } from '../errors/runtime-error';
+import type { JsonValue } from '../util/json';
 
 export interface LoopSettings {
   readonly modelId: string;
@@ -36,6 +37,9 @@ export interface LoopInput {
   readonly messages: readonly Message[];
   readonly settings: LoopSettings;
   readonly meta: ToolMeta;
+  /** Tools may set them. */
+  readonly variables: Map<string, JsonValue>;
+  readonly egress?: EgressFilter;
   readonly signal: AbortSignal;
   /** Why the signal was aborted, as the error that ends the run. */
   readonly stopError: () => RuntimeError | undefined;

@@ -68,7 +68,13 @@ async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<To
   const isStopped = (): boolean => input.signal.aborted;
   if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
   try {
-    const context = { toolCallId: prepared.call.id, meta: input.meta, signal: input.signal };
+    const context = {
+      toolCallId: prepared.call.id,
+      meta: input.meta,
+      signal: input.signal,
+      variables: input.variables,
+      egress: input.egress,
+    };
     // A tool that does not heed the signal must not keep the run past its end.
     return await untilAborted(prepared.tool.execute(prepared.value, context), input.signal);
   } catch (error) {

@@ -1,10 +1,16 @@
 import tables from './migrations/0001-tables.sql';
 import ledger from './migrations/0002-ledger.sql';
 import mcp from './migrations/0003-mcp.sql';
+import permissions from './migrations/0004-permissions.sql';
+import vault from './migrations/0005-vault.sql';
+import transports from './migrations/0006-transports.sql';
 
 /** In the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
   { name: '0001-tables', sql: tables },
   { name: '0002-ledger', sql: ledger },
   { name: '0003-mcp', sql: mcp },
+  { name: '0004-permissions', sql: permissions },
+  { name: '0005-vault', sql: vault },
+  { name: '0006-transports', sql: transports },
 ];

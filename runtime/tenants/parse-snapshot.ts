@@ -19,6 +19,7 @@ const tierRow = z.object({
   max_tokens: number,
   temperature: number,
   rank: number,
+  tool_config: z.unknown(),
 });
 const priceRow = z.object({ model_id: z.string(), input_cost_per_1m: decimal, output_cost_per_1m: decimal });
 const toolRow = z.object({
@@ -33,6 +34,7 @@ const toolRow = z.object({
   mcp_tool: z.string().nullish(),
   allowed_tiers: z.unknown(),
   custom_config: z.unknown(),
+  transport_config: z.unknown(),
 });
 
 const serverRow = z.object({
@@ -56,6 +58,8 @@ const serverToolRow = z.object({
   is_quarantined: z.boolean(),
 });
 
+const secretRow = z.object({ name: z.string(), is_shared: z.boolean(), sealed: z.string() });
+
 /** The columns of the load statement: JSON as text, so that equal text need not be parsed again. */
 export interface SnapshotColumns {
   readonly id: string;
@@ -66,6 +70,9 @@ export interface SnapshotColumns {
   readonly tools: string;
   readonly servers: string;
   readonly server_tools: string;
+  readonly secrets: string;
+  readonly channels: string;
+  readonly policy_version: string;
 }
 
 /** The lists of the tenant's MCP servers, by the server's id. */
@@ -79,6 +86,13 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     prices: readRows(priceRow, columns.prices).map(toPrice),
     tools: readRows(toolRow, columns.tools).map(toToolRow),
     servers: readRows(serverRow, columns.servers).map((row) => toServer(row, serverTools.get(row.id) ?? [])),
+    sealedSecrets: readRows(secretRow, columns.secrets).map(({ name, is_shared, sealed }) => ({
+      name,
+      isShared: is_shared,
+      sealed,
+    })),
+    channels: asObject(columns.channels),
+    policyVersion: columns.policy_version,
   };
 }
 
@@ -131,6 +145,8 @@ function parseSettings(text: string | null): TenantSettings {
     maxTier: nonEmpty(raw.max_tier) ?? (raw.max_tier ? JSON.stringify(raw.max_tier) : undefined),
     maxIterations: positiveInteger(raw.max_iterations),
     monthlyCostLimitUsd: decimalText(raw.monthly_cost_limit_usd),
+    monthlyTokenLimit: decimalText(raw.monthly_token_limit),
+    toolConfig: raw.tool_config,
   };
 }
 
@@ -156,6 +172,7 @@ function toTier(row: z.output<typeof tierRow>): Tier {
     maxTokens: row.max_tokens ?? undefined,
     temperature: row.temperature ?? undefined,
     rank: row.rank ?? undefined,
+    toolConfig: row.tool_config ?? undefined,
   };
 }
 
@@ -175,6 +192,7 @@ function toToolRow(row: z.output<typeof toolRow>): ToolRow {
     mcpTool: row.mcp_tool ?? null,
     allowedTiers: readTiers(row.allowed_tiers),
     customConfig: asObject(row.custom_config),
+    transportConfig: asObject(row.transport_config),
   };
 }
 

@@ -17,6 +17,9 @@ const COLUMNS = [
   'tools',
   'servers',
   'server_tools',
+  'secrets',
+  'channels',
+  'policy_version',
 ] as const satisfies (keyof SnapshotColumns)[];
 
 /**
@@ -55,8 +58,8 @@ function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
     serverTools,
     snapshot: {
       ...snapshot,
-      ...(isSame('tools') ? { tools } : {}),
-      ...(isSame('servers', 'server_tools') ? { servers } : {}),
+      ...(isSame('tools', 'secrets', 'channels') ? { tools } : {}),
+      ...(isSame('servers', 'server_tools', 'secrets', 'channels') ? { servers } : {}),
     },
   };
 }

@@ -25,7 +25,7 @@ export async function executeTool(
 ): Promise<ToolOutput> {
   const { settings, transport, options } = tool;
   const { name, timeoutMs } = settings;
-  const secrets = [...options.secrets, settings.authHeader, ...Object.values(settings.headers)];
+  const secrets = [...options.secrets, ...settings.secrets, settings.authHeader, ...Object.values(settings.headers)];
   const redact = createRedactor(secrets);
   const deadline = startDeadline(timeoutMs, context.signal);
   try {
@@ -33,6 +33,8 @@ export async function executeTool(
       input: { ...modelInput, ...settings.fixedArguments },
       meta: context.meta,
       signal: deadline.signal,
+      variables: context.variables,
+      egress: context.egress,
       maxOutputBytes: options.maxOutputBytes,
       onProgress: () => deadline.extend(MAX_CALL_MS),
     });

@@ -15,10 +15,13 @@ const customConfigSchema = z.object({
   timeout_ms: z.number().positive().optional(),
   description: z.string().optional(),
   fixed_arguments: z.record(z.string(), z.unknown()).default({}),
+  allowed_hosts: z.array(z.string().toLowerCase()).default([]),
+  transport_config: z.record(z.string(), z.unknown()).default({}),
 });
 
 /** Throws an Error whose message says what in the row cannot be used. */
 export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSettings {
+  if (row.secretFailure !== undefined) throw new Error(row.secretFailure);
   if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
   const custom = readCustomConfig(row.customConfig);
   const fixedArguments = custom.fixed_arguments as JsonObject;
@@ -34,6 +37,9 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
     timeoutMs: Math.min(custom.timeout_ms ?? positive(row.timeoutMs) ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
     fixedArguments,
     mcpTool: row.mcpTool ?? row.code,
+    config: { ...row.transportConfig, ...(custom.transport_config as JsonObject) },
+    allowedHosts: custom.allowed_hosts,
+    secrets: row.secrets ?? [],
     // A row says nothing about that, so nothing is assumed.
     isRepeatable: false,
   };

@@ -141,6 +141,9 @@ async function callTool(
     headers: {},
     timeoutMs: server.callTimeoutMs,
     fixedArguments: {},
+    config: {},
+    allowedHosts: [],
+    secrets: [],
     mcpTool: name,
   };
   const reply = await mcp.transport.call(settings, {
@@ -148,6 +151,7 @@ async function callTool(
     meta: { tenant_id: TENANT_ID, task_id: 'conformance' },
     signal: AbortSignal.timeout(20_000),
     maxOutputBytes: 65_536,
+    variables: new Map(),
     onProgress: () => undefined,
   });
   process.stderr.write(`${name}: ${reply.text.slice(0, 200)}\n`);

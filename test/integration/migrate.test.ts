@@ -61,7 +61,10 @@ it('makes every table of the documents and the ledger in an empty database', asy
     'elo_agent_mcp_servers',
     'elo_agent_migrations',
     'elo_agent_model_calls',
+    'elo_agent_monthly_usage',
+    'elo_agent_rate_windows',
     'elo_agent_runs',
+    'elo_agent_secrets',
     'elo_agent_tiers',
     'elo_agent_tools',
     'elo_model_pricing',
@@ -70,6 +73,7 @@ it('makes every table of the documents and the ledger in an empty database', asy
     'elo_t_tenant_tools',
     'elo_t_tenants',
     'elo_t_token_usage',
+    'elo_tool_executions',
     'elo_v_agent_tenants',
     'elo_v_tenant_monthly_usage',
   ]);

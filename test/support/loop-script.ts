@@ -66,6 +66,7 @@ export async function runScript({ replies, tools = [], settings, input }: LoopSc
     messages: [{ role: 'user', content: 'Go' }],
     settings: { ...SETTINGS, ...settings },
     meta: { tenant_id: 'tenant', task_id: 'task' },
+    variables: new Map(),
     signal: new AbortController().signal,
     stopError: () => undefined,
     onModelCallEnd: (call) => {

@@ -20,6 +20,7 @@ export function toolRow(row: Partial<ToolRow> & Pick<ToolRow, 'code'>): ToolRow 
     transport: 'hook',
     mcpTool: null,
     customConfig: {},
+    transportConfig: {},
     ...row,
   };
 }

@@ -17,7 +17,8 @@ SELECT
   coalesce((
     SELECT json_agg(json_build_object(
       'code', tier.code, 'name', tier.name, 'model_id', tier.model_id,
-      'max_tokens', tier.max_tokens, 'temperature', tier.temperature, 'rank', tier.rank
+      'max_tokens', tier.max_tokens, 'temperature', tier.temperature, 'rank', tier.rank,
+      'tool_config', tier.tool_config
     ) ORDER BY tier.rank, tier.code)
     FROM elo_agent_tiers AS tier
   ), '[]')::text AS tiers,
@@ -38,7 +39,8 @@ SELECT
       'code', tool.code, 'name', tool.name, 'description', tool.description,
       'parameters_schema', tool.parameters_schema, 'mcp_endpoint', tool.mcp_endpoint,
       'auth_header', tool.auth_header, 'timeout_ms', tool.timeout_ms, 'transport', tool.transport,
-      'mcp_tool', tool.mcp_tool, 'allowed_tiers', tool.allowed_tiers, 'custom_config', own.custom_config
+      'mcp_tool', tool.mcp_tool, 'allowed_tiers', tool.allowed_tiers, 'custom_config', own.custom_config,
+      'transport_config', tool.transport_config
     ) ORDER BY tool.sort_order, tool.id)
     FROM elo_t_tenant_tools AS own
     JOIN elo_agent_tools AS tool ON tool.id = own.tool_id
@@ -65,7 +67,16 @@ SELECT
     ) ORDER BY tool.server_id, tool.position)
     FROM elo_t_tenant_mcp_tools AS tool
     WHERE tool.tenant_id = tenant.id AND tool.position IS NOT NULL
-  ), '[]')::text AS server_tools
+  ), '[]')::text AS server_tools,
+  coalesce((
+    SELECT json_agg(json_build_object(
+      'name', secret.name, 'is_shared', secret.tenant_id IS NULL, 'sealed', secret.sealed
+    ) ORDER BY secret.id)
+    FROM elo_agent_secrets AS secret
+    WHERE secret.tenant_id = tenant.id OR secret.tenant_id IS NULL
+  ), '[]')::text AS secrets,
+  elo_agent_channel_credentials(tenant.id)::text AS channels,
+  elo_agent_policy_version(tenant.id) AS policy_version
 FROM elo_v_agent_tenants AS tenant
 WHERE tenant.id = $1::uuid`;
 

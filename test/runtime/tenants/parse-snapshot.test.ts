@@ -11,6 +11,9 @@ function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknow
     tools: JSON.stringify(tools),
     servers: '[]',
     server_tools: '[]',
+    secrets: '[]',
+    channels: '{}',
+    policy_version: 'v',
   };
   return parseSnapshot(text, new Map());
 }

@@ -10,6 +10,9 @@ const columns = (rest: Partial<SnapshotColumns> = {}): SnapshotColumns => ({
   tools: '[{"code":"add"}]',
   servers: '[]',
   server_tools: '[]',
+  secrets: '[]',
+  channels: '{}',
+  policy_version: 'v',
   ...rest,
 });
 
