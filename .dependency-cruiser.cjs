@@ -36,6 +36,8 @@ module.exports = {
       { path: '^runtime/', pathNot: '^runtime/mcp/connect(|-auth|-failures|-transport)[.]ts$' },
       { path: 'node_modules/@modelcontextprotocol/' },
     ),
+    home('ioredis', 'storage'),
+    home('linkedom|@mozilla/readability', 'tools'),
     home('ipaddr[.]js', 'util'),
     home('undici', 'models|tools|mcp'),
     home('ajv', 'tools'),

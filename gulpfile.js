@@ -1,5 +1,5 @@
 const { execFile } = require('node:child_process');
-const { rm, readFile, writeFile, readdir, chmod } = require('node:fs/promises');
+const { rm, readFile, writeFile, readdir, chmod, copyFile } = require('node:fs/promises');
 const path = require('node:path');
 const { promisify } = require('node:util');
 
@@ -36,7 +36,11 @@ const leanUndici = {
  */
 async function runtime() {
   await build({
-    entryPoints: { index: 'runtime/index.ts', cli: 'runtime/cli/entry.ts' },
+    entryPoints: {
+      index: 'runtime/index.ts',
+      cli: 'runtime/cli/entry.ts',
+      'page-process': 'runtime/tools/web/page-process.ts',
+    },
     outdir: RUNTIME,
     bundle: true,
     splitting: true,
@@ -51,6 +55,8 @@ async function runtime() {
     legalComments: 'none',
   });
   for (const file of await readdir(RUNTIME)) await toCommonJs(path.join(RUNTIME, file));
+  // Its loader reads it from the folder that it stands in itself.
+  await copyFile(require.resolve('libpg-query/wasm/libpg-query.wasm'), path.join(RUNTIME, 'libpg-query.wasm'));
   await chmod(path.join(RUNTIME, 'cli.js'), 0o755);
 }
 

@@ -33,7 +33,7 @@ const withPostgres = {
 module.exports = {
   projects: [
     suite('unit', ['runtime', 'golden', 'package']),
-    suite('integration', ['integration', 'nodes'], withPostgres),
+    suite('integration', ['integration', 'nodes', 'hostile'], withPostgres),
     suite('e2e', ['e2e'], {
       ...patient,
       globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',

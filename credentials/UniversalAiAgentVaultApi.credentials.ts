@@ -21,7 +21,8 @@ export class UniversalAiAgentVaultApi implements ICredentialType {
       typeOptions: { password: true },
       default: '',
       required: true,
-      description: '32 bytes as base64. Make one with: universal-ai-agent keygen',
+      description:
+        '32 bytes as base64. Make one with: universal-ai-agent keygen. While keys are changed: the new one and the old ones, with commas between; the first one encrypts.',
     },
   ];
 }

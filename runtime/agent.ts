@@ -1,28 +1,28 @@
-import { claimRun, requestDigest } from './billing/claim-run';
 import { startRunRecord, type RunRecord } from './billing/run-record';
 import { createUsageMeter, type UsageMeter } from './billing/usage-meter';
+import { claimTask, type Claimed } from './claim-task';
 import { DEFAULTS } from './config';
 import type { OnEvent } from './contracts/event';
-import type { LedgerStore, RunKey } from './contracts/ledger';
+import type { LedgerStore } from './contracts/ledger';
 import type { Model } from './contracts/model';
+import type { LoopOutcome } from './contracts/outcome';
 import type { AgentResult } from './contracts/result';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
-import type { EgressFilter, Toolset } from './contracts/tool';
-import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
+import type { EgressFilter } from './contracts/tool';
+import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
-import type { EndedModelCall, LoopSettings } from './loop/loop-contract';
+import { guardCalls } from './guard-calls';
 import { runLoop } from './loop/run-loop';
-import { openTranscript } from './loop/transcript';
 import type { McpServerInput } from './mcp/read-server';
-import { normalizeModelId, selectModel, type SelectedModel } from './models/select-model';
-import { BUILT_IN_TIERS } from './models/tiers';
+import { candidateModels, chooseTools, planRun, type PlanRequest, type RunPlan } from './plan-run';
 import type { SelectTools } from './select-tools';
 import { buildResult } from './tasks/build-result';
-import { callbackWarnings, readTask, type ReadyTask } from './tasks/read-task';
-import { resolveLimits } from './tenants/resolve-settings';
+import { readTask, type ReadyTask } from './tasks/read-task';
+import { toExecution } from './to-execution';
 import { startDeadline, type Deadline } from './util/abort';
-import { elapsedMs, monotonicMs, newId } from './util/clock';
+import { elapsedMs, monotonicMs } from './util/clock';
 import type { JsonValue } from './util/json';
+import type { Redact } from './util/redact';
 
 /** The adapters that one run works with. */
 export interface AgentParts {
@@ -30,6 +30,8 @@ export interface AgentParts {
   readonly ledger: LedgerStore;
   readonly model: Model;
   readonly selectTools: SelectTools;
+  /** Blanks every secret that this tenant's runs know. */
+  readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
 
 export interface RunOptions {
@@ -44,8 +46,9 @@ export interface RunOptions {
 }
 
 /**
- * One run of a task, top to bottom: read the task, load the tenant, decide on model and tools, claim the task,
- * loop, settle the bill. Rejects with a RuntimeError; once the loop had begun, its `result` holds what was done and spent.
+ * One run of a task, top to bottom: read the task, load the tenant, decide on model and tools, claim the task and room in
+ * the budget, loop, settle the bill. Rejects with a RuntimeError; once the run was claimed or refused for its budget, its
+ * `result` holds what was done and spent.
  */
 export async function runAgent(parts: AgentParts, input: unknown, options: RunOptions = {}): Promise<AgentResult> {
   const startedAt = monotonicMs();
@@ -54,14 +57,19 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
   const deadline = startDeadline(timeoutSeconds * 1000, options.signal);
   const stopError = (): RuntimeError | undefined => describeStop(deadline, timeoutSeconds);
   try {
-    const snapshot = await parts.tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task) });
-    const plan = await planRun({ parts, task, snapshot, servers: options.mcpServers ?? [], signal: deadline.signal });
-    const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId: newId() };
-    const claim = await claimTask({ parts, task, plan, key, deadline, fresh: options.fresh === true });
+    const snapshot = await loadTenant(parts, task);
+    const request = planRequest(parts, { task, snapshot, options, deadline });
+    const plan = await planRun(request);
+    const { ledger } = parts;
+    const claim = await claimTask({ ledger, task, plan, deadline, fresh: options.fresh === true });
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
-    const emit = safely(options.onEvent);
-    const { egress } = options;
-    return await runClaimed({ parts, task, plan, key, deadline, stopError, emit, startedAt, egress });
+    const context = { parts, plan, request, deadline, stopError, startedAt, options };
+    return await runClaimed({
+      ...context,
+      ...claim,
+      redact: parts.redactorFor(snapshot),
+      emit: safely(options.onEvent),
+    });
   } catch (error) {
     const isStop = error === deadline.signal.reason;
     throw (isStop ? stopError() : undefined) ?? toRuntimeError(error);
@@ -70,145 +78,46 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
   }
 }
 
-/** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
-interface RunPlan {
-  readonly selected: SelectedModel;
-  readonly toolset: Toolset;
-  readonly settings: LoopSettings;
-  readonly snapshot: TenantSnapshot;
-  readonly warnings: readonly ErrorSummary[];
+function loadTenant(parts: AgentParts, task: ReadyTask): Promise<TenantSnapshot> {
+  return parts.tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task) });
 }
 
-async function planRun(request: {
+function planRequest(
+  parts: AgentParts,
+  run: {
+    readonly task: ReadyTask;
+    readonly snapshot: TenantSnapshot;
+    readonly options: RunOptions;
+    readonly deadline: Deadline;
+  },
+): PlanRequest {
+  const { task, snapshot, options, deadline } = run;
+  const servers = options.mcpServers ?? [];
+  return { selectTools: parts.selectTools, task, snapshot, servers, signal: deadline.signal };
+}
+
+interface ClaimedRun extends Extract<Claimed, { kind: 'claimed' }> {
   readonly parts: AgentParts;
-  readonly task: ReadyTask;
-  readonly snapshot: TenantSnapshot;
-  readonly servers: readonly McpServerInput[];
-  readonly signal: AbortSignal;
-}): Promise<RunPlan> {
-  const { parts, task, snapshot, servers, signal } = request;
-  const { config } = task;
-  const { tenant, tiers, prices } = snapshot;
-  if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
-  const selected = selectModel({
-    tier: config.agent_tier,
-    modelOverride: config.model_override,
-    settings: tenant.settings,
-    tierRows: tiers,
-    prices,
-  });
-  const { limits, warnings: limitWarnings } = resolveLimits({
-    config,
-    settings: tenant.settings,
-    tier: selected.tier,
-    defaults: DEFAULTS,
-  });
-  const tools = await parts.selectTools({
-    snapshot,
-    tier: selected.tier.code,
-    allowList: config.tools,
-    servers,
-    signal,
-  });
-  return {
-    selected,
-    snapshot,
-    toolset: tools.toolset,
-    settings: loopSettings(task, selected.modelId, limits),
-    warnings: [...limitWarnings, ...tools.warnings, ...callbackWarnings(task)],
-  };
-}
-
-function loopSettings(
-  { config }: ReadyTask,
-  modelId: string,
-  limits: ReturnType<typeof resolveLimits>['limits'],
-): LoopSettings {
-  return {
-    modelId,
-    ...limits,
-    onMaxIterations: config.on_max_iterations ?? DEFAULTS.onMaxIterations,
-    toolExecution: config.tool_execution ?? DEFAULTS.toolExecution,
-    toolChoice: config.tool_choice ?? DEFAULTS.toolChoice,
-    modelTimeoutMs: DEFAULTS.modelTimeoutMs,
-    maxParallelToolCalls: DEFAULTS.maxParallelToolCalls,
-    maxToolCallsPerStep: DEFAULTS.maxToolCallsPerStep,
-    maxErrorSteps: DEFAULTS.maxErrorSteps,
-  };
-}
-
-/** The models whose prices may be needed, beside those of the tenant's tiers. */
-function candidateModels({ config }: ReadyTask): readonly string[] {
-  const builtIn = BUILT_IN_TIERS.map((tier) => tier.modelId);
-  return config.model_override === undefined ? builtIn : [...builtIn, normalizeModelId(config.model_override)];
-}
-
-async function claimTask(request: {
-  readonly parts: AgentParts;
-  readonly task: ReadyTask;
   readonly plan: RunPlan;
-  readonly key: RunKey;
-  readonly deadline: Deadline;
-  readonly fresh: boolean;
-}): ReturnType<typeof claimRun> {
-  const { parts, task, plan, key, deadline, fresh } = request;
-  const claim = {
-    ...key,
-    traceId: task.trace_id,
-    digest: requestDigest(task),
-    fresh,
-    leaseMs: DEFAULTS.leaseMs,
-    modelRequested: plan.selected.modelId,
-  };
-  return claimRun(parts.ledger, claim, deadline.signal).catch((error: unknown) => {
-    throw deadline.cause() === 'cancelled' ? new RuntimeError('RUN_CANCELLED') : error;
-  });
-}
-
-interface ClaimedRun {
-  readonly parts: AgentParts;
-  readonly task: ReadyTask;
-  readonly plan: RunPlan;
-  readonly key: RunKey;
+  readonly request: PlanRequest;
   readonly deadline: Deadline;
   readonly stopError: () => RuntimeError | undefined;
   readonly emit: OnEvent;
+  readonly redact: Redact;
   readonly startedAt: number;
-  readonly egress?: EgressFilter;
+  readonly options: RunOptions;
 }
 
 async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
-  const { parts, task, plan, key, emit } = run;
+  const { task, plan, key, emit } = run;
   const modelId = plan.selected.modelId;
   const meter = createUsageMeter({ modelId, prices: plan.snapshot.prices });
   const record = openRecord(run);
   const variables = new Map<string, JsonValue>();
-  emit({
-    type: 'run-start',
-    runId: key.runId,
-    taskId: key.taskId,
-    model: modelId,
-    tools: plan.toolset.definitions.length,
-  });
+  const tools = plan.toolset.definitions.length;
+  emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: modelId, tools });
 
-  const outcome = await runLoop({
-    model: parts.model,
-    toolset: plan.toolset,
-    settings: plan.settings,
-    messages: openTranscript({
-      systemPrompt: task.config.system_prompt,
-      message: task.config.message,
-      context: task.config.context,
-      singleTool: plan.settings.toolExecution === 'single',
-    }),
-    meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
-    variables,
-    egress: run.egress,
-    signal: run.deadline.signal,
-    stopError: run.stopError,
-    onModelCallEnd: (call) => recordCall(call, meter, record),
-    emit,
-  });
+  const outcome = await loop(run, { meter, record, variables });
 
   const result = buildResult({
     task,
@@ -219,34 +128,70 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
     findCall: meter.find,
     durationMs: elapsedMs(run.startedAt),
     warnings: [...plan.warnings, ...meter.warnings()],
+    variables,
+    redact: run.redact,
   });
-  const { settled, error } = await settle(record, result, outcome.error);
+  const { settled, error } = await settle(record, result, outcome);
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
   if (error === undefined) return settled;
   error.result = settled;
   throw error;
 }
 
+interface RunTools {
+  readonly meter: UsageMeter;
+  readonly record: RunRecord;
+  readonly variables: Map<string, JsonValue>;
+}
+
+function loop(run: ClaimedRun, { meter, record, variables }: RunTools): Promise<LoopOutcome> {
+  const { parts, task, plan, request, deadline } = run;
+  const { signal } = deadline;
+  return runLoop({
+    model: parts.model,
+    toolset: plan.toolset,
+    settings: plan.settings,
+    messages: run.messages,
+    resume: run.resume,
+    meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
+    variables,
+    egress: run.options.egress,
+    redact: run.redact,
+    signal,
+    stopError: run.stopError,
+    onModelCallEnd: (call) => {
+      const ended = meter.add({ ...call, errorCode: call.error?.code });
+      if (ended !== undefined) record.keep(ended);
+    },
+    beforeNext: guardCalls({
+      plan,
+      record,
+      meter,
+      signal,
+      chooseAgain: async () => {
+        const snapshot = await loadTenant(parts, task);
+        if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: snapshot.tenant.id });
+        const { toolset } = await chooseTools({ ...request, snapshot }, plan.selected.tier.code);
+        return toolset;
+      },
+    }),
+    onToolCallEnd: (call) => record.audit(toExecution(call, { redact: run.redact, userId: task.meta.user_id })),
+    emit: run.emit,
+  });
+}
+
 function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
-  const isBilled = plan.selected.isBilled && task.config.record_usage !== false;
   const modelRequested = plan.selected.modelId;
   return startRunRecord({
     ledger: parts.ledger,
     key,
     modelRequested,
-    bill: isBilled
+    bill: plan.isBilled
       ? { traceId: task.trace_id, tier: plan.selected.tier.code, taskType: task.task_type, modelRequested }
       : undefined,
     leaseMs: DEFAULTS.leaseMs,
     settleRetries: DEFAULTS.settleRetries,
   });
-}
-
-/** The last call of a run is written with its end, so that a run costs no round trip more than it must. */
-async function recordCall(call: EndedModelCall, meter: UsageMeter, record: RunRecord): Promise<void> {
-  const ended = meter.add({ ...call, errorCode: call.error?.code });
-  if (ended !== undefined) record.keep(ended);
-  if (call.continues) await record.open(call.callNo + 1);
 }
 
 interface Settled {
@@ -258,10 +203,11 @@ interface Settled {
  * Writes the end of the run. A ledger that cannot be written does not take the answer away, but says so in it;
  * another attempt that holds the task does, since a task has one answer.
  */
-async function settle(record: RunRecord, result: AgentResult, error: RuntimeError | undefined): Promise<Settled> {
-  const state = error === undefined ? 'done' : 'failed';
+async function settle(record: RunRecord, result: AgentResult, outcome: LoopOutcome): Promise<Settled> {
+  const { error, resume, lastCallNo: lastSentCallNo } = outcome;
+  const state = error === undefined ? (resume === undefined ? 'done' : 'waiting') : 'failed';
   try {
-    await record.settle({ state, result, lastSentCallNo: result.iterations });
+    await record.settle({ state, result, lastSentCallNo, resume });
     return { settled: result, error };
   } catch (thrown) {
     const failure = toRuntimeError(thrown);

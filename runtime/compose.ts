@@ -3,8 +3,8 @@ import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from './
 import type { LedgerStore } from './contracts/ledger';
 import type { McpStore } from './contracts/mcp';
 import type { AgentResult } from './contracts/result';
-import type { TenantStore } from './contracts/tenant';
-import { createMcpServers, type McpServers } from './mcp/mcp-servers';
+import type { TenantSnapshot, TenantStore } from './contracts/tenant';
+import { createMcpServers, type McpServers, type McpServersOptions } from './mcp/mcp-servers';
 import { createOpenAiModel } from './models/openai-model';
 import type { BrowserLogin } from './mcp/oauth-provider';
 import { createToolSelector } from './select-tools';
@@ -16,7 +16,9 @@ import { createTenantTools, type TenantTools } from './tenant-tools';
 import type { SnapshotColumns } from './tenants/parse-snapshot';
 import { createTenantStore } from './tenants/tenant-store';
 import { createServerToolBuilder, createToolBuilder } from './tools/build-tools';
-import { createHookTransport } from './tools/hook-transport';
+import { createToolTransports } from './tool-transports';
+import { withVault } from './vault/open-secrets';
+import { createRedactor, redactBoth, redactForms, type Redact } from './util/redact';
 import { createSealer } from './vault/sealer';
 
 export interface Runtime {
@@ -33,13 +35,15 @@ type Close = () => Promise<unknown>;
 /** Builds the adapters and wires the ports. Throws CONFIG_INVALID or VAULT_KEY_INVALID; connects to nothing yet. */
 export function createRuntime(config: RuntimeConfig, people: { readonly login?: BrowserLogin } = {}): Runtime {
   const parsed = parseConfig(config);
+  const sealer = parsed.vaultKey === undefined ? undefined : createSealer(parsed.vaultKey);
   const closers: Close[] = [];
-  const { mcpStore, ...kept } = stores(parsed, closers);
-  const mcp = mcpServers(parsed, mcpStore, people.login);
-  const hook = createHookTransport();
-  closers.unshift(mcp.close, hook.close);
+  const { mcpStore, ...plain } = stores(parsed, closers);
+  const kept = { ...plain, tenants: withVault(plain.tenants, sealer) };
+  const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
+  const { transports, close: closeTransports } = createToolTransports(parsed);
+  closers.unshift(mcp.close, closeTransports);
   const builder = {
-    transports: { hook, mcp: mcp.transport },
+    transports: { ...transports, mcp: mcp.transport },
     defaultTimeoutMs: parsed.limits.toolTimeoutMs,
     maxOutputBytes: parsed.limits.maxToolOutputBytes,
     secrets: knownSecrets(parsed),
@@ -50,11 +54,12 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     mcp,
     extraTools: parsed.plugins.tools ?? [],
   });
-  const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools };
+  const redactorFor = createRunRedactor(knownSecrets(parsed));
+  const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor };
   let closing: Promise<void> | undefined;
   return {
     run: (task, options) => runAgent(parts, task, options),
-    tools: createTenantTools({ tenants: kept.tenants, selectTools, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
+    tools: createTenantTools({ ...parts, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
   };
 }
@@ -65,11 +70,11 @@ interface Stores {
   readonly mcpStore?: McpStore;
 }
 
-function stores({ database, plugins }: ParsedConfig, closers: Close[]): Stores {
+function stores({ database, plugins, audit }: ParsedConfig, closers: Close[]): Stores {
   // parseConfig has made sure that what is not plugged in has a database.
   if (database === undefined) return plugins as Stores;
   const postgres = createPostgres(database);
-  const ledger = createLedgerStore(postgres.query);
+  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays });
   closers.push(ledger.close, postgres.close);
   return {
     tenants: plugins.tenants ?? tenantStore(postgres),
@@ -95,7 +100,7 @@ function model({ model: config, plugins }: ParsedConfig, closers: Close[]): Agen
   return adapter;
 }
 
-function mcpServers({ vaultKey, mcp }: ParsedConfig, store: McpStore | undefined, login?: BrowserLogin): McpServers {
+function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store' | 'sealer' | 'login'>): McpServers {
   return createMcpServers({
     maxConnections: DEFAULTS.mcpMaxConnections,
     idleMs: DEFAULTS.mcpIdleMs,
@@ -103,21 +108,35 @@ function mcpServers({ vaultKey, mcp }: ParsedConfig, store: McpStore | undefined
     discoveryTimeoutMs: DEFAULTS.mcpDiscoveryTimeoutMs,
     callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
     listTtlMs: DEFAULTS.mcpListTtlMs,
-    store,
-    sealer: vaultKey === undefined ? undefined : createSealer(vaultKey),
     stdioCommands: mcp.stdioCommands,
-    login,
+    ...parts,
   });
 }
 
+/** Every secret of the tenant and of the configuration, and whatever looks like one; made once for each snapshot. */
+function createRunRedactor(configured: readonly string[]): AgentParts['redactorFor'] {
+  const known = new WeakMap<TenantSnapshot, Redact>();
+  return (snapshot) => {
+    const redact =
+      known.get(snapshot) ??
+      redactBoth(createRedactor([...configured, ...(snapshot.openedSecrets ?? [])]), redactForms);
+    known.set(snapshot, redact);
+    return redact;
+  };
+}
+
 /** No tool's server may send these back into an answer. */
-function knownSecrets({ database, vaultKey, model: config }: ParsedConfig): readonly string[] {
-  const url = database?.url === undefined ? null : URL.parse(database.url);
+function knownSecrets({ database, redis, vaultKey, model: config }: ParsedConfig): readonly string[] {
   const secrets = [
     config?.apiKey,
-    vaultKey,
+    ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
     database?.password,
-    url === null ? undefined : decodeURIComponent(url.password),
+    passwordOf(database?.url),
+    passwordOf(redis?.url),
   ];
   return secrets.filter((secret) => secret !== undefined);
+}
+
+function passwordOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : decodeURIComponent(new URL(url).password);
 }

@@ -32,6 +32,16 @@ export const DEFAULTS = {
   mcpCallTimeoutMs: 60_000,
   mcpListTtlMs: 300_000,
   rememberedTenants: 1000,
+  sqlMaxConnections: 3,
+  sqlMaxRows: 200,
+  maxIdenticalCalls: 3,
+  auditRetentionDays: 90,
+  /** Taken for a reply where neither task nor tier limits its length. */
+  assumedCompletionTokens: 4096,
+  /** Taken for a prompt at least: providers add their own to it. */
+  assumedPromptTokens: 1000,
+  /** Taken for the result of a tool call that is yet to come. */
+  assumedResultTokens: 4000,
 } as const;
 
 const databaseSchema = z.object({
@@ -46,9 +56,15 @@ const databaseSchema = z.object({
   maxConnections: z.int().min(1).default(DEFAULTS.maxConnections),
 });
 
+const reachableDatabase = databaseSchema.refine(
+  ({ url, host }) => url !== undefined || host !== undefined,
+  'needs url or host',
+);
+
 const configSchema = z.object({
-  database: databaseSchema
-    .refine(({ url, host }) => url !== undefined || host !== undefined, 'needs url or host')
+  database: reachableDatabase.optional(),
+  sqlQuery: z
+    .object({ database: reachableDatabase, maxRows: z.int().min(1).max(1000).default(DEFAULTS.sqlMaxRows) })
     .optional(),
   model: z
     .object({
@@ -65,6 +81,13 @@ const configSchema = z.object({
     })
     .prefault({}),
   vaultKey: z.string().min(1).optional(),
+  audit: z.object({ retentionDays: z.int().min(1).default(DEFAULTS.auditRetentionDays) }).prefault({}),
+  redis: z
+    .object({
+      url: z.string().refine(isRedisUrl, 'is not a redis: or rediss: URL; encode special characters in the password'),
+      rejectUnauthorized: z.boolean().default(true),
+    })
+    .optional(),
   mcp: z.object({ stdioCommands: z.array(z.array(z.string()).min(1)).default([]) }).prefault({}),
 });
 
@@ -109,8 +132,30 @@ export interface RuntimeConfig {
     /** Longer answers of tools are cut. Default 64 KiB. */
     readonly maxToolOutputBytes?: number;
   };
-  /** 32 bytes as base64. OAuth tokens of MCP servers are kept encrypted under it. */
+  /**
+   * 32 bytes as base64. Secrets and OAuth tokens of MCP servers are kept encrypted under it. Several keys may stand here
+   * with commas between: the first one encrypts, all of them decrypt.
+   */
   readonly vaultKey?: string;
+  /** The lines of elo_tool_executions, one a tool call. */
+  readonly audit?: {
+    /** Default 90. */
+    readonly retentionDays?: number;
+  };
+  /** For the built-in tool sql_query, which is not offered without it. */
+  readonly sqlQuery?: {
+    /** The same server as above, under a role made with `db sql-role`: row-level security must hold for it. */
+    readonly database: DatabaseConfig;
+    /** For tools whose row says nothing; at most 1000. Default 200. */
+    readonly maxRows?: number;
+  };
+  /** Where the built-in tool `redis_get` reads. */
+  readonly redis?: {
+    /** `redis://user:password@host:port/database`, or `rediss:` for TLS. */
+    readonly url: string;
+    /** False: a certificate that nobody signed is taken. Default true. */
+    readonly rejectUnauthorized?: boolean;
+  };
   readonly mcp?: {
     /** The command lines that MCP servers of the transport `stdio` may be started with, word for word. Default none. */
     readonly stdioCommands?: readonly (readonly string[])[];
@@ -139,6 +184,16 @@ function isDatabaseUrl(text: string): boolean {
     const { protocol, username, password } = new URL(text);
     decodeURIComponent(username + password);
     return protocol === 'postgres:' || protocol === 'postgresql:';
+  } catch {
+    return false;
+  }
+}
+
+function isRedisUrl(text: string): boolean {
+  try {
+    const { protocol, username, password, hostname } = new URL(text);
+    decodeURIComponent(username + password);
+    return (protocol === 'redis:' || protocol === 'rediss:') && hostname !== '';
   } catch {
     return false;
   }

@@ -5,7 +5,8 @@ import type { ToolSettings } from './contracts/tool-transport';
 import type { ErrorSummary } from './errors/runtime-error';
 import type { McpServers, ServerOffer, TenantServer } from './mcp/mcp-servers';
 import { offeredNames, qualifiedName } from './mcp/tool-names';
-import { allowedTools, mayHaveToolsOf, type ToolRules } from './permissions/allowed-tools';
+import { allowedTools, mayHaveToolsOf, type Policy } from './permissions/allowed-tools';
+import { readToolRules, tenantLevels } from './permissions/read-tool-rules';
 import type { BuildServerTools, BuildTools, TenantTool } from './tools/build-tools';
 import { createToolset } from './tools/combine-toolsets';
 
@@ -17,13 +18,26 @@ export interface SelectedTools {
   readonly warnings: readonly ErrorSummary[];
 }
 
-export interface SelectToolsRequest extends ToolRules {
+export interface SelectToolsRequest {
   readonly snapshot: TenantSnapshot;
+  /** Undefined: whatever the tier. */
+  readonly tier?: string;
+  /** The name of the agent, whose rules stand in the tenant's settings. */
+  readonly agent?: string;
+  /** Rules of the task or the caller, in the shape of tool_config; they can only narrow. */
+  readonly rules: TaskRules;
   /** Servers given with the run, beside the tenant's own. */
   readonly servers: readonly TenantServer[];
   readonly signal: AbortSignal;
 }
 
+export interface TaskRules {
+  readonly enabled_tools?: readonly string[];
+  readonly disabled_tools?: readonly string[];
+  readonly tool_permissions?: unknown;
+}
+
+/** Rejects with POLICY_INVALID when rules cannot be read: none of them may fall away. */
 export type SelectTools = (request: SelectToolsRequest) => Promise<SelectedTools>;
 
 export interface ToolSources {
@@ -44,37 +58,63 @@ const REMEMBERED_RULES = 50;
  */
 export function createToolSelector(sources: ToolSources): SelectTools {
   const remembered = new WeakMap<readonly ToolRow[], Map<string, Remembered>>();
-  return async ({ snapshot, servers, signal, ...rules }) => {
+  return async (request) => {
+    const { snapshot, tier, agent, rules } = request;
     const rows = snapshot.tools;
-    const offers = await discover(sources, { snapshot, servers, signal, ...rules });
     const ofRows = remembered.get(rows) ?? new Map<string, Remembered>();
     remembered.set(rows, ofRows);
-    const key = JSON.stringify([rules.tier, rules.allowList]);
+    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, rules]);
     const before = ofRows.get(key);
+    const policy = before?.policy ?? readPolicy(request);
+    const offers = await discover(sources, request, policy);
     if (before !== undefined && isSame(before.offers, offers)) return before.selected;
-    const selected = select(sources, { rows, offers, rules });
+    const selected = select(sources, { rows, offers, policy });
     if (ofRows.size >= REMEMBERED_RULES) ofRows.clear();
-    ofRows.set(key, { offers, selected });
+    ofRows.set(key, { policy, offers, selected });
     return selected;
   };
 }
 
 interface Remembered {
+  readonly policy: Policy;
   readonly offers: readonly ServerOffer[];
   readonly selected: SelectedTools;
 }
 
 const NO_OFFERS: readonly ServerOffer[] = [];
 
+/** Two snapshots with the same one have the same rules. */
+function rulesVersion({ policyVersion, tenant, tiers }: TenantSnapshot): unknown {
+  return policyVersion ?? [tenant.settings.toolConfig, tiers.map(({ toolConfig }) => toolConfig)];
+}
+
+/** Rules of the tier, the tenant, the agent and the task. */
+function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest): Policy {
+  const ofTier = snapshot.tiers.find(({ code }) => code === tier)?.toolConfig;
+  return {
+    tier,
+    levels: [
+      readToolRules(ofTier, 'elo_agent_tiers.tool_config'),
+      ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
+      readToolRules(rules, 'config'),
+    ],
+    asked: rules.enabled_tools,
+  };
+}
+
 /** A server that the rules leave no tool of is not asked. */
-async function discover(sources: ToolSources, request: SelectToolsRequest): Promise<readonly ServerOffer[]> {
+async function discover(
+  sources: ToolSources,
+  request: SelectToolsRequest,
+  policy: Policy,
+): Promise<readonly ServerOffer[]> {
   const all = [...(request.snapshot.servers ?? []), ...request.servers];
   if (all.length === 0) return NO_OFFERS;
   return sources.mcp.discover({
     tenantId: request.snapshot.tenant.id,
     servers: all,
     signal: request.signal,
-    isWanted: ({ name, allowedTiers }) => mayHaveToolsOf({ name, allowedTiers }, request),
+    isWanted: ({ name, allowedTiers }) => mayHaveToolsOf({ name, allowedTiers }, policy),
   });
 }
 
@@ -90,13 +130,13 @@ function isSame(before: readonly ServerOffer[], now: readonly ServerOffer[]): bo
 
 function select(
   sources: ToolSources,
-  given: { readonly rows: readonly ToolRow[]; readonly offers: readonly ServerOffer[]; readonly rules: ToolRules },
+  given: { readonly rows: readonly ToolRow[]; readonly offers: readonly ServerOffer[]; readonly policy: Policy },
 ): SelectedTools {
   const own = sources.buildTools(given.rows);
   const extra = sources.extraTools.map((tool): TenantTool => ({ tool, type: 'code' }));
   const taken = new Set([...own.tools, ...extra].map(({ tool }) => tool.definition.name));
   const ofServers = sources.buildServerTools(serverTools(given.offers, taken));
-  const allowed = allowedTools([...own.tools, ...ofServers.tools, ...extra], given.rules);
+  const allowed = allowedTools([...own.tools, ...ofServers.tools, ...extra], given.policy);
   return {
     tools: allowed.tools,
     toolset: createToolset(allowed.tools.map(({ tool }) => tool)),
@@ -134,7 +174,6 @@ function toSettings(name: string, server: McpServer, tool: McpTool): ToolSetting
     // The connection knows the credential, and blanks it in answers.
     headers: {},
     timeoutMs: server.callTimeoutMs,
-    fixedArguments: {},
     mcpTool: tool.name,
     config: {},
     allowedHosts: [],

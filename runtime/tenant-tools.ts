@@ -1,11 +1,11 @@
 import type { McpServerRow } from './contracts/mcp';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
 import type { ToolOutput } from './contracts/tool';
+import { callTenantTool, type CallParts } from './call-tenant-tool';
 import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import type { McpServers, ServerHealth, TenantServer } from './mcp/mcp-servers';
-import type { SelectedTools, SelectTools } from './select-tools';
+import type { SelectedTools } from './select-tools';
 import { startDeadline } from './util/abort';
-import { newId } from './util/clock';
 import { isJsonObject, type JsonObject } from './util/json';
 
 /** One tool as people and programs see it. */
@@ -46,9 +46,8 @@ export interface TenantTools {
   readonly health: (query: ToolQuery & { readonly server?: string }) => Promise<readonly ServerHealth[]>;
 }
 
-interface TenantToolsParts {
+interface TenantToolsParts extends CallParts {
   readonly tenants: TenantStore;
-  readonly selectTools: SelectTools;
   readonly mcp: McpServers;
   readonly timeoutMs: number;
 }
@@ -56,7 +55,7 @@ interface TenantToolsParts {
 export function createTenantTools(parts: TenantToolsParts): TenantTools {
   const list = async ({ tenantId, tier }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
     const snapshot = await loadTenant(parts.tenants, tenantId);
-    const selected = await parts.selectTools({ snapshot, tier, servers: [], signal });
+    const selected = await parts.selectTools({ snapshot, tier, rules: {}, servers: [], signal });
     return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings: selected.warnings };
   };
   const bounded = async <T>(query: ToolQuery, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
@@ -69,7 +68,10 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
   };
   return {
     list: (query) => bounded(query, (signal) => list(query, signal)),
-    call: (query) => bounded(query, (signal) => callTool(parts, query, signal)),
+    call: (query) =>
+      bounded(query, async (signal) =>
+        callTenantTool(parts, { ...query, snapshot: await loadTenant(parts.tenants, query.tenantId), signal }),
+      ),
     refresh: (query) =>
       bounded(query, async (signal) => {
         const servers = await serversOf(parts.tenants, query);
@@ -103,33 +105,6 @@ async function serversOf(
   const named = servers.filter(({ name }) => name === server);
   if (named.length === 0) throw new RuntimeError('MCP_SERVER_UNKNOWN', { server, tenantId });
   return named;
-}
-
-async function callTool(
-  { tenants, selectTools }: TenantToolsParts,
-  { tenantId, tier, tool: name, arguments: input }: ToolQuery & { readonly tool: string; readonly arguments: unknown },
-  signal: AbortSignal,
-): Promise<ToolOutput> {
-  if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
-  const snapshot = await loadTenant(tenants, tenantId);
-  const { tools, warnings } = await selectTools({ snapshot, tier, allowList: [name], servers: [], signal });
-  const found = tools[0]?.tool;
-  if (found === undefined) throw notFound(name, warnings);
-  const parsed = found.parseInput(input);
-  if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
-  return found.execute(parsed.value, {
-    toolCallId: newId(),
-    meta: { tenant_id: tenantId, task_id: `tools-call-${newId()}` },
-    signal,
-    variables: new Map(),
-  });
-}
-
-/** As a run would say it; but a server that did not answer may well have the tool. */
-function notFound(tool: string, warnings: readonly ErrorSummary[]): RuntimeError {
-  const told = warnings.find(({ code }) => code.startsWith('MCP_'));
-  if (told !== undefined) return new RuntimeError('TOOL_NOT_CALLABLE', { tool, reason: told.message });
-  return new RuntimeError('TOOL_NOT_FOUND', { tool, available: 'see "universal-ai-agent tools list"' });
 }
 
 function toEntries({ tools }: SelectedTools): ToolEntry[] {

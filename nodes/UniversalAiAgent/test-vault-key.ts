@@ -2,16 +2,23 @@ import type { ICredentialsDecrypted, ICredentialTestFunctions, INodeCredentialTe
 
 const KEY_BYTES = 32;
 
-/** n8n's "Test" button for the vault key. */
+/** n8n's "Test" button for the vault key, or for several with commas between. */
 export function testVaultKey(
   this: ICredentialTestFunctions,
   { data }: ICredentialsDecrypted,
 ): Promise<INodeCredentialTestResult> {
-  const key = data?.secretKey;
-  const isKey = typeof key === 'string' && Buffer.from(key, 'base64').length === KEY_BYTES;
+  const keys = data?.secretKey;
+  const areKeys = typeof keys === 'string' && keys.split(',').every(isKey);
   return Promise.resolve(
-    isKey
+    areKeys
       ? { status: 'OK', message: 'This is a vault key.' }
       : { status: 'Error', message: 'Not 32 bytes as base64. Make one with: universal-ai-agent keygen' },
   );
+}
+
+/** As the runtime reads it: base64 or base64url, and nothing that Node would skip. */
+function isKey(text: string): boolean {
+  const key = text.trim().replace(/=$/, '').replaceAll('+', '-').replaceAll('/', '_');
+  const bytes = Buffer.from(key, 'base64url');
+  return bytes.length === KEY_BYTES && bytes.toString('base64url') === key;
 }

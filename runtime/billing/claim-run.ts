@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 
-import type { Claim, ClaimRequest, LedgerStore } from '../contracts/ledger';
+import type { Claim, ClaimRequest, LedgerStore, Reservation, Resumed, ResumeRequest } from '../contracts/ledger';
 import type { AgentTask } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
-import { sleep } from '../util/clock';
 import { canonicalJson } from '../util/json';
-
-const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 1000;
+import { askWhile } from './ask-while';
+import { budgetExceeded } from './budget';
 
 /** What makes a request the same request: what is asked and for whom, not where the answer goes or how long to wait for it. */
 export function requestDigest(task: AgentTask): string {
@@ -17,8 +15,9 @@ export function requestDigest(task: AgentTask): string {
 }
 
 /**
- * Decides who runs a task. While it runs elsewhere the caller waits until the signal aborts, and then gets TASK_RUNNING;
- * throws TASK_CONFLICT when the id was used for another request.
+ * Decides who runs a task. While it runs elsewhere, or runs under way hold what is left of the budget, the caller waits
+ * until the signal aborts, and then gets TASK_RUNNING or BUDGET_EXCEEDED; throws TASK_CONFLICT when the id was used for
+ * another request.
  */
 export async function claimRun(
   ledger: LedgerStore,
@@ -26,12 +25,34 @@ export async function claimRun(
   signal: AbortSignal,
 ): Promise<Extract<Claim, { kind: 'claimed' | 'done' }>> {
   const { taskId } = request;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
-    const claim = await ledger.claim(request);
-    if (claim.kind === 'claimed' || claim.kind === 'done') return claim;
-    if (claim.kind === 'conflict') throw new RuntimeError('TASK_CONFLICT', { taskId });
-    await sleep(waitMs, signal).catch(() => {
-      throw new RuntimeError('TASK_RUNNING', { taskId });
-    });
-  }
+  const claim = await askWhile(() => ledger.claim(request), isToWaitFor, signal);
+  if (claim.kind === 'conflict') throw new RuntimeError('TASK_CONFLICT', { taskId });
+  return decided(claim, { taskId, reserve: request.reserve });
+}
+
+/** The same for a run that waits for an approval; throws APPROVAL_UNKNOWN when none does. */
+export async function resumeRun(
+  ledger: LedgerStore,
+  request: ResumeRequest,
+  signal: AbortSignal,
+): Promise<Extract<Resumed, { kind: 'claimed' | 'done' }>> {
+  const { waitedRunId: runId, reserve } = request;
+  const { resume } = ledger;
+  if (resume === undefined) throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
+  const resumed = await askWhile(() => resume(request), isToWaitFor, signal);
+  if (resumed.kind === 'unknown') throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
+  return decided(resumed, { taskId: runId, reserve });
+}
+
+const isToWaitFor = ({ kind }: { readonly kind: string }): boolean => kind === 'running' || kind === 'held';
+
+type Decided<T> = Exclude<T, { kind: 'running' | 'held' | 'exceeded' }>;
+
+function decided<T extends { readonly kind: string }>(
+  claim: T,
+  { taskId, reserve }: { readonly taskId: string; readonly reserve: Reservation | undefined },
+): Decided<T> {
+  if (claim.kind === 'running') throw new RuntimeError('TASK_RUNNING', { taskId });
+  if (claim.kind === 'held' || claim.kind === 'exceeded') throw budgetExceeded(reserve);
+  return claim as Decided<T>;
 }

@@ -10,6 +10,8 @@ export interface UsageMeter {
   /** The record of an ended call; undefined when its usage is unknown, so that the ledger keeps it open. */
   readonly add: (call: EndedCall) => ModelCallRecord | undefined;
   readonly find: (callNo: number) => ModelCallRecord | undefined;
+  /** Of the last call that was answered. */
+  readonly lastUsage: () => Usage | undefined;
   readonly totals: () => RunTotals;
   readonly warnings: () => readonly ErrorSummary[];
 }
@@ -43,6 +45,7 @@ export function createUsageMeter(request: {
   return {
     add,
     find: (callNo) => calls.find((call) => call.callNo === callNo),
+    lastUsage: () => calls.at(-1)?.usage,
     totals: () => totals(calls, modelId),
     warnings: () => [
       ...warnings.values(),

@@ -24,6 +24,12 @@ const OPTIONS = {
   auth: { type: 'string' },
   'on-tool-change': { type: 'string' },
   port: { type: 'string' },
+  name: { type: 'string' },
+  table: { type: 'string', multiple: true },
+  password: { type: 'string' },
+  shared: { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
+  update: { type: 'boolean' },
   events: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -48,5 +54,6 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function readTenant({ tenant }: Options, command: string): string {
   if (tenant === undefined) throw new UsageError(`${command} needs --tenant ID.`);
   if (!UUID.test(tenant)) throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenant });
-  return tenant;
+  // As Postgres writes it: what is sealed for a tenant is sealed for this text.
+  return tenant.toLowerCase();
 }

@@ -1,5 +1,6 @@
 import { createRuntime, type Runtime } from '../compose';
 import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config';
+import { RuntimeError } from '../errors/runtime-error';
 import type { BrowserLogin } from '../mcp/oauth-provider';
 import { createPostgres, type Postgres } from '../storage/postgres';
 import { tryParseJson } from '../util/json';
@@ -26,6 +27,13 @@ export function openDatabase(): Postgres {
   });
 }
 
+/** The key or keys of AGENT_VAULT_KEY. Throws VAULT_KEY_MISSING. */
+export function readVaultKey(): string {
+  const key = optional('AGENT_VAULT_KEY');
+  if (key === undefined) throw new RuntimeError('VAULT_KEY_MISSING');
+  return key;
+}
+
 /** A runtime from DATABASE_URL, OPENROUTER_API_KEY and OPENROUTER_BASE_URL. The caller closes it. */
 export function openRuntime(): Runtime {
   const baseUrl = optional('OPENROUTER_BASE_URL');
@@ -40,9 +48,13 @@ export function openToolRuntime(login?: BrowserLogin): Runtime {
   return createRuntime({ ...sharedConfig(), model: {} }, { login });
 }
 
-function sharedConfig(): Pick<RuntimeConfig, 'database' | 'vaultKey' | 'mcp'> {
+function sharedConfig(): Pick<RuntimeConfig, 'database' | 'sqlQuery' | 'redis' | 'vaultKey' | 'mcp'> {
+  const sqlUrl = optional('AGENT_SQL_DATABASE_URL');
+  const redisUrl = optional('REDIS_URL');
   return {
+    sqlQuery: sqlUrl === undefined ? undefined : { database: { url: sqlUrl } },
     database: { url: required('DATABASE_URL') },
+    redis: redisUrl === undefined ? undefined : { url: redisUrl },
     vaultKey: optional('AGENT_VAULT_KEY'),
     mcp: { stdioCommands: readStdioCommands(optional('AGENT_MCP_STDIO')) },
   };

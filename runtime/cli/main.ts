@@ -7,6 +7,7 @@ import { printError } from './output';
 import { runCommand } from './run-command';
 import { toolsCommand } from './tools-command';
 import { usageCommand } from './usage-command';
+import { vaultCommand } from './vault-command';
 
 const HELP = `universal-ai-agent <command>
 
@@ -17,6 +18,9 @@ const HELP = `universal-ai-agent <command>
   db status                  Tell what is applied and what is missing; exit 1 if anything is
   db seed-demo [--tool-server URL] [--mcp-server URL]
                              Add a demo tenant with tools
+  db seed-tools [--update]   Add the catalogue rows of the tools that come with this package; --update sets them anew
+  db sql-role --name NAME [--table TABLE]... [--password -]
+                             Make or repair the role for the tool sql_query; prints its password once
   usage --tenant ID          The tenant's tokens and cost by month
   tools list --tenant ID [--tier TIER]
                              Every tool of the tenant: name, type, server, parameters
@@ -33,9 +37,20 @@ const HELP = `universal-ai-agent <command>
                              Connect to the tenant's MCP servers; exit 1 if one is down
   mcp approve NAME --tenant ID [--tool TOOL]...
                              Approve tools that changed
+  vault set --tenant ID|--shared --name NAME
+                             Encrypt the secret on standard input; rows name it as vault:NAME
+  vault list --tenant ID|--shared
+                             The names of the secrets, and whether the present key opens them
+  vault remove --tenant ID|--shared --name NAME
+                             Forget a secret
+  vault rotate               Encrypt everything anew with the first key of AGENT_VAULT_KEY
+  vault encrypt [--dry-run]  Move secrets that stand in rows as plain text into the vault
   keygen                     Print a new vault key
 
-Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL, AGENT_VAULT_KEY,
+Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
+             AGENT_VAULT_KEY (several keys with commas between: the first encrypts, all decrypt),
+             AGENT_SQL_DATABASE_URL (the same database under a role of db sql-role, for the tool sql_query),
+             REDIS_URL (for the tool redis_get),
              AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with)
 Exit code: 0 done, 1 failed (one JSON line on standard error), 2 wrong use
 `;
@@ -46,6 +61,7 @@ const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Opti
   usage: (_words, options) => usageCommand(options),
   tools: toolsCommand,
   mcp: mcpCommand,
+  vault: vaultCommand,
   keygen: keygenCommand,
 };
 

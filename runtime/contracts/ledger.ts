@@ -1,4 +1,7 @@
 import type { AgentResult } from './result';
+import type { JsonValue } from '../util/json';
+import type { Decision } from './permission';
+import type { ResumeState } from './outcome';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
@@ -17,12 +20,45 @@ export interface ClaimRequest extends RunKey {
   readonly leaseMs: number;
   /** The model that call 1, opened with the claim, will ask. */
   readonly modelRequested: string;
+  /** Room for the first model call; undefined for a tenant without limits. */
+  readonly reserve?: Reservation;
 }
+
+/** The tenant's limits of a month, and what one model call may take of them at most. */
+export interface Reservation {
+  /** US dollars, as decimal text. */
+  readonly costLimitUsd?: string;
+  /** As decimal text. */
+  readonly tokenLimit?: string;
+  readonly holdCostUsd: string;
+  readonly holdTokens: number;
+}
+
+/** Goes on with a run that waits for an approval. No model call is opened: the tools of its step come first. */
+export interface ResumeRequest {
+  readonly tenantId: string;
+  /** The run that waited. */
+  readonly waitedRunId: string;
+  /** The run that goes on. */
+  readonly runId: string;
+  readonly leaseMs: number;
+  readonly reserve?: Reservation;
+}
+
+export type Resumed =
+  | { readonly kind: 'claimed'; readonly taskId: string; readonly traceId?: string; readonly resume: ResumeState }
+  | Extract<Claim, { kind: 'done' | 'running' | 'held' | 'exceeded' }>
+  /** No such run waits. */
+  | { readonly kind: 'unknown' };
 
 export type Claim =
   | { readonly kind: 'claimed'; readonly attempt: number }
   | { readonly kind: 'done'; readonly result: AgentResult }
   | { readonly kind: 'running' }
+  /** Runs under way hold what is left of the month; when they end there may be room. */
+  | { readonly kind: 'held' }
+  /** The month's limit is reached. */
+  | { readonly kind: 'exceeded' }
   | { readonly kind: 'conflict' };
 
 /** What the line in elo_t_token_usage carries beside the figures. */
@@ -42,13 +78,70 @@ export interface RunProgress extends RunKey {
   readonly leaseMs: number;
   /** Undefined: this run writes no line in elo_t_token_usage. */
   readonly bill?: BillingLine;
-  /** Ends the run: `done` results are replayed, `failed` ones may be tried again. */
-  readonly end?: { readonly state: 'done' | 'failed'; readonly result: AgentResult; readonly lastSentCallNo: number };
+  /** Room for the call that is about to be sent. */
+  readonly reserve?: Reservation;
+  /** Tool calls that are about to be made, to be taken off their limits. */
+  readonly taking?: readonly CallToTake[];
+  /** Tool calls that ended; each is kept once, however often it is written. */
+  readonly executions?: readonly ToolExecution[];
+  /** Ends the run: `done` results are replayed, `failed` ones may be tried again, `waiting` ones are gone on with. */
+  readonly end?: RunEnd;
+}
+
+export interface RunEnd {
+  readonly state: 'done' | 'failed' | 'waiting';
+  readonly result: AgentResult;
+  readonly lastSentCallNo: number;
+  readonly resume?: ResumeState;
+}
+
+/** One tool call, and the limits that it counts for. */
+export interface CallToTake {
+  readonly toolCallId: string;
+  /** What its limits are counted under. */
+  readonly tool: string;
+  /** Its code in the catalogue. */
+  readonly code?: string;
+  readonly callsPerMinute?: number;
+  readonly callsPerDay?: number;
+}
+
+/** A line of the audit, already redacted. */
+export interface ToolExecution {
+  readonly step: number;
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly arguments: JsonValue;
+  readonly decision: Decision;
+  readonly isError: boolean;
+  readonly code?: string;
+  readonly durationMs: number;
+  readonly userId?: string;
+}
+
+/** A tool call outside a run. */
+export interface SingleCall extends RunKey {
+  readonly taking: CallToTake;
+}
+
+export interface Recorded {
+  /** False when another attempt took the task over. */
+  readonly held: boolean;
+  /** Whether there is room for the next call; undefined where there are no limits. */
+  readonly room?: 'ok' | 'held' | 'exceeded';
+  /** The calls that must not be made, and why. */
+  readonly refused?: readonly { readonly toolCallId: string; readonly reason: string }[];
+  /** The tenant's policy at this moment; undefined where nobody can tell. */
+  readonly policyVersion?: string;
 }
 
 /** Who may run a task, and what it has cost. Rejects with a DB_ code. */
 export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
-  /** `held` is false when another attempt took the task over. */
-  readonly record: (progress: RunProgress) => Promise<{ readonly held: boolean }>;
+  /** Undefined: runs that wait for a person cannot be gone on with. */
+  readonly resume?: (request: ResumeRequest) => Promise<Resumed>;
+  readonly record: (progress: RunProgress) => Promise<Recorded>;
+  /** Takes a call outside a run off its limits; gives the reason when it must not be made. Undefined: no limits are kept. */
+  readonly takeCall?: (call: SingleCall) => Promise<string | undefined>;
+  readonly auditCall?: (call: SingleCall, execution: ToolExecution) => Promise<void>;
 }

@@ -19,11 +19,17 @@ const optionalText = z
 export const MAX_TASK_ID_LENGTH = 200;
 export const MAX_TRACE_ID_LENGTH = 100;
 
-const configSchema = z.object({
+/** US dollars: decimal text, or a number that is not so small that it is written with an exponent. */
+const decimal = z
+  .union([z.string(), z.number().nonnegative()])
+  .transform(String)
+  .pipe(z.string().regex(/^\d+(\.\d+)?$/, 'must be a decimal number'));
+
+const configFields = z.object({
   agent_tier: optionalText,
   agent: optional(z.string()),
   system_prompt: optional(z.string()),
-  message: z.string().refine((text) => text.trim() !== '', 'must not be empty'),
+  message: optional(z.string()).transform((text) => text ?? ''),
   context: optional(z.unknown() as z.ZodType<JsonValue>),
   max_iterations: optional(z.int().min(1)),
   temperature: optional(z.number().min(0).max(2)),
@@ -33,9 +39,23 @@ const configSchema = z.object({
   tool_execution: optional(z.enum(['parallel', 'sequential', 'single'])),
   tool_choice: optional(z.enum(['auto', 'none', 'required'])),
   tools: optional(z.array(z.string())),
+  disabled_tools: optional(z.array(z.string())),
+  tool_permissions: optional(z.record(z.string(), z.unknown())),
+  max_tool_calls: optional(z.int().min(0)),
+  max_calls_per_tool: optional(z.int().min(0)),
+  max_identical_calls: optional(z.int().min(1)),
+  max_cost_usd: optional(decimal),
+  max_total_tokens: optional(z.int().min(0)),
+  approval: optional(z.object({ run_id: z.uuid(), decision: z.enum(['approve', 'deny']) })),
   timeout_seconds: optional(z.number().positive().max(86_400)),
   include_trace: optional(z.boolean()),
   record_usage: optional(z.boolean()),
+});
+
+/** With an approval the run that waited goes on with the message it had. */
+const configSchema = configFields.check(({ value, issues }) => {
+  if (value.approval !== undefined || value.message.trim() !== '') return;
+  issues.push({ code: 'custom', path: ['message'], message: 'must not be empty', input: value.message });
 });
 
 const metaSchema = z.object({

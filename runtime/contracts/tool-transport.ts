@@ -1,5 +1,7 @@
+import type { ErrorCode } from '../errors/codes';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { McpServer } from './mcp';
+import type { ToolRow } from './tenant';
 import type { EgressFilter, ToolMeta } from './tool';
 
 /** The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema only. */
@@ -12,8 +14,6 @@ export interface ToolSettings {
   readonly authHeader?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Laid over the model's arguments; the model neither sees nor sets them. */
-  readonly fixedArguments: JsonObject;
   /** The tool's name on its MCP server. */
   readonly mcpTool: string;
   /** For the transports rest, workflow and builtin: the row's transport_config with the tenant's own laid over it. */
@@ -51,12 +51,32 @@ export interface TransportReply {
   readonly isPlainText?: boolean;
   /** Blanked in the answer, beside what the settings hold: credentials that only the connection knows. */
   readonly secrets?: readonly string[];
-  /** Set when the server says that the call failed; `status` is its HTTP status. */
-  readonly failure?: { readonly code: 'TOOL_HTTP_ERROR' | 'TOOL_FAILED'; readonly status?: number };
+  /** Set when the server says that the call failed; `status` is its HTTP status, `when` says when to try again. */
+  readonly failure?: {
+    readonly code: 'TOOL_HTTP_ERROR' | 'TOOL_FAILED' | 'TOOL_BUSY';
+    readonly status?: number;
+    readonly when?: string;
+  };
+  /** Told to the model beside the text of an answer that is no failure. */
+  readonly warning?: ErrorCode;
 }
 
 /** One way to reach a tool. Rejects when the server cannot be reached or the signal aborts. */
 export interface ToolTransport {
   readonly call: (settings: ToolSettings, call: TransportCall) => Promise<TransportReply>;
+  readonly close: () => Promise<void>;
+}
+
+/** A tool whose row was read for its transport. */
+export interface PreparedTool {
+  /** With what the row left open filled in. */
+  readonly settings: ToolSettings;
+  readonly call: (call: TransportCall) => Promise<TransportReply>;
+}
+
+/** A transport that reads `config` once for each tool, so that a row that it cannot use is not offered. */
+export interface ConfiguredTransport {
+  /** Throws an Error whose message says what in the row cannot be used. */
+  readonly prepare: (settings: ToolSettings, row: ToolRow) => PreparedTool;
   readonly close: () => Promise<void>;
 }

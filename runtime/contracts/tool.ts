@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net';
 
 import type { ErrorCode } from '../errors/codes';
 import type { JsonObject, JsonValue } from '../util/json';
+import type { Redact } from '../util/redact';
 
 /** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
 export interface ToolMeta {
@@ -20,6 +21,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The run's variables, which tools may set. */
   readonly variables: Map<string, JsonValue>;
+  /** Blanks every secret that the run knows, beside the tool's own. */
+  readonly redact?: Redact;
   /** The host's own rules for outgoing requests, such as n8n's. Asked beside ours, for addresses that a model wrote. */
   readonly egress?: EgressFilter;
 }
@@ -41,7 +44,9 @@ export interface ToolOutput {
 }
 
 export type ParsedInput =
-  { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };
+  | { readonly ok: true; readonly value: JsonObject }
+  /** `code` says why, where it is not the schema: TOOL_PERMISSION_DENIED. */
+  | { readonly ok: false; readonly issues: string; readonly code?: ErrorCode };
 
 /** What the model is shown of a tool: nothing else leaves for the provider. */
 export interface ToolDefinition {
@@ -51,10 +56,22 @@ export interface ToolDefinition {
   readonly inputSchema: JsonObject;
 }
 
+/** How often a tool may be called, and whether a person is asked first. */
+export interface CallPolicy {
+  /** Its code in the catalogue, whose daily limit counts; undefined for tools of servers and of this process. */
+  readonly code?: string;
+  readonly needsApproval: boolean;
+  readonly callsPerRun?: number;
+  readonly callsPerMinute?: number;
+  readonly callsPerDay?: number;
+}
+
 export interface Tool {
   readonly definition: ToolDefinition;
   /** Checks the arguments that the model wrote. Must not throw. */
   readonly parseInput: (input: JsonObject) => ParsedInput;
+  /** What the rules say on its calls; undefined where there are none. */
+  readonly policy?: CallPolicy;
   /** Should not reject: failure is an output with isError. A rejection becomes one. */
   readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolOutput>;
 }

@@ -85,6 +85,26 @@ export const ERROR_CODES = {
     'Every tool call failed in {count} steps in a row; the last error was {lastCode}.',
     "Look at the tool errors in tool_calls, and at the tools' servers.",
   ),
+  LOOP_DETECTED: tenant(
+    'The agent asked for "{tool}" with the same arguments again and again, and got the same answer.',
+    'Make the prompt say what to do with that answer, or raise max_identical_calls.',
+  ),
+  BUDGET_EXCEEDED: tenant(
+    'The {limit} of {amount} is used up.',
+    'Raise the limit, or wait until the next month where it is a monthly one.',
+  ),
+  SETTING_INVALID: tenant(
+    'The setting {setting} of the tenant cannot be read: {reason}.',
+    'Correct it in the settings of the tenant row; until then nothing is run for this tenant.',
+  ),
+  POLICY_INVALID: tenant(
+    'The rules in {where} cannot be read: {reason}.',
+    'Correct them; until then no tool is offered on their strength.',
+  ),
+  APPROVAL_UNKNOWN: caller(
+    'No run "{runId}" of this tenant waits for an approval.',
+    'Give the run_id of the result whose status was awaiting_input; each can be decided on once.',
+  ),
   RUN_TIMEOUT: callerLater(
     'The run took longer than {timeoutSeconds} seconds.',
     'Raise Timeout Seconds, or give the agent less to do.',
@@ -158,6 +178,19 @@ export const ERROR_CODES = {
     'A database statement failed: {reason}.',
     'Run `universal-ai-agent db status`; report it if the schema is complete.',
   ),
+  SQL_REFUSED: tenant(
+    'The query is refused: {reason}.',
+    'Write one SELECT that reads tables, with the usual functions of Postgres.',
+  ),
+  SQL_FAILED: tenant('The query failed: {reason}.', 'Correct the query and call the tool again.'),
+  SQL_ROLE_UNSAFE: tenant(
+    'The database role "{user}" may not be used for queries: {reason}.',
+    'Make a role with "universal-ai-agent db sql-role --name NAME", and use it for queries only.',
+  ),
+  SQL_ROLE_NOT_MADE: caller(
+    'The role "{role}" cannot be made: {reason}.',
+    'Correct what the message names; the command needs the owner of the tables with CREATEROLE, or a superuser.',
+  ),
   LEDGER_WRITE_FAILED: upstreamLater(
     'The usage of this run could not be written to the ledger: {reason}. Not written: {unwritten}.',
     'Restore the database, then book the usage that the message names by hand.',
@@ -180,6 +213,24 @@ export const ERROR_CODES = {
     'Only {limit} tool calls are executed in one step; "{tool}" was not.',
     'Call the tool again in the next step.',
   ),
+  TOOL_RUN_LIMIT: tenant(
+    'Tool "{tool}" was not called: this run may make {limit} of these calls.',
+    'Go on without more calls of this kind.',
+  ),
+  TOOL_PERMISSION_DENIED: tenant('Tool "{tool}" was not called: {reason}.', 'Do without it, or with what the rules allow.'),
+  TOOL_LIMIT_REACHED: tenant(
+    'Tool "{tool}" was not called: {reason}.',
+    'Do not call it again now; its limit counts over all runs of the tenant.',
+  ),
+  TOOL_NOT_AUTHORIZED: upstreamLater(
+    'Tool "{tool}" was not called: its permission could not be checked.',
+    'Try the call again later.',
+  ),
+  TOOL_APPROVAL_DENIED: tenant('Tool "{tool}" was not called: a person refused it.', 'Do without it, and say so.'),
+  TOOL_REPEATED: tenant(
+    'Tool "{tool}" was not called again: the same call gave this result {count} times.',
+    'Use the result; the run ends when the call is repeated once more.',
+  ),
   TOOL_TIMEOUT: upstreamLater(
     'Tool "{tool}" did not answer within {timeoutMs} ms. Whether it took effect is unknown.',
     'Do not repeat an action that must not happen twice.',
@@ -195,6 +246,10 @@ export const ERROR_CODES = {
   TOOL_HTTP_ERROR: upstream(
     'Tool "{tool}" answered HTTP {status}: {body}',
     'Read the answer; correct the arguments if it names them.',
+  ),
+  TOOL_BUSY: upstreamLater(
+    'Tool "{tool}" limits the rate of calls; try again {when}. It answered: {body}',
+    'Wait as long as the message says, or go on without the tool.',
   ),
   TOOL_FAILED: upstream('Tool "{tool}" failed: {reason}', 'Read the reason; correct the arguments if it names them.'),
   TOOL_CANCELLED: caller('Tool "{tool}" was cancelled with the run.', 'Nothing to do: the run was stopped.'),
@@ -215,13 +270,24 @@ export const ERROR_CODES = {
 
   // The vault
   VAULT_KEY_MISSING: caller(
-    'OAuth tokens are kept encrypted, and there is no vault key.',
+    'Secrets and OAuth tokens are kept encrypted, and there is no vault key.',
     'Give the vault key: in the credential of the node, or as AGENT_VAULT_KEY on the command line.',
   ),
-  VAULT_KEY_INVALID: caller('The vault key is not 32 bytes as base64.', 'Make one with "universal-ai-agent keygen".'),
+  VAULT_KEY_INVALID: caller(
+    'The vault key is not 32 bytes as base64.',
+    'Make one with "universal-ai-agent keygen"; several keys stand with commas between.',
+  ),
   VAULT_KEY_WRONG: caller(
     'A secret cannot be opened with the vault key {keyId}: it was sealed with another key, for another owner, or changed.',
     'Give the key that it was sealed with, or store the secret again.',
+  ),
+  VAULT_SECRET_INVALID: caller(
+    'The secret cannot be stored: {reason}.',
+    'Correct what the message names and store the secret again.',
+  ),
+  VAULT_SECRET_UNKNOWN: caller(
+    'The vault has no secret "{name}" {scope}.',
+    'See "universal-ai-agent vault list" for the names that there are.',
   ),
 
   // Warnings: the run goes on, and says so in `warnings`
@@ -258,6 +324,10 @@ export const ERROR_CODES = {
     'Look at them with "universal-ai-agent tools list", then run "universal-ai-agent mcp approve {server}".',
   ),
   TOOL_OUTPUT_NOT_JSON: upstream('The tool answered with text that is not JSON.', 'The text is given as it came.'),
+  WORKFLOW_ANSWERS_EARLY: tenant(
+    'The workflow was started, but its result does not come back: its Webhook node answers at once.',
+    'Set Respond of its Webhook node to "When Last Node Finishes" or to "Using Respond to Webhook Node".',
+  ),
   TOOL_OUTPUT_TRUNCATED: upstream(
     "The tool's answer was cut at {limitBytes} bytes.",
     'Ask for less, for example for fewer rows.',
@@ -269,6 +339,10 @@ export const ERROR_CODES = {
   USAGE_MISSING: upstream(
     'The model provider reported no usable usage for call {callNo}; it counts as zero.',
     "Compare with the provider's own bill.",
+  ),
+  USAGE_RECORDED: tenant(
+    'The usage was recorded although it was asked not to be, since the tenant has a monthly limit.',
+    'Remove the limit of the tenant, or leave Record Usage on.',
   ),
   USAGE_UNPRICED: tenant(
     'Model "{model}" has no price, so its tokens cost 0 here.',

@@ -1,9 +1,13 @@
 import type { OnEvent } from '../contracts/event';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { EgressFilter, ToolMeta, Toolset } from '../contracts/tool';
-import type { RuntimeError } from '../errors/runtime-error';
-import type { JsonValue } from '../util/json';
+import type { Decision } from '../contracts/permission';
+import type { ResumeState } from '../contracts/outcome';
+import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tool';
+import type { ErrorCode } from '../errors/codes';
+import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
+import type { JsonObject, JsonValue } from '../util/json';
+import type { Redact } from '../util/redact';
 
 export interface LoopSettings {
   readonly modelId: string;
@@ -18,6 +22,11 @@ export interface LoopSettings {
   readonly maxToolCallsPerStep: number;
   /** The run fails after so many steps in a row in which every tool call failed. */
   readonly maxErrorSteps: number;
+  /** The call number so many with the same arguments and the same answer is not made. */
+  readonly maxIdenticalCalls: number;
+  /** Tool calls of the whole run. */
+  readonly maxToolCalls?: number;
+  readonly maxCallsPerTool?: number;
 }
 
 /** One model call that ended, well or not. */
@@ -27,23 +36,60 @@ export interface EndedModelCall {
   readonly durationMs: number;
   readonly reply?: ModelReply;
   readonly error?: RuntimeError;
-  /** True when another model call is meant to follow. */
-  readonly continues: boolean;
+}
+
+/** A call that may run as far as the loop can tell. */
+export interface RunnableCall {
+  readonly toolCallId: string;
+  readonly tool: Tool;
+  readonly input: JsonObject;
+}
+
+/** What was decided on a call in the moment before it runs. A call without a ruling runs as it is. */
+export type Ruling =
+  | { readonly kind: 'deny'; readonly code: ErrorCode; readonly details: ErrorDetails }
+  /** The rules have changed since the tools were chosen: this is the tool under the new ones. */
+  | { readonly kind: 'changed'; readonly tool: Tool };
+
+export type Rulings = ReadonlyMap<string, Ruling>;
+
+/** One tool call that ended, was refused, or waits for a person. */
+export interface EndedToolCall {
+  readonly step: number;
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly input: JsonValue;
+  readonly decision: Decision;
+  readonly isError: boolean;
+  readonly code?: string;
+  readonly durationMs: number;
 }
 
 export interface LoopInput {
   readonly model: Model;
   readonly toolset: Toolset;
   readonly messages: readonly Message[];
+  /** Goes on with a run that waited for an approval; `messages` is not read then. */
+  readonly resume?: ResumeState;
   readonly settings: LoopSettings;
   readonly meta: ToolMeta;
   /** Tools may set them. */
   readonly variables: Map<string, JsonValue>;
   readonly egress?: EgressFilter;
+  /** Blanks every secret that the run knows. */
+  readonly redact?: Redact;
   readonly signal: AbortSignal;
   /** Why the signal was aborted, as the error that ends the run. */
   readonly stopError: () => RuntimeError | undefined;
-  /** Awaited before the tools of the step run. A rejection ends the run. */
-  readonly onModelCallEnd: (call: EndedModelCall) => Promise<void>;
+  readonly onModelCallEnd: (call: EndedModelCall) => void;
+  /**
+   * Awaited between a model call and what follows it: the tools of the step, and the next call, which is
+   * undefined after the last one. A rejection ends the run, and nothing of the step runs.
+   */
+  readonly beforeNext: (next: {
+    readonly callNo: number | undefined;
+    readonly calls: readonly RunnableCall[];
+  }) => Promise<Rulings>;
+  readonly onToolCallEnd: (call: EndedToolCall) => void;
   readonly emit: OnEvent;
 }

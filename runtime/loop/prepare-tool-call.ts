@@ -1,6 +1,6 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
-import type { ParsedInput, Tool, Toolset } from '../contracts/tool';
+import type { ParsedInput, Tool, ToolOutput, Toolset } from '../contracts/tool';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -10,6 +10,7 @@ import { parseArguments } from './parse-arguments';
 /** A tool call that may run, or the reason why it must not. */
 export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
+  | { readonly kind: 'repeated'; readonly earlier: Promise<ToolOutput>; readonly count: number }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
 );
 
@@ -43,7 +44,8 @@ export function prepareToolCall(
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
   if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: parsed.issues });
   const checked = check(known, parsed.value);
-  if (!checked.ok) return refuse('TOOL_INVALID_ARGS', { issues: checked.issues });
+  if (!checked.ok)
+    return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
   return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
 }
 

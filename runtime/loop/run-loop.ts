@@ -1,22 +1,26 @@
-import type { LoopOutcome } from '../contracts/outcome';
 import type { ToolChoice } from '../contracts/model';
+import type { LoopOutcome, ResumeState } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import type { LoopInput, LoopSettings } from './loop-contract';
-import { runStep, type RunState, type StepResult } from './run-step';
+import { createRepeatedCalls } from './repeated-calls';
+import type { RunState } from './run-state';
+import { finishStep, runStep, type StepResult } from './run-step';
 import { stopBetweenSteps } from './stop-conditions';
-import { finalAnswerRequest } from './transcript';
+import { answerText, finalAnswerRequest } from './transcript';
 
 /**
  * Steps until the model answers or something ends the run. Never rejects: what went wrong is in `error`,
  * and the steps made so far are always there.
  */
 export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
-  const state: RunState = { messages: [...input.messages], steps: [], toolCallIds: new Set(), iterations: 0 };
+  const state = openState(input);
+  const before = state.iterations;
   const end = (rest: Partial<LoopOutcome> & Pick<LoopOutcome, 'status'>): LoopOutcome => ({
     text: '',
     truncated: false,
-    iterations: state.iterations,
+    iterations: state.iterations - before,
+    lastCallNo: state.iterations,
     steps: state.steps,
     ...rest,
   });
@@ -24,26 +28,102 @@ export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
     return end(await stepUntilDone(input, state));
   } catch (thrown) {
     const error = toRuntimeError(thrown);
-    return end({ status: error.code === 'RUN_CANCELLED' ? 'cancelled' : 'failed', error, text: '' });
+    return end({ status: STATUS[error.code] ?? 'failed', error });
   }
 }
 
-type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated'> & { readonly error?: RuntimeError };
+const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
+  RUN_CANCELLED: 'cancelled',
+  BUDGET_EXCEEDED: 'budget_exceeded',
+};
+
+function openState({ messages, resume, settings }: LoopInput): RunState {
+  const opened = { repeated: createRepeatedCalls(settings.maxIdenticalCalls) };
+  if (resume === undefined) {
+    const nothing = { steps: [], toolCallIds: new Set<string>(), calls: new Map<string, number>() };
+    return { ...opened, ...nothing, messages: [...messages], approvals: {}, iterations: 0 };
+  }
+  const ids = resume.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
+  return {
+    ...opened,
+    messages: [...resume.messages],
+    steps: [...resume.steps],
+    toolCallIds: new Set(ids.map(({ id }) => id)),
+    calls: new Map(Object.entries(resume.calls)),
+    approvals: resume.approvals,
+    iterations: resume.iterations,
+  };
+}
+
+type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'awaiting' | 'resume'> & {
+  readonly error?: RuntimeError;
+};
 
 async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending> {
-  let last: StepResult | undefined;
+  let last = input.resume === undefined ? undefined : await finishPending(input, state, input.resume);
+  const waiting = last === undefined ? undefined : endOf(input, state, last);
+  if (waiting !== undefined) return waiting;
   while (state.iterations < input.settings.maxIterations) {
-    const stop = stopBetweenSteps(input, state.steps);
-    if (stop !== undefined) throw stop;
+    throwIfStopped(input, state);
     const emptyBefore = last?.kind === 'empty';
     last = await runStep(input, state, stepOptions(input.settings, state.iterations));
-    if (last.kind === 'answer') return { status: 'completed', text: last.text, truncated: last.truncated };
+    const ending = endOf(input, state, last);
+    if (ending !== undefined) return ending;
     refuseSilence(last, emptyBefore);
     // An empty assistant message is refused by some providers, so the second try does not show it.
     if (last.kind === 'empty') state.messages.pop();
   }
   if (last !== undefined && input.settings.onMaxIterations !== 'finalAnswer') refuseSilence(last, true);
   return endAtLimit(input, state, last);
+}
+
+function throwIfStopped(input: LoopInput, { steps }: RunState): void {
+  const stop = stopBetweenSteps(input, steps);
+  if (stop !== undefined) throw stop;
+}
+
+/** An answer ends the run, and so does a call that waits for a person. */
+function endOf(input: LoopInput, state: RunState, step: StepResult): Ending | undefined {
+  if (step.kind === 'answer') return { status: 'completed', text: step.text, truncated: step.truncated };
+  return step.kind === 'ask' ? wait(input, state, step) : undefined;
+}
+
+/** The step that was broken off for a decision, from the last message of its transcript. */
+function finishPending(input: LoopInput, state: RunState, { pending }: ResumeState): Promise<StepResult> {
+  const message = state.messages.at(-1);
+  if (message?.role !== 'assistant') throw new RuntimeError('INTERNAL_ERROR', { reason: 'no step is pending' });
+  const { settings } = input;
+  return finishStep(input, state, {
+    ...pending,
+    callNo: state.iterations,
+    text: answerText(message),
+    calls: message.tool_calls ?? [],
+    wereDropped: false,
+    isLast: state.iterations >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer',
+  });
+}
+
+/** Ends the run until a person has decided. */
+function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending {
+  if (asked === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'nothing is asked' });
+  const { toolCallId, tool, arguments: given, finishReason, durationMs } = asked;
+  const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0 };
+  input.onToolCallEnd({ ...call, decision: 'ask' });
+  return {
+    status: 'awaiting_input',
+    text: '',
+    truncated: false,
+    awaiting: { tool, arguments: given, reason: `The rules ask for a decision before ${tool} is called.` },
+    resume: {
+      messages: state.messages,
+      steps: state.steps,
+      iterations: state.iterations,
+      calls: Object.fromEntries(state.calls),
+      pending: { finishReason, durationMs },
+      approvals: state.approvals,
+      toolCallId,
+    },
+  };
 }
 
 /** A reply without text or calls is asked for once more, then it ends the run. */

@@ -1,26 +1,20 @@
-import type { Message } from '../contracts/message';
 import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { StepRecord } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
+import { planToolCalls, type AskedCall } from './plan-tool-calls';
 import type { LoopInput } from './loop-contract';
+import type { OpenStep, RunState } from './run-state';
 import { runToolCalls } from './run-tool-calls';
 import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';
-
-/** What a run knows between its steps. */
-export interface RunState {
-  readonly messages: Message[];
-  readonly steps: StepRecord[];
-  readonly toolCallIds: Set<string>;
-  iterations: number;
-}
 
 export interface StepResult {
   readonly text: string;
   readonly truncated: boolean;
-  readonly kind: 'answer' | 'tools' | 'empty' | 'filtered';
+  readonly kind: 'answer' | 'tools' | 'empty' | 'filtered' | 'ask';
+  /** Set for `ask`: the call that waits for a person. Nothing of the step has run. */
+  readonly asked?: AskedCall & Pick<OpenStep, 'finishReason' | 'durationMs'>;
 }
 
 /** One model call, then the tool calls it asked for. Rejects when the model call fails or the run is stopped. */
@@ -31,39 +25,56 @@ export async function runStep(
 ): Promise<StepResult> {
   const callNo = ++state.iterations;
   input.emit({ type: 'step-start', step: callNo });
-  const { reply, durationMs } = await callModel(input, state, { callNo, ...options });
-
+  const { reply, durationMs } = await callModel(input, state, { callNo, toolChoice: options.toolChoice });
   const accepted = acceptCalls(withUniqueIds(reply.message, callNo, state.toolCallIds), {
     toolChoice: options.toolChoice,
     isSingle: input.settings.toolExecution === 'single',
   });
   state.messages.push(accepted.message);
-  const step = { number: callNo, calls: accepted.calls, finishReason: reply.finishReason };
-  const results = await runToolCalls(input, step);
-  state.messages.push(...results.map((result) => result.message));
-  if (accepted.wereDropped) state.messages.push(singleToolReminder());
-
-  state.steps.push({ callNo, finishReason: reply.finishReason, durationMs, toolCalls: results });
-  emitStepEnd(input, callNo, reply);
-  const text = answerText(accepted.message);
-  return { text, truncated: reply.finishReason === 'length', kind: stepKind(accepted.calls.length, text, reply) };
-}
-
-function emitStepEnd(input: LoopInput, step: number, reply: ModelReply): void {
   const { promptTokens = 0, completionTokens = 0 } = reply.usage ?? {};
-  input.emit({ type: 'step-end', step, promptTokens, completionTokens });
+  const result = await finishStep(input, state, {
+    callNo,
+    finishReason: reply.finishReason,
+    durationMs,
+    text: answerText(accepted.message),
+    calls: accepted.calls,
+    wereDropped: accepted.wereDropped,
+    isLast: options.isLast,
+  });
+  input.emit({ type: 'step-end', step: callNo, promptTokens, completionTokens });
+  return result;
 }
 
-function stepKind(calls: number, text: string, reply: ModelReply): StepResult['kind'] {
-  if (calls > 0) return 'tools';
+/** The tool calls of a step, unless one of them waits for a person. */
+export async function finishStep(input: LoopInput, state: RunState, step: OpenStep): Promise<StepResult> {
+  const { text, finishReason, durationMs, callNo } = step;
+  const kind = stepKind(step);
+  const result = { text, truncated: finishReason === 'length', kind };
+  const plan = planToolCalls(input, state, step);
+  if (plan.asked !== undefined) return { ...result, kind: 'ask', asked: { ...plan.asked, finishReason, durationMs } };
+  // An empty reply is asked for once more, so another call follows it too.
+  const isLast = step.isLast || kind === 'answer';
+  if (!isLast || plan.runnable.length > 0) {
+    const rulings = await input.beforeNext({ callNo: isLast ? undefined : callNo + 1, calls: plan.runnable });
+    plan.apply(rulings);
+  }
+  const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
+  state.messages.push(...results.map(({ message }) => message));
+  if (step.wereDropped) state.messages.push(singleToolReminder());
+  state.steps.push({ callNo, finishReason, durationMs, toolCalls: results });
+  return result;
+}
+
+function stepKind({ calls, text, finishReason }: OpenStep): 'answer' | 'tools' | 'empty' | 'filtered' {
+  if (calls.length > 0) return 'tools';
   if (text !== '') return 'answer';
-  return reply.finishReason === 'content-filter' ? 'filtered' : 'empty';
+  return finishReason === 'content-filter' ? 'filtered' : 'empty';
 }
 
 async function callModel(
   input: LoopInput,
   state: RunState,
-  call: { readonly callNo: number; readonly toolChoice: ToolChoice; readonly isLast: boolean },
+  call: { readonly callNo: number; readonly toolChoice: ToolChoice },
 ): Promise<{ reply: ModelReply; durationMs: number }> {
   const { settings } = input;
   const attempts: RequestAttempts = { sent: 0, answered: 0 };
@@ -81,16 +92,13 @@ async function callModel(
     attempts,
   };
   const ended = { callNo: call.callNo, attempts };
-  const reply = await untilAborted(input.model.generate(request), input.signal).catch(async (thrown: unknown) => {
+  const reply = await untilAborted(input.model.generate(request), input.signal).catch((thrown: unknown) => {
     const error = input.stopError() ?? toRuntimeError(thrown);
-    await input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error, continues: false });
+    input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error });
     throw error;
   });
   const durationMs = elapsedMs(startedAt);
-  // An empty reply is asked for once more, so another call follows it too.
-  const isAnswer = reply.message.tool_calls === undefined && answerText(reply.message) !== '';
-  const continues = !isAnswer && !call.isLast;
-  await input.onModelCallEnd({ ...ended, durationMs, reply, continues });
+  input.onModelCallEnd({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
   if (reply.finishReason === 'error') throw new RuntimeError('LLM_UNAVAILABLE', { reason: 'it broke off its reply' });
   return { reply, durationMs };

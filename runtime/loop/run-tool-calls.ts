@@ -1,7 +1,7 @@
-import type { Message, ToolCallMessage } from '../contracts/message';
-import type { FinishReason } from '../contracts/model';
+import type { Message } from '../contracts/message';
 import type { ExecutedToolCall } from '../contracts/outcome';
 import type { ToolOutput } from '../contracts/tool';
+import { describeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { untilAborted } from '../util/abort';
@@ -9,7 +9,8 @@ import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, MAX_JSON_DEPTH, type JsonValue } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import type { LoopInput } from './loop-contract';
-import { prepareToolCall, type PreparedToolCall } from './prepare-tool-call';
+import type { PreparedToolCall } from './prepare-tool-call';
+import type { RunState } from './run-state';
 import { toolMessage } from './transcript';
 
 export interface ToolCallResult extends ExecutedToolCall {
@@ -17,36 +18,46 @@ export interface ToolCallResult extends ExecutedToolCall {
 }
 
 /**
- * Prepares the calls in order, executes those that may run, at most `maxParallelToolCalls` at a time, and returns
- * one result for each call in the order the model asked. Never rejects: a failure is a result with isError.
+ * Executes the calls that may run, at most `maxParallelToolCalls` at a time, and returns one result for each call
+ * in the order the model asked. Never rejects: a failure is a result with isError.
  */
 export async function runToolCalls(
   input: LoopInput,
-  step: { readonly number: number; readonly calls: readonly ToolCallMessage[]; readonly finishReason: FinishReason },
+  state: Pick<RunState, 'repeated'>,
+  step: { readonly number: number; readonly calls: readonly PreparedToolCall[] },
 ): Promise<readonly ToolCallResult[]> {
-  const { settings, toolset } = input;
-  const prepared = step.calls.map((call, index) =>
-    prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit: settings.maxToolCallsPerStep }),
-  );
+  const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.maxParallelToolCalls : 1;
-  return mapConcurrent(prepared, limit, (call) => runOne(input, step.number, call));
+  const run = (call: PreparedToolCall): Promise<ToolOutput> => {
+    const output = execute(input, call);
+    if (call.kind === 'run') state.repeated.note(call.tool.definition.name, call.value, output);
+    return output;
+  };
+  return mapConcurrent(step.calls, limit, (call) => runOne(input, { number: step.number, run }, call));
 }
 
-async function runOne(input: LoopInput, step: number, prepared: PreparedToolCall): Promise<ToolCallResult> {
+async function runOne(
+  input: LoopInput,
+  { number: step, run }: { readonly number: number; readonly run: (call: PreparedToolCall) => Promise<ToolOutput> },
+  prepared: PreparedToolCall,
+): Promise<ToolCallResult> {
   const tool = prepared.call.function.name;
   const toolCallId = prepared.call.id;
   const startedAt = monotonicMs();
   input.emit({ type: 'tool-call', step, tool, toolCallId });
-  const { output, message } = toMessage(prepared, await execute(input, prepared));
+  const { output, message } = toMessage(prepared, await run(prepared));
   const durationMs = elapsedMs(startedAt);
-  input.emit({ type: 'tool-result', step, tool, toolCallId, isError: output.isError, durationMs });
+  const { isError, code } = output;
+  const decision = prepared.kind === 'refused' ? 'deny' : 'allow';
+  input.onToolCallEnd({ step, toolCallId, tool, input: prepared.input, decision, isError, code, durationMs });
+  input.emit({ type: 'tool-result', step, tool, toolCallId, isError, durationMs });
   const report = {
     tool,
     arguments: prepared.input,
-    ...(output.isError ? { error: output.value } : { result: output.value }),
+    ...(isError ? { error: output.value } : { result: output.value }),
     duration_ms: durationMs,
   };
-  return { report, isError: output.isError, code: output.code, message };
+  return { report, isError, code, message };
 }
 
 /** A plugin's output may be no JSON at all; the model is told so. */
@@ -64,11 +75,13 @@ function toMessage({ call }: PreparedToolCall, output: ToolOutput): { output: To
 
 async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<ToolOutput> {
   if (prepared.kind === 'refused') return toolFailure(prepared.code, prepared.details);
+  if (prepared.kind === 'repeated') return repeatedOutput(prepared);
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.signal.aborted;
   if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
   try {
     const context = {
+      redact: input.redact,
       toolCallId: prepared.call.id,
       meta: input.meta,
       signal: input.signal,
@@ -81,4 +94,15 @@ async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<To
     if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
     return toolFailure('TOOL_FAILED', { tool, reason: errorText(error) });
   }
+}
+
+/** What the same call gave before, and a word that it was not made again. */
+async function repeatedOutput({
+  call,
+  earlier,
+  count,
+}: PreparedToolCall & { readonly kind: 'repeated' }): Promise<ToolOutput> {
+  const { code, message, hint } = describeError('TOOL_REPEATED', { tool: call.function.name, count });
+  const { value } = await earlier;
+  return { isError: false, code, value: { warning: { code, message, hint }, result: value } };
 }

@@ -15,7 +15,7 @@ import { onConnection } from './on-connection';
 import { createOAuthStores, type StateSealer } from './oauth-stores';
 import { readMcpServer, type McpServerDefaults, type McpServerInput } from './read-server';
 import type { ReadTools } from './read-tools';
-import { toServerWarning } from './server-errors';
+import { credentialSecrets, toServerWarning } from './server-errors';
 import { createToolDirectory } from './tool-directory';
 
 export interface McpServersOptions extends McpServerDefaults {
@@ -186,10 +186,17 @@ function readOnce(defaults: McpServerDefaults, patienceMs: number): ReadServer {
 function readOrExplain(row: TenantServer, defaults: McpServerDefaults, patienceMs: number): McpServer | ErrorSummary {
   try {
     const server = readMcpServer(row, defaults);
+    // Rows come with their secrets in place of the names; a server given with the run has no vault.
+    if (credentialSecrets(server.auth).some(isUnopened))
+      throw new Error('its auth names a vault secret that was not opened');
     return { ...server, discoveryTimeoutMs: Math.max(server.discoveryTimeoutMs, patienceMs) };
   } catch (error) {
     return describeError('MCP_SERVER_INVALID', { server: row.name, reason: errorText(error) });
   }
+}
+
+function isUnopened(secret: string | undefined): boolean {
+  return secret !== undefined && /^\s*(?:\S+\s+)?vault:/i.test(secret);
 }
 
 /** The server that a single row of the catalogue names by its URL. */

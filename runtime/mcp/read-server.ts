@@ -8,10 +8,7 @@ const MAX_TIMEOUT_MS = 600_000;
 /** However long somebody says that a list holds. */
 export const MAX_TTL_MS = 86_400_000;
 
-const secret = z
-  .string()
-  .min(1)
-  .refine((value) => !value.startsWith('vault:'), 'names a vault secret, and no vault is configured');
+const secret = z.string().min(1);
 
 const authSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('none') }),
@@ -59,6 +56,7 @@ export type McpServerInput = Pick<McpServerRow, 'name' | 'url'> &
 /** Throws an Error whose message says what cannot be used; never the value of a secret. */
 export function readMcpServer(input: McpServerInput, defaults: McpServerDefaults): McpServer {
   const { id, name, includeTools, excludeTools = [], allowedTiers } = input;
+  if (input.secretFailure !== undefined) throw new Error(input.secretFailure);
   if (!NAME.test(name)) throw new Error('its name must match [a-zA-Z0-9_-]{1,50}');
   const settings = parse(settingsSchema, input.settings ?? {}, 'settings');
   const transport = readTransport(input.transport ?? 'http');

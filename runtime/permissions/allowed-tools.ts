@@ -1,35 +1,79 @@
+import type { ToolPermission, ToolRules } from '../contracts/permission';
 import type { Tool } from '../contracts/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
+import { combinePermissions } from './combine-permissions';
+import { guardTool } from './guard-tool';
+import { isNamed } from './name-pattern';
+import { readPermission } from './read-tool-rules';
 
 interface Candidate {
   readonly tool: Tool;
   readonly allowedTiers?: readonly string[];
   /** Another name for the same tool in lists: `server.tool`. */
   readonly alias?: string;
+  readonly code?: string;
+  /** Rules that stand in its own row. */
+  readonly permission?: unknown;
 }
 
-export interface ToolRules {
+export interface Policy {
   /** Undefined: whatever the tier. */
   readonly tier?: string;
-  readonly allowList?: readonly string[];
+  /** Each level can only narrow what the others leave. */
+  readonly levels: readonly ToolRules[];
+  /** The task's own allow-list; a name in it that the tenant does not have is a warning. */
+  readonly asked?: readonly string[];
 }
 
 /**
- * The tools that this run may use: allowed for the tier, and in the allow-list when there is one.
- * An empty allow-list means none. A listed name that the tenant does not have is a warning.
+ * The tools that this run may use, each with its rules around it. In a deny-list, or in no allow-list where there is one:
+ * not offered. An empty allow-list means none.
  */
 export function allowedTools<T extends Candidate>(
   tools: readonly T[],
-  rules: ToolRules,
+  policy: Policy,
 ): { readonly tools: readonly T[]; readonly warnings: readonly ErrorSummary[] } {
-  const { tier, allowList } = rules;
+  const allowed: T[] = [];
+  const warnings: ErrorSummary[] = [];
+  for (const candidate of tools) {
+    if (!isListed(candidate, policy)) continue;
+    try {
+      const permission = permissionOf(candidate, policy.levels);
+      if (permission.decision === 'deny') continue;
+      allowed.push({ ...candidate, tool: guardTool(candidate.tool, permission, candidate.code) });
+    } catch (error) {
+      const { name } = candidate.tool.definition;
+      warnings.push(describeError('TOOL_SKIPPED', { tool: name, reason: errorText(error) }));
+    }
+  }
+  return { tools: allowed, warnings: [...warnings, ...unknownNames(tools, policy)] };
+}
+
+function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
+  if (tier !== undefined && candidate.allowedTiers?.includes(tier) === false) return false;
+  const names = namesOf(candidate);
+  return levels.every(
+    ({ enabled, disabled }) => (enabled === undefined || isNamed(names, enabled)) && !isNamed(names, disabled),
+  );
+}
+
+function permissionOf(candidate: Candidate, levels: readonly ToolRules[]): ToolPermission {
+  const { permission: own } = candidate;
+  const names = namesOf(candidate);
+  const ofLevels = levels.flatMap(({ permissions }) =>
+    permissions.filter(({ name }) => isNamed(names, [name])).map(({ permission }) => permission),
+  );
+  const ofRow = own === undefined || own === null ? [] : [readPermission(own, 'custom_config.permissions')];
+  return combinePermissions([...ofRow, ...ofLevels]);
+}
+
+function unknownNames(tools: readonly Candidate[], { asked = [], tier }: Policy): readonly ErrorSummary[] {
   const ofTier = tools.filter(({ allowedTiers }) => tier === undefined || (allowedTiers?.includes(tier) ?? true));
-  if (allowList === undefined) return { tools: ofTier, warnings: [] };
   const names = new Set(ofTier.flatMap(namesOf));
-  return {
-    tools: ofTier.filter((candidate) => namesOf(candidate).some((name) => allowList.includes(name))),
-    warnings: allowList.filter((name) => !names.has(name)).map((tool) => describeError('TOOL_NOT_LOADED', { tool })),
-  };
+  return asked
+    .filter((name) => !name.includes('*') && !names.has(name))
+    .map((tool) => describeError('TOOL_NOT_LOADED', { tool }));
 }
 
 function namesOf({ tool, alias }: Candidate): readonly string[] {
@@ -40,8 +84,10 @@ function namesOf({ tool, alias }: Candidate): readonly string[] {
 /** False when no tool of this server can be allowed, whatever it offers. */
 export function mayHaveToolsOf(
   server: { readonly name: string; readonly allowedTiers?: readonly string[] },
-  { tier, allowList }: ToolRules,
+  { tier, levels }: Policy,
 ): boolean {
   if (tier !== undefined && server.allowedTiers?.includes(tier) === false) return false;
-  return allowList?.some((name) => name.startsWith(`${server.name}.`) || name.startsWith(`${server.name}_`)) ?? true;
+  const isOfServer = (entry: string): boolean =>
+    entry.includes('*') || entry.startsWith(`${server.name}.`) || entry.startsWith(`${server.name}_`);
+  return levels.every(({ enabled }) => enabled?.some(isOfServer) ?? true);
 }

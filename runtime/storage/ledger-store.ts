@@ -1,16 +1,24 @@
-import type { Claim, LedgerStore } from '../contracts/ledger';
+import type { Claim, LedgerStore, Recorded, Resumed } from '../contracts/ledger';
 import type { AgentResult } from '../contracts/result';
+import type { ResumeState } from '../contracts/outcome';
 import { every } from '../util/clock';
 import type { Query } from './postgres';
+import { auditCallStatement, takeCallStatement } from './sql/call-tool';
 import { claimRunStatement, type ClaimRow } from './sql/claim-run';
-import { pruneRunsStatement } from './sql/prune-runs';
-import { recordProgressStatement } from './sql/record-progress';
+import { pruneStatements } from './sql/prune-runs';
+import { recordProgressStatement, type ProgressRow } from './sql/record-progress';
+import { resumeRunStatement, type ResumeRow } from './sql/resume-run';
 
 const PRUNE_EVERY_MS = 3_600_000;
 
-/** The ledger in Postgres. Results are kept for 30 days; the billing lines for ever. */
-export function createLedgerStore(query: Query): LedgerStore & { readonly close: () => Promise<void> } {
-  const stopPruning = every(PRUNE_EVERY_MS, () => void query(pruneRunsStatement()).catch(() => undefined));
+/** The ledger in Postgres. Results are kept for 30 days, the audit as long as asked; the billing lines for ever. */
+export function createLedgerStore(
+  query: Query,
+  options: { readonly auditRetentionDays: number },
+): LedgerStore & { readonly close: () => Promise<void> } {
+  const stopPruning = every(PRUNE_EVERY_MS, () => {
+    for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
+  });
   return {
     claim: async (request) => {
       for (;;) {
@@ -18,9 +26,20 @@ export function createLedgerStore(query: Query): LedgerStore & { readonly close:
         if (row !== undefined) return toClaim(row);
       }
     },
+    resume: async (request) => {
+      const [row] = await query<ResumeRow>(resumeRunStatement(request));
+      return toResumed(row);
+    },
     record: async (progress) => {
-      const [row] = await query<{ held: boolean }>(recordProgressStatement(progress));
-      return { held: row?.held ?? false };
+      const [row] = await query<ProgressRow>(recordProgressStatement(progress));
+      return toRecorded(row);
+    },
+    takeCall: async (call) => {
+      const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
+      return row?.reason ?? undefined;
+    },
+    auditCall: async (call, execution) => {
+      await query(auditCallStatement(call, execution));
     },
     close: () => {
       stopPruning();
@@ -31,6 +50,24 @@ export function createLedgerStore(query: Query): LedgerStore & { readonly close:
 
 function toClaim({ kind, attempt, result }: ClaimRow): Claim {
   if (kind === 'claimed') return { kind, attempt };
-  if (kind === 'done') return { kind, result: JSON.parse(result ?? '{}') as AgentResult };
+  if (kind === 'done') return { kind, result: readResult(result) };
   return { kind };
+}
+
+function toResumed(row: ResumeRow | undefined): Resumed {
+  if (row === undefined) return { kind: 'unknown' };
+  const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
+  if (kind === 'done') return { kind, result: readResult(result) };
+  if (kind !== 'claimed') return { kind };
+  return { kind, taskId, traceId: traceId ?? undefined, resume: JSON.parse(resume ?? '{}') as ResumeState };
+}
+
+function readResult(text: string | null): AgentResult {
+  return JSON.parse(text ?? '{}') as AgentResult;
+}
+
+function toRecorded(row: ProgressRow | undefined): Recorded {
+  if (row === undefined) return { held: false };
+  const { held, room, refused, policy_version: policyVersion } = row;
+  return { held, room: room ?? undefined, refused: refused ?? [], policyVersion: policyVersion ?? undefined };
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { RuntimeError } from '../errors/runtime-error';
 import { MIGRATIONS } from './migrations';
 import type { Postgres, Query } from './postgres';
+import { READABLE_COLUMNS } from './readable-columns';
 
 export interface MigrationReport {
   readonly applied: readonly string[];
@@ -65,17 +66,29 @@ export interface DatabaseStatus {
   readonly missing: readonly string[];
   /** The table that tenants are read from. */
   readonly tenantTable: string | null;
+  /** False for a role that row-level security keeps from rows: to it a tenant of ours does not exist. */
+  readonly roleSeesAll: boolean;
 }
 
 /** What is applied and what is missing; changes nothing. */
 export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus> {
-  const [found] = await postgres.query<{ journal: string | null; tenants: string | null }>({
+  const [found] = await postgres.query<{ journal: string | null; tenants: string | null; sees_all: boolean }>({
     text: `SELECT to_regclass('elo_agent_migrations')::text AS journal,
-      coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS tenants`,
-    values: [],
+      coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS tenants,
+      NOT EXISTS (
+        SELECT FROM unnest($1::text[]) AS ours (name)
+        WHERE to_regclass(name) IS NOT NULL AND row_security_active(to_regclass(name))
+      ) AS sees_all`,
+    values: [Object.keys(READABLE_COLUMNS)],
   });
   const journal = found?.journal ?? null;
   const applied = journal === null ? [] : await readApplied(postgres.query);
   const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
-  return { isReady: missing.length === 0, applied, missing, tenantTable: found?.tenants ?? null };
+  return {
+    isReady: missing.length === 0,
+    applied,
+    missing,
+    tenantTable: found?.tenants ?? null,
+    roleSeesAll: found?.sees_all ?? false,
+  };
 }

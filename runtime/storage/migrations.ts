@@ -4,6 +4,7 @@ import mcp from './migrations/0003-mcp.sql';
 import permissions from './migrations/0004-permissions.sql';
 import vault from './migrations/0005-vault.sql';
 import transports from './migrations/0006-transports.sql';
+import rowLevelSecurity from './migrations/0007-row-level-security.sql';
 
 /** In the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -13,4 +14,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0004-permissions', sql: permissions },
   { name: '0005-vault', sql: vault },
   { name: '0006-transports', sql: transports },
+  { name: '0007-row-level-security', sql: rowLevelSecurity },
 ];

@@ -132,7 +132,8 @@ async function inTransaction<T>(query: Query, work: (query: Query) => Promise<T>
   }
 }
 
-function poolConfig(config: PostgresConfig): PoolConfig {
+/** The driver's own settings. */
+export function poolConfig(config: PostgresConfig): PoolConfig {
   const { url, maxConnections, queryTimeoutMs = QUERY_TIMEOUT_MS, ...parts } = config;
   return {
     ...(url === undefined ? parts : { connectionString: url }),
@@ -150,7 +151,8 @@ interface Target {
   readonly redact: Redact;
 }
 
-function describeTarget(config: PostgresConfig): Target {
+/** What errors of this database may say. */
+export function describeTarget(config: PostgresConfig): Target {
   const url = config.url === undefined ? null : URL.parse(config.url);
   const password = url === null ? config.password : decodeURIComponent(url.password);
   return { user: url?.username ?? config.user ?? '', redact: createRedactor([password]) };
@@ -173,7 +175,8 @@ const CODES: Readonly<Record<string, DatabaseCode>> = {
   '57P03': 'DB_UNREACHABLE',
 };
 
-function toDatabaseError(error: unknown, { user, redact }: Target): RuntimeError {
+/** What the driver threw, as a DB_ code. */
+export function toDatabaseError(error: unknown, { user, redact }: Target): RuntimeError {
   const sqlState = (error as { code?: unknown }).code;
   const reason = redact(errorText(error));
   const known = typeof sqlState === 'string' ? CODES[sqlState] : undefined;

@@ -1,7 +1,9 @@
 import type { LoopOutcome, StepRecord } from '../contracts/outcome';
-import type { AgentResult, TraceEntry } from '../contracts/result';
+import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
 import type { ModelCallRecord, RunTotals } from '../contracts/usage';
 import type { ErrorSummary } from '../errors/runtime-error';
+import type { JsonValue } from '../util/json';
+import { redactJson, type Redact } from '../util/redact';
 import type { ReadyTask } from './read-task';
 
 export interface ResultParts {
@@ -13,6 +15,9 @@ export interface ResultParts {
   readonly findCall: (callNo: number) => ModelCallRecord | undefined;
   readonly durationMs: number;
   readonly warnings: readonly ErrorSummary[];
+  readonly variables: ReadonlyMap<string, JsonValue>;
+  /** Blanks the secrets that the run knows, in what a model wrote. */
+  readonly redact: Redact;
 }
 
 /** What a run gives back, also when it failed: the work and the usage so far. */
@@ -25,8 +30,8 @@ export function buildResult(parts: ResultParts): AgentResult {
     run_id: parts.runId,
     status: outcome.status,
     result: {
-      text: outcome.text,
-      tool_calls: outcome.steps.flatMap((step) => step.toolCalls.map((call) => call.report)),
+      text: parts.redact(outcome.text),
+      tool_calls: outcome.steps.flatMap((step) => step.toolCalls.map(({ report }) => clean(report, parts.redact))),
     },
     model_used: totals.modelBilled,
     agent_tier: parts.tier,
@@ -43,7 +48,41 @@ export function buildResult(parts: ResultParts): AgentResult {
     duration_ms: parts.durationMs,
     warnings: parts.warnings.map(({ code, message }) => ({ code, message })),
     ...(outcome.truncated ? { truncated: true } : {}),
+    ...(parts.variables.size === 0 ? {} : { variables: Object.fromEntries(parts.variables) }),
+    ...(outcome.awaiting === undefined
+      ? {}
+      : { awaiting: { ...outcome.awaiting, arguments: redactJson(outcome.awaiting.arguments, parts.redact) } }),
     ...(task.config.include_trace === true ? { trace: buildTrace(parts) } : {}),
+  };
+}
+
+/** What comes from tools was blanked when it came. */
+function clean(report: ToolCallReport, redact: Redact): ToolCallReport {
+  return { ...report, arguments: redactJson(report.arguments, redact) };
+}
+
+/** The result of a run that was refused before its first model call. */
+export function resultOfNothing(refused: {
+  readonly task: ReadyTask;
+  readonly runId: string;
+  readonly tier: string;
+  readonly model: string;
+  readonly status: RunStatus;
+}): AgentResult {
+  const { task, runId, tier, model, status } = refused;
+  return {
+    task_id: task.task_id,
+    trace_id: task.trace_id,
+    run_id: runId,
+    status,
+    result: { text: '', tool_calls: [] },
+    model_used: model,
+    agent_tier: tier,
+    iterations: 0,
+    tokens: { prompt: 0, completion: 0, total: 0, cached: 0, reasoning: 0 },
+    cost_usd: '0.00000000',
+    duration_ms: 0,
+    warnings: [],
   };
 }
 

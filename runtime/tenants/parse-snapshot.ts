@@ -142,10 +142,10 @@ function parseSettings(text: string | null): TenantSettings {
   return {
     defaultTier: nonEmpty(raw.default_tier),
     // A limit of the wrong type must not fall away: as text it is an unknown tier, and refused.
-    maxTier: nonEmpty(raw.max_tier) ?? (raw.max_tier ? JSON.stringify(raw.max_tier) : undefined),
+    maxTier: limitText(raw.max_tier),
     maxIterations: positiveInteger(raw.max_iterations),
-    monthlyCostLimitUsd: decimalText(raw.monthly_cost_limit_usd),
-    monthlyTokenLimit: decimalText(raw.monthly_token_limit),
+    monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
+    monthlyTokenLimit: limitText(raw.monthly_token_limit),
     toolConfig: raw.tool_config,
   };
 }
@@ -159,9 +159,10 @@ function positiveInteger(value: JsonValue | undefined): number | undefined {
   return typeof parsed === 'number' && Number.isInteger(parsed) && parsed > 0 ? parsed : undefined;
 }
 
-function decimalText(value: JsonValue | undefined): string | undefined {
+/** Not checked here: a limit of the wrong form must not fall away, so whoever uses it refuses the run. */
+function limitText(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'number') return String(value);
-  return nonEmpty(value);
+  return nonEmpty(value) ?? (value ? JSON.stringify(value) : undefined);
 }
 
 function toTier(row: z.output<typeof tierRow>): Tier {
@@ -183,7 +184,8 @@ function toPrice(row: z.output<typeof priceRow>): ModelPrice {
 function toToolRow(row: z.output<typeof toolRow>): ToolRow {
   return {
     code: row.code,
-    description: row.description ?? row.name ?? row.code,
+    // A built-in tool brings its own.
+    description: row.description ?? (row.transport === 'builtin' ? '' : (row.name ?? row.code)),
     parametersSchema: row.parameters_schema,
     endpoint: row.mcp_endpoint ?? null,
     authHeader: row.auth_header ?? null,

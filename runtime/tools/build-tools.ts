@@ -1,9 +1,10 @@
 import type { ToolRow } from '../contracts/tenant';
 import type { Tool } from '../contracts/tool';
-import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import type { ConfiguredTransport, PreparedTool, ToolSettings, ToolTransport } from '../contracts/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { executeTool, type ExecuteOptions } from './execute-tool';
+import { isJsonObject, type JsonObject } from '../util/json';
 import { readToolSettings } from './tool-settings';
 import { compileInputSchema } from './validate-input';
 
@@ -15,6 +16,10 @@ export interface TenantTool {
   readonly alias?: string;
   /** How it is reached: the row's transport, or `mcp`. */
   readonly type: string;
+  /** Its code in the catalogue. */
+  readonly code?: string;
+  /** Rules of its row, as they stand in the tenant's custom_config. */
+  readonly permission?: unknown;
 }
 
 export interface BuiltTools {
@@ -24,7 +29,7 @@ export interface BuiltTools {
 }
 
 export interface ToolBuilderOptions extends ExecuteOptions {
-  readonly transports: Readonly<Record<string, ToolTransport>>;
+  readonly transports: Readonly<Record<string, ToolTransport | ConfiguredTransport>>;
   readonly defaultTimeoutMs: number;
 }
 
@@ -54,12 +59,27 @@ function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltT
   const warnings: ErrorSummary[] = [];
   for (const row of rows) {
     try {
-      tools.push({ tool: buildTool(row, options), allowedTiers: row.allowedTiers, type: row.transport });
+      tools.push({
+        tool: buildTool(row, options),
+        allowedTiers: row.allowedTiers,
+        type: row.transport,
+        code: row.code,
+        permission: ownRules(row.customConfig),
+      });
     } catch (error) {
       warnings.push(describeError('TOOL_SKIPPED', { tool: row.code, reason: errorText(error) }));
     }
   }
   return { tools, warnings };
+}
+
+/** `fixed_arguments` stands beside `permissions` in rows that are older than the latter. */
+function ownRules({ permissions, fixed_arguments: fixed }: JsonObject): unknown {
+  if (fixed === undefined) return permissions;
+  if (!isJsonObject(fixed)) throw new Error('custom_config.fixed_arguments is not an object');
+  const own = isJsonObject(permissions) ? permissions : {};
+  const inner = isJsonObject(own.fixed_arguments) ? own.fixed_arguments : {};
+  return { ...own, fixed_arguments: { ...inner, ...fixed } };
 }
 
 /** Tools of MCP servers. One whose schema cannot be used is left out with a warning. */
@@ -70,7 +90,7 @@ export function createServerToolBuilder(options: ToolBuilderOptions): BuildServe
     const warnings: ErrorSummary[] = [];
     for (const { settings, allowedTiers, alias } of tools) {
       try {
-        built.push({ tool: toTool(settings, mcp, options), allowedTiers, alias, type: 'mcp' });
+        built.push({ tool: toTool(prepareTool(mcp, settings), options), allowedTiers, alias, type: 'mcp' });
       } catch (error) {
         const details = { server: settings.server?.name, count: 1, tools: settings.mcpTool };
         warnings.push(describeError('MCP_TOOLS_SKIPPED', { ...details, reason: errorText(error) }));
@@ -83,14 +103,20 @@ export function createServerToolBuilder(options: ToolBuilderOptions): BuildServe
 function buildTool(row: ToolRow, options: ToolBuilderOptions): Tool {
   const transport = Object.hasOwn(options.transports, row.transport) ? options.transports[row.transport] : undefined;
   if (transport === undefined) throw new Error(`transport "${row.transport}" is not supported by this version`);
-  return toTool(readToolSettings(row, options.defaultTimeoutMs), transport, options);
+  const settings = readToolSettings(row, options.defaultTimeoutMs);
+  const prepared = 'prepare' in transport ? transport.prepare(settings, row) : prepareTool(transport, settings);
+  return toTool(prepared, options);
 }
 
-function toTool(settings: ToolSettings, transport: ToolTransport, options: ToolBuilderOptions): Tool {
-  const { name, description, inputSchema } = settings;
+function prepareTool(transport: ToolTransport, settings: ToolSettings): PreparedTool {
+  return { settings, call: (call) => transport.call(settings, call) };
+}
+
+function toTool(prepared: PreparedTool, options: ToolBuilderOptions): Tool {
+  const { name, description, inputSchema } = prepared.settings;
   return {
     definition: { name, description, inputSchema },
     parseInput: compileInputSchema(inputSchema),
-    execute: (input, context) => executeTool({ settings, transport, options }, input, context),
+    execute: (input, context) => executeTool({ ...prepared, options }, input, context),
   };
 }

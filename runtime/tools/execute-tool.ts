@@ -1,11 +1,11 @@
 import type { ToolContext, ToolOutput } from '../contracts/tool';
-import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import type { PreparedTool } from '../contracts/tool-transport';
 import { isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
 import type { JsonObject } from '../util/json';
-import { createRedactor } from '../util/redact';
+import { createRedactor, redactBoth } from '../util/redact';
 import { readOutput } from './tool-output';
 
 /** However often a server says that it is still at work. The run's own deadline may end the call sooner. */
@@ -19,18 +19,18 @@ export interface ExecuteOptions {
 
 /** Calls a tool's server within the tool's time-out. Never rejects: failure is an output with isError. */
 export async function executeTool(
-  tool: { readonly settings: ToolSettings; readonly transport: ToolTransport; readonly options: ExecuteOptions },
-  modelInput: JsonObject,
+  tool: PreparedTool & { readonly options: ExecuteOptions },
+  input: JsonObject,
   context: ToolContext,
 ): Promise<ToolOutput> {
-  const { settings, transport, options } = tool;
+  const { settings, options } = tool;
   const { name, timeoutMs } = settings;
   const secrets = [...options.secrets, ...settings.secrets, settings.authHeader, ...Object.values(settings.headers)];
-  const redact = createRedactor(secrets);
+  const redact = redactBoth(context.redact, createRedactor(secrets));
   const deadline = startDeadline(timeoutMs, context.signal);
   try {
-    const reply = await transport.call(settings, {
-      input: { ...modelInput, ...settings.fixedArguments },
+    const reply = await tool.call({
+      input,
       meta: context.meta,
       signal: deadline.signal,
       variables: context.variables,
@@ -38,7 +38,8 @@ export async function executeTool(
       maxOutputBytes: options.maxOutputBytes,
       onProgress: () => deadline.extend(MAX_CALL_MS),
     });
-    const redactReply = reply.secrets === undefined ? redact : createRedactor([...secrets, ...reply.secrets]);
+    const redactReply =
+      reply.secrets === undefined ? redact : redactBoth(context.redact, createRedactor([...secrets, ...reply.secrets]));
     return readOutput(reply, { tool: name, redact: redactReply, limitBytes: options.maxOutputBytes });
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });

@@ -3,8 +3,9 @@ import type { TransportReply } from '../contracts/tool-transport';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, tryParseJson, type JsonValue } from '../util/json';
 import { redactJson, type Redact } from '../util/redact';
+import { failureReason } from './failure-reason';
 
 /** So much of a failed tool's answer is shown to the model. */
 const MAX_ERROR_TEXT = 2000;
@@ -24,8 +25,10 @@ export function readOutput(reply: TransportReply, context: OutputContext): ToolO
   const text = context.redact(reply.text);
   if (reply.failure !== undefined) {
     const body = shorten(text);
-    return toolFailure(reply.failure.code, { tool, status: reply.failure.status, body, reason: body });
+    const { code, status, when } = reply.failure;
+    return toolFailure(code, { tool, status, when, body, reason: body });
   }
+  if (reply.warning !== undefined) return warned(reply.warning, text, {});
   if (reply.isCut) return warned('TOOL_OUTPUT_TRUNCATED', text, { limitBytes });
   if (text.trim() === '') return { isError: false, value: null };
   const parsed = tryParseJson(reply.text);
@@ -50,10 +53,4 @@ function shorten(text: string): string {
 function warned(code: ErrorCode, text: string, details: ErrorDetails): ToolOutput {
   const { message } = describeError(code, details);
   return { isError: false, code, value: { warning: { code, message }, text } };
-}
-
-function failureReason(value: JsonObject): string {
-  const { error } = value;
-  if (error === undefined || error === null || error === '') return JSON.stringify(value);
-  return typeof error === 'string' ? error : JSON.stringify(error);
 }

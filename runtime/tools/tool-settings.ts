@@ -14,7 +14,6 @@ const customConfigSchema = z.object({
   headers: z.record(z.string().toLowerCase(), z.string()).default({}),
   timeout_ms: z.number().positive().optional(),
   description: z.string().optional(),
-  fixed_arguments: z.record(z.string(), z.unknown()).default({}),
   allowed_hosts: z.array(z.string().toLowerCase()).default([]),
   transport_config: z.record(z.string(), z.unknown()).default({}),
 });
@@ -24,18 +23,16 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
   if (row.secretFailure !== undefined) throw new Error(row.secretFailure);
   if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
   const custom = readCustomConfig(row.customConfig);
-  const fixedArguments = custom.fixed_arguments as JsonObject;
   const { authorization, ...headers } = custom.headers;
   return {
     name: row.code,
     description: custom.description ?? row.description,
-    inputSchema: hideArguments(readSchema(row.parametersSchema), Object.keys(fixedArguments)),
-    endpoint: readEndpoint(custom.mcp_endpoint ?? row.endpoint),
+    inputSchema: readSchema(row.parametersSchema),
+    endpoint: readEndpoint(custom.mcp_endpoint ?? row.endpoint, row.transport),
     // A tenant may switch the header off with null, or write it among the other headers.
     authHeader: readSecret(custom.auth_header === undefined ? (authorization ?? row.authHeader) : custom.auth_header),
     headers,
     timeoutMs: Math.min(custom.timeout_ms ?? positive(row.timeoutMs) ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
-    fixedArguments,
     mcpTool: row.mcpTool ?? row.code,
     config: { ...row.transportConfig, ...(custom.transport_config as JsonObject) },
     allowedHosts: custom.allowed_hosts,
@@ -56,8 +53,12 @@ function positive(timeoutMs: number | null): number | undefined {
   return timeoutMs !== null && timeoutMs > 0 ? timeoutMs : undefined;
 }
 
-function readEndpoint(endpoint: string | null): string {
-  if (endpoint === null || endpoint === '') throw new Error('it has no mcp_endpoint');
+function readEndpoint(endpoint: string | null, transport: string): string {
+  if (endpoint === null || endpoint === '') {
+    // A built-in tool that needs one says so itself.
+    if (transport === 'builtin') return '';
+    throw new Error('it has no mcp_endpoint');
+  }
   const url = URL.parse(endpoint);
   if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('its mcp_endpoint is not an http(s) URL');
   if (url.username !== '' || url.password !== '')
@@ -68,7 +69,8 @@ function readEndpoint(endpoint: string | null): string {
 function readSecret(value: string | null): string | undefined {
   if (value === null || value === '') return undefined;
   // Sending the reference itself would only look like a wrong password.
-  if (value.startsWith('vault:')) throw new Error('its auth_header names a vault secret, and no vault is configured');
+  if (/^\s*(?:\S+\s+)?vault:/i.test(value))
+    throw new Error('its auth_header names a vault secret, and no vault is configured');
   return value;
 }
 
@@ -86,19 +88,4 @@ function parseText(text: string): JsonValue {
   const parsed = tryParseJson(text);
   if (!parsed.ok) throw new Error(`its parameters_schema is not valid JSON: ${parsed.reason}`);
   return parsed.value;
-}
-
-/** The schema without the arguments that are fixed. */
-function hideArguments(schema: JsonObject, hidden: readonly string[]): JsonObject {
-  if (hidden.length === 0) return schema;
-  const { properties, required } = schema;
-  return {
-    ...schema,
-    ...(isJsonObject(properties)
-      ? { properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !hidden.includes(name))) }
-      : {}),
-    ...(Array.isArray(required)
-      ? { required: (required as JsonValue[]).filter((name) => typeof name !== 'string' || !hidden.includes(name)) }
-      : {}),
-  };
 }

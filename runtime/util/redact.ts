@@ -6,6 +6,38 @@ const MIN_SECRET_LENGTH = 6;
 
 export type Redact = (text: string) => string;
 
+/**
+ * What is a secret by its form alone: keys of well-known services, tokens of GitHub, Slack and Telegram, JSON Web Tokens,
+ * private keys, credentials in a URL, and what follows "Bearer" or "Basic". Only forms that ordinary text does not have.
+ */
+const SECRET_FORMS = new RegExp(
+  [
+    String.raw`\bsk-[A-Za-z0-9_-]{16,}`,
+    String.raw`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
+    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+    String.raw`\bAIza[A-Za-z0-9_-]{35}`,
+    String.raw`\bgh[pousr]_[A-Za-z0-9]{30,}`,
+    String.raw`\bgithub_pat_[A-Za-z0-9_]{30,}`,
+    String.raw`\bxox[abposr]-[A-Za-z0-9-]{10,}`,
+    String.raw`\b\d{8,10}:AA[A-Za-z0-9_-]{33}`,
+    String.raw`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
+    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`,
+    String.raw`(?<=\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@]{0,100}:)[^\s/@]{3,200}(?=@)`,
+    String.raw`(?<=\b(?:[Bb]earer|[Bb]asic) )[A-Za-z0-9._~+/-]{16,}=*`,
+  ].join('|'),
+  'g',
+);
+
+/** The text without what is a secret by its form. */
+export function redactForms(text: string): string {
+  return text.replace(SECRET_FORMS, MARK);
+}
+
+/** Both, one after the other. */
+export function redactBoth(first: Redact | undefined, second: Redact): Redact {
+  return first === undefined ? second : (text) => second(first(text));
+}
+
 /** A function that blanks every occurrence of the given secrets, as they are and as JSON or a URL would write them. */
 export function createRedactor(secrets: Iterable<string | undefined>): Redact {
   const forms = new Set<string>();

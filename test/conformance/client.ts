@@ -140,7 +140,6 @@ async function callTool(
     endpoint: server.url,
     headers: {},
     timeoutMs: server.callTimeoutMs,
-    fixedArguments: {},
     config: {},
     allowedHosts: [],
     secrets: [],

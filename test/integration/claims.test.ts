@@ -4,7 +4,7 @@ import { startRunRecord } from '../../runtime/billing/run-record';
 import type { AgentResult } from '../../runtime';
 import { createLedgerStore } from '../../runtime/storage/ledger-store';
 import { createPostgres } from '../../runtime/storage/postgres';
-import { pruneRunsStatement } from '../../runtime/storage/sql/prune-runs';
+import { pruneStatements } from '../../runtime/storage/sql/prune-runs';
 import { aTask, eventually, failureOf, gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { addTenant } from '../support/database';
 import { sendJson } from '../support/http-server';
@@ -243,7 +243,7 @@ describe('a task whose lease has lapsed', () => {
 
 it('renews the lease during a model call that takes longer than the lease', async () => {
   const postgres = createPostgres({ url: agent.database.url, maxConnections: 2 });
-  const ledger = createLedgerStore(postgres.query);
+  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
   const leaseMs = 1_500;
   const key = { tenantId: agent.tenantId, taskId: randomUUID(), runId: randomUUID() };
   const request = { ...key, digest: 'd'.repeat(64), fresh: false, leaseMs, modelRequested: 'a/model' };
@@ -272,10 +272,10 @@ it('keeps stored results for 30 days, and the billing line for ever', async () =
       days,
     ]);
   await age(29);
-  await postgres.query(pruneRunsStatement());
+  for (const statement of pruneStatements(90)) await postgres.query(statement);
   await expect(agent.runtime.run(task)).resolves.toMatchObject({ replayed: true });
   await age(31);
-  await postgres.query(pruneRunsStatement());
+  for (const statement of pruneStatements(90)) await postgres.query(statement);
   await expect(agent.runRow(task.task_id)).rejects.toThrow('never claimed');
   expect(await agent.usageRows(task.task_id)).toMatchObject([{ total_tokens: 120 }]);
   await postgres.close();

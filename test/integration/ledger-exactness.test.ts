@@ -17,7 +17,7 @@ let tenantId: string;
 beforeAll(async () => {
   database = await createMigratedDatabase();
   postgres = createPostgres({ url: database.url, maxConnections: 4 });
-  ledger = createLedgerStore(postgres.query);
+  ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
   tenantId = await addTenant(database);
 });
 afterAll(async () => {
@@ -222,7 +222,7 @@ function scripted(usages: readonly (readonly [number, number])[], fails: boolean
     const usage = usages[made++];
     if (usage === undefined) return Promise.reject(new Error('the provider is gone'));
     const isLast = made === usages.length && !fails;
-    const call = { id: `call_${made}`, type: 'function', function: { name: 'echo', arguments: '{}' } } as const;
+    const call = { id: `call_${made}`, type: 'function', function: { name: 'echo', arguments: `{"call":${made}}` } } as const;
     return Promise.resolve({
       message: isLast
         ? { role: 'assistant', content: 'Done.' }

@@ -36,7 +36,7 @@ afterAll(async () => {
 /** The real ledger, between whose writes a test can put a fault. */
 function interruptedLedger(url: string): LedgerStore {
   postgres = createPostgres({ url, maxConnections: 3 });
-  const real = createLedgerStore(postgres.query);
+  const real = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
   return { claim: real.claim, record: (progress) => recordAs(progress, real.record) };
 }
 

@@ -148,6 +148,6 @@ describe('the round trips of a warm run', () => {
     agent.models.script(noted(anAnswer), noted(aStep));
     await agent.runtime.run(aTask(agent.tenantId, { agent_tier: 'nano' }));
     await expect(agent.runtime.run(aTask(agent.tenantId, { max_iterations: 1 }))).rejects.toThrow();
-    expect(seen).toEqual(['sql', 'sql', 'model', 'sql', 'sql', 'sql', 'model', 'sql']);
+    expect(seen).toEqual(['sql', 'sql', 'model', 'sql', 'sql', 'sql', 'model', 'sql', 'sql']);
   });
 });

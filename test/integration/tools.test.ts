@@ -166,7 +166,7 @@ describe("the tenant's custom_config", () => {
     const customConfig = { fixed_arguments: { token: 'fixed' }, description: 'Sends for us' };
     const { requests, report } = await runTool({ schema, customConfig }, { text: 'Hi', token: 'mine' });
     expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ arguments: { text: 'Hi', token: 'fixed' } });
-    expect(report?.arguments).toEqual({ text: 'Hi', token: 'mine' });
+    expect(report?.arguments).toEqual({ text: 'Hi' });
     const [tool] = fixture.models.received.at(-1)?.tools ?? [];
     expect(tool?.function).toMatchObject({ description: 'Sends for us', parameters: { required: ['text'] } });
     expect(JSON.stringify(tool)).not.toContain('token');

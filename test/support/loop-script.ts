@@ -2,7 +2,7 @@ import type { RunEvent, Tool, ToolOutput } from '../../runtime';
 import type { Message, ToolCallMessage } from '../../runtime/contracts/message';
 import type { ModelReply, ModelRequest } from '../../runtime/contracts/model';
 import type { LoopOutcome } from '../../runtime/contracts/outcome';
-import type { EndedModelCall, LoopInput, LoopSettings } from '../../runtime/loop/loop-contract';
+import type { EndedModelCall, EndedToolCall, LoopInput, LoopSettings } from '../../runtime/loop/loop-contract';
 import { runLoop } from '../../runtime/loop/run-loop';
 import { createToolset } from '../../runtime/tools/combine-toolsets';
 
@@ -21,6 +21,9 @@ export interface ScriptedRun {
   readonly sent: readonly SentRequest[];
   readonly ended: readonly EndedModelCall[];
   readonly events: readonly RunEvent[];
+  /** The model call that was to follow, each time the loop stopped to ask. */
+  readonly nexts: readonly (number | undefined)[];
+  readonly toolCalls: readonly EndedToolCall[];
 }
 
 export interface LoopScript {
@@ -40,6 +43,7 @@ const SETTINGS: LoopSettings = {
   maxParallelToolCalls: 8,
   maxToolCallsPerStep: 32,
   maxErrorSteps: 5,
+  maxIdenticalCalls: 3,
 };
 
 /** Runs the loop against a script. A reply too few and a reply too many both fail the test. */
@@ -48,6 +52,8 @@ export async function runScript({ replies, tools = [], settings, input }: LoopSc
   const sent: SentRequest[] = [];
   const ended: EndedModelCall[] = [];
   const events: RunEvent[] = [];
+  const nexts: (number | undefined)[] = [];
+  const toolCalls: EndedToolCall[] = [];
   const generate = (request: ModelRequest): Promise<ModelReply> => {
     sent.push({
       messages: [...request.messages],
@@ -69,15 +75,17 @@ export async function runScript({ replies, tools = [], settings, input }: LoopSc
     variables: new Map(),
     signal: new AbortController().signal,
     stopError: () => undefined,
-    onModelCallEnd: (call) => {
-      ended.push(call);
-      return Promise.resolve();
+    onModelCallEnd: (call) => void ended.push(call),
+    beforeNext: (next) => {
+      nexts.push(next.callNo);
+      return Promise.resolve(new Map());
     },
+    onToolCallEnd: (call) => void toolCalls.push(call),
     emit: (event) => void events.push(event),
     ...input,
   });
   if (left.length > 0) throw new Error(`${left.length} scripted replies were not asked for`);
-  return { outcome, sent, ended, events };
+  return { outcome, sent, ended, events, nexts, toolCalls };
 }
 
 /** The model answers with text. */

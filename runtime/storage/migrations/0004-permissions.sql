@@ -12,6 +12,9 @@ ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS held_cost_usd NUMERIC;
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS held_tokens BIGINT;
 -- What a run that waits for an approval goes on with. JSON, not JSONB: as for result.
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS resume JSON;
+-- The run that waited, of which this one went on.
+ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS resumed_run_id UUID;
+CREATE INDEX IF NOT EXISTS elo_agent_runs_resumed ON elo_agent_runs (tenant_id, resumed_run_id) WHERE resumed_run_id IS NOT NULL;
 ALTER TABLE elo_agent_runs DROP CONSTRAINT IF EXISTS elo_agent_runs_state_check;
 ALTER TABLE elo_agent_runs ADD CONSTRAINT elo_agent_runs_state_check
   CHECK (state IN ('running', 'waiting', 'done', 'failed'));

@@ -1,4 +1,4 @@
-import type { ClaimRequest } from '../../contracts/ledger';
+import type { ClaimRequest, Reservation } from '../../contracts/ledger';
 import type { Statement } from '../postgres';
 
 /**
@@ -6,12 +6,17 @@ import type { Statement } from '../postgres';
  * No row at all means that another caller claimed it in this very moment: ask again.
  */
 const TEXT = `
-WITH claimed AS (
-  INSERT INTO elo_agent_runs AS run (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until)
-  VALUES ($1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond')
+WITH budget AS MATERIALIZED (
+  SELECT elo_agent_reserve($1::uuid, $3::uuid, $9::numeric, $10::numeric, 0, 0) AS room
+), claimed AS (
+  INSERT INTO elo_agent_runs AS run
+    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens)
+  SELECT $1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond', $11::numeric, $12::bigint
+  FROM budget WHERE budget.room = 'ok'
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
-    attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL, updated_at = now()
+    attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL, resume = NULL,
+    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, updated_at = now()
   WHERE $7::boolean OR (
     run.digest = EXCLUDED.digest
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
@@ -24,19 +29,39 @@ WITH claimed AS (
 SELECT 'claimed' AS kind, attempt, NULL::text AS result FROM claimed
 UNION ALL
 SELECT
-  CASE WHEN run.digest <> $5 THEN 'conflict' WHEN run.state = 'done' THEN 'done' ELSE 'running' END,
+  CASE
+    WHEN run.digest <> $5 AND NOT $7::boolean THEN 'conflict'
+    WHEN run.state IN ('done', 'waiting') AND NOT $7::boolean THEN 'done'
+    WHEN budget.room <> 'ok' AND ($7::boolean OR run.state = 'failed' OR run.lease_until < now()) THEN budget.room
+    ELSE 'running'
+  END,
   run.attempt,
-  CASE WHEN run.digest = $5 AND run.state = 'done' THEN run.result::text END
-FROM elo_agent_runs AS run
-WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND NOT EXISTS (SELECT FROM claimed)`;
+  CASE WHEN run.digest = $5 AND run.state IN ('done', 'waiting') THEN run.result::text END
+FROM elo_agent_runs AS run, budget
+WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND NOT EXISTS (SELECT FROM claimed)
+UNION ALL
+SELECT budget.room, 0, NULL FROM budget
+WHERE budget.room <> 'ok' AND NOT EXISTS (SELECT FROM elo_agent_runs AS run WHERE run.tenant_id = $1::uuid AND run.task_id = $2)`;
 
 export interface ClaimRow {
-  readonly kind: 'claimed' | 'conflict' | 'done' | 'running';
+  readonly kind: 'claimed' | 'conflict' | 'done' | 'running' | 'held' | 'exceeded';
   readonly attempt: number;
   readonly result: string | null;
 }
 
 export function claimRunStatement(request: ClaimRequest): Statement {
   const { tenantId, taskId, runId, traceId, digest, leaseMs, fresh, modelRequested } = request;
-  return { text: TEXT, values: [tenantId, taskId, runId, traceId ?? null, digest, leaseMs, fresh, modelRequested] };
+  return {
+    text: TEXT,
+    values: [
+      ...[tenantId, taskId, runId, traceId ?? null, digest, leaseMs, fresh, modelRequested],
+      ...reservationValues(request.reserve),
+    ],
+  };
+}
+
+/** Both limits, then both holds. */
+export function reservationValues(reserve: Reservation | undefined): readonly unknown[] {
+  if (reserve === undefined) return [null, null, null, null];
+  return [reserve.costLimitUsd ?? null, reserve.tokenLimit ?? null, reserve.holdCostUsd, reserve.holdTokens];
 }

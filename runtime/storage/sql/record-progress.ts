@@ -1,6 +1,7 @@
-import type { RunProgress } from '../../contracts/ledger';
+import type { CallToTake, RunProgress, ToolExecution } from '../../contracts/ledger';
 import type { ModelCallRecord } from '../../contracts/usage';
 import type { Statement } from '../postgres';
+import { reservationValues } from './claim-run';
 
 /**
  * One statement a step and one at the end. A call is added to the bill only when its row goes from open to closed,
@@ -41,12 +42,41 @@ WITH written AS (
     coalesce(sum(cost_exact), 0) AS cost_exact, sum(provider_cost_usd) AS provider_cost_usd,
     (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id
   FROM written WHERE closed_at IS NOT NULL
+), budget AS MATERIALIZED (
+  -- The lines of this statement are not in the month's sum yet.
+  SELECT elo_agent_reserve($1::uuid, $3::uuid, $14::numeric, $15::numeric,
+    CASE WHEN $13::boolean THEN added.cost_exact ELSE 0 END,
+    CASE WHEN $13::boolean THEN added.prompt_tokens + added.completion_tokens ELSE 0 END) AS room
+  FROM added
 ), run AS (
-  UPDATE elo_agent_runs SET
+  UPDATE elo_agent_runs AS run SET
     lease_until = CASE WHEN $6::text IS NULL THEN now() + $5::int * interval '1 millisecond' END,
-    state = coalesce($6::text, state), result = coalesce($7::json, result), updated_at = now()
-  WHERE tenant_id = $1::uuid AND task_id = $2 AND run_id = $3::uuid
-  RETURNING run_id
+    state = coalesce($6::text, state), result = coalesce($7::json, result), updated_at = now(),
+    resume = $18::json,
+    held_cost_usd = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $16::numeric END ELSE run.held_cost_usd END,
+    held_tokens = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $17::bigint END ELSE run.held_tokens END
+  FROM budget
+  WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND run.run_id = $3::uuid
+  RETURNING run.run_id
+), taken AS MATERIALIZED (
+  SELECT given.tool_call_id, elo_agent_take_call($1::uuid, given.code, given.tool, given.per_minute, given.per_day) AS reason
+  FROM (
+    -- In one order everywhere, so that two runs never wait for each other.
+    SELECT * FROM jsonb_to_recordset($20::jsonb) AS one (tool_call_id text, tool text, code text, per_minute int, per_day int)
+    ORDER BY tool, tool_call_id OFFSET 0
+  ) AS given, budget, run
+  WHERE budget.room = 'ok'
+), audited AS (
+  INSERT INTO elo_tool_executions (
+    tenant_id, task_id, run_id, step, tool_call_id, tool, user_id, arguments, decision, is_error, code, duration_ms
+  )
+  SELECT $1::uuid, $2, $3::uuid, given.step, given.tool_call_id, left(given.tool, 200), given.user_id, given.arguments,
+    given.decision, given.is_error, left(given.code, 50), given.duration_ms
+  FROM jsonb_to_recordset($21::jsonb) AS given (
+    step int, tool_call_id text, tool text, user_id text, arguments jsonb, decision text, is_error boolean, code text,
+    duration_ms int
+  )
+  ON CONFLICT (tenant_id, run_id, tool_call_id) DO NOTHING
 ), never_sent AS (
   DELETE FROM elo_agent_model_calls
   WHERE tenant_id = $1::uuid AND run_id = $3::uuid AND call_no > $8::int AND closed_at IS NULL
@@ -78,7 +108,18 @@ WITH written AS (
       ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
     END
 )
-SELECT EXISTS (SELECT FROM run) AS held`;
+SELECT EXISTS (SELECT FROM run) AS held,
+  CASE WHEN $19::boolean THEN (SELECT room FROM budget) END AS room,
+  (SELECT json_agg(json_build_object('toolCallId', taken.tool_call_id, 'reason', taken.reason))
+    FROM taken WHERE taken.reason IS NOT NULL) AS refused,
+  CASE WHEN $20::jsonb <> '[]' THEN elo_agent_policy_version($1::uuid) END AS policy_version`;
+
+export interface ProgressRow {
+  readonly held: boolean;
+  readonly room: 'ok' | 'held' | 'exceeded' | null;
+  readonly refused: readonly { readonly toolCallId: string; readonly reason: string }[] | null;
+  readonly policy_version: string | null;
+}
 
 const MAX_INT = 2_147_483_647;
 
@@ -87,7 +128,14 @@ export function recordProgressStatement(progress: RunProgress): Statement {
   const key = [tenantId, taskId, runId];
   return {
     text: TEXT,
-    values: [...key, callsJson(progress), leaseMs, ...endValues(progress), ...billValues(progress)],
+    values: [
+      ...[...key, callsJson(progress), leaseMs, ...endValues(progress), ...billValues(progress)],
+      ...reservationValues(progress.reserve),
+      progress.end?.resume === undefined ? null : JSON.stringify(progress.end.resume),
+      progress.reserve !== undefined,
+      JSON.stringify((progress.taking ?? []).map(takenCall), storable),
+      executionJson(progress.executions ?? []),
+    ],
   };
 }
 
@@ -111,6 +159,29 @@ function endValues({ end }: RunProgress): readonly unknown[] {
 function billValues({ bill }: RunProgress): readonly unknown[] {
   if (bill === undefined) return [null, '', '', '', false];
   return [bill.traceId ?? null, bill.modelRequested, bill.tier, bill.taskType, true];
+}
+
+function takenCall({ toolCallId, tool, code, callsPerMinute, callsPerDay }: CallToTake): Record<string, unknown> {
+  return { tool_call_id: toolCallId, tool, code, per_minute: callsPerMinute, per_day: callsPerDay };
+}
+
+/** Lines of the audit, as the statements take them. */
+export function executionJson(executions: readonly ToolExecution[]): string {
+  return JSON.stringify(executions.map(execution), storable);
+}
+
+function execution(done: ToolExecution): Record<string, unknown> {
+  return {
+    step: done.step,
+    tool_call_id: done.toolCallId,
+    tool: done.tool,
+    user_id: done.userId,
+    arguments: done.arguments,
+    decision: done.decision,
+    is_error: done.isError,
+    code: done.code,
+    duration_ms: done.durationMs,
+  };
 }
 
 function closedCall(call: ModelCallRecord): Record<string, unknown> {

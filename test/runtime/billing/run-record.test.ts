@@ -1,9 +1,10 @@
-import { startRunRecord, type RunRecord, type SettledRun } from '../../../runtime/billing/run-record';
+import { startRunRecord, type RunRecord } from '../../../runtime/billing/run-record';
+import type { RunEnd } from '../../../runtime/contracts/ledger';
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
 
 const LEASE_MS = 60_000;
 const KEY = { tenantId: 'tenant', taskId: 'task', runId: 'run' };
-const END: SettledRun = { state: 'done', result: { task_id: 'task' } as AgentResult, lastSentCallNo: 1 };
+const END: RunEnd = { state: 'done', result: { task_id: 'task' } as AgentResult, lastSentCallNo: 1 };
 
 interface FakeLedger extends LedgerStore {
   readonly written: RunProgress[];
@@ -39,6 +40,8 @@ const call = (callNo: number): ModelCallRecord => ({
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });
+const open = (record: RunRecord, callNo: number) =>
+  record.next({ callNo, taking: [] }, new AbortController().signal);
 const closedNumbers = (ledger: FakeLedger) => ledger.written.map(({ closed }) => closed.map(({ callNo }) => callNo));
 
 afterEach(() => jest.useRealTimers());
@@ -47,7 +50,7 @@ it('writes an ended call with the opening of the next, each once', async () => {
   const ledger = fakeLedger();
   const record = start(ledger);
   record.keep(call(1));
-  await record.open(2);
+  await open(record, 2);
   record.keep(call(2));
   await record.settle(END);
   expect(closedNumbers(ledger)).toEqual([[1], [2]]);
@@ -60,9 +63,9 @@ it('makes up for a step that could not be written with the next write', async ()
   const record = start(ledger);
   ledger.next.push('connection lost');
   record.keep(call(1));
-  await record.open(2);
+  await open(record, 2);
   record.keep(call(2));
-  await record.open(3);
+  await open(record, 3);
   record.keep(call(3));
   await record.settle(END);
   expect(closedNumbers(ledger)).toEqual([[1, 2], [3]]);
@@ -72,7 +75,7 @@ it('keeps what was added while a write was under way', async () => {
   const ledger = fakeLedger();
   const record = start(ledger);
   record.keep(call(1));
-  const opening = record.open(2);
+  const opening = open(record, 2);
   record.keep(call(2));
   await opening;
   await record.settle(END);
@@ -84,7 +87,7 @@ it('stops the run when another attempt has taken the task over', async () => {
   const record = start(ledger);
   ledger.next.push(false);
   record.keep(call(1));
-  await expect(record.open(2)).rejects.toMatchObject({ code: 'RUN_TAKEN_OVER' });
+  await expect(open(record, 2)).rejects.toMatchObject({ code: 'RUN_TAKEN_OVER' });
   expect(closedNumbers(ledger)).toEqual([[1]]);
 });
 
@@ -157,7 +160,7 @@ describe('the lease', () => {
     const record = start(ledger);
     for (let callNo = 2; callNo <= 20; callNo++) {
       await jest.advanceTimersByTimeAsync(LEASE_MS / 4);
-      await record.open(callNo);
+      await open(record, callNo);
     }
     expect(ledger.written.length).toBe(19);
     await record.settle(END);

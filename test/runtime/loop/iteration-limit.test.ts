@@ -32,7 +32,7 @@ it('gives what there is when a partial answer is enough', async () => {
 });
 
 it('asks for one final answer without tools, after the last results, and counts that call', async () => {
-  const { outcome, sent, ended } = await runScript({
+  const { outcome, sent, nexts } = await runScript({
     tools,
     settings: { maxIterations: 2, onMaxIterations: 'finalAnswer' },
     replies: [again(), again(), says('In short: 3')],
@@ -41,7 +41,7 @@ it('asks for one final answer without tools, after the last results, and counts 
   expect(sent[2]?.toolChoice).toBe('none');
   expect(sent[2]?.messages.at(-2)?.role).toBe('tool');
   expect(sent[2]?.messages.at(-1)).toMatchObject({ role: 'user', content: containing('Answer now') });
-  expect(ended.map((call) => call.continues)).toEqual([true, true, false]);
+  expect(nexts).toEqual([2, 3]);
 });
 
 it('executes nothing that the model asks for in its final answer', async () => {
@@ -55,8 +55,8 @@ it('executes nothing that the model asks for in its final answer', async () => {
 });
 
 it('tells that no call follows the last one, so that none is opened in the ledger', async () => {
-  const { ended } = await runScript({ tools, settings: { maxIterations: 2 }, replies: [again(), again()] });
-  expect(ended.map((call) => call.continues)).toEqual([true, false]);
+  const { nexts } = await runScript({ tools, settings: { maxIterations: 2 }, replies: [again(), again()] });
+  expect(nexts).toEqual([2, undefined]);
 });
 
 describe('tool choice', () => {

@@ -152,16 +152,17 @@ describe('an empty reply', () => {
 
 describe('a failure outside the tools', () => {
   it('of the model ends the run with its code, and keeps the steps before', async () => {
-    const { outcome, ended } = await runScript({
+    const { outcome, ended, nexts } = await runScript({
       tools: [aTool('add')],
       replies: [asks([['add']]), new RuntimeError('LLM_RATE_LIMITED', { reason: 'slow down' })],
     });
     expect(outcome).toMatchObject({ status: 'failed', iterations: 2, error: { code: 'LLM_RATE_LIMITED' } });
     expect(outcome.steps).toHaveLength(1);
-    expect(ended.map((call) => [call.callNo, call.error?.code, call.continues])).toEqual([
-      [1, undefined, true],
-      [2, 'LLM_RATE_LIMITED', false],
+    expect(ended.map((call) => [call.callNo, call.error?.code])).toEqual([
+      [1, undefined],
+      [2, 'LLM_RATE_LIMITED'],
     ]);
+    expect(nexts).toEqual([2]);
   });
 
   it('of any other kind becomes INTERNAL_ERROR', async () => {

@@ -8,7 +8,11 @@ const candidates = [
   { tool: aTool('nobody'), allowedTiers: [] },
 ];
 const namesFor = (tier: string, allowList?: string[]) => {
-  const { tools, warnings } = allowedTools(candidates, { tier, allowList });
+  const { tools, warnings } = allowedTools(candidates, {
+    tier,
+    levels: [{ enabled: allowList, disabled: [], permissions: [] }],
+    asked: allowList,
+  });
   return { names: tools.map(({ tool }) => tool.definition.name), warned: warnings.map((warning) => warning.message) };
 };
 

@@ -55,7 +55,7 @@ it('leaves unknown keys out, so that nothing untrusted travels along', () => {
 it.each([
   ['nothing', undefined, 'the task'],
   ['a text', 'run this', 'the task'],
-  ['no message', { config: {}, meta: { tenant_id: TENANT } }, 'config.message is missing'],
+  ['no message', { config: {}, meta: { tenant_id: TENANT } }, 'config.message'],
   ['a blank message', task({ message: ' \n' }), 'config.message'],
   ['no tenant', { config: { message: 'Hi' }, meta: {} }, 'meta.tenant_id'],
   ['no iterations', task({ max_iterations: 0 }), 'config.max_iterations'],

@@ -67,6 +67,7 @@ describe('tools', () => {
       mcpTool: null,
       allowedTiers: undefined,
       customConfig: {},
+      transportConfig: {},
     });
   });
 

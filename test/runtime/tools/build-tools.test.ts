@@ -49,12 +49,6 @@ it('builds nothing anew for the same rows', () => {
   expect(build(rows)).toBe(build(rows));
 });
 
-it('lays the fixed arguments over those of the model', async () => {
-  const { tools } = build([toolRow({ code: 'send', customConfig: { fixed_arguments: { token: 'operator' } } })]);
-  const output = await tools[0]?.tool.execute({ token: 'model', text: 'Hi' }, context);
-  expect(output?.value).toEqual({ token: 'operator', text: 'Hi', to: 'send' });
-});
-
 it('gives a name that comes twice to the first tool', () => {
   const first = aTool('add');
   const toolset = createToolset([first, aTool('sub'), aTool('add')]);

@@ -16,7 +16,9 @@ it('takes a row as it is', () => {
     authHeader: 'Bearer x',
     headers: {},
     timeoutMs: 200,
-    fixedArguments: {},
+    config: {},
+    allowedHosts: [],
+    secrets: [],
     isRepeatable: false,
     mcpTool: 'add',
   });
@@ -77,16 +79,6 @@ describe('the schema', () => {
   ])('%j is refused: %s', (schema, reason) => {
     expect(() => schemaOf(schema)).toThrow(reason);
   });
-
-  it('hides the fixed arguments', () => {
-    const schema = { type: 'object', properties: { a: {}, token: {} }, required: ['a', 'token'] };
-    expect(schemaOf(schema, { fixed_arguments: { token: 'x' } })).toEqual({
-      type: 'object',
-      properties: { a: {} },
-      required: ['a'],
-    });
-    expect(schema.properties).toHaveProperty('token');
-  });
 });
 
 describe("the tenant's custom_config", () => {
@@ -98,7 +90,6 @@ describe("the tenant's custom_config", () => {
     expect(with_({ timeout_ms: 7 }).timeoutMs).toBe(7);
     expect(with_({ description: 'Own' }).description).toBe('Own');
     expect(with_({ headers: { 'X-API-Key': 'k' } }).headers).toEqual({ 'x-api-key': 'k' });
-    expect(with_({ fixed_arguments: { a: 1 } }).fixedArguments).toEqual({ a: 1 });
   });
 
   it('switches the header off with null', () => {
@@ -116,18 +107,17 @@ describe("the tenant's custom_config", () => {
     [{ headers: { 'x-key': 5 } }, 'custom_config.headers'],
     [{ headers: 'x-key: 5' }, 'custom_config.headers'],
     [{ mcp_endpoint: 5 }, 'custom_config.mcp_endpoint'],
-    [{ fixed_arguments: [1] }, 'custom_config.fixed_arguments'],
   ])('%j is refused by name', (config, field) => {
     expect(() => custom(config)).toThrow(field);
   });
 
   it('cannot reach a prototype', () => {
     const config: unknown = JSON.parse(
-      '{"__proto__":{"mcp_endpoint":"http://evil/"},"constructor":{"prototype":{"polluted":true}},"fixed_arguments":{"__proto__":{"polluted":true},"a":{"constructor":1,"b":1}}}',
+      '{"__proto__":{"mcp_endpoint":"http://evil/"},"constructor":{"prototype":{"polluted":true}},"transport_config":{"__proto__":{"polluted":true},"a":{"constructor":1,"b":1}}}',
     );
     const settings = custom(config);
     expect(settings.endpoint).toBe('http://127.0.0.1:9/hook');
-    expect(JSON.stringify(settings.fixedArguments)).toBe('{"a":{"b":1}}');
+    expect(JSON.stringify(settings.config)).toBe('{"a":{"b":1}}');
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 

@@ -1,0 +1,76 @@
+import Big from 'big.js';
+
+import type { Reservation } from '../contracts/ledger';
+import type { TenantSettings } from '../contracts/tenant';
+import type { ModelPrice, RunTotals, Usage } from '../contracts/usage';
+import { RuntimeError } from '../errors/runtime-error';
+import { callCost } from './cost';
+
+/** What a run may spend. */
+export interface Budget {
+  /** The tenant's limits of a month; undefined where there are none. */
+  readonly monthly?: Pick<Reservation, 'costLimitUsd' | 'tokenLimit'>;
+  /** US dollars of this run, as decimal text. */
+  readonly maxCostUsd?: string;
+  readonly maxTotalTokens?: number;
+}
+
+const DECIMAL = /^\d+(\.\d+)?$/;
+
+/** The limits of tenant and task. Throws SETTING_INVALID: a limit that cannot be read must not fall away. */
+export function readBudget(
+  settings: TenantSettings,
+  task: { readonly max_cost_usd?: string; readonly max_total_tokens?: number },
+): Budget {
+  const costLimitUsd = readLimit('monthly_cost_limit_usd', settings.monthlyCostLimitUsd);
+  const tokenLimit = readLimit('monthly_token_limit', settings.monthlyTokenLimit);
+  const isLimited = costLimitUsd !== undefined || tokenLimit !== undefined;
+  return {
+    monthly: isLimited ? { costLimitUsd, tokenLimit } : undefined,
+    maxCostUsd: task.max_cost_usd,
+    maxTotalTokens: task.max_total_tokens,
+  };
+}
+
+function readLimit(setting: string, text: string | undefined): string | undefined {
+  if (text === undefined || DECIMAL.test(text)) return text;
+  throw new RuntimeError('SETTING_INVALID', { setting, reason: 'it is not a decimal number' });
+}
+
+/** Room for one model call in the tenant's month: its tokens as they are expected, at the price of the model. */
+export function reservation(
+  { monthly }: Budget,
+  call: Pick<Usage, 'promptTokens' | 'completionTokens'>,
+  price: ModelPrice | undefined,
+): Reservation | undefined {
+  if (monthly === undefined) return undefined;
+  const usage = { ...call, cachedTokens: 0, reasoningTokens: 0 };
+  return {
+    ...monthly,
+    holdCostUsd: price === undefined ? '0' : callCost(usage, price),
+    holdTokens: call.promptTokens + call.completionTokens,
+  };
+}
+
+/** Throws BUDGET_EXCEEDED when this run has used up what one run may. */
+export function assertRunBudget({ maxCostUsd, maxTotalTokens }: Budget, totals: RunTotals): void {
+  const { promptTokens, completionTokens } = totals.usage;
+  if (maxCostUsd !== undefined && new Big(totals.costUsd).gte(maxCostUsd)) {
+    throw new RuntimeError('BUDGET_EXCEEDED', { limit: "run's cost limit", amount: `$${maxCostUsd}` });
+  }
+  if (maxTotalTokens !== undefined && promptTokens + completionTokens >= maxTotalTokens) {
+    throw new RuntimeError('BUDGET_EXCEEDED', { limit: "run's token limit", amount: `${maxTotalTokens} tokens` });
+  }
+}
+
+/** The tenant's month is used up, or held by runs under way for as long as this one could wait. */
+export function budgetExceeded(reserve: Reservation | undefined): RuntimeError {
+  const limits = [
+    reserve?.costLimitUsd === undefined ? '' : `$${reserve.costLimitUsd}`,
+    reserve?.tokenLimit === undefined ? '' : `${reserve.tokenLimit} tokens`,
+  ];
+  return new RuntimeError('BUDGET_EXCEEDED', {
+    limit: "tenant's monthly limit",
+    amount: limits.filter((text) => text !== '').join(' or '),
+  });
+}

@@ -1,0 +1,94 @@
+import { claimRun, requestDigest, resumeRun } from './billing/claim-run';
+import { DEFAULTS } from './config';
+import type { LedgerStore, RunKey } from './contracts/ledger';
+import type { Message } from './contracts/message';
+import type { AgentResult } from './contracts/result';
+import type { ResumeState } from './contracts/outcome';
+import { RuntimeError } from './errors/runtime-error';
+import { toRuntimeError } from './errors/to-runtime-error';
+import { openTranscript } from './loop/transcript';
+import type { RunPlan } from './plan-run';
+import { firstReservation } from './reserve-calls';
+import { resultOfNothing } from './tasks/build-result';
+import type { ReadyTask } from './tasks/read-task';
+import type { Deadline } from './util/abort';
+import { newId } from './util/clock';
+
+/** A run that may begin, or the stored result of one that is over. */
+export type Claimed =
+  | { readonly kind: 'done'; readonly result: AgentResult }
+  | {
+      readonly kind: 'claimed';
+      readonly task: ReadyTask;
+      readonly key: RunKey;
+      readonly messages: readonly Message[];
+      /** Set when a run goes on that waited for an approval. */
+      readonly resume?: ResumeState;
+    };
+
+export interface ClaimContext {
+  readonly ledger: LedgerStore;
+  readonly task: ReadyTask;
+  readonly plan: RunPlan;
+  readonly deadline: Deadline;
+  readonly fresh: boolean;
+}
+
+/**
+ * Claims the task, and room for its first model call. Rejects with TASK_CONFLICT, TASK_RUNNING, APPROVAL_UNKNOWN, or with
+ * BUDGET_EXCEEDED, whose result says that nothing was done.
+ */
+export async function claimTask(context: ClaimContext): Promise<Claimed> {
+  const { task, plan, deadline } = context;
+  const runId = newId();
+  try {
+    return await (task.config.approval === undefined ? claimNew(context, runId) : claimWaiting(context, runId));
+  } catch (error) {
+    if (deadline.cause() === 'cancelled') throw new RuntimeError('RUN_CANCELLED');
+    const failure = toRuntimeError(error);
+    if (failure.code === 'BUDGET_EXCEEDED') {
+      const { tier, modelId: model } = plan.selected;
+      failure.result = resultOfNothing({ task, runId, tier: tier.code, model, status: 'budget_exceeded' });
+    }
+    throw failure;
+  }
+}
+
+async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, runId: string): Promise<Claimed> {
+  const { system_prompt: systemPrompt, message, context } = task.config;
+  const singleTool = plan.settings.toolExecution === 'single';
+  const messages = openTranscript({ systemPrompt, message, context, singleTool });
+  const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId };
+  const claim = {
+    ...key,
+    traceId: task.trace_id,
+    digest: requestDigest(task),
+    fresh,
+    leaseMs: DEFAULTS.leaseMs,
+    modelRequested: plan.selected.modelId,
+    reserve: firstReservation(plan, messages),
+  };
+  const claimed = await claimRun(ledger, claim, deadline.signal);
+  return claimed.kind === 'done' ? claimed : { kind: 'claimed', task, key, messages };
+}
+
+/** The run goes on under the task that it belongs to, with the one call decided on that it waited for. */
+async function claimWaiting({ ledger, task, plan, deadline }: ClaimContext, runId: string): Promise<Claimed> {
+  const { approval } = task.config;
+  if (approval === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'there is no approval' });
+  const { tenant_id: tenantId } = task.meta;
+  const { run_id: waitedRunId, decision } = approval;
+  const reserve = firstReservation(plan, []);
+  const request = { tenantId, waitedRunId, runId, leaseMs: DEFAULTS.leaseMs, reserve };
+  const claimed = await resumeRun(ledger, request, deadline.signal);
+  if (claimed.kind === 'done') return claimed;
+  const { taskId, traceId = task.trace_id, resume } = claimed;
+  const approvals = { ...resume.approvals, [resume.toolCallId]: decision };
+  return {
+    kind: 'claimed',
+    task: { ...task, task_id: taskId, trace_id: traceId },
+    key: { tenantId, taskId, runId },
+    messages: [],
+    resume: { ...resume, approvals },
+  };
+}

@@ -1,0 +1,100 @@
+import type { ErrorCode } from '../errors/codes';
+import { RuntimeError, type ErrorDetails } from '../errors/runtime-error';
+import type { JsonValue } from '../util/json';
+import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
+import { prepareToolCall, type PreparedToolCall } from './prepare-tool-call';
+import type { OpenStep, RunState } from './run-state';
+
+/** A call that a person has to decide on. */
+export interface AskedCall {
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly arguments: JsonValue;
+}
+
+/** The calls of one step, each decided on; nothing has run yet. */
+export interface ToolCallPlan {
+  /** The first call that waits for a person. */
+  readonly asked?: AskedCall;
+  readonly calls: readonly PreparedToolCall[];
+  readonly runnable: readonly RunnableCall[];
+  /** Takes in what was decided in the last moment. */
+  readonly apply: (rulings: Rulings) => void;
+}
+
+/**
+ * Decides on every call of a step: known tool, valid arguments, a person's decision where one is needed, the limits of
+ * the run, and calls that only repeat themselves. Throws LOOP_DETECTED for one that was told so before.
+ */
+export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): ToolCallPlan {
+  const { toolset, settings } = input;
+  const prepared = step.calls.map((call, index) =>
+    prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit: settings.maxToolCallsPerStep }),
+  );
+  const asked = prepared.find((call) => waitsForApproval(call, state));
+  if (asked !== undefined) {
+    const { id, function: fn } = asked.call;
+    return { asked: { toolCallId: id, tool: fn.name, arguments: asked.input }, calls: [], runnable: [], apply: ignore };
+  }
+  const calls = prepared.map((call) => withinRunLimits(call, input, state));
+  return {
+    calls,
+    runnable: calls.flatMap((call) =>
+      call.kind === 'run' ? [{ toolCallId: call.call.id, tool: call.tool, input: call.value }] : [],
+    ),
+    apply: (rulings) => {
+      calls.forEach((call, index) => {
+        const ruling = rulings.get(call.call.id);
+        if (ruling !== undefined && call.kind === 'run') calls[index] = rule(call, ruling, state);
+      });
+    },
+  };
+}
+
+function ignore(): void {
+  // Nothing of the step will run.
+}
+
+function waitsForApproval(call: PreparedToolCall, { approvals }: RunState): boolean {
+  return call.kind === 'run' && call.tool.policy?.needsApproval === true && approvals[call.call.id] === undefined;
+}
+
+type Runnable = PreparedToolCall & { readonly kind: 'run' };
+
+function refused(call: Runnable, code: ErrorCode, details: ErrorDetails = {}): PreparedToolCall {
+  const tool = call.call.function.name;
+  return { kind: 'refused', call: call.call, input: call.input, code, details: { tool, ...details } };
+}
+
+function withinRunLimits(call: PreparedToolCall, { settings }: LoopInput, state: RunState): PreparedToolCall {
+  if (call.kind !== 'run') return call;
+  const { name } = call.tool.definition;
+  if (state.approvals[call.call.id] === 'deny') return refused(call, 'TOOL_APPROVAL_DENIED');
+  const limit = reachedLimit(call, settings, state);
+  if (limit !== undefined) return refused(call, 'TOOL_RUN_LIMIT', { limit });
+  const repetition = state.repeated.look(name, call.value);
+  if (repetition.kind === 'stop') throw new RuntimeError('LOOP_DETECTED', { tool: name });
+  if (repetition.kind === 'repeated') return { ...call, ...repetition };
+  state.calls.set(name, (state.calls.get(name) ?? 0) + 1);
+  return call;
+}
+
+/** The limit of the run that leaves no room for this call. */
+function reachedLimit({ tool }: Runnable, settings: LoopSettings, { calls }: RunState): number | undefined {
+  const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, settings.maxCallsPerTool ?? Infinity);
+  if ((calls.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
+  const { maxToolCalls = Infinity } = settings;
+  const total = [...calls.values()].reduce((sum, count) => sum + count, 0);
+  return total >= maxToolCalls ? maxToolCalls : undefined;
+}
+
+function rule(call: Runnable, ruling: Ruling, state: RunState): PreparedToolCall {
+  if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
+  const { tool } = ruling;
+  if (tool.policy?.needsApproval === true && state.approvals[call.call.id] !== 'approve') {
+    return refused(call, 'TOOL_PERMISSION_DENIED', { reason: 'it needs the approval of a person since a moment ago' });
+  }
+  const parsed = tool.parseInput(call.value);
+  if (parsed.ok) return { ...call, tool, input: parsed.value, value: parsed.value };
+  return refused(call, parsed.code ?? 'TOOL_INVALID_ARGS', { issues: parsed.issues, reason: parsed.issues });
+}

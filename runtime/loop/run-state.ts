@@ -1,0 +1,28 @@
+import type { Message, ToolCallMessage } from '../contracts/message';
+import type { FinishReason } from '../contracts/model';
+import type { ApprovalDecision, StepRecord } from '../contracts/outcome';
+import type { RepeatedCalls } from './repeated-calls';
+
+/** What a run knows between its steps. */
+export interface RunState {
+  readonly messages: Message[];
+  readonly steps: StepRecord[];
+  readonly toolCallIds: Set<string>;
+  /** Calls made so far, by tool. */
+  readonly calls: Map<string, number>;
+  readonly repeated: RepeatedCalls;
+  readonly approvals: Readonly<Record<string, ApprovalDecision>>;
+  iterations: number;
+}
+
+/** A model call that ended, and what is left to do of its step. */
+export interface OpenStep {
+  readonly callNo: number;
+  readonly finishReason: FinishReason;
+  readonly durationMs: number;
+  readonly text: string;
+  readonly calls: readonly ToolCallMessage[];
+  readonly wereDropped: boolean;
+  /** No model call follows. */
+  readonly isLast: boolean;
+}

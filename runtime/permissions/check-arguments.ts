@@ -1,0 +1,114 @@
+import type { NumericLimit, ToolPermission } from '../contracts/permission';
+import type { ParsedInput } from '../contracts/tool';
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { compilePattern, type Matches } from './name-pattern';
+
+/** The arguments with every number within its limits, or why they are refused. */
+export type CheckArguments = (input: JsonObject) => ParsedInput;
+
+/**
+ * Rules for arguments, compiled once. They are checked on values that have passed the tool's schema. A tool with such
+ * rules takes arguments that its schema declares only: another spelling of a name must not go around a rule.
+ */
+export function compileArgumentRules(
+  { limits, patterns }: Pick<ToolPermission, 'limits' | 'patterns'>,
+  schema: JsonObject,
+): CheckArguments {
+  const checks = Object.entries(patterns).map(([argument, lists]) => ({
+    argument,
+    path: argument.split('.'),
+    lists: lists.map((list) => list.map(compilePattern)),
+  }));
+  const clamps = Object.entries(limits).map(([argument, limit]) => ({ argument, path: argument.split('.'), limit }));
+  if (checks.length === 0 && clamps.length === 0) return (input) => ({ ok: true, value: input });
+  const impossible = clamps.find(({ limit: { min = -Infinity, max = Infinity } }) => min > max);
+  if (impossible !== undefined) return () => refuse(`the rules leave no value for "${impossible.argument}"`);
+  const ruled = new Set([...checks, ...clamps].map(({ path }) => String(path[0])));
+  return (input) => {
+    const stranger = Object.keys(input).find((name) => !isDeclared(schema, name) && !ruled.has(name));
+    if (stranger !== undefined) return refuse(`argument "${stranger}" is not one of its arguments`);
+    for (const { argument, path, lists } of checks) {
+      const value = valueAt(input, path);
+      if (value !== undefined && !lists.every((list) => matchesList(value, list))) {
+        return refuse(`the value of "${argument}" is not allowed`);
+      }
+    }
+    let value = input;
+    for (const { argument, path, limit } of clamps) {
+      const clamped = clampAt(value, path, { limit, schema });
+      if (clamped === undefined) return refuse(`"${argument}" must be a number ${describeLimit(limit)}`);
+      value = clamped;
+    }
+    return { ok: true, value };
+  };
+}
+
+function refuse(issues: string): ParsedInput {
+  return { ok: false, issues, code: 'TOOL_PERMISSION_DENIED' };
+}
+
+function isDeclared({ properties }: JsonObject, name: string): boolean {
+  return !isJsonObject(properties) || Object.hasOwn(properties, name);
+}
+
+function valueAt(input: JsonObject, path: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = input;
+  for (const key of path) {
+    value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  }
+  return value;
+}
+
+/** Of a list every entry must match; what is neither text nor number cannot be judged, and so is refused. */
+function matchesList(value: JsonValue, patterns: readonly Matches[]): boolean {
+  if (Array.isArray(value)) return value.every((entry: JsonValue) => matchesList(entry, patterns));
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return false;
+  return patterns.some((matches) => matches(String(value)));
+}
+
+/** A copy with the number at `path` within the limit; undefined when there is something else than a number. */
+function clampAt(
+  input: JsonObject,
+  [key = '', ...rest]: readonly string[],
+  rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
+): JsonObject | undefined {
+  const present = Object.hasOwn(input, key) ? input[key] : undefined;
+  if (rest.length > 0) return present === undefined ? input : clampWithin(input, [key, ...rest], rule);
+  if (present === undefined || present === null) return inject(input, key, rule);
+  if (typeof present !== 'number' || !Number.isFinite(present)) return undefined;
+  return { ...input, [key]: clamp(present, rule.limit) };
+}
+
+function clampWithin(
+  input: JsonObject,
+  [key = '', ...rest]: readonly string[],
+  rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
+): JsonObject | undefined {
+  const present = input[key];
+  const inner = isJsonObject(present) ? clampAt(present, rest, { ...rule, schema: {} }) : undefined;
+  return inner === undefined ? undefined : { ...input, [key]: inner };
+}
+
+/** A limit must hold for an argument that is left out too, unless the tool does not know it. */
+function inject(
+  input: JsonObject,
+  key: string,
+  { limit, schema }: { readonly limit: NumericLimit; readonly schema: JsonObject },
+): JsonObject {
+  const value = limit.max ?? limit.min;
+  const isTaken = isDeclared(schema, key) || schema.additionalProperties !== false;
+  return value === undefined || !isTaken ? input : { ...input, [key]: value };
+}
+
+function clamp(value: number, { min = -Infinity, max = Infinity }: NumericLimit): number {
+  const isWhole = Number.isInteger(value);
+  const upper = isWhole && Number.isFinite(max) ? Math.floor(max) : max;
+  const lower = isWhole && Number.isFinite(min) ? Math.ceil(min) : min;
+  // Plus zero, since -0 is written as 0 but compared as less by some.
+  return Math.min(Math.max(value, lower), upper) + 0;
+}
+
+function describeLimit({ min, max }: NumericLimit): string {
+  const words = [min === undefined ? '' : `from ${min}`, max === undefined ? '' : `up to ${max}`];
+  return words.filter((word) => word !== '').join(' ');
+}

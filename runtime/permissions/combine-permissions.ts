@@ -1,0 +1,45 @@
+import type { Decision, NumericLimit, ToolPermission } from '../contracts/permission';
+import { least } from './read-tool-rules';
+
+const STRICTNESS: readonly Decision[] = ['allow', 'ask', 'deny'];
+
+export const FREE: ToolPermission = { decision: 'allow', limits: {}, patterns: {}, fixedArguments: {} };
+
+/**
+ * All levels at once: each can only narrow what the others leave. Of two fixed values for one argument the first level's
+ * counts.
+ */
+export function combinePermissions(levels: readonly ToolPermission[]): ToolPermission {
+  return levels.reduce(both, FREE);
+}
+
+function both(a: ToolPermission, b: ToolPermission): ToolPermission {
+  return {
+    decision: STRICTNESS.indexOf(a.decision) >= STRICTNESS.indexOf(b.decision) ? a.decision : b.decision,
+    limits: mergeKeys(a.limits, b.limits, narrower),
+    patterns: mergeKeys(a.patterns, b.patterns, (one, other) => [...one, ...other]),
+    fixedArguments: { ...b.fixedArguments, ...a.fixedArguments },
+    timeoutMs: least(a.timeoutMs, b.timeoutMs),
+    callsPerMinute: least(a.callsPerMinute, b.callsPerMinute),
+    callsPerDay: least(a.callsPerDay, b.callsPerDay),
+    callsPerRun: least(a.callsPerRun, b.callsPerRun),
+  };
+}
+
+function narrower(a: NumericLimit, b: NumericLimit): NumericLimit {
+  const min = a.min === undefined || b.min === undefined ? (a.min ?? b.min) : Math.max(a.min, b.min);
+  return { min, max: least(a.max, b.max) };
+}
+
+function mergeKeys<T>(
+  a: Readonly<Record<string, T>>,
+  b: Readonly<Record<string, T>>,
+  merge: (a: T, b: T) => T,
+): Readonly<Record<string, T>> {
+  const merged = new Map(Object.entries(a));
+  for (const [key, value] of Object.entries(b)) {
+    const known = merged.get(key);
+    merged.set(key, known === undefined ? value : merge(known, value));
+  }
+  return Object.fromEntries(merged);
+}

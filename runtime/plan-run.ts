@@ -1,0 +1,119 @@
+import { readBudget, type Budget } from './billing/budget';
+import { DEFAULTS } from './config';
+import type { TenantSnapshot } from './contracts/tenant';
+import type { Toolset } from './contracts/tool';
+import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
+import type { LoopSettings } from './loop/loop-contract';
+import type { McpServerInput } from './mcp/read-server';
+import { normalizeModelId, selectModel, type SelectedModel } from './models/select-model';
+import { BUILT_IN_TIERS } from './models/tiers';
+import type { SelectedTools, SelectTools } from './select-tools';
+import { callbackWarnings, type ReadyTask } from './tasks/read-task';
+import { resolveLimits } from './tenants/resolve-settings';
+
+/** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
+export interface RunPlan {
+  readonly selected: SelectedModel;
+  readonly toolset: Toolset;
+  readonly settings: LoopSettings;
+  readonly budget: Budget;
+  /** Whether the task gets a line in the billing table. */
+  readonly isBilled: boolean;
+  readonly snapshot: TenantSnapshot;
+  readonly warnings: readonly ErrorSummary[];
+}
+
+export interface PlanRequest {
+  readonly selectTools: SelectTools;
+  readonly task: ReadyTask;
+  readonly snapshot: TenantSnapshot;
+  readonly servers: readonly McpServerInput[];
+  readonly signal: AbortSignal;
+}
+
+/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
+export async function planRun(request: PlanRequest): Promise<RunPlan> {
+  const { task, snapshot } = request;
+  const { config } = task;
+  const { tenant, tiers, prices } = snapshot;
+  if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
+  const budget = readBudget(tenant.settings, config);
+  const selected = selectModel({
+    tier: config.agent_tier,
+    modelOverride: config.model_override,
+    settings: tenant.settings,
+    tierRows: tiers,
+    prices,
+  });
+  const { limits, warnings: limitWarnings } = resolveLimits({
+    config,
+    settings: tenant.settings,
+    tier: selected.tier,
+    defaults: DEFAULTS,
+  });
+  const tools = await chooseTools(request, selected.tier.code);
+  const { isBilled, warnings: billWarnings } = billing(task, { selected, budget });
+  return {
+    selected,
+    snapshot,
+    toolset: tools.toolset,
+    settings: loopSettings(task, selected.modelId, limits),
+    budget,
+    isBilled,
+    warnings: [...limitWarnings, ...tools.warnings, ...billWarnings, ...callbackWarnings(task)],
+  };
+}
+
+/** The tools of a run under the rules of this moment. */
+export function chooseTools(
+  { selectTools, task, snapshot, servers, signal }: PlanRequest,
+  tier: string,
+): Promise<SelectedTools> {
+  const { tools, disabled_tools, tool_permissions, agent } = task.config;
+  return selectTools({
+    snapshot,
+    tier,
+    agent,
+    rules: { enabled_tools: tools, disabled_tools, tool_permissions },
+    servers,
+    signal,
+  });
+}
+
+/** What a tenant with a limit uses is always written down, since the limit is counted there. */
+function billing(
+  { config }: ReadyTask,
+  { selected, budget }: { readonly selected: SelectedModel; readonly budget: Budget },
+): { readonly isBilled: boolean; readonly warnings: readonly ErrorSummary[] } {
+  if (!selected.isBilled) return { isBilled: false, warnings: [] };
+  if (config.record_usage !== false) return { isBilled: true, warnings: [] };
+  if (budget.monthly === undefined) return { isBilled: false, warnings: [] };
+  return { isBilled: true, warnings: [describeError('USAGE_RECORDED')] };
+}
+
+function loopSettings(
+  { config }: ReadyTask,
+  modelId: string,
+  limits: ReturnType<typeof resolveLimits>['limits'],
+): LoopSettings {
+  return {
+    modelId,
+    ...limits,
+    onMaxIterations: config.on_max_iterations ?? DEFAULTS.onMaxIterations,
+    toolExecution: config.tool_execution ?? DEFAULTS.toolExecution,
+    toolChoice: config.tool_choice ?? DEFAULTS.toolChoice,
+    modelTimeoutMs: DEFAULTS.modelTimeoutMs,
+    maxParallelToolCalls: DEFAULTS.maxParallelToolCalls,
+    maxToolCallsPerStep: DEFAULTS.maxToolCallsPerStep,
+    maxErrorSteps: DEFAULTS.maxErrorSteps,
+    maxIdenticalCalls: config.max_identical_calls ?? DEFAULTS.maxIdenticalCalls,
+    maxToolCalls: config.max_tool_calls,
+    maxCallsPerTool: config.max_calls_per_tool,
+  };
+}
+
+/** The models whose prices may be needed, beside those of the tenant's tiers. */
+export function candidateModels({ config }: ReadyTask): readonly string[] {
+  const builtIn = BUILT_IN_TIERS.map((tier) => tier.modelId);
+  return config.model_override === undefined ? builtIn : [...builtIn, normalizeModelId(config.model_override)];
+}

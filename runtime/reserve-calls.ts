@@ -1,0 +1,40 @@
+import { reservation } from './billing/budget';
+import { findPrice } from './billing/cost';
+import { DEFAULTS } from './config';
+import type { Reservation } from './contracts/ledger';
+import type { Message } from './contracts/message';
+import type { Toolset } from './contracts/tool';
+import type { Usage } from './contracts/usage';
+import type { RunPlan } from './plan-run';
+
+/** Room for the first model call: a text has hardly ever more tokens than characters. */
+export function firstReservation(plan: RunPlan, messages: readonly Message[]): Reservation | undefined {
+  if (plan.budget.monthly === undefined) return undefined;
+  const characters = messages.reduce(
+    (sum, { content }) => sum + (content?.length ?? 0),
+    definitionsLength(plan.toolset),
+  );
+  return reserve(plan, characters);
+}
+
+/** Room for the call after `last`, whose transcript will hold that one's and the results of `toolCalls` calls. */
+export function nextReservation(plan: RunPlan, last: Usage | undefined, toolCalls: number): Reservation | undefined {
+  const before = last === undefined ? 0 : last.promptTokens + last.completionTokens;
+  return reserve(plan, before + toolCalls * DEFAULTS.assumedResultTokens);
+}
+
+function reserve({ budget, selected, settings, snapshot }: RunPlan, promptTokens: number): Reservation | undefined {
+  const expected = {
+    promptTokens: Math.max(promptTokens, DEFAULTS.assumedPromptTokens),
+    completionTokens: settings.maxTokens ?? DEFAULTS.assumedCompletionTokens,
+  };
+  return reservation(budget, expected, findPrice(snapshot.prices, [selected.modelId]));
+}
+
+const lengths = new WeakMap<Toolset, number>();
+
+function definitionsLength(toolset: Toolset): number {
+  const known = lengths.get(toolset) ?? JSON.stringify(toolset.definitions).length;
+  lengths.set(toolset, known);
+  return known;
+}

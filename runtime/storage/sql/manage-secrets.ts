@@ -1,0 +1,184 @@
+import type { Statement } from '../postgres';
+
+export interface SecretRow {
+  readonly id: string;
+  /** Null: shared. */
+  readonly tenant_id: string | null;
+  readonly name: string;
+  readonly sealed: string;
+  readonly updated_at: Date;
+}
+
+const COLUMNS = 'id::text AS id, tenant_id::text AS tenant_id, name, sealed, updated_at';
+
+/** The secrets that a tenant's rows may name, its own before shared ones; without a tenant the shared ones. */
+export function listSecretsStatement(tenantId: string | undefined): Statement {
+  return {
+    text: `SELECT ${COLUMNS} FROM elo_agent_secrets
+      WHERE tenant_id = $1::uuid OR tenant_id IS NULL ORDER BY name, tenant_id NULLS LAST`,
+    values: [tenantId ?? null],
+  };
+}
+
+/** Every secret of everybody, or those of one name. */
+export function readSecretsStatement(name?: string): Statement {
+  return {
+    text: `SELECT ${COLUMNS} FROM elo_agent_secrets WHERE $1::text IS NULL OR name = $1 ORDER BY id`,
+    values: [name ?? null],
+  };
+}
+
+export interface NewSecret {
+  readonly tenantId: string | undefined;
+  readonly name: string;
+  readonly sealed: string;
+}
+
+/** Writes a secret, also over the one of this name. No row: there is no such tenant. */
+export function upsertSecretStatement({ tenantId, name, sealed }: NewSecret): Statement {
+  return {
+    text: `
+INSERT INTO elo_agent_secrets (tenant_id, name, sealed)
+SELECT $1::uuid, $2, $3 WHERE $1::uuid IS NULL OR EXISTS (SELECT FROM elo_v_agent_tenants WHERE id = $1::uuid)
+ON CONFLICT (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000'::uuid), name)
+  DO UPDATE SET sealed = EXCLUDED.sealed, updated_at = now()
+RETURNING id::text AS id`,
+    values: [tenantId ?? null, name, sealed],
+  };
+}
+
+/** Writes a secret under a name that is free. No row: somebody took the name. */
+export function insertSecretStatement({ tenantId, name, sealed }: NewSecret): Statement {
+  return {
+    text: `INSERT INTO elo_agent_secrets (tenant_id, name, sealed) VALUES ($1::uuid, $2, $3)
+      ON CONFLICT DO NOTHING RETURNING id::text AS id`,
+    values: [tenantId ?? null, name, sealed],
+  };
+}
+
+export function deleteSecretStatement(tenantId: string | undefined, name: string): Statement {
+  return {
+    text: `DELETE FROM elo_agent_secrets WHERE tenant_id IS NOT DISTINCT FROM $1::uuid AND name = $2 RETURNING id::text AS id`,
+    values: [tenantId ?? null, name],
+  };
+}
+
+/** The same secret under another key. No row: it was changed or removed since it was read. */
+export function resealStatement(row: {
+  readonly id: string;
+  readonly sealed: string;
+  readonly now: string;
+}): Statement {
+  return {
+    text: `UPDATE elo_agent_secrets SET sealed = $3 WHERE id = $1::bigint AND sealed = $2 RETURNING id::text AS id`,
+    values: [row.id, row.sealed, row.now],
+  };
+}
+
+export interface OAuthStateRow {
+  readonly tenant_id: string;
+  readonly server_id: number;
+  readonly server: string;
+  readonly state: string;
+}
+
+/** The OAuth state of every tenant at every server. */
+export const READ_OAUTH_STATES: Statement = {
+  text: `SELECT own.tenant_id::text AS tenant_id, own.server_id, server.code AS server, own.oauth_state AS state
+    FROM elo_t_tenant_mcp_servers AS own JOIN elo_agent_mcp_servers AS server ON server.id = own.server_id
+    WHERE own.oauth_state IS NOT NULL ORDER BY own.tenant_id, own.server_id`,
+  values: [],
+};
+
+/** A column that may hold secrets as plain text, and how its rows are told apart. */
+export interface PlainColumn {
+  readonly table: 'elo_agent_tools' | 'elo_t_tenant_tools' | 'elo_agent_mcp_servers' | 'elo_t_tenant_mcp_servers';
+  readonly column: 'auth_header' | 'custom_config' | 'auth';
+  /** What the row is for: a tool or a server. */
+  readonly parent: 'elo_agent_tools' | 'elo_agent_mcp_servers';
+  /** The column with the parent's id. */
+  readonly key: 'id' | 'tool_id' | 'server_id';
+  readonly isTenants: boolean;
+}
+
+export const PLAIN_COLUMNS: readonly PlainColumn[] = [
+  { table: 'elo_agent_tools', column: 'auth_header', parent: 'elo_agent_tools', key: 'id', isTenants: false },
+  { table: 'elo_t_tenant_tools', column: 'custom_config', parent: 'elo_agent_tools', key: 'tool_id', isTenants: true },
+  { table: 'elo_agent_mcp_servers', column: 'auth', parent: 'elo_agent_mcp_servers', key: 'id', isTenants: false },
+  {
+    table: 'elo_t_tenant_mcp_servers',
+    column: 'auth',
+    parent: 'elo_agent_mcp_servers',
+    key: 'server_id',
+    isTenants: true,
+  },
+];
+
+export interface PlainRow {
+  /** Null for a row that is for every tenant. */
+  readonly tenant_id: string | null;
+  /** The id of the tool or server. */
+  readonly key: string;
+  readonly code: string;
+  /** The column as text, whatever its type. */
+  readonly content: string;
+  /** False for a row whose tenant is gone, which has no place in the vault. */
+  readonly has_tenant: boolean;
+}
+
+/** Every row of the column that holds anything. */
+export function readPlainStatement(column: PlainColumn): Statement {
+  return { text: selectPlain(column), values: [] };
+}
+
+/** One of them, for this transaction alone. */
+export function lockPlainStatement(column: PlainColumn, { tenant_id, key }: PlainRow): Statement {
+  return {
+    text: `${selectPlain(column)} AND own.${column.key}::text = $2 AND (${tenantOf(column)}) IS NOT DISTINCT FROM $1 FOR UPDATE OF own`,
+    values: [tenant_id, key],
+  };
+}
+
+function selectPlain(column: PlainColumn): string {
+  return `
+SELECT ${tenantOf(column)} AS tenant_id, own.${column.key}::text AS key,
+  coalesce(parent.code, own.${column.key}::text) AS code, own.${column.column}::text AS content,
+  ${column.isTenants ? 'EXISTS (SELECT FROM elo_v_agent_tenants AS tenant WHERE tenant.id = own.tenant_id)' : 'true'} AS has_tenant
+FROM ${column.table} AS own LEFT JOIN ${column.parent} AS parent ON parent.id = own.${column.key}
+WHERE own.${column.column} IS NOT NULL`;
+}
+
+function tenantOf({ isTenants }: PlainColumn): string {
+  return isTenants ? 'own.tenant_id::text' : 'NULL::text';
+}
+
+/** Writes the column of a row that still says what was read. The text takes the column's own type. */
+export function replacePlainStatement(column: PlainColumn, row: PlainRow, content: string): Statement {
+  return {
+    text: `UPDATE ${column.table} AS own SET ${column.column} = $4
+      WHERE own.${column.key}::text = $2 AND (${tenantOf(column)}) IS NOT DISTINCT FROM $1 AND own.${column.column}::text = $3
+      RETURNING own.${column.key}`,
+    values: [row.tenant_id, row.key, row.content, content],
+  };
+}
+
+/** JSON with other texts at these places. Postgres does it, since JavaScript would round long numbers. */
+export function editJsonStatement(
+  json: string,
+  edits: readonly { readonly path: readonly string[]; readonly text: string }[],
+): Statement {
+  const edited = edits.reduce(
+    (inner, _edit, index) => `jsonb_set(${inner}, $${2 * index + 2}::text[], to_jsonb($${2 * index + 3}::text), false)`,
+    '$1::jsonb',
+  );
+  return {
+    text: `SELECT (${edited})::text AS json`,
+    values: [json, ...edits.flatMap(({ path, text }) => [[...path], text])],
+  };
+}
+
+/** Two commands at once must not take the same name for two secrets. */
+export const LOCK_NAMES: Statement = {
+  text: `SELECT pg_advisory_xact_lock(hashtext('universal-ai-agent vault'))`,
+  values: [],
+};

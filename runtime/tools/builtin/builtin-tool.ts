@@ -1,0 +1,32 @@
+import type { Dispatcher } from 'undici';
+
+import type { KeyReader } from '../../contracts/key-reader';
+import type { SqlReader } from '../../contracts/sql-reader';
+import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
+import type { JsonObject } from '../../util/json';
+
+/** What built-in tools work with. */
+export interface BuiltinPorts {
+  /** For servers that a row names. Addresses from a model go through web/request-web.ts instead. */
+  readonly dispatcher: Dispatcher;
+  /** Undefined where no Redis is configured. */
+  readonly keys?: KeyReader;
+  /** Undefined where no database role for queries is configured. */
+  readonly sql?: SqlPort;
+}
+
+export interface SqlPort {
+  readonly reader: SqlReader;
+  /** For rows that say nothing. */
+  readonly maxRows: number;
+}
+
+/** A tool that this process carries out itself, for the tenants whose rows say so. */
+export interface BuiltinTool {
+  /** Used when the row has none. */
+  readonly description: string;
+  /** Used when the row has none. */
+  readonly inputSchema: JsonObject;
+  /** Reads the row once. Throws an Error whose message says why the tool cannot be offered. */
+  readonly prepare: (settings: ToolSettings, ports: BuiltinPorts) => (call: TransportCall) => Promise<TransportReply>;
+}

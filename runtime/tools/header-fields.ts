@@ -1,0 +1,22 @@
+const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** What the connection itself decides on. */
+const OF_CONNECTION: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Why a header cannot be sent, without its value; undefined when it can. */
+export function headerIssue(name: string, value: string): string | undefined {
+  if (!NAME.test(name)) return 'is not the name of a header';
+  if (OF_CONNECTION.has(name.toLowerCase())) return 'is set by the connection itself';
+  return VALUE.test(value) ? undefined : 'holds a character that a header cannot have';
+}

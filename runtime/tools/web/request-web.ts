@@ -1,0 +1,102 @@
+import { Agent, request, type Dispatcher } from 'undici';
+
+import { readBounded, type BoundedBody } from '../read-bounded';
+import { plainHost } from './allowed-hosts';
+import { guardedLookup } from './guarded-lookup';
+import { judgeUrl, type WebPolicy } from './judge-url';
+
+/** A request to an address that a model wrote. */
+export interface WebRequest {
+  readonly url: string;
+  readonly method: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The operator's own headers, for allowed hosts only: any other host could be one that wants to have them. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
+  readonly policy: WebPolicy;
+  readonly signal: AbortSignal;
+  readonly limitBytes: number;
+}
+
+export interface WebReply extends BoundedBody {
+  /** After redirects. */
+  readonly url: URL;
+  readonly status: number;
+  /** Lower-case names; the first of several values. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+/** What may go along to another origin. */
+const HARMLESS_HEADERS: readonly string[] = ['accept', 'accept-language', 'content-type', 'user-agent'];
+const OF_BODY: readonly string[] = ['content-type', 'content-language', 'content-location'];
+
+/** One hop: what is sent to where. */
+interface Hop extends Pick<WebRequest, 'method' | 'headers' | 'body' | 'ownHeaders'> {
+  readonly url: URL;
+}
+
+/**
+ * Asks an address that a model wrote, and follows redirects. Every hop is judged anew, before it is sent.
+ * Rejects with RefusedUrl when the address or a redirect leads where the policy does not allow.
+ */
+export async function requestWeb(given: WebRequest): Promise<WebReply> {
+  const { policy, signal } = given;
+  // Never shared: a warm connection of another call would be used without asking this call's policy.
+  const dispatcher = new Agent({
+    connect: { lookup: guardedLookup(policy) },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  try {
+    let hop: Hop = { ...given, url: await judgeUrl(given.url, policy) };
+    for (let redirects = 0; ; redirects++) {
+      signal.throwIfAborted();
+      const reply = await send(dispatcher, hop, given);
+      const { location } = reply.headers;
+      if (!REDIRECTS.includes(reply.status) || location === undefined) return reply;
+      if (redirects === MAX_REDIRECTS) throw new Error(`more than ${MAX_REDIRECTS} redirects`);
+      hop = nextHop(hop, reply.status, await judgeUrl(location, policy, hop.url));
+    }
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+async function send(dispatcher: Agent, hop: Hop, { policy, signal, limitBytes }: WebRequest): Promise<WebReply> {
+  const { url, method, headers, body } = hop;
+  const own = policy.allowsHost(plainHost(url)) ? hop.ownHeaders : {};
+  const reply = await request(url, {
+    dispatcher,
+    method,
+    headers: { 'user-agent': 'universal-ai-agent', accept: '*/*', ...headers, ...own, 'accept-encoding': 'identity' },
+    body,
+    signal,
+  });
+  const read = await readBounded(reply.body, limitBytes);
+  return { ...read, url, status: reply.statusCode, headers: firstValues(reply.headers) };
+}
+
+function nextHop(hop: Hop, status: number, url: URL): Hop {
+  const isSameOrigin = url.origin === hop.url.origin;
+  // As browsers do.
+  const becomesGet = status === 303 || (hop.method === 'POST' && (status === 301 || status === 302));
+  const kept = Object.entries(hop.headers).filter(
+    ([name]) => (isSameOrigin || HARMLESS_HEADERS.includes(name)) && !(becomesGet && OF_BODY.includes(name)),
+  );
+  return {
+    url,
+    method: becomesGet ? 'GET' : hop.method,
+    headers: Object.fromEntries(kept),
+    body: becomesGet ? undefined : hop.body,
+    ownHeaders: isSameOrigin ? hop.ownHeaders : {},
+  };
+}
+
+function firstValues(raw: Dispatcher.ResponseData['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(raw).map(([name, value]) => [name, (Array.isArray(value) ? value[0] : value) ?? '']),
+  );
+}

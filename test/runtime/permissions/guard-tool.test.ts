@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+
+import type { ToolContext } from '../../../runtime';
+import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
+import { guardTool } from '../../../runtime/permissions/guard-tool';
+import { readPermission, readToolRules, tenantLevels } from '../../../runtime/permissions/read-tool-rules';
+import { compileInputSchema } from '../../../runtime/tools/validate-input';
+import type { JsonObject, JsonValue } from '../../../runtime/util/json';
+import { aTool } from '../../support/loop-script';
+import { containing } from '../../support/matchers';
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    query: { type: 'string' },
+    limit: { type: 'integer' },
+    phone: {},
+    filter: { type: 'object', properties: { size: { type: 'number' } } },
+  },
+};
+
+function guarded(permission: object, schema: JsonObject = SCHEMA, execute = aTool('find').execute) {
+  const tool = {
+    definition: { name: 'find', description: 'Finds', inputSchema: schema },
+    parseInput: compileInputSchema(schema),
+    execute,
+  };
+  return guardTool(tool, readPermission(permission, 'test'));
+}
+
+const context = (): ToolContext => ({
+  toolCallId: 'call',
+  meta: { tenant_id: 'tenant', task_id: 'task' },
+  signal: new AbortController().signal,
+  variables: new Map(),
+});
+
+describe('a numeric limit', () => {
+  const tool = guarded({ limits: { limit: { min: 1, max: 10 }, 'filter.size': { max: 5 } } });
+  const parsed = (input: JsonObject) => tool.parseInput(input);
+
+  it.each([
+    [{ limit: 50 }, { limit: 10 }],
+    [{ limit: 5 }, { limit: 5 }],
+    [{ limit: -3 }, { limit: 1 }],
+    [{}, { limit: 10 }],
+    [
+      { limit: 1, filter: { size: 1e9 } },
+      { limit: 1, filter: { size: 5 } },
+    ],
+    [
+      { limit: 1, filter: {} },
+      { limit: 1, filter: { size: 5 } },
+    ],
+  ])('turns %j into %j', (input, value) => expect(parsed(input as JsonObject)).toEqual({ ok: true, value }));
+
+  it('leaves the arguments that the model wrote as they were', () => {
+    const input = { limit: 50 };
+    parsed(input);
+    expect(input).toEqual({ limit: 50 });
+  });
+
+  it.each([['"1e9"'], ['[1]'], ['{"valueOf": 1}'], ['true'], ['"١٠"']])('is not got around with %s', (text) => {
+    const loose = guarded({ limits: { limit: { max: 10 } } }, { type: 'object', properties: { limit: {} } });
+    expect(loose.parseInput({ limit: JSON.parse(text) as JsonValue })).toMatchObject({
+      ok: false,
+      code: 'TOOL_PERMISSION_DENIED',
+    });
+  });
+
+  it('is not got around with another spelling of the name, or an argument that nobody declared', () => {
+    expect(parsed({ Limit: 1000 })).toMatchObject({ ok: false, issues: containing('"Limit"') });
+  });
+
+  it('never writes -0', () => {
+    const zero = guarded({ limits: { limit: { min: 0, max: 10 } } });
+    expect(Object.is((zero.parseInput({ limit: -0 }) as { value: { limit: number } }).value.limit, 0)).toBe(true);
+  });
+
+  it('that leaves no number refuses every call', () => {
+    const levels = [{ limits: { limit: { min: 5 } } }, { limits: { limit: { max: 3 } } }];
+    const permission = combinePermissions(levels.map((level) => readPermission(level, 'test')));
+    const tool = guardTool(guarded({}), permission);
+    expect(tool.parseInput({ limit: 4 })).toMatchObject({ ok: false, code: 'TOOL_PERMISSION_DENIED' });
+  });
+
+  it('holds whatever number comes, and only moves numbers that are outside (property)', () => {
+    const bound = fc.integer({ min: -1000, max: 1000 });
+    fc.assert(
+      fc.property(fc.tuple(bound, bound), fc.option(fc.double({ noNaN: true })), ([a, b], value) => {
+        const [min, max] = [Math.min(a, b), Math.max(a, b)];
+        const free = guarded({ limits: { limit: { min, max } } }, { type: 'object', properties: { limit: {} } });
+        const result = free.parseInput(value === null ? {} : { limit: value });
+        if (value !== null && !Number.isFinite(value)) return !result.ok;
+        const limit = (result as { value: { limit: number } }).value.limit;
+        const isInside = value !== null && value >= min && value <= max;
+        return limit >= min && limit <= max && (!isInside || limit === value);
+      }),
+    );
+  });
+});
+
+describe('allowed patterns', () => {
+  const tool = guarded({ allowed_phone_patterns: ['+55*'], allowed_patterns: { query: ['/[a-z ]+/', 'ORDER-??'] } });
+
+  it.each([
+    [{ phone: '+5511999' }, true],
+    [{ phone: '+7999' }, false],
+    [{ phone: ['+5511', '+7999'] }, false],
+    [{ phone: ['+5511', '+5512'] }, true],
+    [{ phone: { number: '+5511' } }, false],
+    [{ phone: '+7999\n+5511' }, false],
+    [{ query: 'two words' }, true],
+    [{ query: 'Two words' }, false],
+    [{ query: 'ORDER-17' }, true],
+    [{ query: 'ORDER-171' }, false],
+    [{}, true],
+  ])('on %j say %s', (input, isAllowed) => expect(tool.parseInput(input as JsonObject).ok).toBe(isAllowed));
+
+  it('of two levels must both be met', () => {
+    const levels = [{ allowed_patterns: { query: ['a*'] } }, { allowed_patterns: { query: ['*z'] } }];
+    const both = guardTool(guarded({}), combinePermissions(levels.map((level) => readPermission(level, 'test'))));
+    expect([both.parseInput({ query: 'az' }).ok, both.parseInput({ query: 'ab' }).ok]).toEqual([true, false]);
+  });
+
+  it('take a number for its digits', () => {
+    expect(guarded({ allowed_patterns: { limit: ['1?'] } }).parseInput({ limit: 17 }).ok).toBe(true);
+  });
+});
+
+describe('fixed arguments', () => {
+  const schema = { ...SCHEMA, required: ['query', 'phone'], additionalProperties: false };
+
+  it('are neither seen nor set by the model, and satisfy the schema', async () => {
+    const got: JsonObject[] = [];
+    const tool = guarded({ fixed_arguments: { phone: 'ours' } }, schema, (input) => {
+      got.push(input);
+      return Promise.resolve({ isError: false, value: null });
+    });
+    expect(JSON.stringify(tool.definition)).not.toContain('phone');
+    const parsed = tool.parseInput({ query: 'x', phone: 'theirs' });
+    expect(parsed).toEqual({ ok: true, value: { query: 'x' } });
+    await tool.execute({ query: 'x', phone: 'theirs' }, context());
+    expect(got).toEqual([{ query: 'x', phone: 'ours' }]);
+  });
+
+  it('of an earlier level win', () => {
+    const levels = [{ fixed_arguments: { a: 1 } }, { fixed_arguments: { a: 2, b: 2 } }];
+    expect(combinePermissions(levels.map((level) => readPermission(level, 'test'))).fixedArguments).toEqual({
+      a: 1,
+      b: 2,
+    });
+  });
+});
+
+describe('a cap on the time of a call', () => {
+  it('ends it, also when the tool has more time of its own', async () => {
+    const tool = guarded({ timeout_seconds: 0.05 }, SCHEMA, (_input, { signal }) => {
+      const { promise, resolve } = Promise.withResolvers<{ isError: true; value: string }>();
+      signal.addEventListener('abort', () => resolve({ isError: true, value: 'broken off' }));
+      return promise;
+    });
+    await expect(tool.execute({}, context())).resolves.toMatchObject({ isError: true, code: 'TOOL_TIMEOUT' });
+  });
+
+  it('leaves a quick call alone', async () => {
+    await expect(guarded({ timeout_seconds: 5 }).execute({ query: 'x' }, context())).resolves.toMatchObject({
+      isError: false,
+    });
+  });
+});
+
+describe('levels', () => {
+  const decisions = ['allow', 'ask', 'deny'] as const;
+  const randomLevel = fc.record(
+    {
+      decision: fc.constantFrom(...decisions),
+      limits: fc.dictionary(fc.constantFrom('a', 'b'), fc.record({ max: fc.integer() }), { noNullPrototype: true }),
+      rate_limit_per_minute: fc.nat(100),
+      max_calls_per_run: fc.nat(100),
+      timeout_seconds: fc.integer({ min: 1, max: 100 }),
+    },
+    { requiredKeys: [] },
+  );
+
+  it('can only narrow, in whatever order they come (property)', () => {
+    fc.assert(
+      fc.property(fc.array(randomLevel, { minLength: 1, maxLength: 4 }), (raw) => {
+        const levels = raw.map((level) => readPermission(level, 'test'));
+        const all = combinePermissions(levels);
+        expect(combinePermissions([...levels].reverse())).toEqual(all);
+        for (const level of levels) {
+          expect(decisions.indexOf(all.decision)).toBeGreaterThanOrEqual(decisions.indexOf(level.decision));
+          expect(all.callsPerMinute ?? Infinity).toBeLessThanOrEqual(level.callsPerMinute ?? Infinity);
+          expect(all.callsPerRun ?? Infinity).toBeLessThanOrEqual(level.callsPerRun ?? Infinity);
+          expect(all.timeoutMs ?? Infinity).toBeLessThanOrEqual(level.timeoutMs ?? Infinity);
+          for (const [name, { max }] of Object.entries(level.limits)) {
+            expect(all.limits[name]?.max).toBeLessThanOrEqual(Number(max));
+          }
+        }
+      }),
+    );
+  });
+
+  it.each([
+    [{ enabled_tools: 'all' }, 'settings.tool_config.enabled_tools'],
+    [{ disabled_tools: { a: 1 } }, 'settings.tool_config.disabled_tools'],
+    [{ tool_permissions: { send: { decision: 'maybe' } } }, 'tool_permissions.send.decision'],
+    [{ tool_permissions: { send: { limits: { n: { min: 2, max: 1 } } } } }, 'tool_permissions.send.limits.n'],
+    [{ tool_permissions: { send: { allowed_patterns: { to: ['/(?=x)y/'] } } } }, 'tool_permissions.send'],
+    [{ tool_permissions: { send: { rate_limit: 'five' } } }, 'tool_permissions.send.rate_limit'],
+    [{ tool_permissions: { send: { allowed_patterns: { to: [`/${'a'.repeat(1001)}/`] } } } }, 'allowed_patterns.to'],
+    ['none', 'settings.tool_config'],
+    [{ agents: [] }, 'settings.tool_config.agents'],
+  ])('%j is refused by name', (config, where) => {
+    expect(() => tenantLevels(config, 'sales')).toThrow(where);
+  });
+
+  it("read the documents' words for three of the rules", () => {
+    expect(readPermission({ max_results: 10, rate_limit: 5, allowed_phone_patterns: '+55*' }, 'test')).toMatchObject({
+      limits: { max_results: { max: 10 } },
+      callsPerMinute: 5,
+      patterns: { phone: [['+55*']] },
+    });
+  });
+
+  it('cannot reach a prototype', () => {
+    const raw: unknown = JSON.parse(
+      '{"tool_permissions":{"__proto__":{"decision":"deny"},"send":{"limits":{"__proto__":{"max":1}},"fixed_arguments":{"constructor":{"prototype":{"polluted":1}}}}}}',
+    );
+    const rules = readToolRules(raw, 'test');
+    expect(rules.permissions.map(({ name }) => name)).toEqual(['send']);
+    expect(rules.permissions[0]?.permission).toMatchObject({ limits: {}, fixedArguments: {} });
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+});
