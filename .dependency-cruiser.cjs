@@ -41,6 +41,7 @@ module.exports = {
     home('ipaddr[.]js', 'util'),
     home('undici', 'models|tools|mcp'),
     home('ajv', 'tools'),
+    home('libpg-query', 'tools'),
     home('re2js', 'tools|permissions'),
     home('big[.]js', 'billing'),
     rule('not-to-tests', { path: '^(runtime|nodes)/' }, { path: '^(test|examples|bench|scripts)/' }),

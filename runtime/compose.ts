@@ -126,12 +126,14 @@ function createRunRedactor(configured: readonly string[]): AgentParts['redactorF
 }
 
 /** No tool's server may send these back into an answer. */
-function knownSecrets({ database, redis, vaultKey, model: config }: ParsedConfig): readonly string[] {
+function knownSecrets({ database, sqlQuery, redis, vaultKey, model: config }: ParsedConfig): readonly string[] {
   const secrets = [
     config?.apiKey,
     ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
     database?.password,
     passwordOf(database?.url),
+    sqlQuery?.database.password,
+    passwordOf(sqlQuery?.database.url),
     passwordOf(redis?.url),
   ];
   return secrets.filter((secret) => secret !== undefined);

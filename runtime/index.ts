@@ -1,4 +1,5 @@
 export { listTenants, listTenantTools, type CatalogEntry } from './catalog';
+export { checkSqlRole } from './check-sql-role';
 export { createRuntime, type Runtime } from './compose';
 export type { RunOptions } from './agent';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config';

@@ -1,6 +1,8 @@
-import type { ParsedConfig } from './config';
+import { DEFAULTS, type ParsedConfig } from './config';
 import { createRedisReader } from './storage/redis';
+import { createSqlReader } from './storage/sql-reader';
 import type { ToolBuilderOptions } from './tools/build-tools';
+import type { SqlPort } from './tools/builtin/builtin-tool';
 import { createBuiltinTransport } from './tools/builtin-transport';
 import { createHookTransport } from './tools/hook-transport';
 import { createRestTransport } from './tools/rest-transport';
@@ -12,14 +14,24 @@ export interface ToolTransports {
 }
 
 /** Every way to reach the tools of the catalogue but MCP, with what built-in tools work with. Connects to nothing yet. */
-export function createToolTransports({ redis }: Pick<ParsedConfig, 'redis'>): ToolTransports {
+export function createToolTransports({ redis, sqlQuery }: Pick<ParsedConfig, 'redis' | 'sqlQuery'>): ToolTransports {
   const keys = redis === undefined ? undefined : createRedisReader(redis);
+  const sql = sqlQuery === undefined ? undefined : sqlPort(sqlQuery);
   const transports = {
     hook: createHookTransport(),
     rest: createRestTransport(),
     workflow: createWorkflowTransport(),
-    builtin: createBuiltinTransport({ keys }),
+    builtin: createBuiltinTransport({ keys, sql }),
   };
-  const closers = [...Object.values(transports).map(({ close }) => close), ...(keys === undefined ? [] : [keys.close])];
+  const closers = [
+    ...Object.values(transports).map(({ close }) => close),
+    ...(keys === undefined ? [] : [keys.close]),
+    ...(sql === undefined ? [] : [sql.reader.close]),
+  ];
   return { transports, close: () => Promise.allSettled(closers.map((close) => close())) };
+}
+
+function sqlPort({ database, maxRows }: NonNullable<ParsedConfig['sqlQuery']>): SqlPort {
+  const maxConnections = Math.min(database.maxConnections, DEFAULTS.sqlMaxConnections);
+  return { reader: createSqlReader({ ...database, maxConnections }), maxRows };
 }

@@ -8,12 +8,14 @@ import {
 
 import type * as RuntimeDoor from '../../runtime';
 import { credentials, properties } from './description';
+import { readEgress } from './egress';
 import { toErrorItem, toNodeError } from './errors';
 import { reportWarnings } from './hints';
 import { readMcpServers } from './mcp-servers';
 import { getTenantTools, searchTenants } from './pickers';
 import { readConfig, readTask } from './request';
 import { toItem } from './result';
+import { testSqlRole } from './test-sql-role';
 import { testVaultKey } from './test-vault-key';
 
 export class UniversalAiAgent implements INodeType {
@@ -33,7 +35,11 @@ export class UniversalAiAgent implements INodeType {
     properties,
   };
 
-  methods = { listSearch: { searchTenants }, loadOptions: { getTenantTools }, credentialTest: { testVaultKey } };
+  methods = {
+    listSearch: { searchTenants },
+    loadOptions: { getTenantTools },
+    credentialTest: { testSqlRole, testVaultKey },
+  };
 
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
@@ -52,6 +58,7 @@ export class UniversalAiAgent implements INodeType {
             signal: this.getExecutionCancelSignal(),
             fresh: this.getMode() === 'manual',
             mcpServers,
+            egress: readEgress(this),
           }),
         );
         warnings.push(...result.warnings);

@@ -17,6 +17,8 @@ export const credentials: INodeCredentialDescription[] = [
   { name: 'openAiApi', required: true, displayOptions: { hide: { modelProvider: ['openRouter'] } } },
   { name: 'postgres', displayName: 'Credential for Postgres', required: true },
   { name: 'universalAiAgentVaultApi', displayName: 'Vault Key', testedBy: 'testVaultKey' },
+  { name: 'universalAiAgentSqlApi', displayName: 'Role for SQL Queries', testedBy: 'testSqlRole' },
+  { name: 'redis', displayName: 'Credential for Redis' },
   { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
   { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
   { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },

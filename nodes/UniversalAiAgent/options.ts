@@ -11,11 +11,79 @@ export const options: INodeProperties = {
   default: {},
   options: [
     {
+      displayName: 'Approval',
+      name: 'approval',
+      type: 'fixedCollection',
+      placeholder: 'Add Decision',
+      default: {},
+      description: 'A decision on a tool call that an earlier run waits for',
+      options: [
+        {
+          displayName: 'Decision',
+          name: 'decide',
+          values: [
+            {
+              displayName: 'Decision',
+              name: 'decision',
+              type: 'options',
+              options: [
+                { name: 'Approve', value: 'approve' },
+                { name: 'Deny', value: 'deny' },
+              ],
+              default: 'approve',
+              description: 'Whether the tool call may be made',
+            },
+            {
+              displayName: 'Run ID',
+              name: 'runId',
+              type: 'string',
+              default: '',
+              placeholder: 'e.g. {{ $json.run_id }}',
+              description: 'The run_id of the result whose status was awaiting_input. Empty means that nothing waits.',
+            },
+          ],
+        },
+      ],
+    },
+    {
+      displayName: 'Blocked Tool Names or IDs',
+      name: 'disabledTools',
+      type: 'multiOptions',
+      typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+      default: [],
+      description:
+        'Never these tools, whatever else allows them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    {
       displayName: 'Include Trace',
       name: 'includeTrace',
       type: 'boolean',
       default: true,
       description: 'Whether to add a list of every model call and tool call with its time and cost',
+    },
+    {
+      displayName: 'Max Calls per Tool',
+      name: 'maxCallsPerTool',
+      type: 'number',
+      typeOptions: { minValue: 0 },
+      default: 3,
+      description: 'How often one tool may be called in a run',
+    },
+    {
+      displayName: 'Max Cost (USD)',
+      name: 'maxCostUsd',
+      type: 'number',
+      typeOptions: { minValue: 0, numberPrecision: 6 },
+      default: 1,
+      description: 'What a run may cost. Once it has, no further model call is made.',
+    },
+    {
+      displayName: 'Max Identical Calls',
+      name: 'maxIdenticalCalls',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 3,
+      description: 'Which call with the same arguments and the same answer is no longer made',
     },
     {
       displayName: 'Max Iterations',
@@ -32,6 +100,22 @@ export const options: INodeProperties = {
       typeOptions: { minValue: 1 },
       default: 1000,
       description: 'How many tokens one reply of the model may have. Without it the tier decides.',
+    },
+    {
+      displayName: 'Max Tool Calls',
+      name: 'maxToolCalls',
+      type: 'number',
+      typeOptions: { minValue: 0 },
+      default: 20,
+      description: 'How many tool calls a run may make',
+    },
+    {
+      displayName: 'Max Total Tokens',
+      name: 'maxTotalTokens',
+      type: 'number',
+      typeOptions: { minValue: 0 },
+      default: 100000,
+      description: 'How many tokens a run may use. Once it has, no further model call is made.',
     },
     mcpServers,
     {
@@ -109,6 +193,14 @@ export const options: INodeProperties = {
       default: [],
       description:
         'Only these tools of the tenant; an empty list means none. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    {
+      displayName: 'Tool Permissions',
+      name: 'toolPermissions',
+      type: 'json',
+      default: '{}',
+      placeholder: '{ "send_message": { "decision": "ask", "max_calls_per_run": 1 } }',
+      description: 'Rules for tools by name. They can only narrow what tenant and tier allow.',
     },
   ],
 };

@@ -4,26 +4,41 @@ import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } f
 
 import type * as RuntimeDoor from '../../runtime';
 import { credentialText, readDatabase } from './database';
+import { readOptions } from './read-options';
+import { readRedis } from './redis';
 
 type Door = typeof RuntimeDoor;
 type Config = Parameters<Door['useRuntime']>[0];
 
 const VAULT = 'universalAiAgentVaultApi';
+const SQL = 'universalAiAgentSqlApi';
 
 /** Credentials, as n8n decrypts them, as the runtime's configuration. */
 export async function readConfig(context: IExecuteFunctions, door: Door, itemIndex: number): Promise<Config> {
   const isOpenAi = context.getNodeParameter('modelProvider', itemIndex) === 'openAiCompatible';
   // n8n asks its own database for each of them, so they are asked for together.
-  const [postgres, provider, vault] = await Promise.all([
+  const [postgres, provider, vault, redis, sql] = await Promise.all([
     context.getCredentials('postgres', itemIndex),
     context.getCredentials(isOpenAi ? 'openAiApi' : 'openRouterApi', itemIndex),
-    context.getNode().credentials?.[VAULT] === undefined ? undefined : context.getCredentials(VAULT, itemIndex),
+    optionalCredential(context, VAULT, itemIndex),
+    optionalCredential(context, 'redis', itemIndex),
+    optionalCredential(context, SQL, itemIndex),
   ]);
   return {
     database: readDatabase(door, postgres),
     model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider),
     ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
+    ...(redis === undefined ? {} : { redis: readRedis(redis) }),
+    ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
   };
+}
+
+async function optionalCredential(
+  context: IExecuteFunctions,
+  type: string,
+  itemIndex: number,
+): Promise<ICredentialDataDecryptedObject | undefined> {
+  return context.getNode().credentials?.[type] === undefined ? undefined : context.getCredentials(type, itemIndex);
 }
 
 function readOpenRouter(credential: ICredentialDataDecryptedObject): Config['model'] {
@@ -48,7 +63,7 @@ function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model']
 export function readTask(context: IExecuteFunctions, door: Door, itemIndex: number): IDataObject {
   refuseUntrustedTenant(context, door);
   const inputMode = context.getNodeParameter('inputMode', itemIndex) as string;
-  const options = readOptions(context.getNodeParameter('options', itemIndex, {}));
+  const options = readOptions(context.getNodeParameter('options', itemIndex, {}), door);
   const task = inputMode === 'item' ? taskOfItem(context, itemIndex, options) : taskOfFields(context, door, itemIndex);
   if (inputMode !== 'item') task.config = { ...options, ...(task.config as IDataObject) };
   return { ...task, task_id: task.task_id ?? makeTaskId(context, itemIndex, task) };
@@ -100,32 +115,6 @@ function readContext(door: Door, context: unknown): IDataObject | undefined {
   } catch (error) {
     throw new door.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
   }
-}
-
-/** The option's name in the editor, and its name in a task. */
-const OPTION_NAMES: Readonly<Record<string, string>> = {
-  includeTrace: 'include_trace',
-  maxIterations: 'max_iterations',
-  maxTokens: 'max_tokens',
-  modelOverride: 'model_override',
-  onMaxIterations: 'on_max_iterations',
-  recordUsage: 'record_usage',
-  temperature: 'temperature',
-  timeoutSeconds: 'timeout_seconds',
-  toolChoice: 'tool_choice',
-  toolExecution: 'tool_execution',
-  tools: 'tools',
-};
-
-function readOptions(options: IDataObject): IDataObject {
-  const named: IDataObject = {};
-  for (const [name, value] of Object.entries(options)) {
-    const key = OPTION_NAMES[name];
-    if (key !== undefined && value !== '') named[key] = value;
-  }
-  // An expression may give the names as text.
-  if (typeof named.tools === 'string') named.tools = named.tools.split(',').map((tool) => tool.trim());
-  return named;
 }
 
 /**

@@ -149,7 +149,7 @@ async function putIntoVault(
     // A shared one would be hidden by a tenant's of the same name, and the other way round.
     const inTheWay = rows.filter((row) => row !== own && (tenantId === undefined || row.tenant_id === null));
     if (own !== undefined && inTheWay.length === 0 && tryOpen(sealer, own.sealed, owner) === value) return name;
-    
+    if (own !== undefined || inTheWay.length > 0) continue;
     if (isDryRun) return name;
     if (await access.addSecret({ tenantId, name, sealed: sealer.seal(value, owner) })) return name;
   }

@@ -1,16 +1,17 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
-import type { ParsedInput, Tool, ToolOutput, Toolset } from '../contracts/tool';
+import type { ParsedInput, Tool, Toolset } from '../contracts/tool';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import { parseArguments } from './parse-arguments';
+import type { Repeated } from './repeated-calls';
 
 /** A tool call that may run, or the reason why it must not. */
 export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
-  | { readonly kind: 'repeated'; readonly earlier: Promise<ToolOutput>; readonly count: number }
+  | Repeated
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
 );
 

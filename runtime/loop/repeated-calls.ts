@@ -1,46 +1,74 @@
 import type { ToolOutput } from '../contracts/tool';
 import { canonicalJson, type JsonObject } from '../util/json';
 
+/** The same call gave the same answer often enough: this is it. */
+export interface Repeated {
+  readonly kind: 'repeated';
+  readonly earlier: Promise<ToolOutput>;
+  readonly count: number;
+}
+
 /** Whether a call may be made once more. */
 export type Repetition =
   | { readonly kind: 'run' }
-  /** The same call gave the same answer often enough: this is it. */
-  | { readonly kind: 'repeated'; readonly earlier: Promise<ToolOutput>; readonly count: number }
+  | Repeated
   /** And it was told so before. */
   | { readonly kind: 'stop' };
 
 /** Notices calls that are made again with the same arguments and give the same answer. */
 export interface RepeatedCalls {
+  /** For the calls of a step, before any of them is made. */
   readonly look: (tool: string, input: JsonObject) => Repetition;
-  readonly note: (tool: string, input: JsonObject, output: Promise<ToolOutput>) => void;
+  /** Makes the call, unless its likes in the same step have just given the same answer. */
+  readonly make: (
+    tool: string,
+    input: JsonObject,
+    execute: () => Promise<ToolOutput>,
+  ) => Promise<ToolOutput | Repeated>;
 }
 
 interface Seen {
-  runs: number;
+  readonly runs: number;
   wasTold: boolean;
-  latest: Promise<ToolOutput>;
+  readonly latest: Promise<ToolOutput>;
+  /** Resolves when it is known whether the latest answer is that of the one before. */
+  readonly compared: Promise<void>;
 }
 
 /** The call number `limit` with the same answer is not made. Calls that fail have a limit of their own, and are not counted. */
 export function createRepeatedCalls(limit: number): RepeatedCalls {
   const seen = new Map<string, Seen>();
   const keyOf = (tool: string, input: JsonObject): string => `${tool} ${canonicalJson(input)}`;
+  const usedUp = (key: string): Seen | undefined => {
+    const known = seen.get(key);
+    return known === undefined || known.runs < limit - 1 ? undefined : known;
+  };
+  const note = (key: string, latest: Promise<ToolOutput>): void => {
+    const before = seen.get(key);
+    const compared = compare(before?.latest, latest).then((isSame) => {
+      if (!isSame && seen.get(key) === now) seen.set(key, { ...now, runs: 1 });
+    });
+    const now: Seen = { runs: (before?.runs ?? 0) + 1, wasTold: false, latest, compared };
+    seen.set(key, now);
+  };
   return {
     look: (tool, input) => {
-      const known = seen.get(keyOf(tool, input));
-      if (known === undefined || known.runs < limit - 1) return { kind: 'run' };
+      const known = usedUp(keyOf(tool, input));
+      if (known === undefined) return { kind: 'run' };
       if (known.wasTold) return { kind: 'stop' };
       known.wasTold = true;
       return { kind: 'repeated', earlier: known.latest, count: known.runs };
     },
-    note: (tool, input, output) => {
+    make: async (tool, input, execute) => {
       const key = keyOf(tool, input);
-      const before = seen.get(key);
-      const now: Seen = { runs: (before?.runs ?? 0) + 1, wasTold: false, latest: output };
-      seen.set(key, now);
-      void compare(before?.latest, output).then((isSame) => {
-        if (!isSame && seen.get(key) === now) seen.set(key, { ...now, runs: 1 });
-      });
+      // What comes up to the first wait is not interrupted, so that no call of the step slips past another.
+      for (let known = usedUp(key); known !== undefined; known = usedUp(key)) {
+        await known.compared;
+        if (seen.get(key) === known) return { kind: 'repeated', earlier: known.latest, count: known.runs };
+      }
+      const output = execute();
+      note(key, output);
+      return output;
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Message } from '../contracts/message';
+import type { Message, ToolCallMessage } from '../contracts/message';
 import type { ExecutedToolCall } from '../contracts/outcome';
 import type { ToolOutput } from '../contracts/tool';
 import { describeError } from '../errors/runtime-error';
@@ -10,6 +10,7 @@ import { isDeeperThan, MAX_JSON_DEPTH, type JsonValue } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import type { LoopInput } from './loop-contract';
 import type { PreparedToolCall } from './prepare-tool-call';
+import type { Repeated } from './repeated-calls';
 import type { RunState } from './run-state';
 import { toolMessage } from './transcript';
 
@@ -28,10 +29,11 @@ export async function runToolCalls(
 ): Promise<readonly ToolCallResult[]> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.maxParallelToolCalls : 1;
-  const run = (call: PreparedToolCall): Promise<ToolOutput> => {
-    const output = execute(input, call);
-    if (call.kind === 'run') state.repeated.note(call.tool.definition.name, call.value, output);
-    return output;
+  const run = async (prepared: PreparedToolCall): Promise<ToolOutput> => {
+    if (prepared.kind !== 'run') return execute(input, prepared);
+    const { call, tool, value } = prepared;
+    const made = await state.repeated.make(tool.definition.name, value, () => execute(input, prepared));
+    return 'kind' in made ? repeatedOutput(call, made) : made;
   };
   return mapConcurrent(step.calls, limit, (call) => runOne(input, { number: step.number, run }, call));
 }
@@ -75,7 +77,7 @@ function toMessage({ call }: PreparedToolCall, output: ToolOutput): { output: To
 
 async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<ToolOutput> {
   if (prepared.kind === 'refused') return toolFailure(prepared.code, prepared.details);
-  if (prepared.kind === 'repeated') return repeatedOutput(prepared);
+  if (prepared.kind === 'repeated') return repeatedOutput(prepared.call, prepared);
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.signal.aborted;
   if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
@@ -97,11 +99,7 @@ async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<To
 }
 
 /** What the same call gave before, and a word that it was not made again. */
-async function repeatedOutput({
-  call,
-  earlier,
-  count,
-}: PreparedToolCall & { readonly kind: 'repeated' }): Promise<ToolOutput> {
+async function repeatedOutput(call: ToolCallMessage, { earlier, count }: Omit<Repeated, 'kind'>): Promise<ToolOutput> {
   const { code, message, hint } = describeError('TOOL_REPEATED', { tool: call.function.name, count });
   const { value } = await earlier;
   return { isError: false, code, value: { warning: { code, message, hint }, result: value } };

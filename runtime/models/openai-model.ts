@@ -46,7 +46,10 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
       });
       return normalizeReply(body);
     } catch (error) {
-      throw toModelError(error, { model: request.modelId, timeoutMs: request.timeoutMs, redact });
+      const failure = toModelError(error, { model: request.modelId, timeoutMs: request.timeoutMs, redact });
+      // Work was done for a reply that cannot be read, so what it used is as unknown as without a reply.
+      if (failure.code === 'LLM_BAD_REPLY') request.attempts.answered--;
+      throw failure;
     }
   };
   return { generate, close: transport.close };

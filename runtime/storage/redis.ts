@@ -9,6 +9,9 @@ import { createRedactor } from '../util/redact';
 const MAX_VALUE_BYTES = 1024 * 1024;
 const CONNECT_TIMEOUT_MS = 5000;
 const COMMAND_TIMEOUT_MS = 5000;
+const MAX_RETRIES = 3;
+const RETRY_DELAY_MS = 200;
+const DEFAULT_PORT = 6379;
 
 export interface RedisConfig {
   /** `redis://user:password@host:port/database`, or `rediss:` for TLS. */
@@ -20,41 +23,61 @@ export interface RedisReader extends KeyReader {
   readonly close: () => Promise<void>;
 }
 
-/** Reads keys of a Redis. Connects with the first key; a Redis that is down is asked anew with each one. */
+interface Connection {
+  readonly client: Redis;
+  /** Why there is no connection: ioredis itself only tells that it has given up. */
+  readonly lastFailure: () => Error | undefined;
+}
+
+/** Reads keys of a Redis. Connects with the first key, and anew with the next one after it has given up. */
 export function createRedisReader(config: RedisConfig): RedisReader {
   const redact = createRedactor(secretsOf(config.url));
-  let client: Promise<Redis> | undefined;
+  let open: Promise<Connection> | undefined;
+  const connect = (): Promise<Connection> => {
+    const connecting = openConnection(config, () => {
+      if (open === connecting) open = undefined;
+    });
+    return connecting;
+  };
   return {
     get: async (key) => {
+      const { client, lastFailure } = await (open ??= connect());
       try {
-        client ??= openClient(config);
-        return await readText(await client, key);
+        return await readText(client, key);
       } catch (error) {
-        throw new Error(redact(errorText(error)));
+        const isReply = error instanceof Error && error.name === 'ReplyError';
+        throw new Error(redact(errorText(isReply ? error : (lastFailure() ?? error))));
       }
     },
     close: async () => {
-      const open = await client?.catch(() => undefined);
-      open?.disconnect();
+      const connection = await open?.catch(() => undefined);
+      connection?.client.disconnect();
     },
   };
 }
 
-async function openClient({ url, rejectUnauthorized }: RedisConfig): Promise<Redis> {
+async function openConnection({ url, rejectUnauthorized }: RedisConfig, onEnd: () => void): Promise<Connection> {
   // Loaded with the first key: most installations never read one.
   const { Redis: RedisClient } = await import('ioredis');
-  const client = new RedisClient(url, {
+  const { hostname, port, username, password, pathname } = new URL(url);
+  const client = new RedisClient({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || DEFAULT_PORT,
+    username: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
+    db: Number(pathname.slice(1)) || 0,
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     maxRetriesPerRequest: 1,
-    retryStrategy: (times) => Math.min(times * 200, 2000),
-    enableReadyCheck: false,
+    retryStrategy: (times) => (times > MAX_RETRIES ? null : times * RETRY_DELAY_MS),
     ...(url.startsWith('rediss:') ? { tls: { rejectUnauthorized } } : {}),
   });
-  // Each command reports its own failure; without a listener the process would be told too.
-  client.on('error', () => undefined);
-  return client;
+  let failure: Error | undefined;
+  client.on('error', (error: Error) => (failure = error));
+  client.on('ready', () => (failure = undefined));
+  client.on('end', onEnd);
+  return { client, lastFailure: () => failure };
 }
 
 /** GETRANGE cannot tell a missing key from an empty text, hence the second question. */
@@ -64,6 +87,6 @@ async function readText(client: Redis, key: string): Promise<string | null> {
 }
 
 function secretsOf(url: string): readonly string[] {
-  const { password, username } = new URL(url);
-  return [url, password, decodeURIComponent(password), username].filter((text) => text !== '');
+  const { password } = new URL(url);
+  return [url, password, decodeURIComponent(password)].filter((text) => text !== '');
 }

@@ -121,8 +121,9 @@ function tryOpen(reference: string, open: () => string): string {
 function channelCredential(name: string, channels: JsonObject): string {
   const dot = name.indexOf('.');
   const [code, key] = [name.slice(0, dot), name.slice(dot + 1)];
-  const keys = Object.hasOwn(channels, code) ? channels[code] : undefined;
-  const value = isJsonObject(keys) && Object.hasOwn(keys, key) ? keys[key] : undefined;
+  const keys = channels[code];
+  // What every object has is no text.
+  const value = isJsonObject(keys) ? keys[key] : undefined;
   if ((typeof value === 'string' && value !== '') || typeof value === 'number') return String(value);
   throw failure(`channel:${name}`, 'no active channel account of the tenant has this credential');
 }

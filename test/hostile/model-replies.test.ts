@@ -177,7 +177,8 @@ describe('names and ids', () => {
     ['a zero-width joiner', 'send\u200dmail'],
     ['a line break', 'send\nmail'],
     ['a quote', 'send"mail'],
-    ['65 characters', 'x'.repeat(65)],
+    ['nothing', ''],
+    ['an emoji', 'send📧mail'],
   ])('case 44: a row whose code has %s is not offered, and the others are', async (_what, code) => {
     const { sent, executed, result } = await attack({
       tools: [{ code }, { code: 'send_mail' }],
@@ -189,9 +190,10 @@ describe('names and ids', () => {
   });
 
   it('case 44: names of a server are mapped to what providers take, and back', async () => {
-    const names = ['отчёт/дата', 'report.date', 'report date', 'rep\u202eort', 'x'.repeat(300)];
+    const names = ['отчёт/дата', 'report.date', 'report date', 'y'.repeat(180)];
+    const hidden = ['rep\u202eort', 'rep\u0007ort', 'rep\u200bort', 'x'.repeat(300)];
     const server = await startMcpServer({
-      tools: () => names.map((name) => ({ name, description: 'Reports' })),
+      tools: () => [...hidden, ...names].map((name) => ({ name, description: 'Reports' })),
       answer: ({ name }) => ({ content: [{ type: 'text', text: `this is ${name}` }] }),
     });
     const { database } = world.fixture();
@@ -212,6 +214,7 @@ describe('names and ids', () => {
     for (const name of offered) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     expect(server.calls.map(({ name }) => name).sort()).toEqual([...names].sort());
     expect(result?.result.tool_calls.map((call) => call.result)).toEqual(names.map((name) => `this is ${name}`));
+    expect(warned({ result })).toEqual(['MCP_TOOLS_SKIPPED', 'MCP_TOOLS_SKIPPED']);
   });
 });
 

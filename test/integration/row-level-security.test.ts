@@ -11,7 +11,16 @@ import {
   type TestDatabase,
 } from '../support/database';
 import realInstallation from '../support/real-installation.sql';
-import { adminUrlOf, asAdmin, createSqlRole, dropRole, newRoleName, queryAs, urlAs, type TestRole } from '../support/sql-role';
+import {
+  adminUrlOf,
+  asAdmin,
+  createSqlRole,
+  dropRole,
+  newRoleName,
+  queryAs,
+  urlAs,
+  type TestRole,
+} from '../support/sql-role';
 
 let database: TestDatabase;
 let role: TestRole;
@@ -109,7 +118,9 @@ describe('a role made by db sql-role', () => {
       expect(await queryAs(role.url, text)).toEqual([{ seen: 0 }]);
       expect(await queryAs(role.url, text, '')).toEqual([{ seen: 0 }]);
       expect(await queryAs(role.url, text, '00000000-0000-0000-0000-000000000000')).toEqual([{ seen: 0 }]);
-      await expect(queryAs(role.url, text, `${alice}' OR true --`)).rejects.toThrow('invalid input syntax for type uuid');
+      await expect(queryAs(role.url, text, `${alice}' OR true --`)).rejects.toThrow(
+        'invalid input syntax for type uuid',
+      );
     },
   );
 
@@ -282,9 +293,9 @@ describe('an installation that is adopted', () => {
     const adoptedRole = await createSqlRole(adopted);
     const shop = 'bbbbbbbb-0000-4000-8000-000000000001';
     expect(await queryAs(adoptedRole.url, 'SELECT slug FROM elo_t_tenants', shop)).toEqual([{ slug: 'battery-shop' }]);
-    expect(await queryAs(adoptedRole.url, 'SELECT count(*)::int AS months FROM elo_v_tenant_monthly_usage', bob)).toEqual([
-      { months: 0 },
-    ]);
+    expect(
+      await queryAs(adoptedRole.url, 'SELECT count(*)::int AS months FROM elo_v_tenant_monthly_usage', bob),
+    ).toEqual([{ months: 0 }]);
     await dropRole(adopted, adoptedRole.name);
   });
 

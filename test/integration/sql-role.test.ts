@@ -25,16 +25,14 @@ beforeAll(async () => {
   [alice, bob] = [await addTenant(database, { name: 'Alice' }), await addTenant(database, { name: 'Bob' })];
   await database.query('CREATE TABLE orders (id INT, tenant_id UUID, note TEXT)');
   await database.query('ALTER TABLE orders ENABLE ROW LEVEL SECURITY');
-  await database.query(
-    `CREATE POLICY own ON orders USING (tenant_id::text = current_setting('app.tenant_id', true))`,
-  );
+  await database.query(`CREATE POLICY own ON orders USING (tenant_id::text = current_setting('app.tenant_id', true))`);
   await database.query(`INSERT INTO orders VALUES (1, '${alice}', 'a'), (2, '${bob}', 'b')`);
   await database.query('CREATE TABLE "Open Table" (id INT)');
   await database.query('CREATE VIEW orders_view AS SELECT * FROM orders');
 });
 afterAll(async () => {
-  for (const name of made)
-    await asAdmin(database, `DROP ROLE IF EXISTS "${name}"`).catch(() => dropRole(database, name));
+  for (const name of made) await dropRole(database, name);
+  await database.close();
 });
 
 it('prints a password that works, once, and lets the role read the tables that are named', async () => {
@@ -43,9 +41,7 @@ it('prints a password that works, once, and lets the role read the tables that a
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const report = JSON.parse(stdout) as { password: string; tables: string[]; role: string; is_new: boolean };
   expect(report).toMatchObject({ role: name, is_new: true });
-  expect(report.tables).toEqual(
-    expect.arrayContaining(['elo_t_token_usage', 'elo_v_tenant_monthly_usage', 'orders']),
-  );
+  expect(report.tables).toEqual(expect.arrayContaining(['elo_t_token_usage', 'elo_v_tenant_monthly_usage', 'orders']));
   expect(await queryAs(urlAs(database, name, report.password), 'SELECT * FROM orders', alice)).toEqual([
     { id: 1, tenant_id: alice, note: 'a' },
   ]);
@@ -93,16 +89,13 @@ it('brings back a role that has got more than it should, under a new password', 
 it('works for an owner of the tables that may create roles, and quotes what it is given', async () => {
   const owner = newRoleName();
   await asAdmin(database, `CREATE ROLE ${owner} LOGIN CREATEROLE PASSWORD 'a-password' IN ROLE application`);
-  const name = `Odd "role'; ${named()}`;
-  made.push(name.replaceAll('"', '""'));
+  const name = `Odd "role'; ${newRoleName().slice(0, 20)}`;
+  made.push(name, owner);
   const { exitCode, stdout } = await cli(urlAs(database, owner, 'a-password'), ['--name', name]);
-  expect({ exitCode, role: (JSON.parse(stdout) as { role: string }).role }).toEqual({ exitCode: 0, role: name });
-  await asAdmin(
-    database,
-    `DROP OWNED BY "${name.replaceAll('"', '""')}"`,
-    `DROP ROLE "${name.replaceAll('"', '""')}"`,
-  );
-  await dropRole(database, owner);
+  expect(exitCode).toBe(0);
+  const { password } = JSON.parse(stdout) as { password: string };
+  const url = urlAs(database, encodeURIComponent(name), password);
+  expect(await queryAs(url, 'SELECT name FROM elo_t_tenants', bob)).toEqual([{ name: 'Bob' }]);
 });
 
 it.each([

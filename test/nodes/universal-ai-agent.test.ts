@@ -116,6 +116,29 @@ it('passes its options on under the names that a task has', async () => {
   expect(output?.json.trace).toHaveLength(1);
 });
 
+it('passes on rules for tools, and an approval where there is a run that waits for one', async () => {
+  const options = {
+    disabledTools: ['find_orders'],
+    toolPermissions: '{"*": {"decision": "ask"}}',
+    maxToolCalls: 0,
+    maxTotalTokens: 5,
+    approval: { decide: { runId: '={{ $json.waiting }}', decision: 'approve' } },
+  };
+  await run([item()], { parameters: { ...FIELDS, options } });
+  expect(models.received[0]).not.toHaveProperty('tools');
+
+  const waiting = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
+  const { error } = (await run([{ ...item(), waiting }], { parameters: { ...FIELDS, options } })).data.resultData;
+  expect(error?.message).toContain(waiting);
+});
+
+it('refuses rules for tools that are no JSON, before a model is called', async () => {
+  const parameters = { ...FIELDS, options: { toolPermissions: '{"send": ' } };
+  const { error } = (await run([item()], { parameters })).data.resultData;
+  expect(error?.message).toContain('Tool Permissions is not valid JSON');
+  expect(models.received).toEqual([]);
+});
+
 it('lets the task win over the options, field by field, when the item is the task', async () => {
   const task = { config: { message: 'hi', agent_tier: 'pro', temperature: 0.9 }, meta: { tenant_id: tenant } };
   await run([task], { parameters: { inputMode: 'item', options: { temperature: 0.1, maxTokens: 55 } } });

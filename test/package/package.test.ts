@@ -78,3 +78,23 @@ it('holds no source map and no path of the machine that built it', () => {
     expect(content.includes(ROOT)).toBe(false);
   }
 });
+
+it('judges a query by the grammar of Postgres, which it brings along', () => {
+  const script = `
+    const { createRuntime } = require(${JSON.stringify(file('index.js'))});
+    const database = { url: 'postgres://a:b@127.0.0.1:1/c' };
+    const tool = { code: 'sql_query', transport: 'builtin', description: '', parametersSchema: null, endpoint: null,
+      authHeader: null, timeoutMs: null, mcpTool: null, customConfig: {}, transportConfig: {} };
+    const tenant = { tenant: { id: 't', isActive: true, settings: {} }, tiers: [], prices: [], tools: [tool] };
+    const plugins = { tenants: { load: async () => tenant }, ledger: {}, model: {} };
+    const runtime = createRuntime({ sqlQuery: { database }, plugins });
+    const code = async (query) => {
+      const output = await runtime.tools.call({ tenantId: 't', tool: 'sql_query', arguments: { query } });
+      return output.value.code;
+    };
+    (async () => {
+      console.log(await code('DROP TABLE x'), await code('SELECT 1'));
+      await runtime.close();
+    })();`;
+  expect(inFreshNode(script).trim()).toBe('SQL_REFUSED DB_UNREACHABLE');
+});

@@ -222,16 +222,14 @@ describe('a warm run', () => {
   it("never gives one tenant another's secrets, though a store gives both the same rows", async () => {
     const other = snapshotOf({ tools, servers, sealedSecrets: [own('A', 'of-other', OTHER_ID)] }, OTHER_ID);
     const none = snapshotOf({ tools, servers }, OTHER_ID);
-    const { load } = open([first, other, first, none]);
+    const copied = { ...first, tenant: { ...first.tenant, id: OTHER_ID } };
+    const { load } = open([first, copied, other, first, none]);
     const seen = [];
-    for (let run = 0; run < 4; run++) seen.push(await load());
-    expect(seen.map((snapshot) => snapshot.tools[0]?.authHeader)).toEqual([
-      'value-a',
-      'of-other',
-      'value-a',
-      'vault:A',
-    ]);
-    expect(seen.map((snapshot) => snapshot.openedSecrets)).toEqual([['value-a'], ['of-other'], ['value-a'], []]);
-    expect(seen[3]?.servers?.[0]?.secretFailure).toContain('vault:A');
+    for (let run = 0; run < 5; run++) seen.push(await load());
+    const shown = seen.map((snapshot) => snapshot.tools[0]?.authHeader);
+    expect(shown).toEqual(['value-a', 'vault:A', 'of-other', 'value-a', 'vault:A']);
+    expect(seen.map(({ openedSecrets }) => openedSecrets)).toEqual([['value-a'], [], ['of-other'], ['value-a'], []]);
+    expect(seen[1]?.tools[0]?.secretFailure).toContain('for another owner');
+    expect(seen[4]?.servers?.[0]?.secretFailure).toContain('vault:A');
   });
 });

@@ -29,7 +29,9 @@ it('opens nothing for another owner, with another key, or after a change', () =>
   expect(() => createSealer(aKey()).open(sealed, 'tenant/1')).toThrow(wrong);
   const changed = `${sealed.slice(0, -4)}AAAA`;
   expect(() => sealer.open(changed, 'tenant/1')).toThrow(wrong);
-  expect(() => sealer.open('not sealed', 'tenant/1')).toThrow(wrong);
+  for (const text of ['', 'not sealed', `${sealed}.`, `${sealed}.x`, `v2${sealed.slice(2)}`]) {
+    expect(() => sealer.open(text, 'tenant/1')).toThrow(wrong);
+  }
 });
 
 it('opens any text that it sealed, of any owner', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { Client } from 'pg';
+import { Client, escapeIdentifier } from 'pg';
 
 import { createPostgres } from '../../runtime/storage/postgres';
 import { makeSqlRole } from '../../runtime/storage/sql-role';
@@ -53,9 +53,11 @@ export async function createSqlRole(database: TestDatabase, tables: readonly str
   }
 }
 
-/** Roles belong to the server: they outlive the database, and go before it does. */
+/** Roles belong to the server: they outlive the database, and go before it does. One that is not there is none. */
 export async function dropRole(database: TestDatabase, name: string): Promise<void> {
-  await asAdmin(database, `DROP OWNED BY "${name}"`, `DROP ROLE "${name}"`);
+  const known = await database.query('SELECT FROM pg_roles WHERE rolname = $1', [name]);
+  const role = escapeIdentifier(name);
+  if (known.length > 0) await asAdmin(database, `DROP OWNED BY ${role}`, `DROP ROLE ${role}`);
 }
 
 /** One statement under another role, with app.tenant_id set where one is given. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/v4';
 
+import type { KeyReader } from '../../contracts/key-reader';
 import { RuntimeError } from '../../errors/runtime-error';
 import { untilAborted } from '../../util/abort';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../../util/json';
@@ -27,11 +28,20 @@ export const redisGet: BuiltinTool = {
     return async ({ input, meta, signal, maxOutputBytes }) => {
       const prefix = template.replaceAll(TENANT, meta.tenant_id);
       const key = readKey(settings.name, input, { prefix, head: template.split(TENANT)[0] ?? '' });
-      const text = await untilAborted(keys.get(prefix + key), signal);
+      const text = await untilAborted(read(settings.name, keys, prefix + key), signal);
       return { text: answer(key, text, maxOutputBytes), isCut: false };
     };
   },
 };
+
+async function read(tool: string, keys: KeyReader, key: string): Promise<string | null> {
+  try {
+    return await keys.get(key);
+  } catch (error) {
+    const isWrongType = error instanceof Error && error.message.includes('WRONGTYPE');
+    throw isWrongType ? new RuntimeError('TOOL_FAILED', { tool, reason: 'the key holds no text' }) : error;
+  }
+}
 
 function readKey(
   tool: string,

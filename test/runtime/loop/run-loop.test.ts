@@ -173,7 +173,7 @@ describe('a failure outside the tools', () => {
     });
   });
 
-  it('to record a model call ends the run before its tools run', async () => {
+  it('to write down a step ends the run before its tools run', async () => {
     let executed = 0;
     const tool = aTool('add', (value) => {
       executed++;
@@ -182,7 +182,7 @@ describe('a failure outside the tools', () => {
     const { outcome } = await runScript({
       tools: [tool],
       replies: [asks([['add']])],
-      input: { onModelCallEnd: () => Promise.reject(new RuntimeError('RUN_TAKEN_OVER', { taskId: 't' })) },
+      input: { beforeNext: () => Promise.reject(new RuntimeError('RUN_TAKEN_OVER', { taskId: 't' })) },
     });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'RUN_TAKEN_OVER' } });
     expect(executed).toBe(0);
