@@ -8,6 +8,12 @@ export interface Repeated {
   readonly count: number;
 }
 
+/** What it gave, which a plugin may have made of anything. */
+export interface Made {
+  readonly kind: 'made';
+  readonly output: ToolOutput;
+}
+
 /** Whether a call may be made once more. */
 export type Repetition =
   | { readonly kind: 'run' }
@@ -24,7 +30,7 @@ export interface RepeatedCalls {
     tool: string,
     input: JsonObject,
     execute: () => Promise<ToolOutput>,
-  ) => Promise<ToolOutput | Repeated>;
+  ) => Promise<{ readonly kind: 'made'; readonly output: ToolOutput } | Repeated>;
 }
 
 interface Seen {
@@ -68,7 +74,7 @@ export function createRepeatedCalls(limit: number): RepeatedCalls {
       }
       const output = execute();
       note(key, output);
-      return output;
+      return { kind: 'made', output: await output };
     },
   };
 }

@@ -33,7 +33,7 @@ export async function runToolCalls(
     if (prepared.kind !== 'run') return execute(input, prepared);
     const { call, tool, value } = prepared;
     const made = await state.repeated.make(tool.definition.name, value, () => execute(input, prepared));
-    return 'kind' in made ? repeatedOutput(call, made) : made;
+    return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
   return mapConcurrent(step.calls, limit, (call) => runOne(input, { number: step.number, run }, call));
 }

@@ -2,21 +2,23 @@ import '../support/errors-of-node';
 import { callReply, COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/hostile-world';
 import { textReply, toolReply, type ScriptedReply } from '../support/model-server';
 
+type PlainReply = Exclude<ScriptedReply, (...given: never[]) => unknown>;
+
 const world = hostileWorld();
 const { attack } = world;
 const DONE = textReply('Done');
 
-const limited = (retryAfter: string): ScriptedReply => ({
+const limited = (retryAfter: string): PlainReply => ({
   status: 429,
   headers: { 'retry-after': retryAfter },
   body: { error: { message: 'Slow down', code: 429 } },
 });
 
 /** A reply that also notes when its request came. */
-function noting(times: number[], reply: ScriptedReply): ScriptedReply {
+function noting(times: number[], reply: PlainReply): ScriptedReply {
   return (_request, response) => {
     times.push(performance.now());
-    const { body, status = 200, headers = {} } = reply as Exclude<ScriptedReply, () => void>;
+    const { body, status = 200, headers = {} } = reply;
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 }
