@@ -38,7 +38,9 @@ async function optionalCredential(
   type: string,
   itemIndex: number,
 ): Promise<ICredentialDataDecryptedObject | undefined> {
-  return context.getNode().credentials?.[type] === undefined ? undefined : context.getCredentials(type, itemIndex);
+  return context.getNode().credentials?.[type] === undefined
+    ? undefined
+    : context.getCredentials<ICredentialDataDecryptedObject>(type, itemIndex);
 }
 
 function readOpenRouter(credential: ICredentialDataDecryptedObject): Config['model'] {

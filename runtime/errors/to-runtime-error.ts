@@ -16,5 +16,10 @@ export function errorText(error: unknown): string {
     return errorText(error.cause);
   }
   if (error instanceof Error) return error.message === '' ? error.name : error.message;
-  return String(error);
+  try {
+    return String(error);
+  } catch {
+    // Thrown by a plugin, perhaps: an object without a prototype has no text.
+    return `a thrown ${typeof error}`;
+  }
 }

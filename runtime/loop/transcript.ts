@@ -40,8 +40,11 @@ export function finalAnswerRequest(): Message {
   return { role: 'user', content: FINAL_ANSWER_REQUEST };
 }
 
+/** Throws an Error for what is no JSON: a plugin may give anything. */
 export function toolMessage(toolCallId: string, value: JsonValue): Message {
-  return { role: 'tool', tool_call_id: toolCallId, content: JSON.stringify(value ?? null) };
+  const content = JSON.stringify(value ?? null) as string | undefined;
+  if (content === undefined) throw new Error('its output is not JSON');
+  return { role: 'tool', tool_call_id: toolCallId, content };
 }
 
 /**

@@ -186,7 +186,13 @@ describe('the command', () => {
   it('tells what is missing with exit code 1, and what is there with exit code 0', async () => {
     const before = await cli('status');
     expect(before.exitCode).toBe(1);
-    expect(JSON.parse(before.stdout)).toEqual({ isReady: false, applied: [], missing: NAMES, tenantTable: null });
+    expect(JSON.parse(before.stdout)).toEqual({
+      isReady: false,
+      applied: [],
+      missing: NAMES,
+      tenantTable: null,
+      roleSeesAll: true,
+    });
     const migrated = await cli('migrate');
     expect(migrated.exitCode).toBe(0);
     expect(JSON.parse(migrated.stdout)).toEqual({ applied: NAMES, present: [] });
@@ -197,6 +203,7 @@ describe('the command', () => {
       applied: NAMES,
       missing: [],
       tenantTable: 'elo_t_tenants',
+      roleSeesAll: true,
     });
   });
 });

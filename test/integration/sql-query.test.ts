@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { SqlReader, SqlRequest, SqlRows } from '../../runtime/contracts/sql-reader';
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
 import { createSqlReader } from '../../runtime/storage/sql-reader';
+import { eventually } from '../support/agent-fixture';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
 import { adminUrlOf, asAdmin, createSqlRole, dropRole, newRoleName, urlAs, type TestRole } from '../support/sql-role';
 
@@ -61,13 +62,7 @@ const connections = (state: string) =>
     values: [role.name, state],
   });
 
-/** Asks again until `check` holds. */
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  const endsAt = performance.now() + 10_000;
-  while (!(await check())) {
-    if (performance.now() > endsAt) throw new Error(`this never came true: ${check.toString()}`);
-  }
-}
+const becomesTrue = (check: () => Promise<boolean>) => eventually(async () => (await check()) || undefined);
 
 it('answers with columns and rows, values as JSON has them or else as text', async () => {
   const text = `SELECT 1 AS id, 2 AS id, true AS yes, NULL AS nothing, 1.10::numeric AS price, 9007199254740993 AS big, 5::int8 AS small,
@@ -197,12 +192,12 @@ describe('an endless query', () => {
   it('ends at once when the run is cancelled, on the server too', async () => {
     const controller = new AbortController();
     const reading = read(ENDLESS, { timeoutMs: 60_000, signal: controller.signal });
-    await eventually(async () => (await connections('active')).length === 1);
+    await becomesTrue(async () => (await connections('active')).length === 1);
     const startedAt = performance.now();
     controller.abort(new Error('stopped'));
     await expect(reading).rejects.toThrow('stopped');
     expect(performance.now() - startedAt).toBeLessThan(200);
-    await eventually(async () => (await connections('active')).length === 0);
+    await becomesTrue(async () => (await connections('active')).length === 0);
     expect(performance.now() - startedAt).toBeLessThan(3000);
     expect((await read('SELECT 1')).rows).toEqual([[1]]);
   });
@@ -210,7 +205,7 @@ describe('an endless query', () => {
   it('that waits for a connection is cancelled too, and takes none with it', async () => {
     const controllers = Array.from({ length: 5 }, () => new AbortController());
     const readings = controllers.map(({ signal }) => read(ENDLESS, { timeoutMs: 60_000, signal }));
-    await eventually(async () => (await connections('active')).length === 3);
+    await becomesTrue(async () => (await connections('active')).length === 3);
     for (const controller of controllers.toReversed()) controller.abort(new Error('stopped'));
     for (const reading of readings) await expect(reading).rejects.toThrow('stopped');
     const reads = await Promise.all(Array.from({ length: 6 }, () => read('SELECT 1')));
@@ -353,7 +348,7 @@ describe('a role that could see more than one tenant', () => {
       `ALTER ROLE ${name} BYPASSRLS`,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${name}'`,
     );
-    await eventually(async () => {
+    await becomesTrue(async () => {
       const failure = await read('SELECT 1', {}, other).catch((error: unknown) => error);
       return (failure as { code?: string }).code === 'SQL_ROLE_UNSAFE';
     });
@@ -394,7 +389,7 @@ describe('a database that cannot be used', () => {
   it('because the connection is lost in the middle is told as such, and the next query works', async () => {
     const reading = read('SELECT pg_sleep(30)', { timeoutMs: 60_000 });
     const caught = reading.catch((error: unknown) => error);
-    await eventually(async () => (await connections('active')).length === 1);
+    await becomesTrue(async () => (await connections('active')).length === 1);
     await asAdmin(database, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role.name}'`);
     expect(await caught).toMatchObject({ code: 'DB_UNREACHABLE' });
     expect((await read('SELECT 1')).rows).toEqual([[1]]);
