@@ -1,6 +1,6 @@
 import { startRunRecord, type RunRecord } from './billing/run-record';
 import { createUsageMeter, type UsageMeter } from './billing/usage-meter';
-import { claimTask, type Claimed } from './claim-task';
+import { claimTask, taskToRun, type Claimed } from './claim-task';
 import { DEFAULTS } from './config';
 import type { OnEvent } from './contracts/event';
 import type { LedgerStore } from './contracts/ledger';
@@ -52,11 +52,12 @@ export interface RunOptions {
  */
 export async function runAgent(parts: AgentParts, input: unknown, options: RunOptions = {}): Promise<AgentResult> {
   const startedAt = monotonicMs();
-  const task = readTask(input);
-  const timeoutSeconds = task.config.timeout_seconds ?? DEFAULTS.timeoutSeconds;
+  const given = readTask(input);
+  const timeoutSeconds = given.config.timeout_seconds ?? DEFAULTS.timeoutSeconds;
   const deadline = startDeadline(timeoutSeconds * 1000, options.signal);
   const stopError = (): RuntimeError | undefined => describeStop(deadline, timeoutSeconds);
   try {
+    const task = await taskToRun(parts.ledger, given);
     const snapshot = await loadTenant(parts, task);
     const request = planRequest(parts, { task, snapshot, options, deadline });
     const plan = await planRun(request);
@@ -131,7 +132,7 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
     variables,
     redact: run.redact,
   });
-  const { settled, error } = await settle(record, result, outcome);
+  const { settled, error } = await settle(run, record, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
   if (error === undefined) return settled;
   error.result = settled;
@@ -203,11 +204,16 @@ interface Settled {
  * Writes the end of the run. A ledger that cannot be written does not take the answer away, but says so in it;
  * another attempt that holds the task does, since a task has one answer.
  */
-async function settle(record: RunRecord, result: AgentResult, outcome: LoopOutcome): Promise<Settled> {
+async function settle(
+  { task: { config, meta } }: ClaimedRun,
+  record: RunRecord,
+  { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
+): Promise<Settled> {
   const { error, resume, lastCallNo: lastSentCallNo } = outcome;
+  const waiting = resume && { task: { config, meta }, resume };
   const state = error === undefined ? (resume === undefined ? 'done' : 'waiting') : 'failed';
   try {
-    await record.settle({ state, result, lastSentCallNo, resume });
+    await record.settle({ state, result, lastSentCallNo, waiting });
     return { settled: result, error };
   } catch (thrown) {
     const failure = toRuntimeError(thrown);

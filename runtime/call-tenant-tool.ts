@@ -39,7 +39,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   }
   const id = newId();
   const startedAt = monotonicMs();
-  const taking = toTake({ toolCallId: id, tool });
+  const taking = toTake({ toolCallId: id, tool }, snapshot);
   const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);

@@ -62,6 +62,7 @@ async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, r
   const claim = {
     ...key,
     traceId: task.trace_id,
+    userId: task.meta.user_id,
     digest: requestDigest(task),
     fresh,
     leaseMs: DEFAULTS.leaseMs,
@@ -70,6 +71,20 @@ async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, r
   };
   const claimed = await claimRun(ledger, claim, deadline.signal);
   return claimed.kind === 'done' ? claimed : { kind: 'claimed', task, key, messages };
+}
+
+/**
+ * The task of a waiting run, when that is what an approval is for: it goes on with the request that it had, whatever stands
+ * beside the approval. Rules and limits of the tenant are those of now.
+ */
+export async function taskToRun(ledger: LedgerStore, task: ReadyTask): Promise<ReadyTask> {
+  const { approval, timeout_seconds } = task.config;
+  if (approval === undefined) return task;
+  const { tenant_id: tenantId } = task.meta;
+  const waiting = await ledger.findWaiting?.({ tenantId, runId: approval.run_id });
+  if (waiting === undefined) return task;
+  const { config, meta } = waiting.task;
+  return { ...task, config: { ...config, timeout_seconds, approval }, meta: { ...meta, tenant_id: tenantId } };
 }
 
 /** The run goes on under the task that it belongs to, with the one call decided on that it waited for. */
@@ -82,7 +97,8 @@ async function claimWaiting({ ledger, task, plan, deadline }: ClaimContext, runI
   const request = { tenantId, waitedRunId, runId, leaseMs: DEFAULTS.leaseMs, reserve };
   const claimed = await resumeRun(ledger, request, deadline.signal);
   if (claimed.kind === 'done') return claimed;
-  const { taskId, traceId = task.trace_id, resume } = claimed;
+  const { taskId, traceId = task.trace_id, waiting } = claimed;
+  const { resume } = waiting;
   const approvals = { ...resume.approvals, [resume.toolCallId]: decision };
   return {
     kind: 'claimed',

@@ -2,6 +2,7 @@ import { assertRunBudget } from './billing/budget';
 import type { RunRecord } from './billing/run-record';
 import type { UsageMeter } from './billing/usage-meter';
 import type { CallToTake, Recorded } from './contracts/ledger';
+import type { TenantSnapshot } from './contracts/tenant';
 import type { Toolset } from './contracts/tool';
 import { isRuntimeError } from './errors/runtime-error';
 import type { LoopInput, Ruling, Rulings, RunnableCall } from './loop/loop-contract';
@@ -27,7 +28,10 @@ export function guardCalls({ plan, record, meter, signal, chooseAgain }: GuardOp
   return async ({ callNo, calls }) => {
     if (callNo !== undefined) assertRunBudget(plan.budget, meter.totals());
     const reserve = callNo === undefined ? undefined : nextReservation(plan, meter.lastUsage(), calls.length);
-    const recorded = await record.next({ callNo, taking: calls.map(toTake), reserve }, signal);
+    const recorded = await record.next(
+      { callNo, taking: calls.map((call) => toTake(call, plan.snapshot)), reserve },
+      signal,
+    );
     if (recorded === undefined) return denyAll(calls);
     if (version !== undefined && recorded.policyVersion !== undefined && recorded.policyVersion !== version) {
       const chosen = await chooseAgain().catch(onlyUnreachable);
@@ -46,9 +50,14 @@ function onlyUnreachable(error: unknown): undefined {
 }
 
 /** The limits that a call counts for. */
-export function toTake({ toolCallId, tool }: Pick<RunnableCall, 'toolCallId' | 'tool'>): CallToTake {
+export function toTake(
+  { toolCallId, tool }: Pick<RunnableCall, 'toolCallId' | 'tool'>,
+  { policyVersion }: TenantSnapshot,
+): CallToTake {
   const { code, callsPerMinute, callsPerDay } = tool.policy ?? {};
-  return { toolCallId, tool: tool.definition.name, code, callsPerMinute, callsPerDay };
+  // Rows of a plugged-in store are in no catalogue that the ledger could look at.
+  const known = policyVersion === undefined ? undefined : code;
+  return { toolCallId, tool: tool.definition.name, code: known, callsPerMinute, callsPerDay };
 }
 
 function denyAll(calls: readonly RunnableCall[]): Rulings {

@@ -1,7 +1,7 @@
 import type { AgentResult } from './result';
 import type { JsonValue } from '../util/json';
 import type { Decision } from './permission';
-import type { ResumeState } from './outcome';
+import type { WaitingRun } from './outcome';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
@@ -13,6 +13,7 @@ export interface RunKey {
 
 export interface ClaimRequest extends RunKey {
   readonly traceId?: string;
+  readonly userId?: string;
   /** Digest of the request: the same id with another request is a conflict. */
   readonly digest: string;
   /** Run even if the task was done before, as a new attempt: a manual test in the editor. */
@@ -46,7 +47,7 @@ export interface ResumeRequest {
 }
 
 export type Resumed =
-  | { readonly kind: 'claimed'; readonly taskId: string; readonly traceId?: string; readonly resume: ResumeState }
+  | { readonly kind: 'claimed'; readonly taskId: string; readonly traceId?: string; readonly waiting: WaitingRun }
   | Extract<Claim, { kind: 'done' | 'running' | 'held' | 'exceeded' }>
   /** No such run waits. */
   | { readonly kind: 'unknown' };
@@ -92,7 +93,7 @@ export interface RunEnd {
   readonly state: 'done' | 'failed' | 'waiting';
   readonly result: AgentResult;
   readonly lastSentCallNo: number;
-  readonly resume?: ResumeState;
+  readonly waiting?: WaitingRun;
 }
 
 /** One tool call, and the limits that it counts for. */
@@ -138,6 +139,11 @@ export interface Recorded {
 /** Who may run a task, and what it has cost. Rejects with a DB_ code. */
 export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
+  /** What is kept of a run that waits for an approval; undefined when none of this id does. */
+  readonly findWaiting?: (run: {
+    readonly tenantId: string;
+    readonly runId: string;
+  }) => Promise<WaitingRun | undefined>;
   /** Undefined: runs that wait for a person cannot be gone on with. */
   readonly resume?: (request: ResumeRequest) => Promise<Resumed>;
   readonly record: (progress: RunProgress) => Promise<Recorded>;

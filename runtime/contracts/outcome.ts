@@ -1,4 +1,5 @@
 import type { RuntimeError } from '../errors/runtime-error';
+import type { AgentTask } from './task';
 import type { Message } from './message';
 import type { FinishReason } from './model';
 import type { AwaitedApproval, RunStatus, ToolCallReport } from './result';
@@ -46,6 +47,12 @@ export interface ResumeState {
   readonly approvals: Readonly<Record<string, ApprovalDecision>>;
   /** The call that waits for a decision. */
   readonly toolCallId: string;
+}
+
+/** What is kept of a run that waits: the request that it answers, and how far it is. */
+export interface WaitingRun {
+  readonly task: Pick<AgentTask, 'config' | 'meta'>;
+  readonly resume: ResumeState;
 }
 
 export type ApprovalDecision = 'approve' | 'deny';

@@ -1,13 +1,13 @@
 import type { Claim, LedgerStore, Recorded, Resumed } from '../contracts/ledger';
 import type { AgentResult } from '../contracts/result';
-import type { ResumeState } from '../contracts/outcome';
+import type { WaitingRun } from '../contracts/outcome';
 import { every } from '../util/clock';
 import type { Query } from './postgres';
 import { auditCallStatement, takeCallStatement } from './sql/call-tool';
 import { claimRunStatement, type ClaimRow } from './sql/claim-run';
 import { pruneStatements } from './sql/prune-runs';
 import { recordProgressStatement, type ProgressRow } from './sql/record-progress';
-import { resumeRunStatement, type ResumeRow } from './sql/resume-run';
+import { findWaitingStatement, resumeRunStatement, type ResumeRow } from './sql/resume-run';
 
 const PRUNE_EVERY_MS = 3_600_000;
 
@@ -25,6 +25,10 @@ export function createLedgerStore(
         const [row] = await query<ClaimRow>(claimRunStatement(request));
         if (row !== undefined) return toClaim(row);
       }
+    },
+    findWaiting: async ({ tenantId, runId }) => {
+      const [row] = await query<{ resume: string }>(findWaitingStatement(tenantId, runId));
+      return row === undefined ? undefined : (JSON.parse(row.resume) as WaitingRun);
     },
     resume: async (request) => {
       const [row] = await query<ResumeRow>(resumeRunStatement(request));
@@ -59,7 +63,7 @@ function toResumed(row: ResumeRow | undefined): Resumed {
   const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
   if (kind === 'done') return { kind, result: readResult(result) };
   if (kind !== 'claimed') return { kind };
-  return { kind, taskId, traceId: traceId ?? undefined, resume: JSON.parse(resume ?? '{}') as ResumeState };
+  return { kind, taskId, traceId: traceId ?? undefined, waiting: JSON.parse(resume ?? '{}') as WaitingRun };
 }
 
 function readResult(text: string | null): AgentResult {

@@ -34,7 +34,8 @@ async function waitingRun(calls: readonly { name: string; arguments?: object }[]
   await giveTool(fixture.database, tenantId, { code: pay, endpoint: servers.url });
   const asked = [{ name: 'echo', arguments: { n: 1 } }, { name: pay, arguments: { amount: 7 } }, ...calls];
   fixture.models.script(toolReply(asked));
-  const task = aTask(tenantId);
+  const plain = aTask(tenantId);
+  const task = { ...plain, meta: { ...plain.meta, client_id: 'client-7' } };
   return { tenantId, pay, task, waiting: await fixture.runtime.run(task) };
 }
 
@@ -89,14 +90,15 @@ it('refused, the model is told so and answers without it', async () => {
   expect(paid(pay)).toBe(0);
 });
 
-it('may come with nothing but the run: another task id, no message', async () => {
+it('may come with nothing but the run, which goes on with the model and the context that it had', async () => {
   const { tenantId, waiting, task } = await waitingRun();
   fixture.models.script(textReply('Paid.'));
   const result = await fixture.runtime.run({
-    config: { agent_tier: 'pro', approval: { run_id: waiting.run_id, decision: 'approve' } },
+    config: { approval: { run_id: waiting.run_id, decision: 'approve' } },
     meta: { tenant_id: tenantId },
   });
-  expect(result).toMatchObject({ status: 'completed', task_id: task.task_id });
+  expect(result).toMatchObject({ status: 'completed', task_id: task.task_id, agent_tier: 'pro' });
+  expect(JSON.parse(servers.requests.at(-1)?.body ?? '')).toMatchObject({ meta: { client_id: 'client-7' } });
 });
 
 it('is for one call: the next one is asked for again, with the first still approved', async () => {

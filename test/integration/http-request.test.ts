@@ -1,6 +1,6 @@
-import type { LookupAddress } from 'node:dns';
+import dns, { type LookupAddress } from 'node:dns';
 import type { ServerResponse } from 'node:http';
-import { createServer, type AddressInfo, type LookupFunction, type Server } from 'node:net';
+import { createServer, type AddressInfo, type LookupFunction, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import type { EgressFilter } from '../../runtime/contracts/tool';
@@ -21,28 +21,30 @@ const mockLookup: LookupFunction = (host, _options, callback) => {
   if (addresses !== undefined) return callback(null, addresses);
   callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' }), []);
 };
-jest.mock('node:dns', () => ({
-  ...jest.requireActual<object>('node:dns'),
-  lookup: (...given: Parameters<LookupFunction>) => mockLookup(...given),
-}));
 
 let api: TestServer;
+let other: TestServer;
 let port: number;
 let answer: (request: ReceivedRequest, response: ServerResponse) => void;
 /** Nothing should ever connect to it. */
 let forbidden: Server;
 let forbiddenPort: number;
 let connections = 0;
+const sockets = new Set<Socket>();
 
 beforeAll(async () => {
   api = await startServer((request, response) => answer(request, response));
+  other = await startServer((_asked, response) => sendJson(response, {}));
   port = Number(new URL(api.url).port);
   forbidden = createServer((socket) => {
     connections++;
+    sockets.add(socket);
     socket.end('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nCANARY');
   });
   await new Promise<void>((resolve) => forbidden.listen(0, resolve));
   forbiddenPort = (forbidden.address() as AddressInfo).port;
+  // After the servers listen, since they look up their address too.
+  jest.spyOn(dns, 'lookup').mockImplementation(mockLookup as unknown as typeof dns.lookup);
 });
 beforeEach(() => {
   answer = (request, response) => sendJson(response, { path: request.path });
@@ -51,7 +53,9 @@ beforeEach(() => {
   connections = 0;
 });
 afterAll(async () => {
-  await api.close();
+  jest.restoreAllMocks();
+  await Promise.all([api.close(), other.close()]);
+  for (const socket of sockets) socket.destroy();
   await new Promise((resolve) => forbidden.close(resolve));
 });
 
@@ -147,11 +151,11 @@ describe('an answer', () => {
 
 describe('what is sent', () => {
   it.each([
-    ['an object', { a: [1] }, '{"a":[1]}', 'application/json'],
-    ['an empty object', {}, '{}', 'application/json'],
-    ['text', 'a=1', 'a=1', 'text/plain; charset=utf-8'],
-  ])('is %s as a body', async (_kind, body, sent, type) => {
-    await request({ url: api.url, method: 'post', body });
+    [{ a: [1] }, '{"a":[1]}', 'application/json'],
+    [{}, '{}', 'application/json'],
+    ['a=1', 'a=1', 'text/plain; charset=utf-8'],
+  ])('is %j as a body', async (body, sent, type) => {
+    await request({ url: api.url, method: 'POST', body });
     expect(api.requests).toMatchObject([{ method: 'POST', body: sent, headers: { 'content-type': type } }]);
   });
 
@@ -311,7 +315,6 @@ describe('a redirect', () => {
   });
 
   it('to another origin takes no secret along, neither of the model nor of the row', async () => {
-    const other = await startServer((_asked, response) => sendJson(response, {}));
     answer = redirect(307, `${other.url}/to`);
     const headers = {
       authorization: 'Bearer CANARY-model',
@@ -321,7 +324,6 @@ describe('a redirect', () => {
     };
     const call = { row: { authHeader: 'Bearer CANARY-row' }, custom: { headers: { 'x-tenant-key': 'CANARY' } } };
     await request({ url: `${api.url}/from`, headers }, call);
-    await other.close();
     expect(JSON.stringify(api.requests[0]?.headers)).toContain('CANARY');
     expect(JSON.stringify(other.requests)).not.toContain('CANARY');
     expect(other.requests).toMatchObject([{ path: '/to', headers: { accept: 'text/csv' } }]);

@@ -7,6 +7,7 @@ ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS usage_limit_daily INT;
 ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS usage_count_today INT DEFAULT 0;
 ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS last_reset_date DATE DEFAULT CURRENT_DATE;
 
+ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS user_id TEXT;
 -- The hold of a run is in force while it is running and its lease holds, so a dead run's hold ends by itself.
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS held_cost_usd NUMERIC;
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS held_tokens BIGINT;

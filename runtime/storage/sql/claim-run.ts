@@ -10,13 +10,13 @@ WITH budget AS MATERIALIZED (
   SELECT elo_agent_reserve($1::uuid, $3::uuid, $9::numeric, $10::numeric, 0, 0) AS room
 ), claimed AS (
   INSERT INTO elo_agent_runs AS run
-    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens)
-  SELECT $1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond', $11::numeric, $12::bigint
+    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens, user_id)
+  SELECT $1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond', $11::numeric, $12::bigint, $13
   FROM budget WHERE budget.room = 'ok'
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
     attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL, resume = NULL,
-    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, updated_at = now()
+    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, user_id = EXCLUDED.user_id, updated_at = now()
   WHERE $7::boolean OR (
     run.digest = EXCLUDED.digest
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
@@ -56,6 +56,7 @@ export function claimRunStatement(request: ClaimRequest): Statement {
     values: [
       ...[tenantId, taskId, runId, traceId ?? null, digest, leaseMs, fresh, modelRequested],
       ...reservationValues(request.reserve),
+      request.userId ?? null,
     ],
   };
 }

@@ -131,7 +131,7 @@ export function recordProgressStatement(progress: RunProgress): Statement {
     values: [
       ...[...key, callsJson(progress), leaseMs, ...endValues(progress), ...billValues(progress)],
       ...reservationValues(progress.reserve),
-      progress.end?.resume === undefined ? null : JSON.stringify(progress.end.resume),
+      progress.end?.waiting === undefined ? null : JSON.stringify(progress.end.waiting),
       progress.reserve !== undefined,
       JSON.stringify((progress.taking ?? []).map(takenCall), storable),
       executionJson(progress.executions ?? []),

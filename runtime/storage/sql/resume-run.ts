@@ -46,3 +46,12 @@ export interface ResumeRow {
 export function resumeRunStatement({ tenantId, waitedRunId, runId, leaseMs, reserve }: ResumeRequest): Statement {
   return { text: TEXT, values: [tenantId, waitedRunId, runId, leaseMs, ...reservationValues(reserve)] };
 }
+
+/** The request that a waiting run answers, and how far it is. */
+export function findWaitingStatement(tenantId: string, runId: string): Statement {
+  return {
+    text: `SELECT resume::text AS resume FROM elo_agent_runs
+      WHERE tenant_id = $1::uuid AND run_id = $2::uuid AND state = 'waiting' AND resume IS NOT NULL`,
+    values: [tenantId, runId],
+  };
+}

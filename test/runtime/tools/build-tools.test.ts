@@ -10,13 +10,6 @@ const hook: ToolTransport = {
   close: () => Promise.resolve(),
 };
 const build = createToolBuilder({ transports: { hook }, defaultTimeoutMs: 1000, maxOutputBytes: 1000, secrets: [] });
-const context = {
-  toolCallId: 'x',
-  meta: { tenant_id: 't', task_id: 'k' },
-  signal: new AbortController().signal,
-  variables: new Map(),
-};
-
 it('builds the rows that it can, and warns of the others by name and reason', () => {
   const { tools, warnings } = build([
     toolRow({ code: 'first' }),
