@@ -32,14 +32,16 @@ function html(text: string | Buffer): void {
   body(text, 'text/html');
 }
 
-const call = (code: string, input: object, options?: CallToolOptions, allowed: readonly string[] = ['127.0.0.1']) =>
-  callTool(
-    { code, transport: 'builtin', endpoint: null, customConfig: { allowed_hosts: allowed } },
-    { url: site.url, ...input },
-    options,
-  );
-const fetchPage = (input: object = {}, options?: CallToolOptions) => call('web_fetch', input, options);
-const select = (selector: string, options?: CallToolOptions) => call('extract', { selector }, options);
+const row = (code: string, allowed: readonly string[] = ['127.0.0.1']) => ({
+  code,
+  transport: 'builtin',
+  endpoint: null,
+  customConfig: { allowed_hosts: allowed },
+});
+const fetchPage = (input: object = {}, options?: CallToolOptions) =>
+  callTool(row('web_fetch'), { url: site.url, ...input }, options);
+const select = (selector: string, options?: CallToolOptions) =>
+  callTool(row('extract'), { url: site.url, selector }, options);
 
 describe('web_fetch', () => {
   it('gives title, address and the text of the article, a line for each block', async () => {
@@ -118,7 +120,7 @@ describe('web_fetch', () => {
   });
 
   it('asks no private address that the operator does not allow', async () => {
-    const { output } = await call('web_fetch', {}, undefined, []);
+    const { output } = await callTool(row('web_fetch', []), { url: site.url });
     expect(output?.code).toBe('TOOL_PERMISSION_DENIED');
   });
 });
