@@ -1,5 +1,6 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { readArguments, UsageError, type Options } from './arguments';
+import { auditCommand } from './audit-command';
 import { dbCommand } from './db-command';
 import { keygenCommand } from './keygen-command';
 import { mcpCommand } from './mcp-command';
@@ -22,6 +23,8 @@ const HELP = `universal-ai-agent <command>
   db sql-role --name NAME [--table TABLE]... [--password -]
                              Make or repair the role for the tool sql_query; prints its password once
   usage --tenant ID          The tenant's tokens and cost by month
+  audit --tenant ID [--task ID]
+                             The newest tool calls, and what was decided on each
   tools list --tenant ID [--tier TIER]
                              Every tool of the tenant: name, type, server, parameters
   tools call NAME --tenant ID [--arguments JSON|-]
@@ -59,6 +62,7 @@ const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Opti
   run: (_words, options) => runCommand(options),
   db: ([, action], options) => dbCommand(action, options),
   usage: (_words, options) => usageCommand(options),
+  audit: (_words, options) => auditCommand(options),
   tools: toolsCommand,
   mcp: mcpCommand,
   vault: vaultCommand,

@@ -1,6 +1,7 @@
 import type { AssistantMessage, Message } from './message';
 import type { ToolDefinition } from './tool';
 import type { Usage } from './usage';
+import type { Redact } from '../util/redact';
 
 export type ToolChoice = 'auto' | 'none' | 'required';
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error';
@@ -16,6 +17,8 @@ export interface ModelRequest {
   readonly maxTokens?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Blanks every secret that the run knows, for what an error quotes. */
+  readonly redact?: Redact;
   /** Filled in while the call is under way, also when it fails. */
   readonly attempts: RequestAttempts;
 }

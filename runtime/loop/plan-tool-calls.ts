@@ -27,9 +27,10 @@ export interface ToolCallPlan {
  * the run, and calls that only repeat themselves. Throws LOOP_DETECTED for one that was told so before.
  */
 export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): ToolCallPlan {
-  const { toolset, settings } = input;
+  const { toolset, settings, redact } = input;
+  const limit = settings.maxToolCallsPerStep;
   const prepared = step.calls.map((call, index) =>
-    prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit: settings.maxToolCallsPerStep }),
+    prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact }),
   );
   const asked = prepared.find((call) => waitsForApproval(call, state));
   if (asked !== undefined) {

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
+import type { Redact } from '../util/redact';
 import { parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 
@@ -26,6 +27,7 @@ export function prepareToolCall(
     readonly finishReason: FinishReason;
     readonly index: number;
     readonly limit: number;
+    readonly redact?: Redact;
   },
 ): PreparedToolCall {
   const tool = call.function.name;
@@ -43,11 +45,19 @@ export function prepareToolCall(
   const known = context.toolset.find(tool);
   if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
-  if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: parsed.issues });
+  if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: issuesOf(call, parsed.issues, context.redact) });
   const checked = check(known, parsed.value);
   if (!checked.ok)
     return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
   return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
+}
+
+/** The parser quotes some characters of what it read, so it is given a text without secrets for that. */
+function issuesOf(call: ToolCallMessage, issues: string, redact: Redact | undefined): string {
+  const text = call.function.arguments;
+  if (redact === undefined || redact(text) === text) return issues;
+  const parsed = parseArguments(redact(text));
+  return parsed.ok ? 'not valid JSON' : parsed.issues;
 }
 
 /** A check that throws has not passed the arguments. */

@@ -3,6 +3,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
+import type { Redact } from '../util/redact';
 import { planToolCalls, type AskedCall } from './plan-tool-calls';
 import type { LoopInput } from './loop-contract';
 import type { OpenStep, RunState } from './run-state';
@@ -26,10 +27,13 @@ export async function runStep(
   const callNo = ++state.iterations;
   input.emit({ type: 'step-start', step: callNo });
   const { reply, durationMs } = await callModel(input, state, { callNo, toolChoice: options.toolChoice });
-  const accepted = acceptCalls(withUniqueIds(reply.message, callNo, state.toolCallIds), {
-    toolChoice: options.toolChoice,
-    isSingle: input.settings.toolExecution === 'single',
-  });
+  const accepted = acceptCalls(
+    withUniqueIds(reply.message, { step: callNo, seen: state.toolCallIds, redact: input.redact }),
+    {
+      toolChoice: options.toolChoice,
+      isSingle: input.settings.toolExecution === 'single',
+    },
+  );
   state.messages.push(accepted.message);
   const { promptTokens = 0, completionTokens = 0 } = reply.usage ?? {};
   const result = await finishStep(input, state, {
@@ -89,17 +93,30 @@ async function callModel(
     maxTokens: settings.maxTokens,
     timeoutMs: settings.modelTimeoutMs,
     signal: input.signal,
+    redact: input.redact,
     attempts,
   };
   const ended = { callNo: call.callNo, attempts };
-  const reply = await untilAborted(input.model.generate(request), input.signal).catch((thrown: unknown) => {
+  const received = await untilAborted(input.model.generate(request), input.signal).catch((thrown: unknown) => {
     const error = input.stopError() ?? toRuntimeError(thrown);
     input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error });
     throw error;
   });
+  const reply = withoutSecrets(received, input.redact);
   const durationMs = elapsedMs(startedAt);
   input.onModelCallEnd({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
   if (reply.finishReason === 'error') throw new RuntimeError('LLM_UNAVAILABLE', { reason: 'it broke off its reply' });
   return { reply, durationMs };
+}
+
+/** What of a reply goes into the ledger as it is. */
+function withoutSecrets(reply: ModelReply, redact: Redact | undefined): ModelReply {
+  if (redact === undefined) return reply;
+  const clean = (text: string | undefined): string | undefined => (text === undefined ? undefined : redact(text));
+  return {
+    ...reply,
+    modelReturned: clean(reply.modelReturned),
+    providerRequestId: clean(reply.providerRequestId),
+  };
 }

@@ -1,13 +1,15 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
 import type { ExecutedToolCall } from '../contracts/outcome';
 import type { ToolOutput } from '../contracts/tool';
-import { describeError } from '../errors/runtime-error';
+import type { ErrorCode } from '../errors/codes';
+import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, MAX_JSON_DEPTH, type JsonValue } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
+import { redactJson, type Redact } from '../util/redact';
 import type { LoopInput } from './loop-contract';
 import type { PreparedToolCall } from './prepare-tool-call';
 import type { Repeated } from './repeated-calls';
@@ -43,7 +45,8 @@ async function runOne(
   { number: step, run }: { readonly number: number; readonly run: (call: PreparedToolCall) => Promise<ToolOutput> },
   prepared: PreparedToolCall,
 ): Promise<ToolCallResult> {
-  const tool = prepared.call.function.name;
+  // A name that the model made up may be anything.
+  const tool = (input.redact ?? asItIs)(prepared.call.function.name);
   const toolCallId = prepared.call.id;
   const startedAt = monotonicMs();
   input.emit({ type: 'tool-call', step, tool, toolCallId });
@@ -76,11 +79,12 @@ function toMessage({ call }: PreparedToolCall, output: ToolOutput): { output: To
 }
 
 async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<ToolOutput> {
-  if (prepared.kind === 'refused') return toolFailure(prepared.code, prepared.details);
+  const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
+  if (prepared.kind === 'refused') return fail(prepared.code, prepared.details);
   if (prepared.kind === 'repeated') return repeatedOutput(prepared.call, prepared);
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.signal.aborted;
-  if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
+  if (isStopped()) return fail('TOOL_CANCELLED', { tool });
   try {
     const context = {
       redact: input.redact,
@@ -93,9 +97,16 @@ async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<To
     // A tool that does not heed the signal must not keep the run past its end.
     return await untilAborted(prepared.tool.execute(prepared.value, context), input.signal);
   } catch (error) {
-    if (isStopped()) return toolFailure('TOOL_CANCELLED', { tool });
-    return toolFailure('TOOL_FAILED', { tool, reason: errorText(error) });
+    if (isStopped()) return fail('TOOL_CANCELLED', { tool });
+    return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
+}
+
+const asItIs: Redact = (text) => text;
+
+/** What a model wrote and what a plugin threw may be quoted in it. */
+function cleanFailure({ redact }: LoopInput, failure: ReturnType<typeof toolFailure>): ToolOutput {
+  return redact === undefined ? failure : { ...failure, value: redactJson(failure.value, redact) };
 }
 
 /** What the same call gave before, and a word that it was not made again. */

@@ -1,6 +1,7 @@
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { JsonValue } from '../util/json';
+import type { Redact } from '../util/redact';
 import { parseArguments } from './parse-arguments';
 
 const MAX_NAME_LENGTH = 64;
@@ -49,12 +50,15 @@ export function toolMessage(toolCallId: string, value: JsonValue): Message {
 
 /**
  * The assistant message with ids that are present and unique in the transcript, so that every call gets
- * exactly one answer. Models do send missing and repeated ids.
+ * exactly one answer. Models do send missing and repeated ids. One that holds a secret is replaced too: ids are kept.
  */
-export function withUniqueIds(message: AssistantMessage, step: number, seen: Set<string>): AssistantMessage {
+export function withUniqueIds(
+  message: AssistantMessage,
+  { step, seen, redact }: { readonly step: number; readonly seen: Set<string>; readonly redact?: Redact },
+): AssistantMessage {
   if (message.tool_calls === undefined) return message;
   const calls = message.tool_calls.map((call, index): ToolCallMessage => {
-    let id = call.id;
+    let id = redact === undefined || redact(call.id) === call.id ? call.id : '';
     for (let n = 0; id === '' || seen.has(id); n++) id = `call_${step}_${index}${n === 0 ? '' : `_${n}`}`;
     seen.add(id);
     return id === call.id ? call : { ...call, id };

@@ -1,5 +1,5 @@
 import type { Model, ModelReply, ModelRequest } from '../contracts/model';
-import { createRedactor } from '../util/redact';
+import { createRedactor, redactBoth } from '../util/redact';
 import { ChatClient } from './chat-client';
 import { normalizeReply } from './normalize-reply';
 import { requestBody } from './request-body';
@@ -46,7 +46,8 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
       });
       return normalizeReply(body);
     } catch (error) {
-      const failure = toModelError(error, { model: request.modelId, timeoutMs: request.timeoutMs, redact });
+      const context = { model: request.modelId, timeoutMs: request.timeoutMs };
+      const failure = toModelError(error, { ...context, redact: redactBoth(request.redact, redact) });
       // Work was done for a reply that cannot be read, so what it used is as unknown as without a reply.
       if (failure.code === 'LLM_BAD_REPLY') request.attempts.answered--;
       throw failure;

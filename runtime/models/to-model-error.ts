@@ -17,13 +17,16 @@ export function toModelError(
   const timeoutSeconds = Math.round(context.timeoutMs / 1000);
   if (error instanceof APIConnectionTimeoutError) return new RuntimeError('LLM_TIMEOUT', { timeoutSeconds });
   // The client's own parser: the reply says that it is JSON, and is not.
-  if (error instanceof SyntaxError) {
-    return new RuntimeError('LLM_BAD_REPLY', { reason: context.redact(error.message).slice(0, MAX_REASON_LENGTH) });
-  }
+  if (error instanceof SyntaxError) return new RuntimeError('LLM_BAD_REPLY', { reason: withoutQuote(error.message) });
   const cause = error instanceof APIConnectionError ? (error.cause ?? error) : error;
   const reason = context.redact(errorText(cause)).slice(0, MAX_REASON_LENGTH);
   const status = error instanceof APIError ? (error.status as number | undefined) : undefined;
   return statusError(status, { model, reason, status });
+}
+
+/** The parser quotes some characters of the reply, among which half a secret may be, that no redactor would know. */
+function withoutQuote(message: string): string {
+  return message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON/s, '');
 }
 
 const STATUS_CODES: Readonly<Record<number, ErrorCode>> = {

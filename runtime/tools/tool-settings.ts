@@ -23,14 +23,13 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
   if (row.secretFailure !== undefined) throw new Error(row.secretFailure);
   if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
   const custom = readCustomConfig(row.customConfig);
-  const { authorization, ...headers } = custom.headers;
+  const { authorization: _authorization, ...headers } = custom.headers;
   return {
     name: row.code,
     description: custom.description ?? row.description,
     inputSchema: readSchema(row.parametersSchema),
     endpoint: readEndpoint(custom.mcp_endpoint ?? row.endpoint, row.transport),
-    // A tenant may switch the header off with null, or write it among the other headers.
-    authHeader: readSecret(custom.auth_header === undefined ? (authorization ?? row.authHeader) : custom.auth_header),
+    authHeader: readAuthHeader(custom, row),
     headers,
     timeoutMs: Math.min(custom.timeout_ms ?? positive(row.timeoutMs) ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
     mcpTool: row.mcpTool ?? row.code,
@@ -64,6 +63,14 @@ function readEndpoint(endpoint: string | null, transport: string): string {
   if (url.username !== '' || url.password !== '')
     throw new Error('its mcp_endpoint holds a user or password; use auth_header');
   return endpoint;
+}
+
+/** A tenant may switch the header off with null, or write it among the other headers. */
+function readAuthHeader(
+  { auth_header: own, headers }: z.output<typeof customConfigSchema>,
+  row: ToolRow,
+): string | undefined {
+  return readSecret(own === undefined ? (headers.authorization ?? row.authHeader) : own);
 }
 
 function readSecret(value: string | null): string | undefined {

@@ -83,7 +83,7 @@ afterAll(() => mcp.close());
 const TOOL = {
   code: 'tell',
   authHeader: OWN.authHeader,
-  customConfig: { headers: { 'X-Custom': OWN.customHeader, 'X-Vaulted': 'Bearer vault:crm' } },
+  customConfig: { headers: { 'X-Api-Key': OWN.customHeader, 'X-Vaulted': 'Bearer vault:crm' } },
 };
 
 const attack = (given: Attack): Promise<Aftermath> =>
@@ -118,7 +118,9 @@ function expectNone(text: string): void {
   const bare = text.replaceAll('\\', '');
   const values = [...Object.values({ ...everySecret(), url: SHOWN_OF_URL }), OWN.authHeader.slice(4)];
   const forms = values.flatMap((value) => [value, encodeURIComponent(value), Buffer.from(value).toString('base64')]);
-  expect(forms.filter((form) => bare.includes(form))).toEqual([]);
+  const shown = forms.map((form) => [form, bare.indexOf(form)] as const).filter(([, at]) => at >= 0);
+  // With what stands around it, so that a failure says where it got out.
+  expect(shown.map(([form, at]) => bare.slice(Math.max(0, at - 60), at + form.length + 20))).toEqual([]);
   expect(bare.match(/.{0,40}canary.{0,40}/i)).toBeNull();
 }
 
@@ -218,7 +220,7 @@ describe('a model that knows every secret', () => {
     ],
     [
       'in the name of a tool',
-      () => [toolReply([{ name: FORMS.github }, { name: OWN.vaulted }, { name: OWN.authHeader }]), DONE],
+      () => [toolReply([FORMS.github, OWN.vaulted, OWN.authHeader].map((name, n) => ({ name, id: `call${n}` }))), DONE],
     ],
     [
       'in the id of a call',
@@ -281,6 +283,7 @@ describe('a provider that quotes what it was sent', () => {
     ['an error within HTTP 200', (text: string) => JSON.stringify({ error: { message: text, code: 400 } })],
     ['no completion', (text: string) => JSON.stringify({ choices: text })],
   ])('case 32: with a body that is %s gives none of it away', async (_what, make) => {
+    await attack({ replies: [DONE] });
     for (const secret of Object.values(everySecret())) {
       const aftermath = await attack({
         tools: [],
@@ -314,6 +317,24 @@ it('case 32: a row whose secret cannot be opened says so by its name only', asyn
   const aftermath = await attack({ replies: [DONE] });
   expect(JSON.stringify(aftermath.result?.warnings)).toContain('vault:crm');
   expectNone(await everything(aftermath));
+});
+
+it.each([
+  ['in the address of a bot', `https://api.telegram.org/bot${FORMS.telegram}/sendMessage`, FORMS.telegram],
+  [
+    'in an address that is quoted',
+    encodeURIComponent(`https://x.example/?bot=${FORMS.telegram}`),
+    '3AAAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0',
+  ],
+  ['behind an underscore', `id_${FORMS.github}`, FORMS.github],
+  ['in the address of a database', `postgres://app:p%40ss:word@10.0.0.1:5432/x`, 'p%40ss:word'],
+  ['without a user', 'redis://:hunter2secret@cache:6379', 'hunter2secret'],
+  ['in a header', 'authorization: bearer abcdefghijklmnopqrstuvwxyz', 'abcdefghijklmnopqrstuvwxyz'],
+  ['in a header in capitals', 'AUTHORIZATION: BEARER abcdefghijklmnopqrstuvwxyz', 'abcdefghijklmnopqrstuvwxyz'],
+])('case 32: what is a secret by its form is seen %s', async (_what, text, secret) => {
+  const aftermath = await attack({ tools: [], replies: [textReply(`It is ${text}.`)] });
+  expect(aftermath.result?.result.text).toContain('[redacted]');
+  expect((await everything(aftermath)).split(secret)).toHaveLength(1);
 });
 
 it('case 32: ordinary text is left as it is', async () => {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 
 import type { AgentResult } from '../../runtime';
 import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
+import { runCli } from '../support/cli';
 import { addTenant, giveTool, type TestTool } from '../support/database';
 import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { containing } from '../support/matchers';
@@ -49,7 +50,8 @@ const after =
     sendJson(response, reply.body);
   };
 
-const codes = (result: AgentResult) => result.result.tool_calls.map(({ error }) => (error as { code?: string })?.code);
+const codes = (result: AgentResult) =>
+  result.result.tool_calls.map(({ error }) => (error as { code?: string } | undefined)?.code);
 const offered = () => fixture.models.received.at(-1)?.tools?.map((tool) => tool.function.name) ?? [];
 
 describe('which tools are offered', () => {
@@ -343,6 +345,24 @@ describe('the audit', () => {
       { ...line, tool: find, decision: 'deny', code: 'TOOL_PERMISSION_DENIED', is_error: true, arguments: { q: 'b' } },
       { ...line, tool: 'ghost', decision: 'deny', code: 'TOOL_NOT_FOUND', is_error: true, arguments: {} },
     ]);
+  });
+
+  it('is shown by the command line, newest first, of one tenant and one task', async () => {
+    const { tenantId, send } = await tenantWith({});
+    const tasks = [aTask(tenantId), aTask(tenantId)];
+    for (const task of tasks) {
+      fixture.models.script(toolReply([{ name: send }]), textReply('Done'));
+      await fixture.runtime.run(task);
+    }
+    const list = async (...args: string[]) => {
+      const { stdout } = await runCli(['audit', '--tenant', tenantId, ...args], {
+        env: { DATABASE_URL: fixture.database.url },
+      });
+      return (JSON.parse(stdout) as { calls: { task_id: string; tool: string; decision: string }[] }).calls;
+    };
+    const [first, second] = tasks.map(({ task_id }) => ({ task_id, tool: send, decision: 'allow' }));
+    expect(await list()).toMatchObject([second, first]);
+    expect(await list('--task', String(first?.task_id))).toMatchObject([first]);
   });
 
   it('goes with its tenant, as all of the tenant does', async () => {

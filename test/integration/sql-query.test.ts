@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 import type { SqlReader, SqlRequest, SqlRows } from '../../runtime/contracts/sql-reader';
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
@@ -61,6 +60,21 @@ const connections = (state: string) =>
     text: `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND usename = $1 AND state LIKE $2`,
     values: [role.name, state],
   });
+
+/** Takes connections and says nothing. */
+async function silentServer() {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => sockets.push(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `postgres://a:b@127.0.0.1:${(server.address() as AddressInfo).port}/c`,
+    connected: () => sockets.length,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
 
 const becomesTrue = (check: () => Promise<boolean>) => eventually(async () => (await check()) || undefined);
 
@@ -161,6 +175,29 @@ describe('a text that came past the check', () => {
     expect(await database.query('SELECT id FROM written')).toEqual([]);
   });
 
+  it('writes nothing under a role whose transactions may write either', async () => {
+    const { name, url } = await createSqlRole(database);
+    await asAdmin(database, `ALTER ROLE ${name} SET default_transaction_read_only = off`);
+    const other = createSqlReader({ url, maxConnections: 1 });
+    await expect(read('SELECT write_it()', {}, other)).rejects.toThrow('read-only transaction');
+    await other.close();
+    await dropRole(database, name);
+  });
+
+  it('is read as the check read it, whatever the role has set', async () => {
+    const { name, url } = await createSqlRole(database);
+    await asAdmin(
+      database,
+      `ALTER ROLE ${name} SET standard_conforming_strings = off`,
+      `ALTER ROLE ${name} SET datestyle = 'German'`,
+    );
+    const other = createSqlReader({ url, maxConnections: 1 });
+    const { rows } = await read(`SELECT 'a\\', date '2026-02-01', ' || version() || '`, {}, other);
+    expect(rows).toEqual([['a\\', '2026-02-01', ' || version() || ']]);
+    await other.close();
+    await dropRole(database, name);
+  });
+
   it('leaves no setting behind for the next query', async () => {
     await read(`SELECT set_config('app.tenant_id', '${bob}', false), set_config('statement_timeout', '0', false)`);
     for (let time = 0; time < 3; time++) {
@@ -206,14 +243,23 @@ describe('an endless query', () => {
     const controllers = Array.from({ length: 5 }, () => new AbortController());
     const readings = controllers.map(({ signal }) => read(ENDLESS, { timeoutMs: 60_000, signal }));
     await becomesTrue(async () => (await connections('active')).length === 3);
-    for (const controller of controllers.toReversed()) controller.abort(new Error('stopped'));
-    for (const reading of readings) await expect(reading).rejects.toThrow('stopped');
+    // Three are running, two wait; the last come first.
+    for (const [index, controller] of [...controllers.entries()].reverse()) {
+      controller.abort(new Error('stopped'));
+      await expect(readings[index]).rejects.toThrow('stopped');
+    }
     const reads = await Promise.all(Array.from({ length: 6 }, () => read('SELECT 1')));
     expect(reads.map(({ rows }) => rows)).toEqual(reads.map(() => [[1]]));
   });
 
-  it('is not even begun when the run was cancelled before', async () => {
-    await expect(read('SELECT 1', { signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+  it('asks for no connection when the run was cancelled before', async () => {
+    const { url, connected, close } = await silentServer();
+    const other = createSqlReader({ url, maxConnections: 1 });
+    const signal = AbortSignal.abort(new Error('stopped'));
+    await expect(read('SELECT 1', { signal }, other)).rejects.toThrow('stopped');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(connected()).toBe(0);
+    close();
   });
 });
 
@@ -222,13 +268,20 @@ describe('too much', () => {
     const { rows, isCut } = await read('SELECT n FROM generate_series(1, 10000) AS n');
     expect({ rows: rows.length, last: rows.at(-1), isCut }).toEqual({ rows: 200, last: [200], isCut: true });
     expect(await read('SELECT n FROM generate_series(1, 200) AS n')).toMatchObject({ isCut: false });
+    // Row 500 would fail, if anybody asked for it.
+    expect((await read('SELECT 1 / (500 - n) FROM generate_series(1, 10000) AS n')).rows).toHaveLength(200);
   });
 
   it('in one value is cut on the server', async () => {
     const { rows, isCut } = await read(
-      `SELECT repeat('ü', 50000000) AS big, 'x' AS small, decode(repeat('ff', 1000), 'hex') AS bytes`,
+      `SELECT repeat('ü', 50000000) AS big, 'x' AS small, decode(repeat('ff', 1000), 'hex') AS bytes
+       UNION ALL SELECT 'second', 'y', NULL`,
     );
-    expect(rows).toEqual([[`${'ü'.repeat(4000)}…`, 'x', `\\x${'ff'.repeat(32)}…`]]);
+    // Were the first row as long as it was, the second would not fit.
+    expect(rows).toEqual([
+      [`${'ü'.repeat(4000)}…`, 'x', `\\x${'ff'.repeat(32)}…`],
+      ['second', 'y', null],
+    ]);
     expect(isCut).toBe(true);
   });
 
@@ -396,14 +449,11 @@ describe('a database that cannot be used', () => {
   });
 
   it('may be silent: the run’s own time ends the wait', async () => {
-    const silent: Server = createServer(() => undefined);
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const other = createSqlReader({
-      url: `postgres://a:b@127.0.0.1:${(silent.address() as AddressInfo).port}/c`,
-      maxConnections: 1,
-    });
-    const signal = AbortSignal.timeout(100);
-    await expect(read('SELECT 1', { signal }, other)).rejects.toThrow('timeout');
-    silent.close();
+    const { url, connected, close } = await silentServer();
+    const other = createSqlReader({ url, maxConnections: 1 });
+    const signal = AbortSignal.timeout(300);
+    await expect(read('SELECT 1', { signal }, other)).rejects.toBe(signal.reason);
+    expect(connected()).toBe(1);
+    close();
   });
 });

@@ -23,6 +23,7 @@ export async function startRedis(): Promise<TestRedis> {
     ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
     ...['--requirepass', PASSWORD],
   ]);
+  process.once('exit', () => child.kill('SIGKILL'));
   await ready(child);
   const client = new Redis({ host: '127.0.0.1', port, password: PASSWORD });
   return {
