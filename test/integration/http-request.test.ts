@@ -4,6 +4,8 @@ import { createServer, type AddressInfo, type LookupFunction, type Server, type 
 import { gzipSync } from 'node:zlib';
 
 import type { EgressFilter } from '../../runtime/contracts/tool';
+import { readAllowedHosts } from '../../runtime/tools/web/allowed-hosts';
+import { sentHeaders } from '../../runtime/tools/web/request-web';
 import { callTool, type CallToolOptions } from '../support/call-tool';
 import { sendJson, startServer, type ReceivedRequest, type TestServer } from '../support/http-server';
 import { containing } from '../support/matchers';
@@ -364,11 +366,12 @@ describe('a redirect', () => {
   });
 });
 
-it('sends the headers of the row to no host that the operator did not name', async () => {
-  const row = { authHeader: 'Bearer CANARY' };
-  const sent = await get(`http://api.internal.test:${port}/`, { allowed: ['other.test'], row });
-  expect(sent.output?.code).toBe('TOOL_PERMISSION_DENIED');
-  expect(api.requests).toHaveLength(0);
+it('sends the headers of the row to no host that the operator did not name', () => {
+  const hop = { headers: { accept: 'text/csv' }, ownHeaders: { authorization: 'Bearer CANARY' } };
+  const policy = { allowsHost: readAllowedHosts(['api.example.com']) };
+  const sentTo = (url: string) => sentHeaders({ ...hop, url: new URL(url) }, policy);
+  expect(sentTo('https://api.example.com/')).toMatchObject({ accept: 'text/csv', authorization: 'Bearer CANARY' });
+  expect(sentTo('https://example.com/')).not.toHaveProperty('authorization');
 });
 
 it('stops with the run', async () => {

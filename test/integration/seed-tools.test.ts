@@ -60,7 +60,7 @@ describe('in a new database', () => {
     await seedTools(postgres, { update: false });
     for (const { code, transport, transport_config: config } of await rows()) {
       if (transport === 'rest') expect(readRestConfig(config ?? {}).path).toMatch(/^\/api\//);
-      else if (code !== 'sql_query') expect(BUILTIN_TOOLS).toHaveProperty(code);
+      else expect(BUILTIN_TOOLS).toHaveProperty(code);
     }
   });
 

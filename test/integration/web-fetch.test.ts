@@ -70,6 +70,13 @@ describe('web_fetch', () => {
     }
   });
 
+  it('gives nothing of them where no article can be looked for either', async () => {
+    html(`${'<div>'.repeat(300)}Hi<script>CANARY</script><style>CANARY</style><noscript>CANARY</noscript>`);
+    expect((await fetchPage()).value.text).toBe('Hi');
+    html(ARTICLE);
+    expect(JSON.stringify((await select('html')).value)).not.toContain('CANARY');
+  });
+
   it.each([
     ['', ''],
     ['just text', 'just text'],

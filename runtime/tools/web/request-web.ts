@@ -12,7 +12,7 @@ export interface WebRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The operator's own headers, for allowed hosts only: any other host could be one that wants to have them. */
+  /** The operator's own headers. Any host but the allowed ones could be one that wants to have them. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   readonly policy: WebPolicy;
   readonly signal: AbortSignal;
@@ -66,17 +66,25 @@ export async function requestWeb(given: WebRequest): Promise<WebReply> {
 }
 
 async function send(dispatcher: Agent, hop: Hop, { policy, signal, limitBytes }: WebRequest): Promise<WebReply> {
-  const { url, method, headers, body } = hop;
-  const own = policy.allowsHost(plainHost(url)) ? hop.ownHeaders : {};
+  const { url, method, body } = hop;
   const reply = await request(url, {
     dispatcher,
     method,
-    headers: { 'user-agent': 'universal-ai-agent', accept: '*/*', ...headers, ...own, 'accept-encoding': 'identity' },
+    headers: sentHeaders(hop, policy),
     body,
     signal,
   });
   const read = await readBounded(reply.body, limitBytes);
   return { ...read, url, status: reply.statusCode, headers: firstValues(reply.headers) };
+}
+
+/** The headers of one hop. The operator's own win over those of the model, and go to allowed hosts only. */
+export function sentHeaders(
+  { url, headers, ownHeaders }: Pick<Hop, 'url' | 'headers' | 'ownHeaders'>,
+  { allowsHost }: Pick<WebPolicy, 'allowsHost'>,
+): Record<string, string> {
+  const own = allowsHost(plainHost(url)) ? ownHeaders : {};
+  return { 'user-agent': 'universal-ai-agent', accept: '*/*', ...headers, ...own, 'accept-encoding': 'identity' };
 }
 
 function nextHop(hop: Hop, status: number, url: URL): Hop {
