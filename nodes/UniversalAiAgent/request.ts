@@ -38,9 +38,9 @@ async function optionalCredential(
   type: string,
   itemIndex: number,
 ): Promise<ICredentialDataDecryptedObject | undefined> {
-  return context.getNode().credentials?.[type] === undefined
-    ? undefined
-    : context.getCredentials<ICredentialDataDecryptedObject>(type, itemIndex);
+  if (context.getNode().credentials?.[type] === undefined) return undefined;
+  const credential: ICredentialDataDecryptedObject = await context.getCredentials(type, itemIndex);
+  return credential;
 }
 
 function readOpenRouter(credential: ICredentialDataDecryptedObject): Config['model'] {

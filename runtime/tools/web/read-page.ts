@@ -2,9 +2,13 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
+import pLimit from 'p-limit';
+
 import { untilAborted } from '../../util/abort';
 import type { PageJob, PageResult } from './page-process';
 
+/** However many runs read pages at once: each process takes a processor and its memory. */
+const oneOfFew = pLimit(4);
 /** A page that takes longer is given up. */
 const MAX_MS = 5000;
 const MEMORY_LIMIT = '--max-old-space-size=256';
@@ -14,7 +18,12 @@ const MEMORY_LIMIT = '--max-old-space-size=256';
  * nor any other tenant should suffer for it. That process knows nothing of our environment.
  * Rejects when the page cannot be read or the signal aborts.
  */
-export async function readPage(job: PageJob, signal: AbortSignal): Promise<PageResult> {
+export function readPage(job: PageJob, signal: AbortSignal): Promise<PageResult> {
+  return oneOfFew(() => readInProcess(job, signal));
+}
+
+async function readInProcess(job: PageJob, signal: AbortSignal): Promise<PageResult> {
+  signal.throwIfAborted();
   const child = fork(processFile(), [], {
     env: {},
     execArgv: [MEMORY_LIMIT],
