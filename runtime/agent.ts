@@ -1,3 +1,4 @@
+import { addSpent, NOTHING_SPENT } from './billing/budget';
 import { startRunRecord, type RunRecord } from './billing/run-record';
 import { createUsageMeter, type UsageMeter } from './billing/usage-meter';
 import { claimTask, taskToRun, type Claimed } from './claim-task';
@@ -114,7 +115,7 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
   const modelId = plan.selected.modelId;
   const meter = createUsageMeter({ modelId, prices: plan.snapshot.prices });
   const record = openRecord(run);
-  const variables = new Map<string, JsonValue>();
+  const variables = new Map<string, JsonValue>(Object.entries(run.waiting?.variables ?? {}));
   const tools = plan.toolset.definitions.length;
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: modelId, tools });
 
@@ -153,7 +154,7 @@ function loop(run: ClaimedRun, { meter, record, variables }: RunTools): Promise<
     toolset: plan.toolset,
     settings: plan.settings,
     messages: run.messages,
-    resume: run.resume,
+    resume: run.waiting?.resume,
     meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
     variables,
     egress: run.options.egress,
@@ -169,6 +170,7 @@ function loop(run: ClaimedRun, { meter, record, variables }: RunTools): Promise<
       record,
       meter,
       signal,
+      waiting: run.waiting,
       chooseAgain: async () => {
         const snapshot = await loadTenant(parts, task);
         if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: snapshot.tenant.id });
@@ -205,12 +207,13 @@ interface Settled {
  * another attempt that holds the task does, since a task has one answer.
  */
 async function settle(
-  { task: { config, meta } }: ClaimedRun,
+  { task: { config, meta }, waiting: before }: ClaimedRun,
   record: RunRecord,
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {
   const { error, resume, lastCallNo: lastSentCallNo } = outcome;
-  const waiting = resume && { task: { config, meta }, resume };
+  const spent = addSpent(before?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total });
+  const waiting = resume && { task: { config, meta }, resume, spent, variables: result.variables ?? {} };
   const state = error === undefined ? (resume === undefined ? 'done' : 'waiting') : 'failed';
   try {
     await record.settle({ state, result, lastSentCallNo, waiting });

@@ -63,7 +63,7 @@ async function findTool({ selectTools }: CallParts, request: CallRequest): Promi
   const { snapshot, tier, tool: name, signal } = request;
   const rules = { enabled_tools: [name] };
   const { tools, warnings } = await selectTools({ snapshot, tier, rules, servers: [], signal });
-  const found = tools[0]?.tool;
+  const found = tools.find(({ tool, alias }) => tool.definition.name === name || alias === name)?.tool;
   if (found === undefined) throw notFound(name, warnings);
   return found;
 }

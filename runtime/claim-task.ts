@@ -1,9 +1,10 @@
+import { assertRunBudget, NOTHING_SPENT } from './billing/budget';
 import { claimRun, requestDigest, resumeRun } from './billing/claim-run';
 import { DEFAULTS } from './config';
 import type { LedgerStore, RunKey } from './contracts/ledger';
 import type { Message } from './contracts/message';
 import type { AgentResult } from './contracts/result';
-import type { ResumeState } from './contracts/outcome';
+import type { WaitingRun } from './contracts/outcome';
 import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
 import { openTranscript } from './loop/transcript';
@@ -23,7 +24,7 @@ export type Claimed =
       readonly key: RunKey;
       readonly messages: readonly Message[];
       /** Set when a run goes on that waited for an approval. */
-      readonly resume?: ResumeState;
+      readonly waiting?: WaitingRun;
     };
 
 export interface ClaimContext {
@@ -55,6 +56,7 @@ export async function claimTask(context: ClaimContext): Promise<Claimed> {
 }
 
 async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, runId: string): Promise<Claimed> {
+  assertRunBudget(plan.budget, NOTHING_SPENT);
   const { system_prompt: systemPrompt, message, context } = task.config;
   const singleTool = plan.settings.toolExecution === 'single';
   const messages = openTranscript({ systemPrompt, message, context, singleTool });
@@ -105,6 +107,6 @@ async function claimWaiting({ ledger, task, plan, deadline }: ClaimContext, runI
     task: { ...task, task_id: taskId, trace_id: traceId },
     key: { tenantId, taskId, runId },
     messages: [],
-    resume: { ...resume, approvals },
+    waiting: { ...waiting, resume: { ...resume, approvals } },
   };
 }

@@ -1,19 +1,22 @@
-import { assertRunBudget } from './billing/budget';
+import { addSpent, assertRunBudget, NOTHING_SPENT } from './billing/budget';
 import type { RunRecord } from './billing/run-record';
 import type { UsageMeter } from './billing/usage-meter';
-import type { CallToTake, Recorded } from './contracts/ledger';
+import type { CallToTake, Recorded, Reservation } from './contracts/ledger';
+import type { Spent, WaitingRun } from './contracts/outcome';
 import type { TenantSnapshot } from './contracts/tenant';
 import type { Toolset } from './contracts/tool';
 import { isRuntimeError } from './errors/runtime-error';
 import type { LoopInput, Ruling, Rulings, RunnableCall } from './loop/loop-contract';
 import type { RunPlan } from './plan-run';
-import { nextReservation } from './reserve-calls';
+import { firstReservation, nextReservation } from './reserve-calls';
 
 export interface GuardOptions {
   readonly plan: RunPlan;
   readonly record: RunRecord;
   readonly meter: UsageMeter;
   readonly signal: AbortSignal;
+  /** Set for a run that goes on after an approval. */
+  readonly waiting?: WaitingRun;
   /** The tools under the tenant's rules of this moment. */
   readonly chooseAgain: () => Promise<Toolset>;
 }
@@ -22,16 +25,18 @@ export interface GuardOptions {
  * What happens between a model call and what follows it, in one statement: its usage is written, room for the next one
  * reserved, and each tool call taken off its limits. Rules that have changed since the run began hold from here on.
  */
-export function guardCalls({ plan, record, meter, signal, chooseAgain }: GuardOptions): LoopInput['beforeNext'] {
+export function guardCalls(options: GuardOptions): LoopInput['beforeNext'] {
+  const { plan, record, meter, signal, waiting, chooseAgain } = options;
   let toolset = plan.toolset;
   let version = plan.snapshot.policyVersion;
   return async ({ callNo, calls }) => {
-    if (callNo !== undefined) assertRunBudget(plan.budget, meter.totals());
-    const reserve = callNo === undefined ? undefined : nextReservation(plan, meter.lastUsage(), calls.length);
-    const recorded = await record.next(
-      { callNo, taking: calls.map((call) => toTake(call, plan.snapshot)), reserve },
-      signal,
+    if (callNo !== undefined) assertRunBudget(plan.budget, spentSoFar(meter, waiting));
+    const reserve = callNo === undefined ? undefined : reserveNext(options, calls.length);
+    // Limits that were narrowed since the run began are counted too.
+    const taking = calls.map(({ toolCallId, tool }) =>
+      toTake({ toolCallId, tool: toolset.find(tool.definition.name) ?? tool }, plan.snapshot),
     );
+    const recorded = await record.next({ callNo, taking, reserve }, signal);
     if (recorded === undefined) return denyAll(calls);
     if (version !== undefined && recorded.policyVersion !== undefined && recorded.policyVersion !== version) {
       const chosen = await chooseAgain().catch(onlyUnreachable);
@@ -41,6 +46,19 @@ export function guardCalls({ plan, record, meter, signal, chooseAgain }: GuardOp
     }
     return rulingsFor(calls, recorded, toolset === plan.toolset ? undefined : toolset);
   };
+}
+
+function spentSoFar(meter: UsageMeter, waiting: WaitingRun | undefined): Spent {
+  const { costUsd, usage } = meter.totals();
+  return addSpent(waiting?.spent ?? NOTHING_SPENT, { costUsd, tokens: usage.promptTokens + usage.completionTokens });
+}
+
+/** A run that goes on has made no call yet from which the length of its transcript could be told. */
+function reserveNext({ plan, meter, waiting }: GuardOptions, toolCalls: number): Reservation | undefined {
+  const last = meter.lastUsage();
+  return last === undefined
+    ? firstReservation(plan, waiting?.resume.messages ?? [], toolCalls)
+    : nextReservation(plan, last, toolCalls);
 }
 
 /** What the tenant must mend ends the run; what may pass only keeps these calls from being made. */

@@ -1,4 +1,5 @@
 import { readBudget, type Budget } from './billing/budget';
+import { findPrice } from './billing/cost';
 import { DEFAULTS } from './config';
 import type { TenantSnapshot } from './contracts/tenant';
 import type { Toolset } from './contracts/tool';
@@ -45,6 +46,9 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
     tierRows: tiers,
     prices,
   });
+  if (budget.maxCostUsd !== undefined && findPrice(prices, [selected.modelId]) === undefined) {
+    throw new RuntimeError('MODEL_UNPRICED', { model: selected.modelId });
+  }
   const { limits, warnings: limitWarnings } = resolveLimits({
     config,
     settings: tenant.settings,
@@ -85,7 +89,7 @@ function billing(
   { config }: ReadyTask,
   { selected, budget }: { readonly selected: SelectedModel; readonly budget: Budget },
 ): { readonly isBilled: boolean; readonly warnings: readonly ErrorSummary[] } {
-  if (!selected.isBilled) return { isBilled: false, warnings: [] };
+  if (!selected.isBilled) return { isBilled: budget.monthly !== undefined, warnings: [] };
   if (config.record_usage !== false) return { isBilled: true, warnings: [] };
   if (budget.monthly === undefined) return { isBilled: false, warnings: [] };
   return { isBilled: true, warnings: [describeError('USAGE_RECORDED')] };

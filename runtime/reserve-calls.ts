@@ -8,19 +8,20 @@ import type { Usage } from './contracts/usage';
 import type { RunPlan } from './plan-run';
 
 /** Room for the first model call: a text has hardly ever more tokens than characters. */
-export function firstReservation(plan: RunPlan, messages: readonly Message[]): Reservation | undefined {
+export function firstReservation(plan: RunPlan, messages: readonly Message[], toolCalls = 0): Reservation | undefined {
   if (plan.budget.monthly === undefined) return undefined;
-  const characters = messages.reduce(
-    (sum, { content }) => sum + (content?.length ?? 0),
-    definitionsLength(plan.toolset),
-  );
-  return reserve(plan, characters);
+  const characters = messages.reduce((sum, message) => sum + messageLength(message), definitionsLength(plan.toolset));
+  return reserve(plan, characters + toolCalls * DEFAULTS.assumedResultTokens);
+}
+
+function messageLength(message: Message): number {
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+  return (message.content?.length ?? 0) + (calls.length === 0 ? 0 : JSON.stringify(calls).length);
 }
 
 /** Room for the call after `last`, whose transcript will hold that one's and the results of `toolCalls` calls. */
-export function nextReservation(plan: RunPlan, last: Usage | undefined, toolCalls: number): Reservation | undefined {
-  const before = last === undefined ? 0 : last.promptTokens + last.completionTokens;
-  return reserve(plan, before + toolCalls * DEFAULTS.assumedResultTokens);
+export function nextReservation(plan: RunPlan, last: Usage, toolCalls: number): Reservation | undefined {
+  return reserve(plan, last.promptTokens + last.completionTokens + toolCalls * DEFAULTS.assumedResultTokens);
 }
 
 function reserve({ budget, selected, settings, snapshot }: RunPlan, promptTokens: number): Reservation | undefined {

@@ -2,9 +2,10 @@ import Big from 'big.js';
 
 import type { Reservation } from '../contracts/ledger';
 import type { TenantSettings } from '../contracts/tenant';
-import type { ModelPrice, RunTotals, Usage } from '../contracts/usage';
+import type { Spent } from '../contracts/outcome';
+import type { ModelPrice, Usage } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
-import { callCost } from './cost';
+import { callCost, sumDecimals } from './cost';
 
 /** What a run may spend. */
 export interface Budget {
@@ -52,13 +53,19 @@ export function reservation(
   };
 }
 
+export const NOTHING_SPENT: Spent = { costUsd: '0', tokens: 0 };
+
+/** Of a run that was interrupted for a person, both parts. */
+export function addSpent(one: Spent, other: Spent): Spent {
+  return { costUsd: sumDecimals([one.costUsd, other.costUsd]), tokens: one.tokens + other.tokens };
+}
+
 /** Throws BUDGET_EXCEEDED when this run has used up what one run may. */
-export function assertRunBudget({ maxCostUsd, maxTotalTokens }: Budget, totals: RunTotals): void {
-  const { promptTokens, completionTokens } = totals.usage;
-  if (maxCostUsd !== undefined && new Big(totals.costUsd).gte(maxCostUsd)) {
+export function assertRunBudget({ maxCostUsd, maxTotalTokens }: Budget, spent: Spent): void {
+  if (maxCostUsd !== undefined && new Big(spent.costUsd).gte(maxCostUsd)) {
     throw new RuntimeError('BUDGET_EXCEEDED', { limit: "run's cost limit", amount: `$${maxCostUsd}` });
   }
-  if (maxTotalTokens !== undefined && promptTokens + completionTokens >= maxTotalTokens) {
+  if (maxTotalTokens !== undefined && spent.tokens >= maxTotalTokens) {
     throw new RuntimeError('BUDGET_EXCEEDED', { limit: "run's token limit", amount: `${maxTotalTokens} tokens` });
   }
 }

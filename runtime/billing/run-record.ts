@@ -107,7 +107,7 @@ function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
   let unaudited: readonly ToolExecution[] = [];
   let writtenAt = monotonicMs();
   let isTakenOver = false;
-  const write: Writer['write'] = async (rest) => {
+  const writeNow: Writer['write'] = async (rest) => {
     const closed = unwritten;
     const executions = unaudited;
     const recorded = await ledger.record({ ...key, closed, executions, leaseMs, bill, ...rest });
@@ -116,6 +116,18 @@ function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
     writtenAt = monotonicMs();
     if (!recorded.held) isTakenOver = true;
     return recorded;
+  };
+  let last: Promise<unknown> | undefined;
+  // One after the other, so that a write which nobody waits for any more does not come after the end of the run.
+  const write: Writer['write'] = (rest) => {
+    const written = last === undefined ? writeNow(rest) : last.then(() => writeNow(rest));
+    const ended = written
+      .catch(() => undefined)
+      .then(() => {
+        if (last === ended) last = undefined;
+      });
+    last = ended;
+    return written;
   };
   return {
     keep: (call) => {

@@ -1,6 +1,7 @@
 import type { RuntimeError } from '../errors/runtime-error';
+import type { JsonObject, JsonValue } from '../util/json';
 import type { AgentTask } from './task';
-import type { Message } from './message';
+import type { Message, ToolCallMessage } from './message';
 import type { FinishReason } from './model';
 import type { AwaitedApproval, RunStatus, ToolCallReport } from './result';
 
@@ -41,18 +42,37 @@ export interface ResumeState {
   readonly iterations: number;
   /** Calls made so far, by tool. */
   readonly calls: Readonly<Record<string, number>>;
-  /** The step that was broken off: its calls stand in the last message. */
-  readonly pending: { readonly finishReason: FinishReason; readonly durationMs: number };
+  readonly pending: PendingStep;
   /** What was decided on calls of that step. */
   readonly approvals: Readonly<Record<string, ApprovalDecision>>;
+  /** The arguments that the decisions are on, as they were shown. */
+  readonly shown: Readonly<Record<string, JsonValue>>;
   /** The call that waits for a decision. */
   readonly toolCallId: string;
+}
+
+/** The step that was broken off. */
+export interface PendingStep {
+  readonly finishReason: FinishReason;
+  readonly durationMs: number;
+  /** As the model wrote them; in the transcript they stand as providers take them. */
+  readonly calls: readonly ToolCallMessage[];
+  readonly wereDropped: boolean;
 }
 
 /** What is kept of a run that waits: the request that it answers, and how far it is. */
 export interface WaitingRun {
   readonly task: Pick<AgentTask, 'config' | 'meta'>;
   readonly resume: ResumeState;
+  readonly spent: Spent;
+  readonly variables: JsonObject;
+}
+
+/** What a run has used so far, before and after interruptions. */
+export interface Spent {
+  /** US dollars, as decimal text. */
+  readonly costUsd: string;
+  readonly tokens: number;
 }
 
 export type ApprovalDecision = 'approve' | 'deny';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/codes';
 import { RuntimeError, type ErrorDetails } from '../errors/runtime-error';
-import type { JsonValue } from '../util/json';
+import { canonicalJson, type JsonValue } from '../util/json';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { prepareToolCall, type PreparedToolCall } from './prepare-tool-call';
 import type { OpenStep, RunState } from './run-state';
@@ -56,8 +56,15 @@ function ignore(): void {
   // Nothing of the step will run.
 }
 
-function waitsForApproval(call: PreparedToolCall, { approvals }: RunState): boolean {
-  return call.kind === 'run' && call.tool.policy?.needsApproval === true && approvals[call.call.id] === undefined;
+function waitsForApproval(call: PreparedToolCall, state: RunState): boolean {
+  return call.kind === 'run' && call.tool.policy?.needsApproval === true && !isDecided(call, state);
+}
+
+/** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */
+function isDecided({ call: { id }, input }: PreparedToolCall, { approvals, shown }: RunState): boolean {
+  // An id is what the model's server makes it: it may be the name of what every object has.
+  if (!Object.hasOwn(approvals, id)) return false;
+  return approvals[id] === 'deny' || canonicalJson(shown[id]) === canonicalJson(input);
 }
 
 type Runnable = PreparedToolCall & { readonly kind: 'run' };
@@ -92,10 +99,17 @@ function reachedLimit({ tool }: Runnable, settings: LoopSettings, { calls }: Run
 function rule(call: Runnable, ruling: Ruling, state: RunState): PreparedToolCall {
   if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
   const { tool } = ruling;
-  if (tool.policy?.needsApproval === true && state.approvals[call.call.id] !== 'approve') {
-    return refused(call, 'TOOL_PERMISSION_DENIED', { reason: 'it needs the approval of a person since a moment ago' });
+  const used = state.calls.get(tool.definition.name) ?? 0;
+  const limit = tool.policy?.callsPerRun ?? Infinity;
+  if (used > limit) {
+    state.calls.set(tool.definition.name, used - 1);
+    return refused(call, 'TOOL_RUN_LIMIT', { limit });
   }
   const parsed = tool.parseInput(call.value);
-  if (parsed.ok) return { ...call, tool, input: parsed.value, value: parsed.value };
-  return refused(call, parsed.code ?? 'TOOL_INVALID_ARGS', { issues: parsed.issues, reason: parsed.issues });
+  if (!parsed.ok) {
+    return refused(call, parsed.code ?? 'TOOL_INVALID_ARGS', { issues: parsed.issues, reason: parsed.issues });
+  }
+  const now: Runnable = { ...call, tool, input: parsed.value, value: parsed.value };
+  if (!waitsForApproval(now, state)) return now;
+  return refused(call, 'TOOL_PERMISSION_DENIED', { reason: 'it needs the approval of a person since a moment ago' });
 }

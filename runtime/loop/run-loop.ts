@@ -27,9 +27,17 @@ export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
   try {
     return end(await stepUntilDone(input, state));
   } catch (thrown) {
-    const error = toRuntimeError(thrown);
+    const error = endingError(input, thrown);
     return end({ status: STATUS[error.code] ?? 'failed', error });
   }
+}
+
+/** A run that was stopped while it waited for the ledger ends for that reason; one that waited for room in vain, for want of it. */
+function endingError(input: LoopInput, thrown: unknown): RuntimeError {
+  const error = toRuntimeError(thrown);
+  const stop = input.stopError();
+  const isStop = thrown === input.signal.reason || (error.code === 'BUDGET_EXCEEDED' && stop?.code === 'RUN_CANCELLED');
+  return isStop ? (stop ?? error) : error;
 }
 
 const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
@@ -41,7 +49,7 @@ function openState({ messages, resume, settings }: LoopInput): RunState {
   const opened = { repeated: createRepeatedCalls(settings.maxIdenticalCalls) };
   if (resume === undefined) {
     const nothing = { steps: [], toolCallIds: new Set<string>(), calls: new Map<string, number>() };
-    return { ...opened, ...nothing, messages: [...messages], approvals: {}, iterations: 0 };
+    return { ...opened, ...nothing, messages: [...messages], approvals: {}, shown: {}, iterations: 0 };
   }
   const ids = resume.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
   return {
@@ -51,6 +59,7 @@ function openState({ messages, resume, settings }: LoopInput): RunState {
     toolCallIds: new Set(ids.map(({ id }) => id)),
     calls: new Map(Object.entries(resume.calls)),
     approvals: resume.approvals,
+    shown: resume.shown,
     iterations: resume.iterations,
   };
 }
@@ -88,7 +97,7 @@ function endOf(input: LoopInput, state: RunState, step: StepResult): Ending | un
   return step.kind === 'ask' ? wait(input, state, step) : undefined;
 }
 
-/** The step that was broken off for a decision, from the last message of its transcript. */
+/** The step that was broken off for a decision, whose message is the last one of the transcript. */
 function finishPending(input: LoopInput, state: RunState, { pending }: ResumeState): Promise<StepResult> {
   const message = state.messages.at(-1);
   if (message?.role !== 'assistant') throw new RuntimeError('INTERNAL_ERROR', { reason: 'no step is pending' });
@@ -97,8 +106,6 @@ function finishPending(input: LoopInput, state: RunState, { pending }: ResumeSta
     ...pending,
     callNo: state.iterations,
     text: answerText(message),
-    calls: message.tool_calls ?? [],
-    wereDropped: false,
     isLast: state.iterations >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer',
   });
 }
@@ -106,7 +113,7 @@ function finishPending(input: LoopInput, state: RunState, { pending }: ResumeSta
 /** Ends the run until a person has decided. */
 function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending {
   if (asked === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'nothing is asked' });
-  const { toolCallId, tool, arguments: given, finishReason, durationMs } = asked;
+  const { toolCallId, tool, arguments: given, pending } = asked;
   const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0 };
   input.onToolCallEnd({ ...call, decision: 'ask' });
   return {
@@ -119,8 +126,9 @@ function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending 
       steps: state.steps,
       iterations: state.iterations,
       calls: Object.fromEntries(state.calls),
-      pending: { finishReason, durationMs },
+      pending,
       approvals: state.approvals,
+      shown: { ...state.shown, [toolCallId]: given },
       toolCallId,
     },
   };

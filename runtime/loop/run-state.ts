@@ -1,6 +1,7 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
 import type { ApprovalDecision, StepRecord } from '../contracts/outcome';
+import type { JsonValue } from '../util/json';
 import type { RepeatedCalls } from './repeated-calls';
 
 /** What a run knows between its steps. */
@@ -12,6 +13,8 @@ export interface RunState {
   readonly calls: Map<string, number>;
   readonly repeated: RepeatedCalls;
   readonly approvals: Readonly<Record<string, ApprovalDecision>>;
+  /** The arguments that the decisions are on. */
+  readonly shown: Readonly<Record<string, JsonValue>>;
   iterations: number;
 }
 

@@ -1,4 +1,5 @@
 import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
+import type { PendingStep } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
@@ -15,7 +16,7 @@ export interface StepResult {
   readonly truncated: boolean;
   readonly kind: 'answer' | 'tools' | 'empty' | 'filtered' | 'ask';
   /** Set for `ask`: the call that waits for a person. Nothing of the step has run. */
-  readonly asked?: AskedCall & Pick<OpenStep, 'finishReason' | 'durationMs'>;
+  readonly asked?: AskedCall & { readonly pending: PendingStep };
 }
 
 /** One model call, then the tool calls it asked for. Rejects when the model call fails or the run is stopped. */
@@ -51,11 +52,14 @@ export async function runStep(
 
 /** The tool calls of a step, unless one of them waits for a person. */
 export async function finishStep(input: LoopInput, state: RunState, step: OpenStep): Promise<StepResult> {
-  const { text, finishReason, durationMs, callNo } = step;
+  const { text, finishReason, durationMs, callNo, calls, wereDropped } = step;
   const kind = stepKind(step);
   const result = { text, truncated: finishReason === 'length', kind };
   const plan = planToolCalls(input, state, step);
-  if (plan.asked !== undefined) return { ...result, kind: 'ask', asked: { ...plan.asked, finishReason, durationMs } };
+  if (plan.asked !== undefined) {
+    const pending = { finishReason, durationMs, calls, wereDropped };
+    return { ...result, kind: 'ask', asked: { ...plan.asked, pending } };
+  }
   // An empty reply is asked for once more, so another call follows it too.
   const isLast = step.isLast || kind === 'answer';
   if (!isLast || plan.runnable.length > 0) {
@@ -64,7 +68,7 @@ export async function finishStep(input: LoopInput, state: RunState, step: OpenSt
   }
   const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
   state.messages.push(...results.map(({ message }) => message));
-  if (step.wereDropped) state.messages.push(singleToolReminder());
+  if (wereDropped) state.messages.push(singleToolReminder());
   state.steps.push({ callNo, finishReason, durationMs, toolCalls: results });
   return result;
 }

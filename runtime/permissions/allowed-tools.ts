@@ -53,14 +53,15 @@ export function allowedTools<T extends Candidate>(
 function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   if (tier !== undefined && candidate.allowedTiers?.includes(tier) === false) return false;
   const names = namesOf(candidate);
+  const denied = formerNamesOf(candidate);
   return levels.every(
-    ({ enabled, disabled }) => (enabled === undefined || isNamed(names, enabled)) && !isNamed(names, disabled),
+    ({ enabled, disabled }) => (enabled === undefined || isNamed(names, enabled)) && !isNamed(denied, disabled),
   );
 }
 
 function permissionOf(candidate: Candidate, levels: readonly ToolRules[]): ToolPermission {
   const { permission: own } = candidate;
-  const names = namesOf(candidate);
+  const names = formerNamesOf(candidate);
   const ofLevels = levels.flatMap(({ permissions }) =>
     permissions.filter(({ name }) => isNamed(names, [name])).map(({ permission }) => permission),
   );
@@ -79,6 +80,16 @@ function unknownNames(tools: readonly Candidate[], { asked = [], tier }: Policy)
 function namesOf({ tool, alias }: Candidate): readonly string[] {
   const { name } = tool.definition;
   return alias === undefined ? [name] : [name, alias];
+}
+
+/**
+ * With the name that a server's tool has as long as no other comes with the same: a server that brings another one about must
+ * not slip out of the rules. Such a name narrows only, since it may be that of two tools.
+ */
+function formerNamesOf(candidate: Candidate): readonly string[] {
+  const { alias } = candidate;
+  const names = namesOf(candidate);
+  return alias === undefined ? names : [...names, alias.replace(/[^a-zA-Z0-9_-]/gu, '_')];
 }
 
 /** False when no tool of this server can be allowed, whatever it offers. */

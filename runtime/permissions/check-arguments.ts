@@ -13,23 +13,24 @@ export type CheckArguments = (input: JsonObject) => ParsedInput;
 export function compileArgumentRules(
   { limits, patterns }: Pick<ToolPermission, 'limits' | 'patterns'>,
   schema: JsonObject,
+  fixed: readonly string[] = [],
 ): CheckArguments {
-  const checks = Object.entries(patterns).map(([argument, lists]) => ({
-    argument,
-    path: argument.split('.'),
-    lists: lists.map((list) => list.map(compilePattern)),
-  }));
-  const clamps = Object.entries(limits).map(([argument, limit]) => ({ argument, path: argument.split('.'), limit }));
+  const checks = Object.entries(patterns).flatMap(([argument, lists]) => {
+    const compiled = lists.map((list) => list.map(compilePattern));
+    return pathsOf(argument).map((path) => ({ argument, path, lists: compiled }));
+  });
+  const clamps = Object.entries(limits).flatMap(([argument, limit]) =>
+    pathsOf(argument).map((path) => ({ argument, path, limit })),
+  );
   if (checks.length === 0 && clamps.length === 0) return (input) => ({ ok: true, value: input });
   const impossible = clamps.find(({ limit: { min = -Infinity, max = Infinity } }) => min > max);
   if (impossible !== undefined) return () => refuse(`the rules leave no value for "${impossible.argument}"`);
-  const ruled = new Set([...checks, ...clamps].map(({ path }) => String(path[0])));
+  const ruled = new Set([...fixed, ...[...checks, ...clamps].map(({ path }) => String(path[0]))]);
   return (input) => {
     const stranger = Object.keys(input).find((name) => !isDeclared(schema, name) && !ruled.has(name));
     if (stranger !== undefined) return refuse(`argument "${stranger}" is not one of its arguments`);
     for (const { argument, path, lists } of checks) {
-      const value = valueAt(input, path);
-      if (value !== undefined && !lists.every((list) => matchesList(value, list))) {
+      if (!lists.every((list) => matchesAt(input, path, list))) {
         return refuse(`the value of "${argument}" is not allowed`);
       }
     }
@@ -51,12 +52,18 @@ function isDeclared({ properties }: JsonObject, name: string): boolean {
   return !isJsonObject(properties) || Object.hasOwn(properties, name);
 }
 
-function valueAt(input: JsonObject, path: readonly string[]): JsonValue | undefined {
-  let value: JsonValue | undefined = input;
-  for (const key of path) {
-    value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  }
-  return value;
+/** `a.b` is the argument `b` within `a`, and an argument that has the dot in its name. */
+function pathsOf(argument: string): readonly (readonly string[])[] {
+  return argument.includes('.') ? [argument.split('.'), [argument]] : [[argument]];
+}
+
+/** True when every value that there is at `path`, in lists too, matches; what is left out needs not. */
+function matchesAt(value: JsonValue, [key, ...rest]: readonly string[], patterns: readonly Matches[]): boolean {
+  if (key === undefined) return matchesList(value, patterns);
+  if (Array.isArray(value)) return value.every((entry: JsonValue) => matchesAt(entry, [key, ...rest], patterns));
+  if (!isJsonObject(value)) return value === null;
+  const inner = Object.hasOwn(value, key) ? value[key] : undefined;
+  return inner === undefined || matchesAt(inner, rest, patterns);
 }
 
 /** Of a list every entry must match; what is neither text nor number cannot be judged, and so is refused. */
@@ -84,19 +91,30 @@ function clampWithin(
   [key = '', ...rest]: readonly string[],
   rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
 ): JsonObject | undefined {
-  const present = input[key];
-  const inner = isJsonObject(present) ? clampAt(present, rest, { ...rule, schema: {} }) : undefined;
+  const inner = clampInner(input[key], rest, { ...rule, schema: {} });
   return inner === undefined ? undefined : { ...input, [key]: inner };
 }
 
-/** A limit must hold for an argument that is left out too, unless the tool does not know it. */
+function clampInner(
+  present: JsonValue | undefined,
+  path: readonly string[],
+  rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
+): JsonValue | undefined {
+  if (isJsonObject(present)) return clampAt(present, path, rule);
+  if (!Array.isArray(present)) return undefined;
+  const entries = present.map((entry: JsonValue) => clampInner(entry, path, rule));
+  return entries.some((entry) => entry === undefined) ? undefined : (entries as JsonValue[]);
+}
+
+/** A limit must hold for an argument that is left out too, unless the tool does not know it: a dot is seldom part of a name. */
 function inject(
   input: JsonObject,
   key: string,
   { limit, schema }: { readonly limit: NumericLimit; readonly schema: JsonObject },
 ): JsonObject {
   const value = limit.max ?? limit.min;
-  const isTaken = isDeclared(schema, key) || schema.additionalProperties !== false;
+  const mayBeTaken = schema.additionalProperties !== false && !key.includes('.');
+  const isTaken = (isJsonObject(schema.properties) && Object.hasOwn(schema.properties, key)) || mayBeTaken;
   return value === undefined || !isTaken ? input : { ...input, [key]: value };
 }
 

@@ -1,7 +1,7 @@
 import type { ToolPermission } from '../contracts/permission';
-import type { ParsedInput, Tool, ToolDefinition } from '../contracts/tool';
+import type { ParsedInput, Tool, ToolDefinition, ToolOutput } from '../contracts/tool';
 import { toolFailure } from '../errors/tool-failure';
-import { startDeadline } from '../util/abort';
+import { startDeadline, untilAborted } from '../util/abort';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { compileArgumentRules } from './check-arguments';
 
@@ -9,21 +9,27 @@ import { compileArgumentRules } from './check-arguments';
 export function guardTool(tool: Tool, permission: ToolPermission, code?: string): Tool {
   const { fixedArguments, timeoutMs, callsPerRun, callsPerMinute, callsPerDay } = permission;
   const fixed = Object.keys(fixedArguments);
-  const checkRules = compileArgumentRules(permission, tool.definition.inputSchema);
+  const checkRules = compileArgumentRules(permission, tool.definition.inputSchema, fixed);
   const capped = timeoutMs === undefined ? tool.execute : withTimeout(tool, timeoutMs);
   return {
     definition: hideArguments(tool.definition, fixed),
     parseInput: (input) => {
       const parsed = tool.parseInput(fixed.length === 0 ? input : { ...without(input, fixed), ...fixedArguments });
       if (!parsed.ok) return parsed;
-      const checked = checkRules(without(parsed.value, fixed));
-      return checked.ok ? checked : named(checked, tool.definition.name);
+      // Of what is fixed too: one level must not fix what another forbids.
+      const checked = checkRules(parsed.value);
+      if (!checked.ok) return named(checked, tool.definition.name);
+      return fixed.length === 0 ? checked : { ok: true, value: without(checked.value, fixed) };
     },
     policy: { code, needsApproval: permission.decision === 'ask', callsPerRun, callsPerMinute, callsPerDay },
-    execute:
-      fixed.length === 0
-        ? capped
-        : (input, context) => capped({ ...without(input, fixed), ...fixedArguments }, context),
+    execute: async (input, context) => {
+      if (fixed.length === 0) return capped(input, context);
+      const checked = checkRules({ ...without(input, fixed), ...fixedArguments });
+      const { name } = tool.definition;
+      return checked.ok
+        ? capped(checked.value, context)
+        : toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: named(checked, name).issues });
+    },
   };
 }
 
@@ -31,20 +37,26 @@ function named(refused: ParsedInput & { readonly ok: false }, tool: string): Par
   return { ...refused, issues: `${tool}: ${refused.issues}` };
 }
 
-/** Ends a call at the cap, whatever the tool itself has for a time-out. */
+/** Ends a call at the cap, whatever the tool itself has for a time-out, and whether or not it heeds the signal. */
 function withTimeout(tool: Tool, timeoutMs: number): Tool['execute'] {
   const { name } = tool.definition;
   return async (input, context) => {
     const deadline = startDeadline(timeoutMs, context.signal);
     try {
-      const output = await tool.execute(input, { ...context, signal: deadline.signal });
-      return deadline.cause() === 'timeout' && output.isError
-        ? toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs })
-        : output;
+      const { signal } = deadline;
+      const output = await untilAborted(tool.execute(input, { ...context, signal }), signal);
+      return deadline.cause() === 'timeout' && output.isError ? timedOut(name, timeoutMs) : output;
+    } catch (error) {
+      if (deadline.cause() !== 'timeout') throw error;
+      return timedOut(name, timeoutMs);
     } finally {
       deadline.dispose();
     }
   };
+}
+
+function timedOut(tool: string, timeoutMs: number): ToolOutput {
+  return toolFailure('TOOL_TIMEOUT', { tool, timeoutMs });
 }
 
 /** What the model is shown: without the arguments that are fixed. */

@@ -18,18 +18,23 @@ function globSource(glob: string): string {
   return Array.from(glob, (char) => (char === '*' ? '.*' : char === '?' ? '.' : RE2JS.quote(char))).join('');
 }
 
-/** True for a name that one of the entries is, or matches where the entry holds `*`. */
+/** True for a name that one of the entries is, or matches where the entry holds `*`, which is all that stands for others. */
 export function isNamed(names: readonly string[], entries: readonly string[]): boolean {
   return entries.some((entry) =>
     names.some((name) => (entry.includes('*') ? globMatches(entry, name) : entry === name)),
   );
 }
 
+function compileNames(glob: string): Matches {
+  const compiled = RE2JS.compile(glob.split('*').map(RE2JS.quote).join('.*'), RE2JS.DOTALL);
+  return (text) => compiled.matcher(text).matches();
+}
+
 const compiledGlobs = new Map<string, Matches>();
 const REMEMBERED_GLOBS = 1000;
 
 function globMatches(glob: string, name: string): boolean {
-  const known = compiledGlobs.get(glob) ?? compilePattern(glob);
+  const known = compiledGlobs.get(glob) ?? compileNames(glob);
   if (compiledGlobs.size >= REMEMBERED_GLOBS) compiledGlobs.clear();
   compiledGlobs.set(glob, known);
   return known(name);

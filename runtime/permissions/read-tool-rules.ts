@@ -7,7 +7,9 @@ import { isJsonObject, withoutPrototypeKeys, type JsonObject, type JsonValue } f
 import { compilePattern } from './name-pattern';
 
 const MAX_PATTERN_LENGTH = 1000;
-const count = z.coerce.number().int().min(0);
+/** As much as the database counts. */
+const MAX_COUNT = 2_147_483_647;
+const count = z.coerce.number().int().min(0).max(MAX_COUNT);
 const pattern = z
   .string()
   .max(MAX_PATTERN_LENGTH)

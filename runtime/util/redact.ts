@@ -6,24 +6,33 @@ const MIN_SECRET_LENGTH = 6;
 
 export type Redact = (text: string) => string;
 
+/** A line break or another character as JSON writes it: its letter is no part of the word that follows. */
+const ESCAPE = String.raw`(?<=\\[bfnrt])`;
+/** Where a word begins. */
+const START = String.raw`(?:\b|${ESCAPE})`;
+const TOKEN = String.raw`(?:[A-Za-z0-9._~+/-]|\\/)`;
+
 /**
  * What is a secret by its form alone: keys of well-known services, tokens of GitHub, Slack and Telegram, JSON Web Tokens,
  * private keys, credentials in a URL, and what follows "Bearer" or "Basic". Only forms that ordinary text does not have.
  */
 const SECRET_FORMS = new RegExp(
   [
-    String.raw`\bsk-[A-Za-z0-9_-]{16,}`,
-    String.raw`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
-    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
-    String.raw`\bAIza[A-Za-z0-9_-]{35}`,
-    String.raw`\bgh[pousr]_[A-Za-z0-9]{30,}`,
-    String.raw`\bgithub_pat_[A-Za-z0-9_]{30,}`,
-    String.raw`\bxox[abposr]-[A-Za-z0-9-]{10,}`,
-    String.raw`\b\d{8,10}:AA[A-Za-z0-9_-]{33}`,
-    String.raw`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
-    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`,
-    String.raw`(?<=\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@]{0,100}:)[^\s/@]{3,200}(?=@)`,
-    String.raw`(?<=\b(?:[Bb]earer|[Bb]asic) )[A-Za-z0-9._~+/-]{16,}=*`,
+    String.raw`${START}sk-[A-Za-z0-9_-]{16,}`,
+    String.raw`${START}[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
+    String.raw`${START}(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
+    String.raw`${START}AIza[A-Za-z0-9_-]{35}`,
+    String.raw`${START}gh[pousr]_[A-Za-z0-9]{30,}`,
+    String.raw`${START}github_pat_[A-Za-z0-9_]{30,}`,
+    String.raw`${START}xox[abposr]-[A-Za-z0-9-]{10,}`,
+    String.raw`${START}\d{8,10}:AA[A-Za-z0-9_-]{33}`,
+    // Not within a longer run of the same characters, or a text of many beginnings would be read once for each.
+    String.raw`(?:(?<![A-Za-z0-9_-])|${ESCAPE})eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
+    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[A-Za-z0-9, -]*)*[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`,
+    // What follows the colon may be a port and a text behind it.
+    String.raw`(?<=\b[a-z][a-z0-9+.-]{1,20}:\\?\/\\?\/[^\s/:@]{0,100}:)(?!\d{1,5}[?#,;)\]'])[^\s/@"<>]{3,200}(?=@)`,
+    // Words have no digits, and no end of base64.
+    String.raw`(?<=(?:\b|\\[bfnrt])(?:[Bb]earer|[Bb]asic) )(?=${TOKEN}*[0-9]|${TOKEN}+=|[A-Za-z]{0,40}[a-z][A-Z]+[a-z]+[A-Z])${TOKEN}{16,}=*`,
   ].join('|'),
   'g',
 );

@@ -99,6 +99,7 @@ it('case 13: a body without end that comes fast is not kept in memory', async ()
   let sentBytes = 0;
   const block = Buffer.alloc(1024 * 1024, ' ');
   const { error } = await attack({
+    config: { timeout_seconds: 30 },
     replies: [
       (_request, response) => {
         response.writeHead(200, { 'content-type': 'application/json' });

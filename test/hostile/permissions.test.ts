@@ -20,16 +20,17 @@ describe('a pattern of the rules', () => {
     ['(a+)+$', '/(a+)+$/'],
     ['((a*)*)*', '/((a*)*)*b/'],
     ['(a|aa)+', '/(a|aa)+$/'],
-    ['many stars of a glob', `${'a*'.repeat(30)}b`],
+    ['many stars of a glob', `${'a*'.repeat(10)}b`],
     ['a counted repetition of repetitions', '/((a{1,30}){1,30})c/'],
   ])('case 29: that is a trap for other engines, %s, refuses a long text at once', async (_what, pattern) => {
-    const { executed, durationMs, ...rest } = await call(
-      { allowed_patterns: { q: [pattern] } },
-      { q: `${'a'.repeat(20_000)}!` },
-    );
-    expect(executed).toEqual([]);
-    expect(toldCodes(rest)).toEqual(['TOOL_PERMISSION_DENIED']);
-    expect(durationMs).toBeLessThan(3000);
+    // The short one first: an engine that goes back tells by its time, and does not hang the test.
+    for (const length of [30, 20_000]) {
+      await world.fixture().database.query('DELETE FROM elo_agent_tools');
+      const aftermath = await call({ allowed_patterns: { q: [pattern] } }, { q: `${'a'.repeat(length)}!` });
+      expect(aftermath.durationMs).toBeLessThan(3000);
+      expect(aftermath.executed).toEqual([]);
+      expect(toldCodes(aftermath)).toEqual(['TOOL_PERMISSION_DENIED']);
+    }
   });
 
   it('case 29: a trap still allows what it matches', async () => {

@@ -199,6 +199,47 @@ describe('two tenants with the same addresses', () => {
     );
   });
 
+  it('case 27: one MCP server, one token: no tenant goes over the connection of another, nor over that of an old token', async () => {
+    const server = await startMcpServer({
+      tools: () => [{ name: 'tell', description: 'Tells' }],
+      answer: ({ headers }) => ({ content: [{ type: 'text', text: `by ${headers.authorization?.slice(-3)}` }] }),
+    });
+    const serverId = await addMcpServer(database(), { code: 'shared', url: server.url });
+    const tenants = await Promise.all([addTenant(database()), addTenant(database())]);
+    for (const tenantId of tenants) {
+      await useMcpServer(database(), { tenantId, serverId, auth: { kind: 'bearer', token: 'secret-token-old' } });
+    }
+    const runtime = world.aRuntime();
+    const replies = [toolReply([{ name: 'shared_tell' }]), DONE];
+    const tell = async (index: number): Promise<string | undefined> =>
+      told(await attack({ tenantId: tenants[index], runtime, replies }))[0];
+    expect([await tell(0), await tell(1), await tell(0)]).toEqual(['"by old"', '"by old"', '"by old"']);
+    const sessions = server.calls.map(({ headers }) => headers['mcp-session-id']);
+    expect([sessions[0] === sessions[1], sessions[0] === sessions[2]]).toEqual([false, true]);
+    await database().query(
+      `UPDATE elo_t_tenant_mcp_servers SET auth = '{"kind": "bearer", "token": "secret-token-new"}' WHERE tenant_id = $1`,
+      [tenants[0]],
+    );
+    expect([await tell(0), await tell(1)]).toEqual(['"by new"', '"by old"']);
+    await server.close();
+  });
+
+  it('case 27: what one task of a tenant was allowed is not what the next one has', async () => {
+    const tenantId = await addTenant(database());
+    for (const code of ['stock', 'pay']) await giveTool(database(), tenantId, { code, endpoint: world.hooks().url });
+    const rules: [object, string[]][] = [
+      [{}, ['stock', 'pay']],
+      [{ tools: ['stock'] }, ['stock']],
+      [{ disabled_tools: ['stock'] }, ['pay']],
+      [{ tools: [] }, []],
+      [{ tool_permissions: { stock: { decision: 'deny' } } }, ['pay']],
+    ];
+    for (const [config, names] of [...rules, ...rules.toReversed()]) {
+      const { sent } = await attack({ tenantId, config: { ...config }, replies: [DONE] });
+      expect((sent[0]?.tools ?? []).map((tool) => tool.function.name)).toEqual(names);
+    }
+  });
+
   it("case 27: a tenant's rules do not become those of the other, whose rows are the same", async () => {
     const toolId = await addTool(database(), { code: 'stock', endpoint: `${world.hooks().url}/stock` });
     const strict = await addTenant(database(), { settings: { tool_config: { disabled_tools: ['stock'] } } });

@@ -15,10 +15,11 @@ import {
   type AgentFixture,
 } from '../support/agent-fixture';
 import { addTenant, giveTool } from '../support/database';
-import { sendJson } from '../support/http-server';
+import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { textReply, toolReply } from '../support/model-server';
 
 let fixture: AgentFixture;
+let hooks: TestServer;
 let paying: Tool['execute'] = () => Promise.resolve({ isError: false, value: 'paid' });
 const payTool: Tool = {
   ...echoTool,
@@ -28,8 +29,9 @@ const payTool: Tool = {
 
 beforeAll(async () => {
   fixture = await startAgentFixture(() => ({ tools: [echoTool, payTool] }));
+  hooks = await startServer((_request, response) => sendJson(response, { sent: hooks.requests.length }));
 });
-afterAll(() => fixture.close());
+afterAll(() => Promise.all([fixture.close(), hooks.close()]));
 
 const tenantWith = (settings: object) => addTenant(fixture.database, { settings });
 const monthOf = async (tenantId: string): Promise<number> => {
@@ -246,7 +248,7 @@ describe('room in the month', () => {
     for (const tenantId of tenants) {
       await giveTool(fixture.database, tenantId, {
         code: `hook_${tenantId.slice(0, 8)}`,
-        endpoint: fixture.models.url.replace('/v1', '/hook'),
+        endpoint: hooks.url,
       });
       await fixture.database.query('UPDATE elo_t_tenant_tools SET usage_limit_daily = 5 WHERE tenant_id = $1', [
         tenantId,

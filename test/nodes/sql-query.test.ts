@@ -29,7 +29,7 @@ const node = (id: string, type: string, rest: Partial<INode> = {}) => ({
   name: id,
   type,
   typeVersion: 1,
-  position: [0, 0],
+  position: [0, 0] as [number, number],
   parameters: {},
   ...rest,
 });

@@ -60,13 +60,14 @@ BEGIN
       used INT NOT NULL,
       PRIMARY KEY (tenant_id, scope, seconds)
     );
+    -- Several rows for a month, which are summed: writers at the same time each have one, so that none waits for another.
     CREATE TABLE IF NOT EXISTS elo_agent_monthly_usage (
+      id BIGSERIAL PRIMARY KEY,
       tenant_id UUID NOT NULL REFERENCES %1$I (id) ON DELETE CASCADE,
       -- The first day, in UTC.
       month DATE NOT NULL,
       cost_usd NUMERIC NOT NULL,
-      tokens BIGINT NOT NULL,
-      PRIMARY KEY (tenant_id, month)
+      tokens BIGINT NOT NULL
     );
   $table$, tenants);
   -- Runs of tenants that are long gone may be there; they are left alone.
@@ -81,23 +82,63 @@ BEGIN
 END $$;
 CREATE INDEX IF NOT EXISTS elo_tool_executions_tenant ON elo_tool_executions (tenant_id, created_at);
 CREATE INDEX IF NOT EXISTS elo_tool_executions_created ON elo_tool_executions (created_at);
+CREATE INDEX IF NOT EXISTS elo_agent_monthly_usage_month ON elo_agent_monthly_usage (tenant_id, month);
+
+-- Adds to a month on a row that no other transaction holds. A transaction that reads a state of before can only change rows
+-- of its own: any other may have changed since, and the insert of its program would fail.
+CREATE OR REPLACE FUNCTION elo_agent_add_usage(p_tenant UUID, p_month DATE, p_cost NUMERIC, p_tokens BIGINT)
+RETURNS VOID LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE elo_agent_monthly_usage SET cost_usd = cost_usd + p_cost, tokens = tokens + p_tokens
+  WHERE id = (
+    SELECT id FROM elo_agent_monthly_usage AS free
+    WHERE free.tenant_id = p_tenant AND free.month = p_month AND (
+      current_setting('transaction_isolation') NOT IN ('repeatable read', 'serializable')
+      OR free.xmin::text = (txid_current() & 4294967295)::text
+    )
+    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+  );
+  IF FOUND THEN RETURN; END IF;
+  INSERT INTO elo_agent_monthly_usage (tenant_id, month, cost_usd, tokens)
+  SELECT p_tenant, p_month, p_cost, p_tokens
+  WHERE EXISTS (SELECT FROM elo_v_agent_tenants AS tenant WHERE tenant.id = p_tenant);
+END $$;
+REVOKE EXECUTE ON FUNCTION elo_agent_add_usage(UUID, DATE, NUMERIC, BIGINT) FROM PUBLIC;
 
 -- The month's sum is kept by the table itself, so that lines of other writers count too and no run has to add up a month.
+-- A task has one line, in the month of its first run; what it uses in a later month counts in that one.
 CREATE OR REPLACE FUNCTION elo_agent_count_usage() RETURNS TRIGGER LANGUAGE plpgsql SECURITY DEFINER
 SET search_path FROM CURRENT AS $$
+DECLARE
+  this_month DATE := date_trunc('month', now() AT TIME ZONE 'UTC')::date;
+  old_month DATE;
+  new_month DATE;
+  old_cost NUMERIC := 0;
+  new_cost NUMERIC := 0;
+  old_tokens BIGINT := 0;
+  new_tokens BIGINT := 0;
 BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    DELETE FROM elo_agent_monthly_usage;
+    RETURN NULL;
+  END IF;
   IF TG_OP <> 'INSERT' THEN
-    UPDATE elo_agent_monthly_usage SET cost_usd = cost_usd - coalesce(OLD.cost_usd, 0), tokens = tokens - coalesce(OLD.total_tokens, 0)
-    WHERE tenant_id = OLD.tenant_id AND month = date_trunc('month', coalesce(OLD.created_at, now()) AT TIME ZONE 'UTC')::date;
+    old_month := date_trunc('month', coalesce(OLD.created_at, now()) AT TIME ZONE 'UTC')::date;
+    old_cost := coalesce(nullif(OLD.cost_usd::numeric, 'NaN'), 0);
+    old_tokens := coalesce(OLD.total_tokens, 0);
   END IF;
   IF TG_OP <> 'DELETE' THEN
-    INSERT INTO elo_agent_monthly_usage AS usage (tenant_id, month, cost_usd, tokens)
-    SELECT NEW.tenant_id, date_trunc('month', coalesce(NEW.created_at, now()) AT TIME ZONE 'UTC')::date,
-      coalesce(NEW.cost_usd, 0), coalesce(NEW.total_tokens, 0)
-    WHERE EXISTS (SELECT FROM elo_v_agent_tenants AS tenant WHERE tenant.id = NEW.tenant_id)
-    ON CONFLICT (tenant_id, month) DO UPDATE SET
-      cost_usd = usage.cost_usd + EXCLUDED.cost_usd, tokens = usage.tokens + EXCLUDED.tokens;
+    new_month := date_trunc('month', coalesce(NEW.created_at, now()) AT TIME ZONE 'UTC')::date;
+    new_cost := coalesce(nullif(NEW.cost_usd::numeric, 'NaN'), 0);
+    new_tokens := coalesce(NEW.total_tokens, 0);
   END IF;
+  IF TG_OP = 'UPDATE' AND NEW.tenant_id = OLD.tenant_id AND new_month = old_month THEN
+    IF NEW.run_id IS NOT NULL AND new_cost >= old_cost AND new_tokens >= old_tokens THEN new_month := this_month; END IF;
+    PERFORM elo_agent_add_usage(NEW.tenant_id, new_month, new_cost - old_cost, new_tokens - old_tokens);
+    RETURN NULL;
+  END IF;
+  IF TG_OP <> 'INSERT' THEN PERFORM elo_agent_add_usage(OLD.tenant_id, old_month, -old_cost, -old_tokens); END IF;
+  IF TG_OP <> 'DELETE' THEN PERFORM elo_agent_add_usage(NEW.tenant_id, new_month, new_cost, new_tokens); END IF;
   RETURN NULL;
 END $$;
 
@@ -110,7 +151,7 @@ BEGIN
   EXECUTE format($sum$
     INSERT INTO elo_agent_monthly_usage (tenant_id, month, cost_usd, tokens)
     SELECT line.tenant_id, date_trunc('month', coalesce(line.created_at, now()) AT TIME ZONE 'UTC')::date,
-      sum(coalesce(line.cost_usd, 0)), sum(coalesce(line.total_tokens, 0))
+      sum(coalesce(nullif(line.cost_usd::numeric, 'NaN'), 0)), sum(coalesce(line.total_tokens, 0))
     FROM elo_t_token_usage AS line JOIN %I AS tenant ON tenant.id = line.tenant_id
     GROUP BY 1, 2
   $sum$, tenants);
@@ -118,6 +159,9 @@ END $$;
 DROP TRIGGER IF EXISTS elo_agent_count_usage ON elo_t_token_usage;
 CREATE TRIGGER elo_agent_count_usage AFTER INSERT OR UPDATE OR DELETE ON elo_t_token_usage
   FOR EACH ROW EXECUTE FUNCTION elo_agent_count_usage();
+DROP TRIGGER IF EXISTS elo_agent_forget_usage ON elo_t_token_usage;
+CREATE TRIGGER elo_agent_forget_usage AFTER TRUNCATE ON elo_t_token_usage
+  FOR EACH STATEMENT EXECUTE FUNCTION elo_agent_count_usage();
 
 -- Changes with everything that decides which tools a tenant may call.
 CREATE OR REPLACE FUNCTION elo_agent_policy_version(p_tenant UUID) RETURNS TEXT LANGUAGE sql STABLE AS $$
@@ -132,6 +176,10 @@ CREATE OR REPLACE FUNCTION elo_agent_policy_version(p_tenant UUID) RETURNS TEXT 
       SELECT string_agg(ROW(server.code, own.is_enabled, server.is_active, server.allowed_tiers, server.include_tools, server.exclude_tools)::text, ',' ORDER BY server.id)
       FROM elo_t_tenant_mcp_servers AS own JOIN elo_agent_mcp_servers AS server ON server.id = own.server_id
       WHERE own.tenant_id = tenant.id
+    ),
+    (
+      SELECT string_agg(ROW(tool.server_id, tool.name)::text, ',' ORDER BY tool.server_id, tool.name) FROM elo_t_tenant_mcp_tools AS tool
+      WHERE tool.tenant_id = tenant.id AND tool.position IS NOT NULL AND tool.approved_hash IS DISTINCT FROM tool.hash
     ),
     (SELECT string_agg(ROW(tier.code, tier.tool_config)::text, ',' ORDER BY tier.code) FROM elo_agent_tiers AS tier)
   ))
@@ -187,21 +235,29 @@ EXCEPTION WHEN SQLSTATE 'UA001' THEN
 END $$;
 
 -- Whether the month has room for another model call: 'ok', 'held' while holds of other runs take the rest, 'exceeded'.
--- One caller of a tenant at a time until its transaction ends; every statement within sees what the one before has written.
+-- One caller of a tenant at a time until its transaction ends. What is spent and what is held are read as of one moment, since
+-- a run that ends between the two would be in neither.
 CREATE OR REPLACE FUNCTION elo_agent_reserve(
   p_tenant UUID, p_run UUID, p_cost_limit NUMERIC, p_token_limit NUMERIC, p_adding_cost NUMERIC, p_adding_tokens NUMERIC
 ) RETURNS TEXT LANGUAGE plpgsql AS $$
 DECLARE
-  spent RECORD;
-  held RECORD;
+  spent_cost NUMERIC;
+  spent_tokens NUMERIC;
+  held_cost NUMERIC;
+  held_tokens NUMERIC;
 BEGIN
   IF p_cost_limit IS NULL AND p_token_limit IS NULL THEN RETURN 'ok'; END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('universal-ai-agent budget ' || p_tenant, 0));
-  SELECT coalesce(sum(cost_usd), 0) + p_adding_cost AS cost, coalesce(sum(tokens), 0) + p_adding_tokens AS tokens INTO spent
-  FROM elo_agent_monthly_usage WHERE tenant_id = p_tenant AND month = date_trunc('month', now() AT TIME ZONE 'UTC')::date;
-  IF spent.cost >= p_cost_limit OR spent.tokens >= p_token_limit THEN RETURN 'exceeded'; END IF;
-  SELECT coalesce(sum(held_cost_usd), 0) AS cost, coalesce(sum(held_tokens), 0) AS tokens INTO held
-  FROM elo_agent_runs WHERE tenant_id = p_tenant AND run_id <> p_run AND state = 'running' AND lease_until > now();
-  IF spent.cost + held.cost >= p_cost_limit OR spent.tokens + held.tokens >= p_token_limit THEN RETURN 'held'; END IF;
+  SELECT spent.cost + p_adding_cost, spent.tokens + p_adding_tokens, held.cost, held.tokens
+  INTO spent_cost, spent_tokens, held_cost, held_tokens
+  FROM (
+    SELECT coalesce(sum(cost_usd), 0) AS cost, coalesce(sum(tokens), 0) AS tokens FROM elo_agent_monthly_usage
+    WHERE tenant_id = p_tenant AND month = date_trunc('month', now() AT TIME ZONE 'UTC')::date
+  ) AS spent, (
+    SELECT coalesce(sum(run.held_cost_usd), 0) AS cost, coalesce(sum(run.held_tokens), 0) AS tokens FROM elo_agent_runs AS run
+    WHERE run.tenant_id = p_tenant AND run.run_id <> p_run AND run.state = 'running' AND run.lease_until > now()
+  ) AS held;
+  IF spent_cost >= p_cost_limit OR spent_tokens >= p_token_limit THEN RETURN 'exceeded'; END IF;
+  IF spent_cost + held_cost >= p_cost_limit OR spent_tokens + held_tokens >= p_token_limit THEN RETURN 'held'; END IF;
   RETURN 'ok';
 END $$;

@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
+
 import type { CallToTake, RunProgress, ToolExecution } from '../../contracts/ledger';
 import type { ModelCallRecord } from '../../contracts/usage';
+import { isJsonObject } from '../../util/json';
 import type { Statement } from '../postgres';
 import { reservationValues } from './claim-run';
 
@@ -50,9 +53,10 @@ WITH written AS (
   FROM added
 ), run AS (
   UPDATE elo_agent_runs AS run SET
-    lease_until = CASE WHEN $6::text IS NULL THEN now() + $5::int * interval '1 millisecond' END,
+    -- A write that comes after the end changes neither the end nor what is kept for going on.
+    lease_until = CASE WHEN $6::text IS NULL AND run.state = 'running' THEN now() + $5::int * interval '1 millisecond' END,
     state = coalesce($6::text, state), result = coalesce($7::json, result), updated_at = now(),
-    resume = $18::json,
+    resume = CASE WHEN $6::text IS NULL AND run.state <> 'running' THEN run.resume ELSE $18::json END,
     held_cost_usd = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $16::numeric END ELSE run.held_cost_usd END,
     held_tokens = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $17::bigint END ELSE run.held_tokens END
   FROM budget
@@ -122,6 +126,7 @@ export interface ProgressRow {
 }
 
 const MAX_INT = 2_147_483_647;
+const MAX_ID_LENGTH = 200;
 
 export function recordProgressStatement(progress: RunProgress): Statement {
   const { tenantId, taskId, runId, leaseMs } = progress;
@@ -149,7 +154,13 @@ function callsJson({ closed, opening }: RunProgress): string {
 
 /** JSONB takes neither NUL nor half a surrogate pair; no name that a provider sends may keep a bill from being written. */
 function storable(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
+  if (typeof value === 'string') return storableText(value);
+  if (!isJsonObject(value) || Object.keys(value).every((key) => storableText(key) === key)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), inner]));
+}
+
+function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '');
 }
 
 function endValues({ end }: RunProgress): readonly unknown[] {
@@ -170,10 +181,16 @@ export function executionJson(executions: readonly ToolExecution[]): string {
   return JSON.stringify(executions.map(execution), storable);
 }
 
+/** An index takes no entry of more than 2,700 bytes, and there are providers that put a thought into an id. */
+function indexableId(id: string): string {
+  if (id.length <= MAX_ID_LENGTH) return id;
+  return `${id.slice(0, MAX_ID_LENGTH)}…${createHash('sha256').update(id).digest('hex')}`;
+}
+
 function execution(done: ToolExecution): Record<string, unknown> {
   return {
     step: done.step,
-    tool_call_id: done.toolCallId,
+    tool_call_id: indexableId(done.toolCallId),
     tool: done.tool,
     user_id: done.userId,
     arguments: done.arguments,

@@ -24,8 +24,9 @@ SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result FROM c
 UNION ALL
 SELECT
   CASE
-    WHEN run.run_id = $2::uuid THEN budget.room
-    WHEN run.state = 'running' THEN 'running'
+    WHEN run.run_id = $2::uuid AND budget.room <> 'ok' THEN budget.room
+    -- With room it was there to be claimed, so another caller has done so in this very moment.
+    WHEN run.run_id = $2::uuid OR run.state = 'running' THEN 'running'
     ELSE 'done'
   END,
   run.task_id, run.trace_id, NULL, run.result::text

@@ -143,6 +143,10 @@ describe('anything else is refused, by what it is', () => {
     ["SELECT t.pg_read_file FROM lower('/etc/passwd') AS t (c)", '"t.pg_read_file"'],
     ["SELECT lower.pg_read_file FROM lower('/etc/passwd')", '"lower.pg_read_file"'],
     ["SELECT (SELECT t.pg_read_file) FROM LATERAL lower('/etc/passwd') AS t", '"t.pg_read_file"'],
+    [
+      "SELECT (SELECT t.pg_read_file FROM lower('a') AS t) FROM (SELECT 1 FROM lower('a') AS t (pg_read_file)) AS s",
+      '"t.pg_read_file"',
+    ],
     ['SELECT * FROM ROWS FROM (lower(1), upper(2)) AS t', 'RangeFunction.is_rowsfrom'],
     ['SELECT * FROM current_date AS t', 'no table and no function'],
     ['SELECT * FROM coalesce(1) AS t', 'no table and no function'],
