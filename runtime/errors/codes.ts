@@ -217,7 +217,10 @@ export const ERROR_CODES = {
     'Tool "{tool}" was not called: this run may make {limit} of these calls.',
     'Go on without more calls of this kind.',
   ),
-  TOOL_PERMISSION_DENIED: tenant('Tool "{tool}" was not called: {reason}.', 'Do without it, or with what the rules allow.'),
+  TOOL_PERMISSION_DENIED: tenant(
+    'Tool "{tool}" was not called: {reason}.',
+    'Do without it, or with what the rules allow.',
+  ),
   TOOL_LIMIT_REACHED: tenant(
     'Tool "{tool}" was not called: {reason}.',
     'Do not call it again now; its limit counts over all runs of the tenant.',

@@ -25,10 +25,9 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
     execute: async (input, context) => {
       if (fixed.length === 0) return capped(input, context);
       const checked = checkRules({ ...without(input, fixed), ...fixedArguments });
+      if (checked.ok) return capped(checked.value, context);
       const { name } = tool.definition;
-      return checked.ok
-        ? capped(checked.value, context)
-        : toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: named(checked, name).issues });
+      return toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: `${name}: ${checked.issues}` });
     },
   };
 }

@@ -26,7 +26,13 @@ export function isNamed(names: readonly string[], entries: readonly string[]): b
 }
 
 function compileNames(glob: string): Matches {
-  const compiled = RE2JS.compile(glob.split('*').map(RE2JS.quote).join('.*'), RE2JS.DOTALL);
+  const compiled = RE2JS.compile(
+    glob
+      .split('*')
+      .map((text) => RE2JS.quote(text))
+      .join('.*'),
+    RE2JS.DOTALL,
+  );
   return (text) => compiled.matcher(text).matches();
 }
 

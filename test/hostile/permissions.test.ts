@@ -172,16 +172,17 @@ describe('a limit of the rules', () => {
 
   it.each([
     ['within', '{"order":{"amount":1e9}}', { order: { amount: 100 } }],
-    ['beside it, in the way', '{"order":{"amount":7},"order.amount":1e9}', undefined],
-    ['in a list', '{"order":[{"amount":1e9}]}', undefined],
+    ['under a name with a dot', '{"order.amount":1e9}', { 'order.amount': 100 }],
+    ['both ways', '{"order":{"amount":7},"order.amount":1e9}', { order: { amount: 7 }, 'order.amount': 100 }],
+    ['in a list', '{"order":[{"amount":1e9},{"amount":5}]}', { order: [{ amount: 100 }, { amount: 5 }] }],
+    ['in a list of lists', '{"order":[[{"amount":1e9}]]}', { order: [[{ amount: 100 }]] }],
     ['in a text', '{"order":"{\\"amount\\":1e9}"}', undefined],
-    ['in the prototype', '{"order":{"__proto__":{"amount":1e9}}}', { order: { amount: 100 } }],
-  ])('case 30: of a nested argument, %s', async (_what, given, expected) => {
+    ['as a text', '{"order":{"amount":"1e9"}}', undefined],
+    ['in a list with a text', '{"order":[{"amount":5},"1e9"]}', undefined],
+  ])('case 30: a nested argument %s is kept within it too', async (_what, given, expected) => {
     const schema = { type: 'object', properties: { order: {} } };
     const aftermath = await call({ limits: { 'order.amount': { max: 100 } } }, given, schema);
-    expect(aftermath.executed.map((one) => (one.arguments.order as { amount?: number }).amount)).toEqual(
-      expected === undefined ? [] : [expected.order.amount],
-    );
+    expect(aftermath.executed.map((one) => one.arguments)).toEqual(expected === undefined ? [] : [expected]);
     expect(toldCodes(aftermath)).toEqual([expected === undefined ? 'TOOL_PERMISSION_DENIED' : undefined]);
   });
 

@@ -222,7 +222,11 @@ function scripted(usages: readonly (readonly [number, number])[], fails: boolean
     const usage = usages[made++];
     if (usage === undefined) return Promise.reject(new Error('the provider is gone'));
     const isLast = made === usages.length && !fails;
-    const call = { id: `call_${made}`, type: 'function', function: { name: 'echo', arguments: `{"call":${made}}` } } as const;
+    const call = {
+      id: `call_${made}`,
+      type: 'function',
+      function: { name: 'echo', arguments: `{"call":${made}}` },
+    } as const;
     return Promise.resolve({
       message: isLast
         ? { role: 'assistant', content: 'Done.' }

@@ -60,7 +60,8 @@ const after =
     await change();
     sendJson(response, reply.body);
   };
-const codes = (result: AgentResult) => result.result.tool_calls.map(({ error }) => (error as { code?: string })?.code);
+const codes = (result: AgentResult) =>
+  result.result.tool_calls.map(({ error }) => (error as { code?: string } | undefined)?.code);
 async function send(permission: object, input: object, config: object = {}): Promise<AgentResult> {
   const tenantId = await tenantWith({ send: permission });
   fixture.models.script(toolReply([{ name: 'send', arguments: input }]), textReply('Done'));

@@ -40,8 +40,7 @@ const call = (callNo: number): ModelCallRecord => ({
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });
-const open = (record: RunRecord, callNo: number) =>
-  record.next({ callNo, taking: [] }, new AbortController().signal);
+const open = (record: RunRecord, callNo: number) => record.next({ callNo, taking: [] }, new AbortController().signal);
 const closedNumbers = (ledger: FakeLedger) => ledger.written.map(({ closed }) => closed.map(({ callNo }) => callNo));
 
 afterEach(() => jest.useRealTimers());
