@@ -17,9 +17,10 @@ import type { SnapshotColumns } from './tenants/parse-snapshot';
 import { createTenantStore } from './tenants/tenant-store';
 import { createServerToolBuilder, createToolBuilder } from './tools/build-tools';
 import { createToolTransports } from './tool-transports';
+import { plainInCustomConfig } from './vault/find-plaintext';
 import { withVault } from './vault/open-secrets';
 import { createRedactor, redactBoth, redactForms, type Redact } from './util/redact';
-import { createSealer } from './vault/sealer';
+import { createSealer, type Sealer } from './vault/sealer';
 
 export interface Runtime {
   /** Runs one task. The task may be the documents' JSON as it is. Rejects with a RuntimeError. */
@@ -37,7 +38,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const parsed = parseConfig(config);
   const sealer = parsed.vaultKey === undefined ? undefined : createSealer(parsed.vaultKey);
   const closers: Close[] = [];
-  const { mcpStore, ...plain } = stores(parsed, closers);
+  const { mcpStore, ...plain } = stores(parsed, closers, sealer);
   const kept = { ...plain, tenants: withVault(plain.tenants, sealer) };
   const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
   const { transports, close: closeTransports } = createToolTransports(parsed);
@@ -70,11 +71,11 @@ interface Stores {
   readonly mcpStore?: McpStore;
 }
 
-function stores({ database, plugins, audit }: ParsedConfig, closers: Close[]): Stores {
+function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], sealer?: Sealer): Stores {
   // parseConfig has made sure that what is not plugged in has a database.
   if (database === undefined) return plugins as Stores;
   const postgres = createPostgres(database);
-  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays });
+  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays, sealer });
   closers.push(ledger.close, postgres.close);
   return {
     tenants: plugins.tenants ?? tenantStore(postgres),
@@ -125,10 +126,16 @@ function createRunRedactor(configured: readonly string[]): AgentParts['redactorF
   };
 }
 
+/** By their names: others, such as the title of an application, may be ordinary words. */
+function secretHeaders(headers: Readonly<Record<string, string>> = {}): readonly string[] {
+  return plainInCustomConfig({ headers }).map(({ value }) => value);
+}
+
 /** No tool's server may send these back into an answer. */
 function knownSecrets({ database, sqlQuery, redis, vaultKey, model: config }: ParsedConfig): readonly string[] {
   const secrets = [
     config?.apiKey,
+    ...secretHeaders(config?.headers),
     ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
     database?.password,
     passwordOf(database?.url),

@@ -81,7 +81,7 @@ export const options: INodeProperties = {
       displayName: 'Max Identical Calls',
       name: 'maxIdenticalCalls',
       type: 'number',
-      typeOptions: { minValue: 1 },
+      typeOptions: { minValue: 2 },
       default: 3,
       description: 'Which call with the same arguments and the same answer is no longer made',
     },

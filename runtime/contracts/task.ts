@@ -43,7 +43,7 @@ const configFields = z.object({
   tool_permissions: optional(z.record(z.string(), z.unknown())),
   max_tool_calls: optional(z.int().min(0)),
   max_calls_per_tool: optional(z.int().min(0)),
-  max_identical_calls: optional(z.int().min(1)),
+  max_identical_calls: optional(z.int().min(2)),
   max_cost_usd: optional(decimal),
   max_total_tokens: optional(z.int().min(0)),
   approval: optional(z.object({ run_id: z.uuid(), decision: z.enum(['approve', 'deny']) })),

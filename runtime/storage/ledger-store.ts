@@ -3,6 +3,7 @@ import type { AgentResult } from '../contracts/result';
 import type { WaitingRun } from '../contracts/outcome';
 import { every } from '../util/clock';
 import type { Query } from './postgres';
+import { waitingRuns, type TextSealer } from './waiting-runs';
 import { auditCallStatement, takeCallStatement } from './sql/call-tool';
 import { claimRunStatement, type ClaimRow } from './sql/claim-run';
 import { pruneStatements } from './sql/prune-runs';
@@ -14,8 +15,9 @@ const PRUNE_EVERY_MS = 3_600_000;
 /** The ledger in Postgres. Results are kept for 30 days, the audit as long as asked; the billing lines for ever. */
 export function createLedgerStore(
   query: Query,
-  options: { readonly auditRetentionDays: number },
+  options: { readonly auditRetentionDays: number; readonly sealer?: TextSealer },
 ): LedgerStore & { readonly close: () => Promise<void> } {
+  const waiting = waitingRuns(options.sealer);
   const stopPruning = every(PRUNE_EVERY_MS, () => {
     for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
   });
@@ -28,14 +30,15 @@ export function createLedgerStore(
     },
     findWaiting: async ({ tenantId, runId }) => {
       const [row] = await query<{ resume: string }>(findWaitingStatement(tenantId, runId));
-      return row === undefined ? undefined : (JSON.parse(row.resume) as WaitingRun);
+      return row === undefined ? undefined : waiting.read(row.resume, { tenantId, runId });
     },
     resume: async (request) => {
       const [row] = await query<ResumeRow>(resumeRunStatement(request));
-      return toResumed(row);
+      const { tenantId, waitedRunId: runId } = request;
+      return toResumed(row, (text) => waiting.read(text, { tenantId, runId }));
     },
     record: async (progress) => {
-      const [row] = await query<ProgressRow>(recordProgressStatement(progress));
+      const [row] = await query<ProgressRow>(recordProgressStatement(progress, waiting.keep(progress)));
       return toRecorded(row);
     },
     takeCall: async (call) => {
@@ -58,12 +61,12 @@ function toClaim({ kind, attempt, result }: ClaimRow): Claim {
   return { kind };
 }
 
-function toResumed(row: ResumeRow | undefined): Resumed {
+function toResumed(row: ResumeRow | undefined, read: (text: string) => WaitingRun): Resumed {
   if (row === undefined) return { kind: 'unknown' };
   const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
   if (kind === 'done') return { kind, result: readResult(result) };
   if (kind !== 'claimed') return { kind };
-  return { kind, taskId, traceId: traceId ?? undefined, waiting: JSON.parse(resume ?? '{}') as WaitingRun };
+  return { kind, taskId, traceId: traceId ?? undefined, waiting: read(resume ?? '{}') };
 }
 
 function readResult(text: string | null): AgentResult {

@@ -22,17 +22,19 @@ const SECRET_FORMS = new RegExp(
     String.raw`${START}[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
     String.raw`${START}(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
     String.raw`${START}AIza[A-Za-z0-9_-]{35}`,
-    String.raw`${START}gh[pousr]_[A-Za-z0-9]{30,}`,
+    String.raw`(?:(?<![A-Za-z0-9])|${ESCAPE})gh[pousr]_[A-Za-z0-9]{30,}`,
     String.raw`${START}github_pat_[A-Za-z0-9_]{30,}`,
     String.raw`${START}xox[abposr]-[A-Za-z0-9-]{10,}`,
-    String.raw`${START}\d{8,10}:AA[A-Za-z0-9_-]{33}`,
+    String.raw`(?<!\d)\d{8,10}(?::|%3A)AA[A-Za-z0-9_-]{33}`,
     // Not within a longer run of the same characters, or a text of many beginnings would be read once for each.
     String.raw`(?:(?<![A-Za-z0-9_-])|${ESCAPE})eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
     String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[A-Za-z0-9, -]*)*[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`,
     // What follows the colon may be a port and a text behind it.
     String.raw`(?<=\b[a-z][a-z0-9+.-]{1,20}:\\?\/\\?\/[^\s/:@]{0,100}:)(?!\d{1,5}[?#,;)\]'])[^\s/@"<>]{3,200}(?=@)`,
+    // The same within an address that is quoted.
+    String.raw`(?<=%3A%2F%2F[^\s&%]{0,100}%3A)[^\s&%]{3,200}(?=%40)`,
     // Words have no digits, and no end of base64.
-    String.raw`(?<=(?:\b|\\[bfnrt])(?:[Bb]earer|[Bb]asic) )(?=${TOKEN}*[0-9]|${TOKEN}+=|[A-Za-z]{0,40}[a-z][A-Z]+[a-z]+[A-Z])${TOKEN}{16,}=*`,
+    String.raw`(?<=(?:\b|\\[bfnrt])(?:[Bb]earer|BEARER|[Bb]asic|BASIC) )(?=${TOKEN}*[0-9]|${TOKEN}+=|[A-Za-z]{0,40}[a-z][A-Z]+[a-z]+[A-Z])${TOKEN}{16,}=*`,
   ].join('|'),
   'g',
 );
@@ -77,6 +79,6 @@ export function redactJson(value: JsonValue, redact: Redact): JsonValue {
 /** "Bearer abc" hides both the header and the bare token, since a server may echo either. */
 function secretParts(secret: string | undefined): string[] {
   if (secret === undefined) return [];
-  const token = /^(?:bearer|basic|token|apikey)\s+(.+)$/i.exec(secret)?.[1];
+  const token = /^[a-z][\w-]*\s+(\S+)$/i.exec(secret)?.[1];
   return [secret, token ?? ''].filter((part) => part.length >= MIN_SECRET_LENGTH);
 }

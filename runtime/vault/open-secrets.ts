@@ -3,6 +3,7 @@ import type { SealedSecret, TenantSnapshot, TenantStore, ToolRow } from '../cont
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
+import { plainInAuth, plainInCustomConfig, plainText } from './find-plaintext';
 import { resolveObject, resolveText, SecretFailure, type Reference, type Resolve } from './references';
 import type { Sealer } from './sealer';
 import { SECRET_NAME, secretOwner } from './secret-owner';
@@ -18,7 +19,7 @@ export function withVault(store: TenantStore, sealer: Sealer | undefined): Tenan
   const openAll = (snapshot: TenantSnapshot): TenantSnapshot => {
     const tools = openTools(snapshot.tools, snapshot, sealer);
     const servers = snapshot.servers && openServers(snapshot.servers, snapshot, sealer);
-    const openedSecrets = [...new Set([...tools.secrets, ...(servers?.secrets ?? [])])];
+    const openedSecrets = [...new Set([...tools.secrets, ...(servers?.secrets ?? []), ...plainSecrets(snapshot)])];
     return { ...snapshot, tools: tools.rows, ...(servers && { servers: servers.rows }), openedSecrets };
   };
   return {
@@ -29,6 +30,16 @@ export function withVault(store: TenantStore, sealer: Sealer | undefined): Tenan
       return known;
     },
   };
+}
+
+/** What stands in the rows themselves is as secret as what the vault holds. */
+function plainSecrets({ tools, servers = [] }: TenantSnapshot): readonly string[] {
+  const ofTools = tools.flatMap(({ authHeader, customConfig }) => [
+    ...plainText(authHeader ?? ''),
+    ...plainInCustomConfig(customConfig),
+  ]);
+  const ofServers = servers.flatMap(({ auth }) => plainInAuth(auth));
+  return [...ofTools, ...ofServers].map(({ value }) => value);
 }
 
 interface OpenedRows<Row> {

@@ -114,7 +114,7 @@ it('case 38: fifty runs of two processes never spend more than the limit and one
       expect(told).toBeCloseTo(spent, 6);
       for (const result of results) expect(result?.status).toMatch(/^(completed|max_iterations|budget_exceeded)$/);
       const [month] = await database().query<{ cost_usd: string }>(
-        'SELECT cost_usd FROM elo_agent_monthly_usage WHERE tenant_id = $1',
+        'SELECT sum(cost_usd) AS cost_usd FROM elo_agent_monthly_usage WHERE tenant_id = $1',
         [tenantId],
       );
       expect(Number(month?.cost_usd)).toBeCloseTo(spent, 6);

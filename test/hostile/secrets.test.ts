@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
 import type { Runtime } from '../../runtime';
+import { aTask } from '../support/agent-fixture';
 import '../support/errors-of-node';
 import { addMcpServer, addTenant, useMcpServer } from '../support/database';
 import { hostileWorld, rawReply, type Aftermath, type Attack } from '../support/hostile-world';
@@ -53,7 +54,12 @@ beforeEach(async () => {
   password = decodeURIComponent(new URL(database.url).password);
   runtime = world.aRuntime({
     vaultKey,
-    model: { apiKey: OWN.apiKey, baseUrl: models.url, maxRetries: 0, headers: { 'x-model': OWN.modelHeader } },
+    model: {
+      apiKey: OWN.apiKey,
+      baseUrl: models.url,
+      maxRetries: 0,
+      headers: { 'x-api-key': OWN.modelHeader, 'x-title': 'Parts' },
+    },
   });
   tenantId = await addTenant(database);
   await setSecret(database, vaultKey, { tenantId, name: 'crm', value: OWN.vaulted });
@@ -267,6 +273,12 @@ describe('a model that knows every secret', () => {
     const waiting = await attack({ replies: [toolReply([{ name: 'tell', arguments: everySecret() }])] });
     expect(waiting.result).toMatchObject({ status: 'awaiting_input', awaiting: { tool: 'tell' } });
     expectNone(await everything(waiting));
+    world.fixture().models.script(DONE);
+    const approval = { run_id: waiting.result?.run_id, decision: 'approve' };
+    const before = world.hooks().requests.length;
+    await runtime.run(aTask(tenantId, { approval }));
+    const made = world.hooks().requests.slice(before);
+    expect(made.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([{ arguments: everySecret() }]);
   });
 });
 
@@ -329,8 +341,8 @@ it.each([
   ['behind an underscore', `id_${FORMS.github}`, FORMS.github],
   ['in the address of a database', `postgres://app:p%40ss:word@10.0.0.1:5432/x`, 'p%40ss:word'],
   ['without a user', 'redis://:hunter2secret@cache:6379', 'hunter2secret'],
-  ['in a header', 'authorization: bearer abcdefghijklmnopqrstuvwxyz', 'abcdefghijklmnopqrstuvwxyz'],
-  ['in a header in capitals', 'AUTHORIZATION: BEARER abcdefghijklmnopqrstuvwxyz', 'abcdefghijklmnopqrstuvwxyz'],
+  ['in a header', 'authorization: bearer abcdefghij1234567890', 'abcdefghij1234567890'],
+  ['in a header in capitals', 'AUTHORIZATION: BEARER abcdefghij1234567890', 'abcdefghij1234567890'],
 ])('case 32: what is a secret by its form is seen %s', async (_what, text, secret) => {
   const aftermath = await attack({ tools: [], replies: [textReply(`It is ${text}.`)] });
   expect(aftermath.result?.result.text).toContain('[redacted]');
@@ -338,7 +350,7 @@ it.each([
 });
 
 it('case 32: ordinary text is left as it is', async () => {
-  const text = 'Order sk-123 of 12345678: AKIA is no key, see https://example.com:8080/a@b and Bearer bonds.';
+  const text = 'Parts: order sk-123 of 12345678: AKIA is no key, see https://example.com:8080/a@b and Bearer bonds.';
   world.answer((_request, response) => sendJson(response, { text }));
   const { result, executed } = await attack({
     replies: [toolReply([{ name: 'tell', arguments: { text } }]), textReply(text)],

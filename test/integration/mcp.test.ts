@@ -160,7 +160,7 @@ describe('a server that was restarted', () => {
     const caller = await aCaller(aRuntime(), server.url);
     await caller.call();
     await server.restart();
-    const { result } = await caller.run([{}, {}, {}, {}]);
+    const { result } = await caller.run([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
     expect(result.tool_calls.map((call) => call.result)).toEqual(Array(4).fill('3 days'));
     expect(server.handshakes).toHaveLength(2);
   });

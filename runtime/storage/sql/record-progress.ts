@@ -128,7 +128,8 @@ export interface ProgressRow {
 const MAX_INT = 2_147_483_647;
 const MAX_ID_LENGTH = 200;
 
-export function recordProgressStatement(progress: RunProgress): Statement {
+/** `waiting` is what a run that waits for an approval goes on with, as JSON text. */
+export function recordProgressStatement(progress: RunProgress, waiting: string | null): Statement {
   const { tenantId, taskId, runId, leaseMs } = progress;
   const key = [tenantId, taskId, runId];
   return {
@@ -136,7 +137,7 @@ export function recordProgressStatement(progress: RunProgress): Statement {
     values: [
       ...[...key, callsJson(progress), leaseMs, ...endValues(progress), ...billValues(progress)],
       ...reservationValues(progress.reserve),
-      progress.end?.waiting === undefined ? null : JSON.stringify(progress.end.waiting),
+      waiting,
       progress.reserve !== undefined,
       JSON.stringify((progress.taking ?? []).map(takenCall), storable),
       executionJson(progress.executions ?? []),
