@@ -84,7 +84,6 @@ describe('a model that goes round in circles', () => {
   });
 
   it.each([
-    [1, 1],
     [2, 1],
     [5, 4],
   ])('case 06: with max_identical_calls %i it runs %i time(s)', async (limit, runs) => {

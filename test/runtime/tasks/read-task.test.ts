@@ -60,6 +60,7 @@ it.each([
   ['no tenant', { config: { message: 'Hi' }, meta: {} }, 'meta.tenant_id'],
   ['no iterations', task({ max_iterations: 0 }), 'config.max_iterations'],
   ['half an iteration', task({ max_iterations: 1.5 }), 'config.max_iterations'],
+  ['a call that repeats itself at once', task({ max_identical_calls: 1 }), 'config.max_identical_calls'],
   ['a hot temperature', task({ temperature: 3 }), 'config.temperature'],
   ['endless time', task({ timeout_seconds: Infinity }), 'config.timeout_seconds'],
   ['no time', task({ timeout_seconds: 0 }), 'config.timeout_seconds'],
