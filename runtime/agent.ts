@@ -212,8 +212,12 @@ async function settle(
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {
   const { error, resume, lastCallNo: lastSentCallNo } = outcome;
-  const spent = addSpent(before?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total });
-  const waiting = resume && { task: { config, meta }, resume, spent, variables: result.variables ?? {} };
+  const waiting = resume && {
+    task: { config, meta },
+    resume,
+    spent: addSpent(before?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total }),
+    variables: result.variables ?? {},
+  };
   const state = error === undefined ? (resume === undefined ? 'done' : 'waiting') : 'failed';
   try {
     await record.settle({ state, result, lastSentCallNo, waiting });

@@ -56,7 +56,7 @@ export async function claimTask(context: ClaimContext): Promise<Claimed> {
 }
 
 async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, runId: string): Promise<Claimed> {
-  assertRunBudget(plan.budget, NOTHING_SPENT);
+  assertRunBudget(plan.budget, () => NOTHING_SPENT);
   const { system_prompt: systemPrompt, message, context } = task.config;
   const singleTool = plan.settings.toolExecution === 'single';
   const messages = openTranscript({ systemPrompt, message, context, singleTool });

@@ -30,7 +30,7 @@ export function guardCalls(options: GuardOptions): LoopInput['beforeNext'] {
   let toolset = plan.toolset;
   let version = plan.snapshot.policyVersion;
   return async ({ callNo, calls }) => {
-    if (callNo !== undefined) assertRunBudget(plan.budget, spentSoFar(meter, waiting));
+    if (callNo !== undefined) assertRunBudget(plan.budget, () => spentSoFar(meter, waiting));
     const reserve = callNo === undefined ? undefined : reserveNext(options, calls.length);
     // Limits that were narrowed since the run began are counted too.
     const taking = calls.map(({ toolCallId, tool }) =>

@@ -61,7 +61,9 @@ export function addSpent(one: Spent, other: Spent): Spent {
 }
 
 /** Throws BUDGET_EXCEEDED when this run has used up what one run may. */
-export function assertRunBudget({ maxCostUsd, maxTotalTokens }: Budget, spent: Spent): void {
+export function assertRunBudget({ maxCostUsd, maxTotalTokens }: Budget, spentSoFar: () => Spent): void {
+  if (maxCostUsd === undefined && maxTotalTokens === undefined) return;
+  const spent = spentSoFar();
   if (maxCostUsd !== undefined && new Big(spent.costUsd).gte(maxCostUsd)) {
     throw new RuntimeError('BUDGET_EXCEEDED', { limit: "run's cost limit", amount: `$${maxCostUsd}` });
   }

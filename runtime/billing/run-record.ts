@@ -14,7 +14,7 @@ import type {
 import type { ModelCallRecord } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { every, monotonicMs } from '../util/clock';
+import { every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
 import { budgetExceeded } from './budget';
 
@@ -53,6 +53,7 @@ export interface RunRecordOptions {
 
 /** Tool calls wait for the ledger's word, so a short failure is sat out. */
 const NEXT_RETRIES = 2;
+const FIRST_RETRY_MS = 100;
 
 /**
  * Keeps what the ledger has not confirmed, so that a write that fails is made up for by the next one.
@@ -66,10 +67,15 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
     audit: writer.audit,
     next: async ({ callNo, taking, reserve }, signal) => {
       const opening = callNo === undefined ? undefined : { callNo, modelRequested };
-      const retries = taking.length === 0 ? 0 : NEXT_RETRIES;
       const attempt = (): Promise<Recorded> => writer.write({ opening, taking, reserve });
+      const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
       const recorded = await askWhile(
-        () => pRetry(attempt, { retries, minTimeout: 100, factor: 3, signal }),
+        () =>
+          attempt().catch(async (error: unknown) => {
+            if (taking.length === 0) throw error;
+            await sleep(FIRST_RETRY_MS, signal);
+            return pRetry(attempt, again);
+          }),
         ({ room }) => room === 'held',
         signal,
       ).catch((error: unknown) => {
