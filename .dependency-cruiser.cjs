@@ -1,5 +1,5 @@
 /** The import table of docs/architecture.md, as rules. A part of the runtime is a stranger to every other part. */
-const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks|vault';
+const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks|vault|callbacks|task-types|queue';
 const part = `^runtime/(${PARTS})/`;
 const own = (...folders) => `^runtime/(${folders.join('|')})/`;
 
@@ -17,7 +17,7 @@ const home = (packages, folders) =>
 module.exports = {
   forbidden: [
     rule('no-cycles', {}, { circular: true }),
-    rule('nodes-use-the-front-door', { path: '^nodes/' }, { path: '^runtime/', pathNot: '^runtime/index[.]ts$' }),
+    rule('nodes-use-the-front-door', { path: '^nodes/' }, { path: '^runtime/', pathNot: '^runtime/(index|worker)[.]ts$' }),
     rule('runtime-knows-no-n8n', { path: '^runtime/' }, { path: '^nodes/|node_modules/(n8n-|@n8n/)' }),
     only('contracts-are-types', own('contracts'), own('contracts', 'errors', 'util')),
     only('errors-are-leaves', own('errors'), own('errors')),
@@ -37,6 +37,7 @@ module.exports = {
       { path: 'node_modules/@modelcontextprotocol/' },
     ),
     home('ioredis', 'storage'),
+    home('bullmq|prom-client|redis-semaphore', 'queue'),
     home('linkedom|@mozilla/readability', 'tools'),
     home('ipaddr[.]js', 'util'),
     home('undici', 'models|tools|mcp'),

@@ -30,6 +30,17 @@ const leanUndici = {
   },
 };
 
+/** BullMQ without its queue in Postgres and without cron: a third of it, which is never called. */
+const leanBullmq = {
+  name: 'lean-bullmq',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(\.\/postgres|cron-parser)$/ }, ({ path: name, importer }) =>
+      importer.includes('/bullmq/dist/') ? { path: name, namespace: 'lean-bullmq' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'lean-bullmq' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
 /**
  * Everything that the runtime needs, bundled. First as ES modules, since only those can be split into shared chunks,
  * then each chunk as CommonJS, which is what n8n requires.
@@ -38,6 +49,7 @@ async function runtime() {
   await build({
     entryPoints: {
       index: 'runtime/index.ts',
+      worker: 'runtime/worker.ts',
       cli: 'runtime/cli/entry.ts',
       'page-process': 'runtime/tools/web/page-process.ts',
     },
@@ -51,7 +63,7 @@ async function runtime() {
     loader: { '.sql': 'text' },
     chunkNames: 'chunk-[hash]',
     external: ['pg-native', 'pg-cloudflare'],
-    plugins: [leanUndici],
+    plugins: [leanUndici, leanBullmq],
     legalComments: 'none',
   });
   for (const file of await readdir(RUNTIME)) await toCommonJs(path.join(RUNTIME, file));

@@ -1,50 +1,23 @@
-import { addSpent, NOTHING_SPENT } from './billing/budget';
+import type { AgentParts, ClaimedRun, RunOptions } from './agent-parts';
 import { startRunRecord, type RunRecord } from './billing/run-record';
-import { createUsageMeter, type UsageMeter } from './billing/usage-meter';
-import { claimTask, taskToRun, type Claimed } from './claim-task';
+import { createUsageMeter } from './billing/usage-meter';
+import { claimTask, taskToRun } from './claim-task';
 import { DEFAULTS } from './config';
 import type { OnEvent } from './contracts/event';
-import type { LedgerStore } from './contracts/ledger';
-import type { Model } from './contracts/model';
-import type { LoopOutcome } from './contracts/outcome';
 import type { AgentResult } from './contracts/result';
-import type { TenantSnapshot, TenantStore } from './contracts/tenant';
-import type { EgressFilter } from './contracts/tool';
+import type { TenantSnapshot } from './contracts/tenant';
+import { driveLoop } from './drive-loop';
 import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
-import { guardCalls } from './guard-calls';
-import { runLoop } from './loop/run-loop';
-import type { McpServerInput } from './mcp/read-server';
-import { candidateModels, chooseTools, planRun, type PlanRequest, type RunPlan } from './plan-run';
-import type { SelectTools } from './select-tools';
+import { loadTenant, planRun, type PlanRequest } from './plan-run';
+import { settleRun } from './settle-run';
 import { buildResult } from './tasks/build-result';
 import { readTask, type ReadyTask } from './tasks/read-task';
-import { toExecution } from './to-execution';
 import { startDeadline, type Deadline } from './util/abort';
 import { elapsedMs, monotonicMs } from './util/clock';
 import type { JsonValue } from './util/json';
-import type { Redact } from './util/redact';
 
-/** The adapters that one run works with. */
-export interface AgentParts {
-  readonly tenants: TenantStore;
-  readonly ledger: LedgerStore;
-  readonly model: Model;
-  readonly selectTools: SelectTools;
-  /** Blanks every secret that this tenant's runs know. */
-  readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
-}
-
-export interface RunOptions {
-  readonly signal?: AbortSignal;
-  readonly onEvent?: OnEvent;
-  /** Runs even if the task was done before: a manual test in the editor. */
-  readonly fresh?: boolean;
-  /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
-  readonly mcpServers?: readonly McpServerInput[];
-  /** The host's own rules for outgoing requests, asked beside ours for addresses that a model wrote. */
-  readonly egress?: EgressFilter;
-}
+export type { AgentParts, RunOptions } from './agent-parts';
 
 /**
  * One run of a task, top to bottom: read the task, load the tenant, decide on model and tools, claim the task and room in
@@ -59,11 +32,11 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
   const stopError = (): RuntimeError | undefined => describeStop(deadline, timeoutSeconds);
   try {
     const task = await taskToRun(parts.ledger, given);
-    const snapshot = await loadTenant(parts, task);
+    const snapshot = await loadTenant(parts.tenants, task);
     const request = planRequest(parts, { task, snapshot, options, deadline });
     const plan = await planRun(request);
-    const { ledger } = parts;
-    const claim = await claimTask({ ledger, task, plan, deadline, fresh: options.fresh === true });
+    const { ledger, leaseMs } = parts;
+    const claim = await claimTask({ ledger, task, plan, deadline, fresh: options.fresh === true, leaseMs });
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
     const context = { parts, plan, request, deadline, stopError, startedAt, options };
     return await runClaimed({
@@ -80,10 +53,6 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
   }
 }
 
-function loadTenant(parts: AgentParts, task: ReadyTask): Promise<TenantSnapshot> {
-  return parts.tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task) });
-}
-
 function planRequest(
   parts: AgentParts,
   run: {
@@ -98,28 +67,16 @@ function planRequest(
   return { selectTools: parts.selectTools, task, snapshot, servers, signal: deadline.signal };
 }
 
-interface ClaimedRun extends Extract<Claimed, { kind: 'claimed' }> {
-  readonly parts: AgentParts;
-  readonly plan: RunPlan;
-  readonly request: PlanRequest;
-  readonly deadline: Deadline;
-  readonly stopError: () => RuntimeError | undefined;
-  readonly emit: OnEvent;
-  readonly redact: Redact;
-  readonly startedAt: number;
-  readonly options: RunOptions;
-}
-
 async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
   const { task, plan, key, emit } = run;
   const modelId = plan.selected.modelId;
   const meter = createUsageMeter({ modelId, prices: plan.snapshot.prices });
   const record = openRecord(run);
-  const variables = new Map<string, JsonValue>(Object.entries(run.waiting?.variables ?? {}));
+  const variables = new Map<string, JsonValue>(Object.entries(run.before?.variables ?? {}));
   const tools = plan.toolset.definitions.length;
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: modelId, tools });
 
-  const outcome = await loop(run, { meter, record, variables });
+  const outcome = await driveLoop(run, { meter, record, variables });
 
   const result = buildResult({
     task,
@@ -133,54 +90,11 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
     variables,
     redact: run.redact,
   });
-  const { settled, error } = await settle(run, record, { result, outcome });
+  const { settled, error } = await settleRun(run, record, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
   if (error === undefined) return settled;
   error.result = settled;
   throw error;
-}
-
-interface RunTools {
-  readonly meter: UsageMeter;
-  readonly record: RunRecord;
-  readonly variables: Map<string, JsonValue>;
-}
-
-function loop(run: ClaimedRun, { meter, record, variables }: RunTools): Promise<LoopOutcome> {
-  const { parts, task, plan, request, deadline } = run;
-  const { signal } = deadline;
-  return runLoop({
-    model: parts.model,
-    toolset: plan.toolset,
-    settings: plan.settings,
-    messages: run.messages,
-    resume: run.waiting?.resume,
-    meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
-    variables,
-    egress: run.options.egress,
-    redact: run.redact,
-    signal,
-    stopError: run.stopError,
-    onModelCallEnd: (call) => {
-      const ended = meter.add({ ...call, errorCode: call.error?.code });
-      if (ended !== undefined) record.keep(ended);
-    },
-    beforeNext: guardCalls({
-      plan,
-      record,
-      meter,
-      signal,
-      waiting: run.waiting,
-      chooseAgain: async () => {
-        const snapshot = await loadTenant(parts, task);
-        if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: snapshot.tenant.id });
-        const { toolset } = await chooseTools({ ...request, snapshot }, plan.selected.tier.code);
-        return toolset;
-      },
-    }),
-    onToolCallEnd: (call) => record.audit(toExecution(call, { redact: run.redact, userId: task.meta.user_id })),
-    emit: run.emit,
-  });
 }
 
 function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
@@ -192,46 +106,10 @@ function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
     bill: plan.isBilled
       ? { traceId: task.trace_id, tier: plan.selected.tier.code, taskType: task.task_type, modelRequested }
       : undefined,
-    leaseMs: DEFAULTS.leaseMs,
+    leaseMs: parts.leaseMs,
     settleRetries: DEFAULTS.settleRetries,
+    outbox: parts.outbox,
   });
-}
-
-interface Settled {
-  readonly settled: AgentResult;
-  readonly error?: RuntimeError;
-}
-
-/**
- * Writes the end of the run. A ledger that cannot be written does not take the answer away, but says so in it;
- * another attempt that holds the task does, since a task has one answer.
- */
-async function settle(
-  { task: { config, meta }, waiting: before }: ClaimedRun,
-  record: RunRecord,
-  { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
-): Promise<Settled> {
-  const { error, resume, lastCallNo: lastSentCallNo } = outcome;
-  const waiting = resume && {
-    task: { config, meta },
-    resume,
-    spent: addSpent(before?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total }),
-    variables: result.variables ?? {},
-  };
-  const state = error === undefined ? (resume === undefined ? 'done' : 'waiting') : 'failed';
-  try {
-    await record.settle({ state, result, lastSentCallNo, waiting });
-    return { settled: result, error };
-  } catch (thrown) {
-    const failure = toRuntimeError(thrown);
-    if (failure.code === 'RUN_TAKEN_OVER') {
-      return error === undefined
-        ? { settled: { ...result, status: 'failed' }, error: failure }
-        : { settled: result, error };
-    }
-    const { code, message } = failure;
-    return { settled: { ...result, warnings: [...result.warnings, { code, message }] }, error };
-  }
 }
 
 function describeStop(deadline: Deadline, timeoutSeconds: number): RuntimeError | undefined {

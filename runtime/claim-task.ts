@@ -1,12 +1,12 @@
 import { assertRunBudget, NOTHING_SPENT } from './billing/budget';
 import { claimRun, requestDigest, resumeRun } from './billing/claim-run';
-import { DEFAULTS } from './config';
 import type { LedgerStore, RunKey } from './contracts/ledger';
 import type { Message } from './contracts/message';
 import type { AgentResult } from './contracts/result';
-import type { WaitingRun } from './contracts/outcome';
+import type { EarlierRun } from './contracts/outcome';
 import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
+import { rebuildRun } from './loop/rebuild-run';
 import { openTranscript } from './loop/transcript';
 import type { RunPlan } from './plan-run';
 import { firstReservation } from './reserve-calls';
@@ -23,8 +23,8 @@ export type Claimed =
       readonly task: ReadyTask;
       readonly key: RunKey;
       readonly messages: readonly Message[];
-      /** Set when a run goes on that waited for an approval. */
-      readonly waiting?: WaitingRun;
+      /** Set when it goes on with what an earlier run has done: one that waited, failed or was lost. */
+      readonly before?: EarlierRun;
     };
 
 export interface ClaimContext {
@@ -33,6 +33,7 @@ export interface ClaimContext {
   readonly plan: RunPlan;
   readonly deadline: Deadline;
   readonly fresh: boolean;
+  readonly leaseMs: number;
 }
 
 /**
@@ -55,11 +56,12 @@ export async function claimTask(context: ClaimContext): Promise<Claimed> {
   }
 }
 
-async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, runId: string): Promise<Claimed> {
+async function claimNew(context: ClaimContext, runId: string): Promise<Claimed> {
+  const { ledger, task, plan, deadline, fresh, leaseMs } = context;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
-  const { system_prompt: systemPrompt, message, context } = task.config;
+  const { system_prompt: systemPrompt, message, context: facts } = task.config;
   const singleTool = plan.settings.toolExecution === 'single';
-  const messages = openTranscript({ systemPrompt, message, context, singleTool });
+  const messages = openTranscript({ systemPrompt, message, context: facts, singleTool });
   const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId };
   const claim = {
     ...key,
@@ -67,12 +69,13 @@ async function claimNew({ ledger, task, plan, deadline, fresh }: ClaimContext, r
     userId: task.meta.user_id,
     digest: requestDigest(task),
     fresh,
-    leaseMs: DEFAULTS.leaseMs,
+    leaseMs,
     modelRequested: plan.selected.modelId,
     reserve: firstReservation(plan, messages),
   };
   const claimed = await claimRun(ledger, claim, deadline.signal);
-  return claimed.kind === 'done' ? claimed : { kind: 'claimed', task, key, messages };
+  if (claimed.kind === 'done') return claimed;
+  return { kind: 'claimed', task, key, messages, before: rebuildRun(messages, claimed.journal ?? []) };
 }
 
 /**
@@ -90,23 +93,25 @@ export async function taskToRun(ledger: LedgerStore, task: ReadyTask): Promise<R
 }
 
 /** The run goes on under the task that it belongs to, with the one call decided on that it waited for. */
-async function claimWaiting({ ledger, task, plan, deadline }: ClaimContext, runId: string): Promise<Claimed> {
+async function claimWaiting(context: ClaimContext, runId: string): Promise<Claimed> {
+  const { ledger, task, plan, deadline, leaseMs } = context;
   const { approval } = task.config;
   if (approval === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'there is no approval' });
   const { tenant_id: tenantId } = task.meta;
   const { run_id: waitedRunId, decision } = approval;
   const reserve = firstReservation(plan, []);
-  const request = { tenantId, waitedRunId, runId, leaseMs: DEFAULTS.leaseMs, reserve };
+  const request = { tenantId, waitedRunId, runId, leaseMs, reserve };
   const claimed = await resumeRun(ledger, request, deadline.signal);
   if (claimed.kind === 'done') return claimed;
   const { taskId, traceId = task.trace_id, waiting } = claimed;
   const { resume } = waiting;
-  const approvals = { ...resume.approvals, [resume.toolCallId]: decision };
+  const { approvals: before, toolCallId } = resume;
+  const approvals = toolCallId === undefined ? before : { ...before, [toolCallId]: decision };
   return {
     kind: 'claimed',
     task: { ...task, task_id: taskId, trace_id: traceId },
     key: { tenantId, taskId, runId },
     messages: [],
-    waiting: { ...waiting, resume: { ...resume, approvals } },
+    before: { ...waiting, resume: { ...resume, approvals } },
   };
 }

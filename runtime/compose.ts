@@ -11,7 +11,13 @@ import { createToolSelector } from './select-tools';
 import { createLedgerStore } from './storage/ledger-store';
 import { createMcpStore } from './storage/mcp-store';
 import { createPostgres, type Postgres } from './storage/postgres';
+import { createRedisConnection } from './storage/redis-connection';
+import { createRedisOutbox } from './storage/redis-outbox';
 import { loadTenantStatement } from './storage/sql/load-tenant';
+import type { TaskHandling } from './handle-task';
+import { createTaskParts } from './task-parts';
+import type { TaskQueue } from './task-queue';
+import { refuseOtherTypes } from './tasks/read-queue-task';
 import { createTenantTools, type TenantTools } from './tenant-tools';
 import type { SnapshotColumns } from './tenants/parse-snapshot';
 import { createTenantStore } from './tenants/tenant-store';
@@ -22,8 +28,8 @@ import { withVault } from './vault/open-secrets';
 import { createRedactor, redactBoth, redactForms, type Redact } from './util/redact';
 import { createSealer, type Sealer } from './vault/sealer';
 
-export interface Runtime {
-  /** Runs one task. The task may be the documents' JSON as it is. Rejects with a RuntimeError. */
+export interface Runtime extends TaskHandling, TaskQueue {
+  /** Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a RuntimeError. */
   readonly run: (task: unknown, options?: RunOptions) => Promise<AgentResult>;
   /** A tenant's tools outside a run. */
   readonly tools: TenantTools;
@@ -41,7 +47,9 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const { mcpStore, ...plain } = stores(parsed, closers, sealer);
   const kept = { ...plain, tenants: withVault(plain.tenants, sealer) };
   const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
-  const { transports, close: closeTransports } = createToolTransports(parsed);
+  const redis = parsed.redis && createRedisConnection(parsed.redis);
+  if (redis !== undefined) closers.push(redis.close);
+  const { transports, close: closeTransports } = createToolTransports(parsed, redis);
   closers.unshift(mcp.close, closeTransports);
   const builder = {
     transports: { ...transports, mcp: mcp.transport },
@@ -56,10 +64,23 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     extraTools: parsed.plugins.tools ?? [],
   });
   const redactorFor = createRunRedactor(knownSecrets(parsed));
-  const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor };
+  const { leaseMs } = parsed.limits;
+  const outbox = redis && createRedisOutbox(redis, kept.ledger);
+  if (outbox !== undefined) closers.unshift(outbox.close);
+  const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor, leaseMs, outbox };
+  const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
+  const run: Runtime['run'] = (task, options) => runAgent(parts, task, options);
   let closing: Promise<void> | undefined;
   return {
-    run: (task, options) => runAgent(parts, task, options),
+    ...tasks.handling((task, options) => {
+      outbox?.watch();
+      return run(task, options);
+    }),
+    ...tasks.queue,
+    run: async (task, options) => {
+      refuseOtherTypes(task);
+      return run(task, options);
+    },
     tools: createTenantTools({ ...parts, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
   };
@@ -132,7 +153,14 @@ function secretHeaders(headers: Readonly<Record<string, string>> = {}): readonly
 }
 
 /** No tool's server may send these back into an answer. */
-function knownSecrets({ database, sqlQuery, redis, vaultKey, model: config }: ParsedConfig): readonly string[] {
+function knownSecrets({
+  database,
+  sqlQuery,
+  redis,
+  vaultKey,
+  callbacks,
+  model: config,
+}: ParsedConfig): readonly string[] {
   const secrets = [
     config?.apiKey,
     ...secretHeaders(config?.headers),
@@ -142,6 +170,7 @@ function knownSecrets({ database, sqlQuery, redis, vaultKey, model: config }: Pa
     sqlQuery?.database.password,
     passwordOf(sqlQuery?.database.url),
     passwordOf(redis?.url),
+    callbacks.webhookSecret,
   ];
   return secrets.filter((secret) => secret !== undefined);
 }

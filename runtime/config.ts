@@ -36,6 +36,12 @@ export const DEFAULTS = {
   sqlMaxRows: 200,
   maxIdenticalCalls: 3,
   auditRetentionDays: 90,
+  taskList: 'elo:tasks:pending',
+  failedList: 'elo:tasks:failed',
+  workerConcurrency: 10,
+  workerAttempts: 8,
+  maxTaskBytes: 1024 * 1024,
+  callbackKeyPrefixes: ['elo:results:', 'elo:counter:', 'elo:status:'] as string[],
   /** Taken for a reply where neither task nor tier limits its length. */
   assumedCompletionTokens: 4096,
   /** Taken for a prompt at least: providers add their own to it. */
@@ -61,6 +67,11 @@ const reachableDatabase = databaseSchema.refine(
   'needs url or host',
 );
 
+const redisSchema = z.object({
+  url: z.string().refine(isRedisUrl, 'is not a redis: or rediss: URL; encode special characters in the password'),
+  rejectUnauthorized: z.boolean().default(true),
+});
+
 const configSchema = z.object({
   database: reachableDatabase.optional(),
   sqlQuery: z
@@ -78,16 +89,25 @@ const configSchema = z.object({
     .object({
       toolTimeoutMs: z.number().positive().default(DEFAULTS.toolTimeoutMs),
       maxToolOutputBytes: z.int().min(256).default(DEFAULTS.maxToolOutputBytes),
+      leaseMs: z.int().min(1000).default(DEFAULTS.leaseMs),
+    })
+    .prefault({}),
+  queue: z
+    .object({
+      list: z.string().min(1).default(DEFAULTS.taskList),
+      failedList: z.string().min(1).default(DEFAULTS.failedList),
+    })
+    .prefault({}),
+  callbacks: z
+    .object({
+      keyPrefixes: z.array(z.string().min(1)).default(DEFAULTS.callbackKeyPrefixes),
+      hosts: z.array(z.string().min(1)).default([]),
+      webhookSecret: z.string().min(1).optional(),
     })
     .prefault({}),
   vaultKey: z.string().min(1).optional(),
   audit: z.object({ retentionDays: z.int().min(1).default(DEFAULTS.auditRetentionDays) }).prefault({}),
-  redis: z
-    .object({
-      url: z.string().refine(isRedisUrl, 'is not a redis: or rediss: URL; encode special characters in the password'),
-      rejectUnauthorized: z.boolean().default(true),
-    })
-    .optional(),
+  redis: redisSchema.optional(),
   mcp: z.object({ stdioCommands: z.array(z.array(z.string()).min(1)).default([]) }).prefault({}),
 });
 
@@ -131,6 +151,24 @@ export interface RuntimeConfig {
     readonly toolTimeoutMs?: number;
     /** Longer answers of tools are cut. Default 64 KiB. */
     readonly maxToolOutputBytes?: number;
+    /** A run whose process has been silent for so long is taken for lost. Default 60 000. */
+    readonly leaseMs?: number;
+  };
+  /** The Redis lists of tasks. */
+  readonly queue?: {
+    /** Where producers push tasks. Default `elo:tasks:pending`. */
+    readonly list?: string;
+    /** Where tasks go that will not be tried again. Default `elo:tasks:failed`. */
+    readonly failedList?: string;
+  };
+  /** Where answers of tasks may be sent that name a callback. */
+  readonly callbacks?: {
+    /** Default `elo:results:`, `elo:counter:`, `elo:status:`. */
+    readonly keyPrefixes?: readonly string[];
+    /** With any host here or in the tenant's `callback_hosts`, webhooks go to these only; without, to any public one. */
+    readonly hosts?: readonly string[];
+    /** Signs webhooks. Default: a key derived from the vault key. */
+    readonly webhookSecret?: string;
   };
   /**
    * 32 bytes as base64. Secrets and OAuth tokens of MCP servers are kept encrypted under it. Several keys may stand here
@@ -149,7 +187,7 @@ export interface RuntimeConfig {
     /** For tools whose row says nothing; at most 1000. Default 200. */
     readonly maxRows?: number;
   };
-  /** Where the built-in tool `redis_get` reads. */
+  /** Where tasks are queued and answered, and where the built-in tool `redis_get` reads. */
   readonly redis?: {
     /** `redis://user:password@host:port/database`, or `rediss:` for TLS. */
     readonly url: string;
@@ -202,6 +240,18 @@ function isRedisUrl(text: string): boolean {
 /** Throws CONFIG_INVALID. */
 export function parseDatabase(database: DatabaseConfig): z.output<typeof databaseSchema> {
   const parsed = databaseSchema.safeParse(database);
+  if (parsed.success) return parsed.data;
+  throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
+}
+
+/** As much of the configuration as pushing tasks and answering them takes. */
+export type QueueConfig = Required<Pick<RuntimeConfig, 'redis'>> & Pick<RuntimeConfig, 'queue' | 'callbacks'>;
+
+const queueSchema = configSchema.pick({ queue: true, callbacks: true }).extend({ redis: redisSchema });
+
+/** Throws CONFIG_INVALID. */
+export function parseQueueConfig(config: QueueConfig): z.output<typeof queueSchema> {
+  const parsed = queueSchema.safeParse(config);
   if (parsed.success) return parsed.data;
   throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
 }

@@ -1,8 +1,8 @@
-import { addSpent, assertRunBudget, NOTHING_SPENT } from './billing/budget';
+import { addSpent, assertRunBudget } from './billing/budget';
 import type { RunRecord } from './billing/run-record';
 import type { UsageMeter } from './billing/usage-meter';
 import type { CallToTake, Recorded, Reservation } from './contracts/ledger';
-import type { Spent, WaitingRun } from './contracts/outcome';
+import type { EarlierRun, Spent } from './contracts/outcome';
 import type { TenantSnapshot } from './contracts/tenant';
 import type { Toolset } from './contracts/tool';
 import { isRuntimeError } from './errors/runtime-error';
@@ -15,8 +15,8 @@ export interface GuardOptions {
   readonly record: RunRecord;
   readonly meter: UsageMeter;
   readonly signal: AbortSignal;
-  /** Set for a run that goes on after an approval. */
-  readonly waiting?: WaitingRun;
+  /** Set for a run that goes on with what another has done. */
+  readonly before?: EarlierRun;
   /** The tools under the tenant's rules of this moment. */
   readonly chooseAgain: () => Promise<Toolset>;
 }
@@ -26,17 +26,19 @@ export interface GuardOptions {
  * reserved, and each tool call taken off its limits. Rules that have changed since the run began hold from here on.
  */
 export function guardCalls(options: GuardOptions): LoopInput['beforeNext'] {
-  const { plan, record, meter, signal, waiting, chooseAgain } = options;
+  const { plan, record, meter, signal, before, chooseAgain } = options;
   let toolset = plan.toolset;
   let version = plan.snapshot.policyVersion;
-  return async ({ callNo, calls }) => {
-    if (callNo !== undefined) assertRunBudget(plan.budget, () => spentSoFar(meter, waiting));
+  return async ({ callNo, calls, step: opened }) => {
+    const spent = spentSoFar(meter, before);
+    if (callNo !== undefined) assertRunBudget(plan.budget, () => spent);
     const reserve = callNo === undefined ? undefined : reserveNext(options, calls.length);
     // Limits that were narrowed since the run began are counted too.
     const taking = calls.map(({ toolCallId, tool }) =>
       toTake({ toolCallId, tool: toolset.find(tool.definition.name) ?? tool }, plan.snapshot),
     );
-    const recorded = await record.next({ callNo, taking, reserve }, signal);
+    const step = opened && { ...opened, spent };
+    const recorded = await record.next({ callNo, taking, reserve, step }, signal);
     if (recorded === undefined) return denyAll(calls);
     if (version !== undefined && recorded.policyVersion !== undefined && recorded.policyVersion !== version) {
       const chosen = await chooseAgain().catch(onlyUnreachable);
@@ -48,16 +50,18 @@ export function guardCalls(options: GuardOptions): LoopInput['beforeNext'] {
   };
 }
 
-function spentSoFar(meter: UsageMeter, waiting: WaitingRun | undefined): Spent {
+/** By all runs of the task that this one goes on from, and by itself. */
+export function spentSoFar(meter: UsageMeter, before: EarlierRun | undefined): Spent {
   const { costUsd, usage } = meter.totals();
-  return addSpent(waiting?.spent ?? NOTHING_SPENT, { costUsd, tokens: usage.promptTokens + usage.completionTokens });
+  const own = { costUsd, tokens: usage.promptTokens + usage.completionTokens };
+  return before === undefined ? own : addSpent(before.spent, own);
 }
 
 /** A run that goes on has made no call yet from which the length of its transcript could be told. */
-function reserveNext({ plan, meter, waiting }: GuardOptions, toolCalls: number): Reservation | undefined {
+function reserveNext({ plan, meter, before }: GuardOptions, toolCalls: number): Reservation | undefined {
   const last = meter.lastUsage();
   return last === undefined
-    ? firstReservation(plan, waiting?.resume.messages ?? [], toolCalls)
+    ? firstReservation(plan, before?.resume.messages ?? [], toolCalls)
     : nextReservation(plan, last, toolCalls);
 }
 

@@ -3,6 +3,7 @@ export { checkSqlRole } from './check-sql-role';
 export { createRuntime, type Runtime } from './compose';
 export type { RunOptions } from './agent';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config';
+export type { Callback, QueueTask, TaskReport, TaskType } from './contracts/queue';
 export type { OnEvent, RunEvent } from './contracts/event';
 export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger';
 export type { AssistantMessage, Message, ToolCallMessage } from './contracts/message';
@@ -13,4 +14,6 @@ export type { ParsedInput, Tool, ToolContext, ToolDefinition, ToolMeta, ToolOutp
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { isRuntimeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
-export { useRuntime } from './shared-runtime';
+export type { HandleOptions } from './handle-task';
+export { useRuntime, useTaskQueue } from './shared-runtime';
+export type { Enqueued } from './task-queue';

@@ -1,7 +1,7 @@
 import { readBudget, type Budget } from './billing/budget';
 import { findPrice } from './billing/cost';
 import { DEFAULTS } from './config';
-import type { TenantSnapshot } from './contracts/tenant';
+import type { TenantSnapshot, TenantStore } from './contracts/tenant';
 import type { Toolset } from './contracts/tool';
 import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import type { LoopSettings } from './loop/loop-contract';
@@ -116,8 +116,13 @@ function loopSettings(
   };
 }
 
+/** The tenant of a task, with the prices that may be needed. */
+export function loadTenant(tenants: TenantStore, task: ReadyTask): Promise<TenantSnapshot> {
+  return tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task) });
+}
+
 /** The models whose prices may be needed, beside those of the tenant's tiers. */
-export function candidateModels({ config }: ReadyTask): readonly string[] {
+function candidateModels({ config }: ReadyTask): readonly string[] {
   const builtIn = BUILT_IN_TIERS.map((tier) => tier.modelId);
   return config.model_override === undefined ? builtIn : [...builtIn, normalizeModelId(config.model_override)];
 }

@@ -7,11 +7,12 @@ const MAX_AUDITED_LENGTH = 4000;
 
 /** A tool call as the audit keeps it: without secrets, and not without end. */
 export function toExecution(
-  { input, ...call }: EndedToolCall,
+  { step, toolCallId, tool, input, decision, isError, code, durationMs }: Omit<EndedToolCall, 'outcome' | 'isOnce'>,
   { redact, userId }: { readonly redact: Redact; readonly userId?: string },
 ): ToolExecution {
   const clean = redactJson(input, redact);
   const text = JSON.stringify(clean);
   const isLong = text.length > MAX_AUDITED_LENGTH;
-  return { ...call, arguments: isLong ? { clipped: text.slice(0, MAX_AUDITED_LENGTH) } : clean, userId };
+  const shown = isLong ? { clipped: text.slice(0, MAX_AUDITED_LENGTH) } : clean;
+  return { step, toolCallId, tool, arguments: shown, decision, isError, code, durationMs, userId };
 }

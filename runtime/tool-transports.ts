@@ -1,5 +1,6 @@
 import { DEFAULTS, type ParsedConfig } from './config';
 import { createRedisReader } from './storage/redis';
+import type { RedisConnection } from './storage/redis-connection';
 import { createSqlReader } from './storage/sql-reader';
 import type { ToolBuilderOptions } from './tools/build-tools';
 import type { SqlPort } from './tools/builtin/builtin-tool';
@@ -14,7 +15,10 @@ export interface ToolTransports {
 }
 
 /** Every way to reach the tools of the catalogue but MCP, with what built-in tools work with. Connects to nothing yet. */
-export function createToolTransports({ redis, sqlQuery }: Pick<ParsedConfig, 'redis' | 'sqlQuery'>): ToolTransports {
+export function createToolTransports(
+  { sqlQuery }: Pick<ParsedConfig, 'sqlQuery'>,
+  redis?: RedisConnection,
+): ToolTransports {
   const keys = redis === undefined ? undefined : createRedisReader(redis);
   const sql = sqlQuery === undefined ? undefined : sqlPort(sqlQuery);
   const transports = {
@@ -25,7 +29,6 @@ export function createToolTransports({ redis, sqlQuery }: Pick<ParsedConfig, 're
   };
   const closers = [
     ...Object.values(transports).map(({ close }) => close),
-    ...(keys === undefined ? [] : [keys.close]),
     ...(sql === undefined ? [] : [sql.reader.close]),
   ];
   return { transports, close: () => Promise.allSettled(closers.map((close) => close())) };

@@ -3,9 +3,12 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** Starts a script of this folder. `ask` sends a question and gives the reply, or rejects when the child fails. */
-export function startProcess(script, args = []) {
-  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args);
+/**
+ * Starts a script of this folder, or one named by its URL. `ask` sends a question and gives the reply, or rejects when the
+ * child fails. `options` are those of `fork`.
+ */
+export function startProcess(script, args = [], options = {}) {
+  const child = fork(fileURLToPath(new URL(script, import.meta.url)), args, options);
 
   async function nextMessage() {
     const abort = new AbortController();
@@ -27,7 +30,7 @@ export function startProcess(script, args = []) {
     return nextMessage();
   }
 
-  return { nextMessage, ask, stop: () => child.connected && child.disconnect() };
+  return { pid: child.pid, nextMessage, ask, stop: () => child.connected && child.disconnect() };
 }
 
 /** The model server, and what it has spent of its own CPU (to see whether it was the one that had no more to give). */

@@ -3,7 +3,7 @@ export const medianOf = (values) => quantileOf(values, 0.5);
 /** Half of the values lie within this part of the median: how noisy the machine was. */
 export const spreadOf = (values) => (quantileOf(values, 0.75) - quantileOf(values, 0.25)) / medianOf(values);
 
-function quantileOf(values, part) {
+export function quantileOf(values, part) {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (sorted.length - 1) * part;
   const below = Math.floor(at);

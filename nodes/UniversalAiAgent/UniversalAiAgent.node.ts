@@ -8,13 +8,10 @@ import {
 
 import type * as RuntimeDoor from '../../runtime';
 import { credentials, properties } from './description';
-import { readEgress } from './egress';
 import { toErrorItem, toNodeError } from './errors';
 import { reportWarnings } from './hints';
-import { readMcpServers } from './mcp-servers';
+import { operationOf } from './operations';
 import { getTenantTools, searchTenants } from './pickers';
-import { readConfig, readTask } from './request';
-import { toItem } from './result';
 import { testSqlRole } from './test-sql-role';
 import { testVaultKey } from './test-vault-key';
 
@@ -24,8 +21,11 @@ export class UniversalAiAgent implements INodeType {
     name: 'universalAiAgent',
     icon: { light: 'file:universalAiAgent.svg', dark: 'file:universalAiAgent.dark.svg' },
     group: ['transform'],
-    version: 1,
-    subtitle: '={{ $parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default" }}',
+    // A list, since n8n adds "Custom API Call" to the operations of nodes whose version is their only one.
+    version: [1],
+    defaultVersion: 1,
+    subtitle:
+      '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ($parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default") }}',
     description: 'One agent for every tenant and tier: tools from the database, a real tool loop, exact cost',
     defaults: { name: 'Universal AI Agent' },
     inputs: [NodeConnectionTypes.Main],
@@ -47,25 +47,14 @@ export class UniversalAiAgent implements INodeType {
     const output: INodeExecutionData[] = [];
     const warnings: RuntimeDoor.AgentResult['warnings'][number][] = [];
 
-    for (let itemIndex = 0; itemIndex < this.getInputData().length; itemIndex++) {
+    for (let index = 0; index < this.getInputData().length; index++) {
       try {
-        const [config, mcpServers] = await Promise.all([
-          readConfig(this, door, itemIndex),
-          readMcpServers(this, itemIndex),
-        ]);
-        const result = await door.useRuntime(config, (runtime) =>
-          runtime.run(readTask(this, door, itemIndex), {
-            signal: this.getExecutionCancelSignal(),
-            fresh: this.getMode() === 'manual',
-            mcpServers,
-            egress: readEgress(this),
-          }),
-        );
-        warnings.push(...result.warnings);
-        output.push(toItem(result, itemIndex));
+        const { item, warnings: ofItem } = await operationOf(this.getNode(), door)({ context: this, door, index });
+        warnings.push(...ofItem);
+        output.push(item);
       } catch (error) {
-        if (!this.continueOnFail()) throw toNodeError(this, error, itemIndex);
-        output.push(toErrorItem(this, error, itemIndex));
+        if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
+        output.push(toErrorItem(this, error, index));
       }
     }
     reportWarnings(this, warnings);

@@ -6,18 +6,35 @@ import { options } from './options';
 const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
 const ofMcpServers = { show: { 'options.mcpServers': isSet } };
 
-const ofFields = { show: { inputMode: ['fields'] } };
+const ofRun = { show: { operation: ['run'] } };
+const ofEnqueue = { show: { operation: ['enqueue'] } };
+const ofGetResult = { show: { operation: ['getResult'] } };
+const ofTask = { show: { operation: ['run', 'enqueue'] } };
+const ofFields = { show: { operation: ['run', 'enqueue'], inputMode: ['fields'] } };
+
+const otherOperations = ['enqueue', 'getResult'];
+const notOther = { hide: { operation: otherOperations } };
 
 /**
- * Credentials that n8n already has. One of the two for models is hidden instead of shown: were both shown by their
- * provider, the editor would take the provider for the node's only authentication and offer no Postgres credential.
+ * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
+ * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n looks at
+ * the first entry of a name only, so Redis cannot be required for two operations and optional for the third.
  */
 export const credentials: INodeCredentialDescription[] = [
-  { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] } } },
-  { name: 'openAiApi', required: true, displayOptions: { hide: { modelProvider: ['openRouter'] } } },
-  { name: 'postgres', displayName: 'Credential for Postgres', required: true },
-  { name: 'universalAiAgentVaultApi', displayName: 'Vault Key', testedBy: 'testVaultKey' },
-  { name: 'universalAiAgentSqlApi', displayName: 'Role for SQL Queries', testedBy: 'testSqlRole' },
+  { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther } },
+  {
+    name: 'openAiApi',
+    required: true,
+    displayOptions: { hide: { modelProvider: ['openRouter'], operation: otherOperations } },
+  },
+  { name: 'postgres', displayName: 'Credential for Postgres', required: true, displayOptions: notOther },
+  { name: 'universalAiAgentVaultApi', displayName: 'Vault Key', testedBy: 'testVaultKey', displayOptions: notOther },
+  {
+    name: 'universalAiAgentSqlApi',
+    displayName: 'Role for SQL Queries',
+    testedBy: 'testSqlRole',
+    displayOptions: notOther,
+  },
   { name: 'redis', displayName: 'Credential for Redis' },
   { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
   { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
@@ -27,11 +44,47 @@ export const credentials: INodeCredentialDescription[] = [
 /** The parameters of the node, in the order of the panel. */
 export const properties: INodeProperties[] = [
   {
+    displayName: 'Operation',
+    name: 'operation',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      {
+        name: 'Enqueue Task',
+        value: 'enqueue',
+        action: 'Enqueue a task',
+        description: 'Push the task to a Redis list, for the trigger or a worker to run',
+      },
+      {
+        name: 'Get Result',
+        value: 'getResult',
+        action: 'Get the result of a task',
+        description: 'Wait for the result of a task that was pushed to the list',
+      },
+      {
+        name: 'Run Task',
+        value: 'run',
+        action: 'Run a task',
+        description: 'Run the agent now, and give its answer',
+      },
+    ],
+    default: 'run',
+  },
+  {
     displayName:
       'Tools, tiers and prices come from your Postgres database. Prepare it once with <code>universal-ai-agent db migrate</code>.',
     name: 'databaseNotice',
     type: 'notice',
     default: '',
+    displayOptions: ofRun,
+  },
+  {
+    displayName:
+      'The task is pushed to a Redis list. A workflow with the <b>Universal AI Agent Trigger</b>, or <code>universal-ai-agent worker</code>, takes it from there.',
+    name: 'queueNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: ofEnqueue,
   },
   {
     displayName: 'Model Provider',
@@ -47,6 +100,7 @@ export const properties: INodeProperties[] = [
       { name: 'OpenRouter', value: 'openRouter' },
     ],
     default: 'openRouter',
+    displayOptions: ofRun,
   },
   {
     displayName: 'Input Mode',
@@ -62,14 +116,15 @@ export const properties: INodeProperties[] = [
       },
     ],
     default: 'fields',
+    displayOptions: ofTask,
   },
   {
     displayName:
-      'The item must hold <code>config.message</code> and <code>meta.tenant_id</code>. Options below fill in what its config leaves open.',
+      'The item must hold <code>config.message</code> and <code>meta.tenant_id</code>. Options below fill in what its config leaves open. With a <code>callback</code> the answer is also written to where it says.',
     name: 'itemNotice',
     type: 'notice',
     default: '',
-    displayOptions: { show: { inputMode: ['item'] } },
+    displayOptions: { show: { operation: ['run', 'enqueue'], inputMode: ['item'] } },
   },
   {
     displayName: 'Tenant',
@@ -78,7 +133,7 @@ export const properties: INodeProperties[] = [
     required: true,
     default: { mode: 'list', value: '' },
     description: 'The tenant whose tools, limits and bill apply',
-    displayOptions: ofFields,
+    displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
     modes: [
       {
         displayName: 'From List',
@@ -86,6 +141,24 @@ export const properties: INodeProperties[] = [
         type: 'list',
         typeOptions: { searchListMethod: 'searchTenants', searchable: true },
       },
+      {
+        displayName: 'By ID',
+        name: 'id',
+        type: 'string',
+        placeholder: 'e.g. 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f',
+      },
+    ],
+  },
+  {
+    // Without the list, which needs the Postgres credential.
+    displayName: 'Tenant',
+    name: 'tenantId',
+    type: 'resourceLocator',
+    required: true,
+    default: { mode: 'id', value: '' },
+    description: 'The tenant whose tools, limits and bill apply',
+    displayOptions: { show: { operation: ['enqueue'], inputMode: ['fields'] } },
+    modes: [
       {
         displayName: 'By ID',
         name: 'id',
@@ -137,7 +210,7 @@ export const properties: INodeProperties[] = [
     name: 'memoryNotice',
     type: 'notice',
     default: '',
-    displayOptions: ofFields,
+    displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
   },
   {
     displayName: 'Context',
@@ -147,6 +220,33 @@ export const properties: INodeProperties[] = [
     placeholder: 'e.g. {"client_id": "123"}',
     description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
     displayOptions: ofFields,
+  },
+  {
+    displayName: 'Result Key',
+    name: 'resultKey',
+    type: 'string',
+    required: true,
+    default: '={{ $json.result_key }}',
+    placeholder: 'e.g. elo:results:trace-1',
+    description: 'The Redis key that the task was told to be answered on',
+    displayOptions: ofGetResult,
+  },
+  {
+    displayName: 'Task ID',
+    name: 'taskId',
+    type: 'string',
+    default: '={{ $json.task_id }}',
+    description: 'Which of the results under the key. Empty means the newest one.',
+    displayOptions: ofGetResult,
+  },
+  {
+    displayName: 'Wait Seconds',
+    name: 'waitSeconds',
+    type: 'number',
+    typeOptions: { minValue: 0 },
+    default: 60,
+    description: 'How long to wait for the result. After that the item fails; the result stays where it is.',
+    displayOptions: ofGetResult,
   },
   options,
 ];

@@ -1,12 +1,12 @@
-import { NodeOperationError, type IExecuteFunctions, type INodeExecutionData } from 'n8n-workflow';
+import { NodeOperationError, type IExecuteFunctions, type INode, type INodeExecutionData } from 'n8n-workflow';
 
 import type { AgentResult, RuntimeError } from '../../runtime';
 import { toJson } from './result';
 
 /** Code, message and hint as n8n shows them. The cause stays behind: it may hold what must not be stored. */
-export function toNodeError(context: IExecuteFunctions, error: unknown, itemIndex: number): NodeOperationError {
+export function toNodeError(node: INode, error: unknown, itemIndex?: number): NodeOperationError {
   const { code, message, hint } = summarize(error);
-  const nodeError = new NodeOperationError(context.getNode(), message, {
+  const nodeError = new NodeOperationError(node, message, {
     itemIndex,
     description: `${hint} (${code})`,
     level: 'warning',
@@ -28,7 +28,10 @@ export function toErrorItem(context: IExecuteFunctions, error: unknown, itemInde
     pairedItem: { item: itemIndex },
   };
   if (context.getNode().onError !== 'continueErrorOutput') return item;
-  return Object.defineProperty(item, 'error', { value: toNodeError(context, error, itemIndex), enumerable: false });
+  return Object.defineProperty(item, 'error', {
+    value: toNodeError(context.getNode(), error, itemIndex),
+    enumerable: false,
+  });
 }
 
 /** Errors of n8n itself, such as a failing expression, have a message only. */

@@ -1,6 +1,11 @@
 import type { INodeProperties } from 'n8n-workflow';
 
+import { callbackOptions } from './callback-options';
 import { mcpServers } from './mcp-servers';
+
+/** Options of one operation only. */
+const ofRun = { show: { '/operation': ['run'] } };
+const ofEnqueue = { show: { '/operation': ['enqueue'] } };
 
 /** What most workflows leave as it is. Names are fixed: a task has the same ones in snake case. */
 export const options: INodeProperties = {
@@ -9,6 +14,7 @@ export const options: INodeProperties = {
   type: 'collection',
   placeholder: 'Add Option',
   default: {},
+  displayOptions: { hide: { operation: ['getResult'] } },
   options: [
     {
       displayName: 'Approval',
@@ -54,6 +60,7 @@ export const options: INodeProperties = {
       description:
         'Never these tools, whatever else allows them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
     },
+    ...callbackOptions.map((option) => ({ ...option, displayOptions: ofRun })),
     {
       displayName: 'Include Trace',
       name: 'includeTrace',
@@ -117,7 +124,7 @@ export const options: INodeProperties = {
       default: 100000,
       description: 'How many tokens a run may use. Once it has, no further model call is made.',
     },
-    mcpServers,
+    { ...mcpServers, displayOptions: ofRun },
     {
       displayName: 'Model Override',
       name: 'modelOverride',
@@ -139,11 +146,37 @@ export const options: INodeProperties = {
       description: 'What to do when the agent has used all its iterations without an answer',
     },
     {
+      displayName: 'Priority',
+      name: 'priority',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 1,
+      description: 'The task goes after those with a lower number. Tasks without a priority go before all others.',
+      displayOptions: ofEnqueue,
+    },
+    {
       displayName: 'Record Usage',
       name: 'recordUsage',
       type: 'boolean',
       default: true,
       description: 'Whether to write a line to the token usage table of the tenant',
+    },
+    {
+      displayName: 'Result Key',
+      name: 'resultKey',
+      type: 'string',
+      default: '',
+      placeholder: 'e.g. elo:results:trace-1',
+      description: 'The Redis key for the answer. Without one the task has a key of its own.',
+      displayOptions: ofEnqueue,
+    },
+    {
+      displayName: 'Task List',
+      name: 'taskList',
+      type: 'string',
+      default: 'elo:tasks:pending',
+      description: 'The Redis list to push the task to',
+      displayOptions: ofEnqueue,
     },
     {
       displayName: 'Temperature',
@@ -201,6 +234,15 @@ export const options: INodeProperties = {
       default: '{}',
       placeholder: '{ "send_message": { "decision": "ask", "max_calls_per_run": 1 } }',
       description: 'Rules for tools by name. They can only narrow what tenant and tier allow.',
+    },
+    {
+      displayName: 'Write Callback',
+      name: 'writeCallback',
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether to write the answer to where the callback of a task says: result, counter, status and webhook. Tasks without a callback are not concerned.',
+      displayOptions: ofRun,
     },
   ],
 };

@@ -2,38 +2,38 @@ import { createHash } from 'node:crypto';
 
 import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../runtime';
+import { readCallbacks } from './callback-options';
 import { credentialText, readDatabase } from './database';
+import type { Door, TaskItem } from './item';
 import { readOptions } from './read-options';
 import { readRedis } from './redis';
 
-type Door = typeof RuntimeDoor;
 type Config = Parameters<Door['useRuntime']>[0];
 
 const VAULT = 'universalAiAgentVaultApi';
 const SQL = 'universalAiAgentSqlApi';
 
 /** Credentials, as n8n decrypts them, as the runtime's configuration. */
-export async function readConfig(context: IExecuteFunctions, door: Door, itemIndex: number): Promise<Config> {
-  const isOpenAi = context.getNodeParameter('modelProvider', itemIndex) === 'openAiCompatible';
+export async function readConfig({ context, door, index, options }: TaskItem): Promise<Config> {
+  const isOpenAi = context.getNodeParameter('modelProvider', index) === 'openAiCompatible';
   // n8n asks its own database for each of them, so they are asked for together.
   const [postgres, provider, vault, redis, sql] = await Promise.all([
-    context.getCredentials('postgres', itemIndex),
-    context.getCredentials(isOpenAi ? 'openAiApi' : 'openRouterApi', itemIndex),
-    optionalCredential(context, VAULT, itemIndex),
-    optionalCredential(context, 'redis', itemIndex),
-    optionalCredential(context, SQL, itemIndex),
+    context.getCredentials('postgres', index),
+    context.getCredentials(isOpenAi ? 'openAiApi' : 'openRouterApi', index),
+    optionalCredential(context, VAULT, index),
+    optionalCredential(context, 'redis', index),
+    optionalCredential(context, SQL, index),
   ]);
   return {
     database: readDatabase(door, postgres),
     model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider),
     ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
-    ...(redis === undefined ? {} : { redis: readRedis(redis) }),
+    ...(redis === undefined ? {} : { redis: readRedis(redis), callbacks: readCallbacks(options) }),
     ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
   };
 }
 
-async function optionalCredential(
+export async function optionalCredential(
   context: IExecuteFunctions,
   type: string,
   itemIndex: number,
@@ -62,17 +62,17 @@ function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model']
 }
 
 /** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */
-export function readTask(context: IExecuteFunctions, door: Door, itemIndex: number): IDataObject {
+export function readTask(item: TaskItem): IDataObject {
+  const { context, door, index } = item;
   refuseUntrustedTenant(context, door);
-  const inputMode = context.getNodeParameter('inputMode', itemIndex) as string;
-  const options = readOptions(context.getNodeParameter('options', itemIndex, {}), door);
-  const task = inputMode === 'item' ? taskOfItem(context, itemIndex, options) : taskOfFields(context, door, itemIndex);
-  if (inputMode !== 'item') task.config = { ...options, ...(task.config as IDataObject) };
-  return { ...task, task_id: task.task_id ?? makeTaskId(context, itemIndex, task) };
+  const isItem = context.getNodeParameter('inputMode', index) === 'item';
+  const options = readOptions(item.options, door);
+  const task = isItem ? taskOfItem(context, index, options) : taskOfFields(item, options);
+  return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
 }
 
 /** n8n lays the arguments that a model writes over the item of a node that is used as a tool. */
-const MODEL_WRITTEN = /\$(json|input|data|items?|binary)\b/;
+export const MODEL_WRITTEN = /\$(json|input|data|items?|binary)\b/;
 
 function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
   const { type, parameters } = context.getNode();
@@ -81,19 +81,24 @@ function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
   throw new door.RuntimeError('TENANT_UNTRUSTED');
 }
 
-function taskOfItem(context: IExecuteFunctions, itemIndex: number, options: IDataObject): IDataObject {
-  const json: IDataObject = context.getInputData()[itemIndex]?.json ?? {};
-  const config = json.config as IDataObject | null | undefined;
+function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObject): IDataObject {
+  // What the trigger says of the delivery is no part of the task.
+  const { delivery: _delivery, ...task } = context.getInputData()[index]?.json ?? {};
+  const config = task.config as IDataObject | null | undefined;
+  const isAgent = task.task_type === undefined || task.task_type === 'ai_agent';
   // What is no object is left as it is, so that the runtime can say so.
-  return { ...json, config: typeof config === 'object' && config !== null ? { ...options, ...config } : config };
+  return isAgent && typeof config === 'object' && config !== null
+    ? { ...task, config: { ...options, ...config } }
+    : task;
 }
 
-function taskOfFields(context: IExecuteFunctions, door: Door, itemIndex: number): IDataObject {
-  const read = (name: string): unknown => context.getNodeParameter(name, itemIndex, '');
+function taskOfFields({ context, door, index }: TaskItem, options: IDataObject): IDataObject {
+  const read = (name: string): unknown => context.getNodeParameter(name, index, '');
   const tenant = read('tenantId');
   const tier = read('tier');
   return {
     config: {
+      ...options,
       agent_tier: tier === '' ? undefined : (tier as string),
       system_prompt: read('systemPrompt') as string,
       message: read('message') as string,

@@ -1,6 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
-import type { AgentResult } from '../../runtime';
+import type { AgentResult, TaskReport } from '../../runtime';
+import type { Outcome } from './item';
 
 /** The result as an item: all of it, `output` for chat and `tokenUsage` for n8n's Logs panel, which adds these up. */
 export function toItem(result: AgentResult, itemIndex: number): INodeExecutionData {
@@ -16,4 +17,24 @@ export function toJson(result: AgentResult): IDataObject {
     ...(result as unknown as IDataObject),
     tokenUsage: { promptTokens: spent.prompt, completionTokens: spent.completion, totalTokens: spent.total },
   };
+}
+
+/** A report of the queue as an item. One of an agent looks as if the agent had run here; a null `error` would look like one. */
+export function toReportItem({ error, ...report }: TaskReport, itemIndex: number): Outcome {
+  const json = isAgentResult(report) ? toJson(report) : { output: textOf(report.result), ...report };
+  const warnings = Array.isArray(report.warnings) ? (report.warnings as unknown as AgentResult['warnings']) : [];
+  return {
+    item: { json: { ...json, ...(error === null ? {} : { error }) } as IDataObject, pairedItem: { item: itemIndex } },
+    warnings,
+  };
+}
+
+function isAgentResult(report: object): report is AgentResult {
+  const { result, tokens } = report as Partial<AgentResult>;
+  return typeof result?.text === 'string' && typeof tokens?.total === 'number';
+}
+
+function textOf(result: TaskReport['result']): string {
+  if (result === null) return '';
+  return typeof result === 'string' ? result : JSON.stringify(result);
 }

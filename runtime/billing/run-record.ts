@@ -1,5 +1,6 @@
 import pRetry from 'p-retry';
 
+import type { JournalEntry, JournalStep } from '../contracts/journal';
 import type {
   BillingLine,
   CallToTake,
@@ -11,12 +12,14 @@ import type {
   RunProgress,
   ToolExecution,
 } from '../contracts/ledger';
+import type { Outbox } from '../contracts/outbox';
 import type { ModelCallRecord } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { every, monotonicMs, sleep } from '../util/clock';
+import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
 import { budgetExceeded } from './budget';
+import { keepUnwritten, type Kept, type Unwritten } from './unwritten';
 
 /** A claimed run's line in the ledger, as long as the run lasts. */
 export interface RunRecord {
@@ -24,6 +27,8 @@ export interface RunRecord {
   readonly keep: (call: ModelCallRecord) => void;
   /** Keeps an ended tool call for the next write. */
   readonly audit: (execution: ToolExecution) => void;
+  /** Keeps an entry of the journal for the next write; an `urgent` one has that write made soon. */
+  readonly journal: (entry: JournalEntry, isUrgent?: boolean) => void;
   /**
    * Writes what is kept, opens the next model call and takes the tool calls off their limits. Rejects with RUN_TAKEN_OVER,
    * or BUDGET_EXCEEDED when the month has no room for the call; with a DB_ code when it
@@ -31,7 +36,10 @@ export interface RunRecord {
    * known of the tool calls, and what is kept stays kept.
    */
   readonly next: (next: NextStep, signal: AbortSignal) => Promise<Recorded | undefined>;
-  /** Ends the run. Rejects with RUN_TAKEN_OVER, or with LEDGER_WRITE_FAILED after several tries. Stops the lease in any case. */
+  /**
+   * Ends the run. Rejects with RUN_TAKEN_OVER; after several tries with LEDGER_WRITE_DELAYED when the outbox keeps the end,
+   * else with LEDGER_WRITE_FAILED. Stops the lease in any case.
+   */
   readonly settle: (end: RunEnd) => Promise<void>;
 }
 
@@ -40,6 +48,8 @@ export interface NextStep {
   readonly callNo: number | undefined;
   readonly taking: readonly CallToTake[];
   readonly reserve?: Reservation;
+  /** Whose calls are sent when this is written. */
+  readonly step?: JournalStep;
 }
 
 export interface RunRecordOptions {
@@ -49,25 +59,32 @@ export interface RunRecordOptions {
   readonly bill?: BillingLine;
   readonly leaseMs: number;
   readonly settleRetries: number;
+  readonly outbox?: Outbox;
 }
 
 /** Tool calls wait for the ledger's word, so a short failure is sat out. */
 const NEXT_RETRIES = 2;
 const FIRST_RETRY_MS = 100;
+/** The write of a quick model's next step takes urgent entries along, so that they cost none of their own. */
+const FLUSH_MS = 200;
 
 /**
  * Keeps what the ledger has not confirmed, so that a write that fails is made up for by the next one.
  * The lease is renewed by each write, and by a timer while a model or a tool takes long.
  */
 export function startRunRecord(options: RunRecordOptions): RunRecord {
-  const { key, modelRequested, settleRetries } = options;
+  const { key, modelRequested, settleRetries, outbox } = options;
   const writer = startWriter(options);
   return {
     keep: writer.keep,
     audit: writer.audit,
-    next: async ({ callNo, taking, reserve }, signal) => {
+    journal: (entry, isUrgent = false) => {
+      writer.journal(entry);
+      if (isUrgent) writer.flushSoon();
+    },
+    next: async ({ callNo, taking, reserve, step }, signal) => {
       const opening = callNo === undefined ? undefined : { callNo, modelRequested };
-      const attempt = (): Promise<Recorded> => writer.write({ opening, taking, reserve });
+      const attempt = (): Promise<Recorded> => writer.write({ opening, taking, reserve, step });
       const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
       const recorded = await askWhile(
         () =>
@@ -88,66 +105,91 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       return recorded;
     },
     settle: async (end) => {
-      writer.stopRenewing();
+      writer.stopTimers();
       const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
       try {
         await pRetry(() => writer.write({ end }), retry);
       } catch (error) {
+        const kept = outbox?.keep(writer.progress({ end })).then(() => true);
+        const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
         const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
-        throw new RuntimeError('LEDGER_WRITE_FAILED', details, { cause: error });
+        throw new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
       }
       refuseTakenOver(writer, key);
     },
   };
 }
 
-interface Writer extends Pick<RunRecord, 'keep' | 'audit'> {
-  readonly write: (rest: Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'end'>) => Promise<Recorded>;
+interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
+  readonly write: (rest: WriteParts) => Promise<Recorded>;
+  /** All that a write would hold. */
+  readonly progress: (rest: WriteParts) => RunProgress;
+  readonly flushSoon: () => void;
   readonly unwritten: () => readonly ModelCallRecord[];
   readonly isTakenOver: () => boolean;
-  readonly stopRenewing: () => void;
+  /** Nothing is written any more but what is asked for. */
+  readonly stopTimers: () => void;
+}
+
+interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'end'> {
+  readonly step?: JournalStep;
 }
 
 function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
-  let unwritten: readonly ModelCallRecord[] = [];
-  let unaudited: readonly ToolExecution[] = [];
+  const unwritten = keepUnwritten();
   let writtenAt = monotonicMs();
   let isTakenOver = false;
-  const writeNow: Writer['write'] = async (rest) => {
-    const closed = unwritten;
-    const executions = unaudited;
-    const recorded = await ledger.record({ ...key, closed, executions, leaseMs, bill, ...rest });
-    unwritten = unwritten.filter((call) => !closed.includes(call));
-    unaudited = unaudited.filter((execution) => !executions.includes(execution));
+  let stopFlush: (() => void) | undefined;
+  const progress = ({ step, ...rest }: WriteParts): RunProgress & Kept => ({
+    ...key,
+    ...unwritten.all(step),
+    leaseMs,
+    bill,
+    ...rest,
+  });
+  const writeNow = async (rest: WriteParts): Promise<Recorded> => {
+    stopFlush?.();
+    stopFlush = undefined;
+    const written = progress(rest);
+    const recorded = await ledger.record(written);
+    unwritten.confirm(written);
     writtenAt = monotonicMs();
     if (!recorded.held) isTakenOver = true;
     return recorded;
   };
+  const write = oneAfterTheOther(writeNow);
+  const writeKept = (): void => void write({}).catch(() => undefined);
+  const stopRenewing = every(leaseMs / 6, () => {
+    if (monotonicMs() - writtenAt > leaseMs / 3) writeKept();
+  });
+  return {
+    ...unwritten,
+    write,
+    progress,
+    flushSoon: () => {
+      stopFlush ??= after(FLUSH_MS, writeKept);
+    },
+    unwritten: () => unwritten.all().closed,
+    isTakenOver: () => isTakenOver,
+    stopTimers: () => {
+      stopRenewing();
+      stopFlush?.();
+    },
+  };
+}
+
+/** So that a write which nobody waits for any more does not come after the end of the run. */
+function oneAfterTheOther<T, R>(work: (given: T) => Promise<R>): (given: T) => Promise<R> {
   let last: Promise<unknown> | undefined;
-  // One after the other, so that a write which nobody waits for any more does not come after the end of the run.
-  const write: Writer['write'] = (rest) => {
-    const written = last === undefined ? writeNow(rest) : last.then(() => writeNow(rest));
-    const ended = written
+  return (given) => {
+    const done = last === undefined ? work(given) : last.then(() => work(given));
+    const ended = done
       .catch(() => undefined)
       .then(() => {
         if (last === ended) last = undefined;
       });
     last = ended;
-    return written;
-  };
-  return {
-    keep: (call) => {
-      unwritten = [...unwritten, call];
-    },
-    audit: (execution) => {
-      unaudited = [...unaudited, execution];
-    },
-    write,
-    unwritten: () => unwritten,
-    isTakenOver: () => isTakenOver,
-    stopRenewing: every(leaseMs / 6, () => {
-      if (monotonicMs() - writtenAt > leaseMs / 3) write({}).catch(() => undefined);
-    }),
+    return done;
   };
 }
 

@@ -32,6 +32,8 @@ export function createUsageMeter(request: {
   const warnings = new Map<string, ErrorSummary>();
   const warn = (warning: ErrorSummary): void => void warnings.set(warning.message, warning);
   let unanswered = 0;
+  /** Asked for several times between two calls. */
+  let summed: RunTotals | undefined;
 
   const add = (call: EndedCall): ModelCallRecord | undefined => {
     const unansweredRequests = call.attempts.sent - call.attempts.answered;
@@ -40,13 +42,14 @@ export function createUsageMeter(request: {
     if (call.reply === undefined && unansweredRequests > 0) return undefined;
     const record = { ...recordReply(call, request, warn), unansweredRequests };
     calls.push(record);
+    summed = undefined;
     return record;
   };
   return {
     add,
     find: (callNo) => calls.find((call) => call.callNo === callNo),
     lastUsage: () => calls.at(-1)?.usage,
-    totals: () => totals(calls, modelId),
+    totals: () => (summed ??= totals(calls, modelId)),
     warnings: () => [
       ...warnings.values(),
       ...(unanswered > 0 ? [describeError('USAGE_UNKNOWN', { count: unanswered })] : []),

@@ -30,6 +30,7 @@ const OPTIONS = {
   shared: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   update: { type: 'boolean' },
+  drain: { type: 'boolean' },
   events: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;

@@ -4,7 +4,13 @@ import { RuntimeError } from '../errors/runtime-error';
 import type { BrowserLogin } from '../mcp/oauth-provider';
 import { createPostgres, type Postgres } from '../storage/postgres';
 import { tryParseJson } from '../util/json';
+import type { ConsumerConfig } from '../worker';
 import { UsageError } from './arguments';
+
+const GRACE_SECONDS = 30;
+const WORKER_PORT = 9464;
+/** A run needs one for a moment at a time, and servers have a hundred for everybody. */
+const MOST_CONNECTIONS = 20;
 
 /** The only place that reads environment variables. */
 function required(name: string): string {
@@ -36,11 +42,12 @@ export function readVaultKey(): string {
 
 /** A runtime from DATABASE_URL, OPENROUTER_API_KEY and OPENROUTER_BASE_URL. The caller closes it. */
 export function openRuntime(): Runtime {
+  return createRuntime({ ...sharedConfig(), model: modelConfig() });
+}
+
+function modelConfig(): RuntimeConfig['model'] {
   const baseUrl = optional('OPENROUTER_BASE_URL');
-  return createRuntime({
-    ...sharedConfig(),
-    model: { apiKey: required('OPENROUTER_API_KEY'), ...(baseUrl === undefined ? {} : { baseUrl }) },
-  });
+  return { apiKey: required('OPENROUTER_API_KEY'), ...(baseUrl === undefined ? {} : { baseUrl }) };
 }
 
 /** The same for commands that ask no model, and so need no key for one. */
@@ -48,7 +55,12 @@ export function openToolRuntime(login?: BrowserLogin): Runtime {
   return createRuntime({ ...sharedConfig(), model: {} }, { login });
 }
 
-function sharedConfig(): Pick<RuntimeConfig, 'database' | 'sqlQuery' | 'redis' | 'vaultKey' | 'mcp'> {
+type SharedConfig = Pick<
+  RuntimeConfig,
+  'database' | 'sqlQuery' | 'redis' | 'vaultKey' | 'mcp' | 'queue' | 'callbacks' | 'limits'
+>;
+
+function sharedConfig(): SharedConfig {
   const sqlUrl = optional('AGENT_SQL_DATABASE_URL');
   const redisUrl = optional('REDIS_URL');
   return {
@@ -57,7 +69,88 @@ function sharedConfig(): Pick<RuntimeConfig, 'database' | 'sqlQuery' | 'redis' |
     redis: redisUrl === undefined ? undefined : { url: redisUrl },
     vaultKey: optional('AGENT_VAULT_KEY'),
     mcp: { stdioCommands: readStdioCommands(optional('AGENT_MCP_STDIO')) },
+    queue: readLists(),
+    callbacks: {
+      keyPrefixes: wordsOf('AGENT_CALLBACK_KEY_PREFIXES'),
+      hosts: wordsOf('AGENT_CALLBACK_HOSTS'),
+      webhookSecret: optional('AGENT_WEBHOOK_SECRET'),
+    },
+    limits: { leaseMs: leaseMs() },
   };
+}
+
+/** The lists of the queue that AGENT_TASK_LIST and AGENT_FAILED_LIST name. */
+function readLists(): { readonly list?: string; readonly failedList?: string } {
+  return { list: optional('AGENT_TASK_LIST'), failedList: optional('AGENT_FAILED_LIST') };
+}
+
+function leaseMs(): number | undefined {
+  const seconds = wholeNumber('AGENT_LEASE_SECONDS', { least: 1 });
+  return seconds && seconds * 1000;
+}
+
+export interface WorkerSettings {
+  readonly consumer: ConsumerConfig & { readonly concurrency: number };
+  readonly host: string;
+  /** Undefined: no health and no metrics are served. 0 is any free one. */
+  readonly port?: number;
+  readonly graceMs: number;
+}
+
+/** What the worker is told by AGENT_WORKER_…, AGENT_TENANT_CONCURRENCY and AGENT_FORWARD_LIST. */
+export function readWorker(): WorkerSettings {
+  const grace = wholeNumber('AGENT_WORKER_GRACE_SECONDS', { least: 0 }) ?? GRACE_SECONDS;
+  return {
+    consumer: {
+      ...readQueue(),
+      forwardList: optional('AGENT_FORWARD_LIST'),
+      concurrency: wholeNumber('AGENT_WORKER_CONCURRENCY', { least: 1 }) ?? DEFAULTS.workerConcurrency,
+      tenantConcurrency: wholeNumber('AGENT_TENANT_CONCURRENCY', { least: 1 }),
+      attempts: wholeNumber('AGENT_WORKER_ATTEMPTS', { least: 1 }),
+      leaseMs: leaseMs(),
+      processMetrics: true,
+    },
+    host: optional('AGENT_WORKER_HOST') ?? '127.0.0.1',
+    port: optional('AGENT_WORKER_PORT') === 'off' ? undefined : readPort(),
+    graceMs: grace * 1000,
+  };
+}
+
+function readPort(): number {
+  const port = wholeNumber('AGENT_WORKER_PORT', { least: 0 }) ?? WORKER_PORT;
+  if (port > 65_535) throw new UsageError('The environment variable AGENT_WORKER_PORT is not a port.');
+  return port;
+}
+
+/** The queue that REDIS_URL and AGENT_TASK_LIST name. */
+export function readQueue(): Pick<ConsumerConfig, 'redis' | 'list' | 'failedList'> {
+  return { redis: { url: required('REDIS_URL') }, ...readLists() };
+}
+
+/** A runtime with as many connections to the database as so many tasks at a time can use. */
+export function openWorkerRuntime({ consumer: { concurrency } }: WorkerSettings): Runtime {
+  const { database, ...config } = sharedConfig();
+  const maxConnections = Math.min(MOST_CONNECTIONS, Math.max(DEFAULTS.maxConnections, Math.ceil(concurrency / 2)));
+  return createRuntime({ ...config, database: { ...database, maxConnections }, model: modelConfig() });
+}
+
+function wholeNumber(name: string, { least }: { readonly least: number }): number | undefined {
+  const text = optional(name);
+  if (text === undefined) return undefined;
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (value < least || !Number.isSafeInteger(value)) {
+    throw new UsageError(`The environment variable ${name} is not a whole number from ${least} on.`);
+  }
+  return value;
+}
+
+/** What stands between commas. */
+function wordsOf(name: string): readonly string[] | undefined {
+  const words = optional(name)
+    ?.split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  return words?.length === 0 ? undefined : words;
 }
 
 /** `[["npx", "some-server"], …]`: what MCP servers of the transport stdio may be started with. */

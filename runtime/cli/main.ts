@@ -40,6 +40,11 @@ const HELP = `universal-ai-agent <command>
                              Connect to the tenant's MCP servers; exit 1 if one is down
   mcp approve NAME --tenant ID [--tool TOOL]...
                              Approve tools that changed
+  worker [--drain]           Do the tasks of the Redis list until a signal ends it; --drain: until there are none
+  queue status               What waits, runs and is dead, and how many workers there are
+  queue pause|resume         No worker takes another task; or goes on
+  queue retry-failed [--task ID]
+                             Move dead tasks back to the list
   vault set --tenant ID|--shared --name NAME
                              Encrypt the secret on standard input; rows name it as vault:NAME
   vault list --tenant ID|--shared
@@ -53,7 +58,10 @@ const HELP = `universal-ai-agent <command>
 Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_VAULT_KEY (several keys with commas between: the first encrypts, all decrypt),
              AGENT_SQL_DATABASE_URL (the same database under a role of db sql-role, for the tool sql_query),
-             REDIS_URL (for the tool redis_get),
+             REDIS_URL (for the queue, and for the tool redis_get),
+             AGENT_TASK_LIST, AGENT_FAILED_LIST, AGENT_FORWARD_LIST, AGENT_WORKER_CONCURRENCY, AGENT_TENANT_CONCURRENCY,
+             AGENT_WORKER_ATTEMPTS, AGENT_WORKER_GRACE_SECONDS, AGENT_WORKER_HOST, AGENT_WORKER_PORT, AGENT_LEASE_SECONDS,
+             AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
              AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with)
 Exit code: 0 done, 1 failed (one JSON line on standard error), 2 wrong use
 `;
@@ -66,6 +74,9 @@ const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Opti
   tools: toolsCommand,
   mcp: mcpCommand,
   vault: vaultCommand,
+  // Loaded when it is asked for: BullMQ is larger than all the rest of the command line.
+  worker: async (_words, options) => (await import('./worker-command')).workerCommand(options),
+  queue: async ([, action], options) => (await import('./queue-command')).queueCommand(action, options),
   keygen: keygenCommand,
 };
 

@@ -1,6 +1,7 @@
 import type { AgentResult } from './result';
 import type { JsonValue } from '../util/json';
 import type { Decision } from './permission';
+import type { JournalEntry } from './journal';
 import type { WaitingRun } from './outcome';
 import type { ModelCallRecord } from './usage';
 
@@ -19,7 +20,7 @@ export interface ClaimRequest extends RunKey {
   /** Run even if the task was done before, as a new attempt: a manual test in the editor. */
   readonly fresh: boolean;
   readonly leaseMs: number;
-  /** The model that call 1, opened with the claim, will ask. */
+  /** The model that the first call, opened with the claim, will ask. */
   readonly modelRequested: string;
   /** Room for the first model call; undefined for a tenant without limits. */
   readonly reserve?: Reservation;
@@ -53,7 +54,15 @@ export type Resumed =
   | { readonly kind: 'unknown' };
 
 export type Claim =
-  | { readonly kind: 'claimed'; readonly attempt: number }
+  | {
+      readonly kind: 'claimed';
+      readonly attempt: number;
+      /**
+       * What is on record of the runs before this one, in the order of the steps: the first call has the number after theirs.
+       * Empty or undefined: from the beginning.
+       */
+      readonly journal?: readonly JournalEntry[];
+    }
   | { readonly kind: 'done'; readonly result: AgentResult }
   | { readonly kind: 'running' }
   /** Runs under way hold what is left of the month; when they end there may be room. */
@@ -85,6 +94,11 @@ export interface RunProgress extends RunKey {
   readonly taking?: readonly CallToTake[];
   /** Tool calls that ended; each is kept once, however often it is written. */
   readonly executions?: readonly ToolExecution[];
+  /**
+   * Replaces entries of the same step and tool call. Only the run that holds the task may write them; they are
+   * forgotten when it is done. A store that keeps none begins each attempt anew.
+   */
+  readonly journal?: readonly JournalEntry[];
   /** Ends the run: `done` results are replayed, `failed` ones may be tried again, `waiting` ones are gone on with. */
   readonly end?: RunEnd;
 }

@@ -25,7 +25,7 @@ export interface LoopOutcome {
   readonly truncated: boolean;
   /** Model calls made by this run. */
   readonly iterations: number;
-  /** The number of the last model call, over all runs of the task that were interrupted for a person. */
+  /** The number of the last model call, over all runs of the task that this one goes on from. */
   readonly lastCallNo: number;
   readonly steps: readonly StepRecord[];
   /** Set when the run waits for a person. */
@@ -35,37 +35,46 @@ export interface LoopOutcome {
   readonly error?: RuntimeError;
 }
 
-/** What a run that waits for an approval goes on with; plain JSON, kept beside its result. */
+/** What a run goes on with that waited for an approval, failed or was lost; plain JSON. */
 export interface ResumeState {
   readonly messages: readonly Message[];
   readonly steps: readonly StepRecord[];
   readonly iterations: number;
-  /** Calls made so far, by tool. */
+  /** Calls made before the pending step, by tool. */
   readonly calls: Readonly<Record<string, number>>;
-  readonly pending: PendingStep;
+  /** Undefined when the last model call asked for nothing: another one follows at once. */
+  readonly pending?: PendingStep;
   /** What was decided on calls of that step. */
   readonly approvals: Readonly<Record<string, ApprovalDecision>>;
   /** The arguments that the decisions are on, as they were shown. */
   readonly shown: Readonly<Record<string, JsonValue>>;
   /** The call that waits for a decision. */
-  readonly toolCallId: string;
+  readonly toolCallId?: string;
 }
 
-/** The step that was broken off. */
+/** The step that was broken off, whose message is the last one of the transcript. */
 export interface PendingStep {
   readonly finishReason: FinishReason;
   readonly durationMs: number;
   /** As the model wrote them; in the transcript they stand as providers take them. */
   readonly calls: readonly ToolCallMessage[];
   readonly wereDropped: boolean;
+  /** The places of those that may have been sent. */
+  readonly sent: readonly number[];
+  /** What is known of them, by id. */
+  readonly outcomes: Readonly<Record<string, ExecutedToolCall>>;
 }
 
-/** What is kept of a run that waits: the request that it answers, and how far it is. */
-export interface WaitingRun {
-  readonly task: Pick<AgentTask, 'config' | 'meta'>;
+/** How far the task was when its last run ended. */
+export interface EarlierRun {
   readonly resume: ResumeState;
   readonly spent: Spent;
   readonly variables: JsonObject;
+}
+
+/** What is kept of a run that waits: the request that it answers, and how far it is. */
+export interface WaitingRun extends EarlierRun {
+  readonly task: Pick<AgentTask, 'config' | 'meta'>;
 }
 
 /** What a run has used so far, before and after interruptions. */

@@ -19,6 +19,9 @@ const optionalText = z
 export const MAX_TASK_ID_LENGTH = 200;
 export const MAX_TRACE_ID_LENGTH = 100;
 
+/** The types of task that a model does, each with a line of its own name in the bill. */
+export const MODEL_TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation'] as const;
+
 /** US dollars: decimal text, or a number that is not so small that it is written with an exponent. */
 const decimal = z
   .union([z.string(), z.number().nonnegative()])
@@ -69,7 +72,7 @@ const metaSchema = z.object({
 export const agentTaskSchema = z.object({
   task_id: optional(idText.pipe(z.string().min(1).max(MAX_TASK_ID_LENGTH))),
   trace_id: optional(idText.pipe(z.string().max(MAX_TRACE_ID_LENGTH))),
-  task_type: z.literal('ai_agent').default('ai_agent'),
+  task_type: z.enum(MODEL_TASK_TYPES).default('ai_agent'),
   config: configSchema,
   meta: metaSchema,
   callback: optional(z.record(z.string(), z.unknown())),

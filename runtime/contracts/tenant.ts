@@ -26,6 +26,8 @@ export interface TenantSettings {
   readonly monthlyTokenLimit?: string;
   /** Rules for tools, as they stand in the database. */
   readonly toolConfig?: unknown;
+  /** The hosts that webhooks of tasks may go to, as they stand in the database. */
+  readonly callbackHosts?: unknown;
 }
 
 export interface Tenant {

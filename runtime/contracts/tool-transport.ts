@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors/codes';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { McpServer } from './mcp';
 import type { ToolRow } from './tenant';
-import type { EgressFilter, ToolMeta } from './tool';
+import type { EgressFilter, Tool, ToolMeta } from './tool';
 
 /** The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema only. */
 export interface ToolSettings {
@@ -24,7 +24,7 @@ export interface ToolSettings {
   readonly secrets: readonly string[];
   /** The server of a discovered tool; rows of the catalogue name theirs by `endpoint`. */
   readonly server?: McpServer;
-  /** A call that broke off may be made again. */
+  /** A call whose outcome is unknown may be made again, as the row or the server says. */
   readonly isRepeatable: boolean;
 }
 
@@ -71,6 +71,8 @@ export interface ToolTransport {
 export interface PreparedTool {
   /** With what the row left open filled in. */
   readonly settings: ToolSettings;
+  /** What the transport knows about that, where the row says nothing. */
+  readonly isRepeatable?: Tool['isRepeatable'];
   readonly call: (call: TransportCall) => Promise<TransportReply>;
 }
 

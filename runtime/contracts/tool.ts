@@ -70,6 +70,11 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** Checks the arguments that the model wrote. Must not throw. */
   readonly parseInput: (input: JsonObject) => ParsedInput;
+  /**
+   * Whether a call may be made again whose outcome is unknown, since it changes nothing or changes it only once. Undefined:
+   * it may not. Must not throw.
+   */
+  readonly isRepeatable?: boolean | ((input: JsonObject) => boolean);
   /** What the rules say on its calls; undefined where there are none. */
   readonly policy?: CallPolicy;
   /** Should not reject: failure is an output with isError. A rejection becomes one. */

@@ -191,6 +191,10 @@ export const ERROR_CODES = {
     'The role "{role}" cannot be made: {reason}.',
     'Correct what the message names; the command needs the owner of the tables with CREATEROLE, or a superuser.',
   ),
+  LEDGER_WRITE_DELAYED: upstreamLater(
+    'The usage of this run will be written to the ledger later: {reason}. Not written yet: {unwritten}.',
+    'Restore the database. What is kept in Redis is written then, by this process or another one.',
+  ),
   LEDGER_WRITE_FAILED: upstreamLater(
     'The usage of this run could not be written to the ledger: {reason}. Not written: {unwritten}.',
     'Restore the database, then book the usage that the message names by hand.',
@@ -241,6 +245,10 @@ export const ERROR_CODES = {
   TOOL_UNREACHABLE: upstreamLater(
     'Tool "{tool}" cannot be reached: {reason}.',
     'Try another way, or say that the tool is not available.',
+  ),
+  TOOL_OUTCOME_UNKNOWN: upstream(
+    'Tool "{tool}" was called, and the run broke off before its answer was on record. Whether it took effect is unknown.',
+    'Do not simply call it again: check first whether it took effect, or say that its outcome is unknown.',
   ),
   TOOL_CONNECTION_LOST: upstreamLater(
     'The connection was lost while tool "{tool}" was called. Whether it took effect is unknown.',
@@ -358,6 +366,104 @@ export const ERROR_CODES = {
   CALLBACK_NOT_DELIVERED: caller(
     'The callback of the task was not delivered: {reason}.',
     'Read the result from this output.',
+  ),
+
+  // Tasks of the queue, and where their answers go
+  TASK_TYPE_UNKNOWN: caller(
+    'Unknown task_type: {taskType}',
+    'Use one of ai_agent, llm_extraction, llm_generation, http_request, webhook_call, or forward the others to a list.',
+  ),
+  TASK_REQUEST_REFUSED: caller(
+    'The address of the task is refused: {reason}.',
+    'Use a public address, or add the host to AGENT_CALLBACK_HOSTS.',
+  ),
+  TASK_REQUEST_FAILED: upstreamLater(
+    'The request of the task failed: {reason}.',
+    'See whether the server runs; nothing was changed, or the request may be repeated.',
+  ),
+  TASK_HTTP_ERROR: upstream(
+    'The server answered the request of the task with HTTP {status}: {body}',
+    'Read the answer, and correct the task if it names it.',
+  ),
+  TASK_OUTCOME_UNKNOWN: upstream(
+    'The request of task "{taskId}" was sent once, and nobody knows what became of it.',
+    'Look on the server; push the task under a new task_id if it has to be sent again.',
+  ),
+  MODEL_OUTPUT_INVALID: upstream(
+    'The answer of the model cannot be used: {reason}.',
+    'See the raw text in the result; say in the prompt what was wrong, or raise max_tokens.',
+  ),
+  REDIS_MISSING: caller(
+    '{what} needs Redis, and none is connected.',
+    'Give a Redis: the credential of the node, REDIS_URL on the command line, or redis in the configuration.',
+  ),
+  REDIS_UNAVAILABLE: upstreamLater(
+    'Redis cannot be reached or failed: {reason}.',
+    'Check that it runs, and host, port and password.',
+  ),
+  CALLBACK_KEY_FORBIDDEN: caller(
+    'The key in callback.{field} must not be written: {reason}.',
+    'Use a key such as elo:results:trace-1, or have its prefix allowed in AGENT_CALLBACK_KEY_PREFIXES.',
+  ),
+  CALLBACK_KEY_UNUSABLE: caller(
+    'The key "{key}" cannot be used: {reason}.',
+    'Use a key of its own for each purpose, and delete what stands there.',
+  ),
+  CALLBACK_HOST_FORBIDDEN: caller(
+    'The webhook of the callback is refused: {reason}.',
+    'Use an allowed host, or add it to AGENT_CALLBACK_HOSTS or settings.callback_hosts of the tenant.',
+  ),
+  CALLBACK_FAILED: upstreamLater(
+    'The result is stored, but the webhook of the callback failed: {reason}.',
+    'See whether the receiver runs; another attempt sends the webhook only.',
+  ),
+  WEBHOOK_UNSIGNED: caller(
+    'The webhook of the callback is not signed, since there is neither a webhook secret nor a vault key.',
+    'Set AGENT_WEBHOOK_SECRET, so that the receiver can tell who calls.',
+  ),
+  RESULT_NOT_READY: callerLater(
+    'There is no result under "{key}" after {waitedSeconds} seconds.',
+    'Wait longer, or see whether a worker takes tasks off the list.',
+  ),
+
+  // The queue itself
+  TASK_TOO_LARGE: caller(
+    'The task has {size} bytes; {limit} is the limit.',
+    'Put what is large somewhere else, and its address into the task.',
+  ),
+  TASK_CRASHED: internal(
+    'Every process that took the task up was lost; this happened {count} times.',
+    'See why the workers end, out of memory for one; then run "universal-ai-agent queue retry-failed".',
+  ),
+  REDIS_AUTH_FAILED: caller(
+    'Redis refuses the connection: {reason}.',
+    'Check user and password, and that the user may do what a queue needs.',
+  ),
+  QUEUE_REDIS_EVICTS: caller(
+    'This Redis throws keys away when its memory is full (maxmemory-policy {policy}), so tasks would be lost.',
+    'Set maxmemory-policy noeviction, or use another Redis for the queue.',
+  ),
+  QUEUE_REDIS_UNSUITABLE: caller(
+    'This Redis cannot hold a queue: {reason}.',
+    'Use a single Redis server of version 6.2 or later that takes writes.',
+  ),
+
+  // Executions that the trigger starts, and results that a tool may not read
+  EXECUTION_FAILED: callerLater(
+    'The execution of the workflow failed: {reason}.',
+    'Open the execution in n8n and correct what it names.',
+  ),
+  EXECUTION_LOST: callerLater(
+    'The execution of the workflow did not come to its end: {reason}.',
+    'Nothing to do: the task is tried again. Lower Attempts if that is not wanted.',
+  ),
+  TASK_NOT_TAKEN: callerLater(
+    'No task was taken off the list: the queue is paused, or none came for a day.',
+    'Resume the queue, or push a task and test again.',
+  ),
+  RESULT_UNTRUSTED: caller(
+    'As a tool of another agent, this node must not take the key of a result from the incoming item, which a model can write.',
+    "Name the node that the key comes from, such as {{ $('Enqueue').item.json.result_key }}.",
   ),
 
   INTERNAL_ERROR: internal('Something unexpected went wrong: {reason}', 'Report it with the code and the message.'),

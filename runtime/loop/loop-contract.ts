@@ -1,8 +1,9 @@
 import type { OnEvent } from '../contracts/event';
+import type { JournalStep } from '../contracts/journal';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { Decision } from '../contracts/permission';
-import type { ResumeState } from '../contracts/outcome';
+import type { ExecutedToolCall, ResumeState } from '../contracts/outcome';
 import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tool';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
@@ -63,13 +64,28 @@ export interface EndedToolCall {
   readonly isError: boolean;
   readonly code?: string;
   readonly durationMs: number;
+  /** Undefined for one that waits. */
+  readonly outcome?: ExecutedToolCall;
+  /** It was sent, and must not be sent again. */
+  readonly isOnce: boolean;
 }
+
+/** What follows a model call. */
+export interface NextStep {
+  readonly callNo: number | undefined;
+  readonly calls: readonly RunnableCall[];
+  /** Undefined where no step is open: the run goes on after a silence. */
+  readonly step?: OpenedStep;
+}
+
+/** What of a step goes into the journal, as far as the loop knows it. */
+export type OpenedStep = Omit<JournalStep, 'spent'>;
 
 export interface LoopInput {
   readonly model: Model;
   readonly toolset: Toolset;
   readonly messages: readonly Message[];
-  /** Goes on with a run that waited for an approval; `messages` is not read then. */
+  /** Goes on with what an earlier run of the task has done; `messages` is not read then. */
   readonly resume?: ResumeState;
   readonly settings: LoopSettings;
   readonly meta: ToolMeta;
@@ -82,14 +98,13 @@ export interface LoopInput {
   /** Why the signal was aborted, as the error that ends the run. */
   readonly stopError: () => RuntimeError | undefined;
   readonly onModelCallEnd: (call: EndedModelCall) => void;
+  /** A model call has ended with anything but an answer. Nothing that it asked for has been decided on. */
+  readonly onStepOpen: (step: OpenedStep) => void;
   /**
    * Awaited between a model call and what follows it: the tools of the step, and the next call, which is
    * undefined after the last one. A rejection ends the run, and nothing of the step runs.
    */
-  readonly beforeNext: (next: {
-    readonly callNo: number | undefined;
-    readonly calls: readonly RunnableCall[];
-  }) => Promise<Rulings>;
+  readonly beforeNext: (next: NextStep) => Promise<Rulings>;
   readonly onToolCallEnd: (call: EndedToolCall) => void;
   readonly emit: OnEvent;
 }

@@ -1,7 +1,9 @@
 import type { ErrorCode } from '../errors/codes';
 import { RuntimeError, type ErrorDetails } from '../errors/runtime-error';
 import { canonicalJson, type JsonValue } from '../util/json';
+import type { ToolCallMessage } from '../contracts/message';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
+import { mayRepeat } from './may-repeat';
 import { prepareToolCall, type PreparedToolCall } from './prepare-tool-call';
 import type { OpenStep, RunState } from './run-state';
 
@@ -18,6 +20,8 @@ export interface ToolCallPlan {
   readonly asked?: AskedCall;
   readonly calls: readonly PreparedToolCall[];
   readonly runnable: readonly RunnableCall[];
+  /** Their places in the step. */
+  readonly places: readonly number[];
   /** Takes in what was decided in the last moment. */
   readonly apply: (rulings: Rulings) => void;
 }
@@ -27,22 +31,23 @@ export interface ToolCallPlan {
  * the run, and calls that only repeat themselves. Throws LOOP_DETECTED for one that was told so before.
  */
 export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): ToolCallPlan {
-  const { toolset, settings, redact } = input;
-  const limit = settings.maxToolCallsPerStep;
-  const prepared = step.calls.map((call, index) =>
-    prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact }),
-  );
+  const prepared = step.calls.map((_call, index) => prepare(input, step, index));
   const asked = prepared.find((call) => waitsForApproval(call, state));
   if (asked !== undefined) {
     const { id, function: fn } = asked.call;
-    return { asked: { toolCallId: id, tool: fn.name, arguments: asked.input }, calls: [], runnable: [], apply: ignore };
+    const question = { toolCallId: id, tool: fn.name, arguments: asked.input };
+    return { asked: question, calls: [], runnable: [], places: [], apply: ignore };
   }
-  const calls = prepared.map((call) => withinRunLimits(call, input, state));
+  const calls = prepared.map((call, index) => {
+    if (call.kind !== 'run' && step.sent.includes(index)) count(call, state);
+    return withinRunLimits(call, input, state);
+  });
   return {
     calls,
     runnable: calls.flatMap((call) =>
       call.kind === 'run' ? [{ toolCallId: call.call.id, tool: call.tool, input: call.value }] : [],
     ),
+    places: calls.flatMap((call, index) => (call.kind === 'run' ? [index] : [])),
     apply: (rulings) => {
       calls.forEach((call, index) => {
         const ruling = rulings.get(call.call.id);
@@ -50,6 +55,21 @@ export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep)
       });
     },
   };
+}
+
+/**
+ * A call that an earlier run has made keeps its outcome. One that it may have made, and whose outcome is not on record, is
+ * made again only where that does no harm.
+ */
+function prepare({ toolset, settings, redact }: LoopInput, step: OpenStep, index: number): PreparedToolCall {
+  const call = step.calls[index] as ToolCallMessage;
+  const limit = settings.maxToolCallsPerStep;
+  const prepared = prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact });
+  const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
+  if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, outcome };
+  if (!step.sent.includes(index)) return prepared;
+  if (prepared.kind === 'run' && mayRepeat(prepared.tool, prepared.value)) return prepared;
+  return refused(prepared, 'TOOL_OUTCOME_UNKNOWN');
 }
 
 function ignore(): void {
@@ -69,7 +89,7 @@ function isDecided({ call: { id }, input }: PreparedToolCall, { approvals, shown
 
 type Runnable = PreparedToolCall & { readonly kind: 'run' };
 
-function refused(call: Runnable, code: ErrorCode, details: ErrorDetails = {}): PreparedToolCall {
+function refused(call: PreparedToolCall, code: ErrorCode, details: ErrorDetails = {}): PreparedToolCall {
   const tool = call.call.function.name;
   return { kind: 'refused', call: call.call, input: call.input, code, details: { tool, ...details } };
 }
@@ -83,8 +103,13 @@ function withinRunLimits(call: PreparedToolCall, { settings }: LoopInput, state:
   const repetition = state.repeated.look(name, call.value);
   if (repetition.kind === 'stop') throw new RuntimeError('LOOP_DETECTED', { tool: name });
   if (repetition.kind === 'repeated') return { ...call, ...repetition };
-  state.calls.set(name, (state.calls.get(name) ?? 0) + 1);
+  count(call, state);
   return call;
+}
+
+function count({ call }: PreparedToolCall, { calls }: RunState): void {
+  const { name } = call.function;
+  calls.set(name, (calls.get(name) ?? 0) + 1);
 }
 
 /** The limit of the run that leaves no room for this call. */

@@ -1,5 +1,6 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
+import type { ExecutedToolCall } from '../contracts/outcome';
 import type { ParsedInput, Tool, Toolset } from '../contracts/tool';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
@@ -13,6 +14,8 @@ import type { Repeated } from './repeated-calls';
 export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
   | Repeated
+  /** An earlier run made it, and its outcome is on record. */
+  | { readonly kind: 'known'; readonly outcome: ExecutedToolCall }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
 );
 

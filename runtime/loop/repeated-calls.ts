@@ -1,5 +1,6 @@
+import type { StepRecord } from '../contracts/outcome';
 import type { ToolOutput } from '../contracts/tool';
-import { canonicalJson, type JsonObject } from '../util/json';
+import { canonicalJson, isJsonObject, type JsonObject } from '../util/json';
 
 /** The same call gave the same answer often enough: this is it. */
 export interface Repeated {
@@ -41,10 +42,12 @@ interface Seen {
   readonly compared: Promise<void>;
 }
 
-/** The call number `limit` with the same answer is not made. Calls that fail have a limit of their own, and are not counted. */
-export function createRepeatedCalls(limit: number): RepeatedCalls {
-  const seen = new Map<string, Seen>();
-  const keyOf = (tool: string, input: JsonObject): string => `${tool} ${canonicalJson(input)}`;
+/**
+ * The call number `limit` with the same answer is not made. Calls that fail have a limit of their own, and are not counted.
+ * `before` are the steps of earlier runs.
+ */
+export function createRepeatedCalls(limit: number, before: readonly StepRecord[] = []): RepeatedCalls {
+  const seen = recall(before);
   const usedUp = (key: string): Seen | undefined => {
     const known = seen.get(key);
     return known === undefined || known.runs < limit - 1 ? undefined : known;
@@ -77,6 +80,32 @@ export function createRepeatedCalls(limit: number): RepeatedCalls {
       return { kind: 'made', output: await output };
     },
   };
+}
+
+const keyOf = (tool: string, input: JsonObject): string => `${tool} ${canonicalJson(input)}`;
+
+/** What the calls of these steps would have left here. */
+function recall(steps: readonly StepRecord[]): Map<string, Seen> {
+  const seen = new Map<string, Seen>();
+  const values = new Map<string, string>();
+  for (const { report, isError, code } of steps.flatMap(({ toolCalls }) => toolCalls)) {
+    const { tool, arguments: input, result = null } = report;
+    if (!isJsonObject(input)) continue;
+    const key = keyOf(tool, input);
+    const known = seen.get(key);
+    if (code === 'TOOL_REPEATED') {
+      if (known !== undefined) known.wasTold = true;
+    } else if (isError) {
+      seen.delete(key);
+    } else {
+      const value = canonicalJson(result);
+      const runs = known !== undefined && values.get(key) === value ? known.runs + 1 : 1;
+      values.set(key, value);
+      const latest = Promise.resolve({ isError: false, value: result });
+      seen.set(key, { runs, wasTold: false, latest, compared: Promise.resolve() });
+    }
+  }
+  return seen;
 }
 
 async function compare(before: Promise<ToolOutput> | undefined, now: Promise<ToolOutput>): Promise<boolean> {

@@ -7,7 +7,7 @@ import { createRepeatedCalls } from './repeated-calls';
 import type { RunState } from './run-state';
 import { finishStep, runStep, type StepResult } from './run-step';
 import { stopBetweenSteps } from './stop-conditions';
-import { answerText, finalAnswerRequest } from './transcript';
+import { finalAnswerRequest } from './transcript';
 
 /**
  * Steps until the model answers or something ends the run. Never rejects: what went wrong is in `error`,
@@ -46,7 +46,7 @@ const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
 };
 
 function openState({ messages, resume, settings }: LoopInput): RunState {
-  const opened = { repeated: createRepeatedCalls(settings.maxIdenticalCalls) };
+  const opened = { repeated: createRepeatedCalls(settings.maxIdenticalCalls, resume?.steps) };
   if (resume === undefined) {
     const nothing = { steps: [], toolCallIds: new Set<string>(), calls: new Map<string, number>() };
     return { ...opened, ...nothing, messages: [...messages], approvals: {}, shown: {}, iterations: 0 };
@@ -69,7 +69,7 @@ type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'awaiting' | '
 };
 
 async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending> {
-  let last = input.resume === undefined ? undefined : await finishPending(input, state, input.resume);
+  let last = input.resume === undefined ? undefined : await goOn(input, state, input.resume);
   const waiting = last === undefined ? undefined : endOf(input, state, last);
   if (waiting !== undefined) return waiting;
   while (state.iterations < input.settings.maxIterations) {
@@ -97,24 +97,25 @@ function endOf(input: LoopInput, state: RunState, step: StepResult): Ending | un
   return step.kind === 'ask' ? wait(input, state, step) : undefined;
 }
 
-/** The step that was broken off for a decision, whose message is the last one of the transcript. */
-function finishPending(input: LoopInput, state: RunState, { pending }: ResumeState): Promise<StepResult> {
+/** What an earlier run left undone of its last step. */
+async function goOn(input: LoopInput, state: RunState, { pending }: ResumeState): Promise<StepResult | undefined> {
+  const { settings } = input;
+  const callNo = state.iterations;
+  const isLast = callNo >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer';
+  if (pending === undefined) {
+    if (!isLast) await input.beforeNext({ callNo: callNo + 1, calls: [] });
+    return undefined;
+  }
   const message = state.messages.at(-1);
   if (message?.role !== 'assistant') throw new RuntimeError('INTERNAL_ERROR', { reason: 'no step is pending' });
-  const { settings } = input;
-  return finishStep(input, state, {
-    ...pending,
-    callNo: state.iterations,
-    text: answerText(message),
-    isLast: state.iterations >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer',
-  });
+  return finishStep(input, state, { ...pending, callNo, message, isLast });
 }
 
 /** Ends the run until a person has decided. */
 function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending {
   if (asked === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'nothing is asked' });
   const { toolCallId, tool, arguments: given, pending } = asked;
-  const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0 };
+  const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0, isOnce: false };
   input.onToolCallEnd({ ...call, decision: 'ask' });
   return {
     status: 'awaiting_input',

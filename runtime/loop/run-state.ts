@@ -1,6 +1,5 @@
-import type { Message, ToolCallMessage } from '../contracts/message';
-import type { FinishReason } from '../contracts/model';
-import type { ApprovalDecision, StepRecord } from '../contracts/outcome';
+import type { AssistantMessage, Message } from '../contracts/message';
+import type { ApprovalDecision, PendingStep, StepRecord } from '../contracts/outcome';
 import type { JsonValue } from '../util/json';
 import type { RepeatedCalls } from './repeated-calls';
 
@@ -19,13 +18,10 @@ export interface RunState {
 }
 
 /** A model call that ended, and what is left to do of its step. */
-export interface OpenStep {
+export interface OpenStep extends PendingStep {
   readonly callNo: number;
-  readonly finishReason: FinishReason;
-  readonly durationMs: number;
-  readonly text: string;
-  readonly calls: readonly ToolCallMessage[];
-  readonly wereDropped: boolean;
+  /** The last one of the transcript. */
+  readonly message: AssistantMessage;
   /** No model call follows. */
   readonly isLast: boolean;
 }

@@ -1,4 +1,5 @@
 import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
+import type { AssistantMessage, ToolCallMessage } from '../contracts/message';
 import type { PendingStep } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
@@ -6,7 +7,7 @@ import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { Redact } from '../util/redact';
 import { planToolCalls, type AskedCall } from './plan-tool-calls';
-import type { LoopInput } from './loop-contract';
+import type { LoopInput, OpenedStep } from './loop-contract';
 import type { OpenStep, RunState } from './run-state';
 import { runToolCalls } from './run-tool-calls';
 import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';
@@ -41,9 +42,9 @@ export async function runStep(
     callNo,
     finishReason: reply.finishReason,
     durationMs,
-    text: answerText(accepted.message),
-    calls: accepted.calls,
-    wereDropped: accepted.wereDropped,
+    ...accepted,
+    sent: [],
+    outcomes: {},
     isLast: options.isLast,
   });
   input.emit({ type: 'step-end', step: callNo, promptTokens, completionTokens });
@@ -52,19 +53,19 @@ export async function runStep(
 
 /** The tool calls of a step, unless one of them waits for a person. */
 export async function finishStep(input: LoopInput, state: RunState, step: OpenStep): Promise<StepResult> {
-  const { text, finishReason, durationMs, callNo, calls, wereDropped } = step;
-  const kind = stepKind(step);
+  const { finishReason, durationMs, callNo, wereDropped } = step;
+  const text = answerText(step.message);
+  const kind = stepKind(step, text);
   const result = { text, truncated: finishReason === 'length', kind };
+  const opened = openedStep(step, state);
+  if (kind !== 'answer') input.onStepOpen(opened);
   const plan = planToolCalls(input, state, step);
-  if (plan.asked !== undefined) {
-    const pending = { finishReason, durationMs, calls, wereDropped };
-    return { ...result, kind: 'ask', asked: { ...plan.asked, pending } };
-  }
+  if (plan.asked !== undefined) return { ...result, kind: 'ask', asked: { ...plan.asked, pending: pendingStep(step) } };
   // An empty reply is asked for once more, so another call follows it too.
   const isLast = step.isLast || kind === 'answer';
   if (!isLast || plan.runnable.length > 0) {
-    const rulings = await input.beforeNext({ callNo: isLast ? undefined : callNo + 1, calls: plan.runnable });
-    plan.apply(rulings);
+    const next = { callNo: isLast ? undefined : callNo + 1, calls: plan.runnable };
+    plan.apply(await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } }));
   }
   const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
   state.messages.push(...results.map(({ message }) => message));
@@ -73,7 +74,31 @@ export async function finishStep(input: LoopInput, state: RunState, step: OpenSt
   return result;
 }
 
-function stepKind({ calls, text, finishReason }: OpenStep): 'answer' | 'tools' | 'empty' | 'filtered' {
+function openedStep(step: OpenStep, state: RunState): OpenedStep {
+  const { callNo, message, calls, finishReason, durationMs, wereDropped, sent } = step;
+  return {
+    step: callNo,
+    message,
+    calls: isAsWritten(message, calls) ? undefined : calls,
+    finishReason,
+    durationMs,
+    wereDropped,
+    counts: Object.fromEntries(state.calls),
+    approvals: state.approvals,
+    shown: state.shown,
+    sent,
+  };
+}
+
+function isAsWritten({ tool_calls: shown = [] }: AssistantMessage, calls: readonly ToolCallMessage[]): boolean {
+  return shown.length === calls.length && calls.every((call, index) => call === shown[index]);
+}
+
+function pendingStep({ finishReason, durationMs, calls, wereDropped, sent, outcomes }: OpenStep): PendingStep {
+  return { finishReason, durationMs, calls, wereDropped, sent, outcomes };
+}
+
+function stepKind({ calls, finishReason }: OpenStep, text: string): StepResult['kind'] {
   if (calls.length > 0) return 'tools';
   if (text !== '') return 'answer';
   return finishReason === 'content-filter' ? 'filtered' : 'empty';

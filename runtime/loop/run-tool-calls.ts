@@ -1,5 +1,6 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
 import type { ExecutedToolCall } from '../contracts/outcome';
+import type { Decision } from '../contracts/permission';
 import type { ToolOutput } from '../contracts/tool';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
@@ -11,10 +12,11 @@ import { isDeeperThan, MAX_JSON_DEPTH, type JsonValue } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import { redactJson, type Redact } from '../util/redact';
 import type { LoopInput } from './loop-contract';
+import { mayRepeat } from './may-repeat';
 import type { PreparedToolCall } from './prepare-tool-call';
 import type { Repeated } from './repeated-calls';
 import type { RunState } from './run-state';
-import { toolMessage } from './transcript';
+import { outcomeMessage, toolMessage } from './transcript';
 
 export interface ToolCallResult extends ExecutedToolCall {
   readonly message: Message;
@@ -31,19 +33,26 @@ export async function runToolCalls(
 ): Promise<readonly ToolCallResult[]> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.maxParallelToolCalls : 1;
-  const run = async (prepared: PreparedToolCall): Promise<ToolOutput> => {
-    if (prepared.kind !== 'run') return execute(input, prepared);
+  const run = async (prepared: Undone): Promise<ToolOutput> => {
+    if (prepared.kind !== 'run') return notRun(input, prepared);
     const { call, tool, value } = prepared;
     const made = await state.repeated.make(tool.definition.name, value, () => execute(input, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  return mapConcurrent(step.calls, limit, (call) => runOne(input, { number: step.number, run }, call));
+  return mapConcurrent(step.calls, limit, async (call) =>
+    call.kind === 'known'
+      ? { ...call.outcome, message: outcomeMessage(call.call.id, call.outcome) }
+      : runOne(input, { number: step.number, run }, call),
+  );
 }
+
+type Undone = Exclude<PreparedToolCall, { kind: 'known' }>;
+type Runnable = Extract<PreparedToolCall, { kind: 'run' }>;
 
 async function runOne(
   input: LoopInput,
-  { number: step, run }: { readonly number: number; readonly run: (call: PreparedToolCall) => Promise<ToolOutput> },
-  prepared: PreparedToolCall,
+  { number: step, run }: { readonly number: number; readonly run: (call: Undone) => Promise<ToolOutput> },
+  prepared: Undone,
 ): Promise<ToolCallResult> {
   // A name that the model made up may be anything.
   const tool = (input.redact ?? asItIs)(prepared.call.function.name);
@@ -53,20 +62,27 @@ async function runOne(
   const { output, message } = toMessage(prepared, await run(prepared));
   const durationMs = elapsedMs(startedAt);
   const { isError, code } = output;
-  const decision = prepared.kind === 'refused' ? 'deny' : 'allow';
-  input.onToolCallEnd({ step, toolCallId, tool, input: prepared.input, decision, isError, code, durationMs });
-  input.emit({ type: 'tool-result', step, tool, toolCallId, isError, durationMs });
   const report = {
     tool,
     arguments: prepared.input,
     ...(isError ? { error: output.value } : { result: output.value }),
     duration_ms: durationMs,
   };
-  return { report, isError, code, message };
+  const outcome = { report, isError, code };
+  const ended = { step, toolCallId, tool, isError, durationMs };
+  const isOnce = prepared.kind === 'run' && !mayRepeat(prepared.tool, prepared.value);
+  input.onToolCallEnd({ ...ended, input: prepared.input, decision: decisionOn(prepared), code, outcome, isOnce });
+  input.emit({ type: 'tool-result', ...ended });
+  return { ...outcome, message };
+}
+
+/** Of a call whose outcome is unknown an earlier run had decided that it may be made. */
+function decisionOn(prepared: Undone): Decision {
+  return prepared.kind === 'refused' && prepared.code !== 'TOOL_OUTCOME_UNKNOWN' ? 'deny' : 'allow';
 }
 
 /** A plugin's output may be no JSON at all; the model is told so. */
-function toMessage({ call }: PreparedToolCall, output: ToolOutput): { output: ToolOutput; message: Message } {
+function toMessage({ call }: Undone, output: ToolOutput): { output: ToolOutput; message: Message } {
   const { id, function: fn } = call;
   try {
     const content: JsonValue = output.isError ? { error: output.value } : output.value;
@@ -78,10 +94,13 @@ function toMessage({ call }: PreparedToolCall, output: ToolOutput): { output: To
   }
 }
 
-async function execute(input: LoopInput, prepared: PreparedToolCall): Promise<ToolOutput> {
-  const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
-  if (prepared.kind === 'refused') return fail(prepared.code, prepared.details);
+async function notRun(input: LoopInput, prepared: Exclude<Undone, Runnable>): Promise<ToolOutput> {
   if (prepared.kind === 'repeated') return repeatedOutput(prepared.call, prepared);
+  return cleanFailure(input, toolFailure(prepared.code, prepared.details));
+}
+
+async function execute(input: LoopInput, prepared: Runnable): Promise<ToolOutput> {
+  const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.signal.aborted;
   if (isStopped()) return fail('TOOL_CANCELLED', { tool });

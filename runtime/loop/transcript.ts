@@ -1,5 +1,6 @@
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
+import type { ExecutedToolCall } from '../contracts/outcome';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
 import { parseArguments } from './parse-arguments';
@@ -46,6 +47,11 @@ export function toolMessage(toolCallId: string, value: JsonValue): Message {
   const content = JSON.stringify(value ?? null) as string | undefined;
   if (content === undefined) throw new Error('its output is not JSON');
   return { role: 'tool', tool_call_id: toolCallId, content };
+}
+
+/** The message of a tool call that ended. Throws an Error for what is no JSON. */
+export function outcomeMessage(toolCallId: string, { isError, report }: ExecutedToolCall): Message {
+  return toolMessage(toolCallId, isError ? { error: report.error ?? null } : (report.result ?? null));
 }
 
 /**

@@ -11,8 +11,13 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
   const fixed = Object.keys(fixedArguments);
   const checkRules = compileArgumentRules(permission, tool.definition.inputSchema, fixed);
   const capped = timeoutMs === undefined ? tool.execute : withTimeout(tool, timeoutMs);
+  const { isRepeatable } = tool;
   return {
     definition: hideArguments(tool.definition, fixed),
+    isRepeatable:
+      typeof isRepeatable === 'function'
+        ? (input) => isRepeatable({ ...without(input, fixed), ...fixedArguments })
+        : isRepeatable,
     parseInput: (input) => {
       const parsed = tool.parseInput(fixed.length === 0 ? input : { ...without(input, fixed), ...fixedArguments });
       if (!parsed.ok) return parsed;

@@ -3,9 +3,11 @@ import type { AgentResult } from '../contracts/result';
 import type { WaitingRun } from '../contracts/outcome';
 import { every } from '../util/clock';
 import type { Query } from './postgres';
-import { waitingRuns, type TextSealer } from './waiting-runs';
+import { journalEntries, type JournalEntries, type JournalRow } from './journal-entries';
+import { sealedJson, type TextSealer } from './sealed-json';
+import { waitingRuns } from './waiting-runs';
 import { auditCallStatement, takeCallStatement } from './sql/call-tool';
-import { claimRunStatement, type ClaimRow } from './sql/claim-run';
+import { claimRunStatement, releaseRunStatement, type ClaimRow } from './sql/claim-run';
 import { pruneStatements } from './sql/prune-runs';
 import { recordProgressStatement, type ProgressRow } from './sql/record-progress';
 import { findWaitingStatement, resumeRunStatement, type ResumeRow } from './sql/resume-run';
@@ -17,7 +19,9 @@ export function createLedgerStore(
   query: Query,
   options: { readonly auditRetentionDays: number; readonly sealer?: TextSealer },
 ): LedgerStore & { readonly close: () => Promise<void> } {
-  const waiting = waitingRuns(options.sealer);
+  const json = sealedJson(options.sealer);
+  const waiting = waitingRuns(json);
+  const journal = journalEntries(json);
   const stopPruning = every(PRUNE_EVERY_MS, () => {
     for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
   });
@@ -25,7 +29,13 @@ export function createLedgerStore(
     claim: async (request) => {
       for (;;) {
         const [row] = await query<ClaimRow>(claimRunStatement(request));
-        if (row !== undefined) return toClaim(row);
+        if (row === undefined) continue;
+        try {
+          return toClaim(row, (rows) => journal.read(rows, request));
+        } catch (error) {
+          await query(releaseRunStatement(request)).catch(() => undefined);
+          throw error;
+        }
       }
     },
     findWaiting: async ({ tenantId, runId }) => {
@@ -38,7 +48,8 @@ export function createLedgerStore(
       return toResumed(row, (text) => waiting.read(text, { tenantId, runId }));
     },
     record: async (progress) => {
-      const [row] = await query<ProgressRow>(recordProgressStatement(progress, waiting.keep(progress)));
+      const kept = { waiting: waiting.keep(progress), journal: journal.keep(progress) };
+      const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
       return toRecorded(row);
     },
     takeCall: async (call) => {
@@ -55,8 +66,11 @@ export function createLedgerStore(
   };
 }
 
-function toClaim({ kind, attempt, result }: ClaimRow): Claim {
-  if (kind === 'claimed') return { kind, attempt };
+function toClaim(
+  { kind, attempt, result, journal }: ClaimRow,
+  read: (rows: readonly JournalRow[]) => ReturnType<JournalEntries['read']>,
+): Claim {
+  if (kind === 'claimed') return { kind, attempt, journal: read(JSON.parse(journal ?? '[]') as readonly JournalRow[]) };
   if (kind === 'done') return { kind, result: readResult(result) };
   return { kind };
 }

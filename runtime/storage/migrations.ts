@@ -5,6 +5,7 @@ import permissions from './migrations/0004-permissions.sql';
 import vault from './migrations/0005-vault.sql';
 import transports from './migrations/0006-transports.sql';
 import rowLevelSecurity from './migrations/0007-row-level-security.sql';
+import journal from './migrations/0008-journal.sql';
 
 /** In the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0005-vault', sql: vault },
   { name: '0006-transports', sql: transports },
   { name: '0007-row-level-security', sql: rowLevelSecurity },
+  { name: '0008-journal', sql: journal },
 ];

@@ -73,6 +73,7 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ],
   elo_agent_monthly_usage: ['tenant_id', 'month', 'cost_usd', 'tokens'],
   elo_agent_rate_windows: [],
+  elo_agent_journal: [],
   elo_agent_secrets: [],
   elo_agent_migrations: [],
 };

@@ -18,16 +18,20 @@ export function readTask(input: unknown): ReadyTask {
   if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeTaskIssues(parsed.error) });
   const task = parsed.data;
   refuseUnsendable(task.config.context);
-  const tenantId = task.meta.tenant_id.trim();
-  if (!UUID.test(tenantId)) {
-    throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenantId.slice(0, SHOWN_ID_LENGTH) });
-  }
   return {
     ...task,
-    meta: { ...task.meta, tenant_id: tenantId.toLowerCase() },
+    meta: { ...task.meta, tenant_id: readTenantId(task.meta.tenant_id) },
     task_id: task.task_id ?? newId(),
     trace_id: task.trace_id ?? newId(),
   };
+}
+
+/** The id as the database writes it. Throws INPUT_INVALID when there is none, TENANT_ID_INVALID when it is no UUID. */
+export function readTenantId(given: unknown): string {
+  if (typeof given !== 'string') throw new RuntimeError('INPUT_INVALID', { issues: 'meta.tenant_id is missing' });
+  const tenantId = given.trim();
+  if (UUID.test(tenantId)) return tenantId.toLowerCase();
+  throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenantId.slice(0, SHOWN_ID_LENGTH) });
 }
 
 /** JSON from outside may be nested deeply enough to overflow the stack; a library's caller may pass what is no JSON. */
@@ -42,7 +46,8 @@ function refuseUnsendable(context: unknown): void {
   }
 }
 
-function describeTaskIssues(error: z.ZodError): string {
+/** What is wrong, field by field. */
+export function describeTaskIssues(error: z.ZodError): string {
   return error.issues
     .map((issue) => {
       const path = issue.path.join('.') || 'the task';
@@ -52,8 +57,8 @@ function describeTaskIssues(error: z.ZodError): string {
     .join('; ');
 }
 
-/** This version writes no callbacks; a task that asks for one must not wait for it in vain. */
+/** A single run gives its result to its caller and nobody else; who waits for a callback must not do so in vain. */
 export function callbackWarnings(task: AgentTask): readonly ErrorSummary[] {
   if (task.callback === undefined || Object.keys(task.callback).length === 0) return [];
-  return [describeError('CALLBACK_NOT_DELIVERED', { reason: 'no Redis is connected' })];
+  return [describeError('CALLBACK_NOT_DELIVERED', { reason: 'a single run writes nothing to Redis' })];
 }

@@ -147,6 +147,7 @@ function parseSettings(text: string | null): TenantSettings {
     monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
     monthlyTokenLimit: limitText(raw.monthly_token_limit),
     toolConfig: raw.tool_config,
+    callbackHosts: raw.callback_hosts,
   };
 }
 

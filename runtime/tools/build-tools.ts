@@ -117,6 +117,14 @@ function toTool(prepared: PreparedTool, options: ToolBuilderOptions): Tool {
   return {
     definition: { name, description, inputSchema },
     parseInput: compileInputSchema(inputSchema),
+    isRepeatable: isRepeatable(prepared),
     execute: (input, context) => executeTool({ ...prepared, options }, input, context),
   };
+}
+
+/** What the row says counts before what is known of the transport or the built-in tool. */
+function isRepeatable({ settings, isRepeatable: known }: PreparedTool): Tool['isRepeatable'] {
+  return typeof settings.config.repeatable === 'boolean'
+    ? settings.config.repeatable
+    : (known ?? settings.isRepeatable);
 }

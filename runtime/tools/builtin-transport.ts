@@ -22,7 +22,7 @@ function prepareBuiltin(given: ToolSettings, row: ToolRow, ports: BuiltinPorts):
     inputSchema:
       row.parametersSchema === null || row.parametersSchema === undefined ? tool.inputSchema : given.inputSchema,
   };
-  return { settings, call: tool.prepare(settings, ports) };
+  return { settings, isRepeatable: tool.isRepeatable, call: tool.prepare(settings, ports) };
 }
 
 function findBuiltin({ code, transportConfig }: ToolRow): BuiltinTool {

@@ -14,6 +14,14 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+/** These would get round the rules on methods, or speak to a proxy in between. */
+const FORBIDDEN = /^(proxy-.*|x-http-method(-override)?|x-method-override|x-forwarded-.*|forwarded)$/;
+
+/** The same for a header that a model or a task names. */
+export function foreignHeaderIssue(name: string, value: string): string | undefined {
+  return FORBIDDEN.test(name.toLowerCase()) ? 'may not be set' : headerIssue(name, value);
+}
+
 /** Why a header cannot be sent, without its value; undefined when it can. */
 export function headerIssue(name: string, value: string): string | undefined {
   if (!NAME.test(name)) return 'is not the name of a header';

@@ -37,6 +37,7 @@ const schema = z.strictObject({
   body: json,
   success: z.object({ path: z.string().min(1), equals: json.default(true) }).optional(),
   result_path: z.string().min(1).optional(),
+  repeatable: z.boolean().optional(),
 });
 
 /** Reads transport_config. Throws an Error that names the field, never its value, which may be a secret. */
@@ -46,7 +47,7 @@ export function readRestConfig(config: JsonObject): RestConfig {
     const issue = parsed.error.issues[0];
     throw new Error(`transport_config.${issue?.path.join('.') ?? ''} is not valid: ${describe(issue)}`);
   }
-  const { body, success, result_path: resultPath, headers, ...rest } = parsed.data;
+  const { body, success, result_path: resultPath, headers, repeatable: _repeatable, ...rest } = parsed.data;
   checkHeaders(headers);
   return {
     ...rest,

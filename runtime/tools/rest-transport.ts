@@ -30,7 +30,8 @@ export function createRestTransport(): ConfiguredTransport {
 function prepareRest(dispatcher: Agent, given: ToolSettings): PreparedTool {
   const config = readRestConfig(given.config);
   const settings = { ...given, secrets: [...given.secrets, ...fixedSecrets(config)] };
-  return { settings, call: (call) => callRest({ dispatcher, settings, config }, call) };
+  const isRepeatable = config.method === 'GET';
+  return { settings, isRepeatable, call: (call) => callRest({ dispatcher, settings, config }, call) };
 }
 
 async function callRest(

@@ -15,6 +15,7 @@ const customConfigSchema = z.object({
   timeout_ms: z.number().positive().optional(),
   description: z.string().optional(),
   allowed_hosts: z.array(z.string().toLowerCase()).default([]),
+  repeatable: z.boolean().optional(),
   transport_config: z.record(z.string(), z.unknown()).default({}),
 });
 
@@ -24,6 +25,7 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
   if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
   const custom = readCustomConfig(row.customConfig);
   const { authorization: _authorization, ...headers } = custom.headers;
+  const config = readConfig(row.transportConfig, custom);
   return {
     name: row.code,
     description: custom.description ?? row.description,
@@ -33,11 +35,10 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
     headers,
     timeoutMs: Math.min(custom.timeout_ms ?? positive(row.timeoutMs) ?? defaultTimeoutMs, MAX_TIMEOUT_MS),
     mcpTool: row.mcpTool ?? row.code,
-    config: { ...row.transportConfig, ...(custom.transport_config as JsonObject) },
+    config,
     allowedHosts: custom.allowed_hosts,
     secrets: row.secrets ?? [],
-    // A row says nothing about that, so nothing is assumed.
-    isRepeatable: false,
+    isRepeatable: config.repeatable === true,
   };
 }
 
@@ -46,6 +47,16 @@ function readCustomConfig(raw: JsonObject): z.output<typeof customConfigSchema> 
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new Error(`custom_config.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}`);
+}
+
+/** A tenant's own is laid over the row's, key by key. */
+function readConfig(
+  ofRow: JsonObject,
+  { transport_config: own, repeatable }: z.output<typeof customConfigSchema>,
+): JsonObject {
+  const config = { ...ofRow, ...(own as JsonObject), ...(repeatable === undefined ? {} : { repeatable }) };
+  if (config.repeatable === undefined || typeof config.repeatable === 'boolean') return config;
+  throw new Error('its transport_config.repeatable is neither true nor false');
 }
 
 function positive(timeoutMs: number | null): number | undefined {

@@ -2,7 +2,7 @@ import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020'
 import { LRUCache } from 'lru-cache';
 
 import type { ParsedInput } from '../contracts/tool';
-import type { JsonObject } from '../util/json';
+import type { JsonObject, JsonValue } from '../util/json';
 import { linearRegExp } from './linear-regexp';
 import { assertBoundedSchema } from './schema-cost';
 
@@ -14,20 +14,27 @@ const compiled = new LRUCache<string, ValidateFunction>({ max: 1000 });
 
 /** Compiles a JSON Schema (2020-12). Throws with the reason when it is not one; fetches no remote `$ref`. */
 export function compileInputSchema(schema: JsonObject): (input: JsonObject) => ParsedInput {
+  const issuesOf = compileSchema(schema, 'arguments');
+  return (input) => {
+    const issues = issuesOf(input);
+    return issues === undefined ? { ok: true, value: input } : { ok: false, issues };
+  };
+}
+
+/** The same for values of any kind, called `name` in what is wrong with them; undefined when nothing is. */
+export function compileSchema(schema: JsonObject, name: string): (value: JsonValue) => string | undefined {
   // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
   // With $async a validator answers with a promise, which would pass for true.
   const { $schema, $id, $async, ...rest } = schema;
   const key = JSON.stringify(rest);
   const validate = compiled.get(key) ?? compile(rest);
   compiled.set(key, validate);
-  return (input) => {
+  return (value) => {
     try {
-      return validate(input)
-        ? { ok: true, value: input }
-        : { ok: false, issues: describeIssues(validate.errors ?? []) };
+      return validate(value) ? undefined : describeIssues(validate.errors ?? [], name);
     } catch {
       // The stack overflowed: a schema that leads back to itself, which only some values show.
-      return { ok: false, issues: 'arguments cannot be checked, since the schema refers to itself without end' };
+      return `${name} cannot be checked, since the schema refers to itself without end`;
     }
   };
 }
@@ -52,12 +59,15 @@ function compile(schema: JsonObject): ValidateFunction {
   }
 }
 
-function describeIssues(errors: readonly ErrorObject[]): string {
-  return errors.slice(0, MAX_ISSUES).map(describeIssue).join('; ');
+function describeIssues(errors: readonly ErrorObject[], name: string): string {
+  return errors
+    .slice(0, MAX_ISSUES)
+    .map((error) => describeIssue(error, name))
+    .join('; ');
 }
 
-function describeIssue(error: ErrorObject): string {
-  const path = error.instancePath.slice(1).replaceAll('/', '.') || 'arguments';
+function describeIssue(error: ErrorObject, name: string): string {
+  const path = error.instancePath.slice(1).replaceAll('/', '.') || name;
   const extra: unknown =
     error.params.allowedValues ?? error.params.additionalProperty ?? error.params.unevaluatedProperty;
   return `${path} ${error.message ?? 'is not valid'}${extra === undefined ? '' : ` (${JSON.stringify(extra)})`}`;

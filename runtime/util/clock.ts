@@ -21,6 +21,13 @@ export async function sleep(delayMs: number, signal?: AbortSignal): Promise<void
   await wait(delayMs, undefined, { signal, ref: true });
 }
 
+/** Calls `action` once, without keeping the process alive; returns the stop function. */
+export function after(delayMs: number, action: () => void): () => void {
+  const timer = setTimeout(action, delayMs);
+  timer.unref();
+  return () => clearTimeout(timer);
+}
+
 /** Calls `action` every `periodMs` without keeping the process alive; returns the stop function. */
 export function every(periodMs: number, action: () => void): () => void {
   const timer = setInterval(action, periodMs);

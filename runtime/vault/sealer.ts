@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 
 import { RuntimeError } from '../errors/runtime-error';
 
@@ -11,6 +11,8 @@ export interface Sealer {
   readonly seal: (text: string, owner: string) => string;
   /** Throws VAULT_KEY_WRONG when the text was sealed with none of the keys, for another owner, or was changed. */
   readonly open: (sealed: string, owner: string) => string;
+  /** 32 bytes for another purpose, from the first key: they tell nothing of the key itself. */
+  readonly deriveKey: (purpose: string) => Buffer;
 }
 
 interface VaultKey {
@@ -42,6 +44,7 @@ export function createSealer(keys: string): Sealer {
       if (text === undefined) throw new RuntimeError('VAULT_KEY_WRONG', { keyId: keyIds });
       return text;
     },
+    deriveKey: (purpose) => Buffer.from(hkdfSync('sha256', first.secret, '', purpose, KEY_BYTES)),
   };
 }
 

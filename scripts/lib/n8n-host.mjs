@@ -49,23 +49,15 @@ export async function startN8n({ postgresUrl, packageTarball, userFolder, env = 
 
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const n8n = startBackgroundProcess({
-    command: n8nHost.node(),
-    args: [n8nHost.program, 'start'],
-    env: {
-      ...n8nEnvironment({ userFolder: folder.path, port, brokerPort: await freePort(), encryptionKey, postgresUrl }),
-      ...env,
-    },
-    cwd: folder.path,
-    exitSignal: 'SIGKILL',
-  });
+  const settings = { userFolder: folder.path, port, encryptionKey, postgresUrl };
+  const n8n = startProgram(['start'], { ...n8nEnvironment({ ...settings, brokerPort: await freePort() }), ...env });
   const kill = () => n8n.stop({ signal: 'SIGKILL' });
   const stop = async () => {
     await n8n.stop({ signal: 'SIGTERM' });
     folder.remove();
   };
   try {
-    await waitUntilReady(n8n, baseUrl);
+    await waitUntilReady(n8n, () => isReady(baseUrl));
     const { rest, logIn } = createSession(baseUrl);
     await logIn(owner);
     log(`n8n is ready at ${baseUrl} after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
@@ -84,6 +76,43 @@ export async function startN8n({ postgresUrl, packageTarball, userFolder, env = 
     await stop();
     throw error;
   }
+}
+
+/**
+ * Starts a worker of an n8n in queue mode, which `env` of both has to ask for.
+ * @param {object} options
+ * @param {string} options.postgresUrl that of the main process
+ * @param {string} options.userFolder that of the main process, with the package in it
+ * @param {number} [options.concurrency] executions at a time
+ * @param {Record<string, string>} options.env
+ * @returns {Promise<Pick<HostProcess, 'logText' | 'stop' | 'kill'>>}
+ */
+export async function startN8nWorker({ postgresUrl, userFolder, concurrency = 10, env }) {
+  const { encryptionKey } = identityOf(userFolder);
+  const [port, brokerPort] = [await freePort(), await freePort()];
+  const environment = n8nEnvironment({ userFolder, port, brokerPort, encryptionKey, postgresUrl });
+  const worker = startProgram(['worker', `--concurrency=${concurrency}`], { ...environment, ...env });
+  await waitUntilReady(worker, async () => worker.logText().includes('n8n worker is now ready'));
+  return {
+    logText: worker.logText,
+    stop: () => worker.stop({ signal: 'SIGTERM' }),
+    kill: () => worker.stop({ signal: 'SIGKILL' }),
+  };
+}
+
+/**
+ * @param {string[]} args
+ * @param {Record<string, string | undefined>} env
+ */
+function startProgram(args, env) {
+  const cwd = env.N8N_USER_FOLDER ?? tmpdir();
+  return startBackgroundProcess({
+    command: n8nHost.node(),
+    args: [n8nHost.program, ...args],
+    env,
+    cwd,
+    exitSignal: 'SIGKILL',
+  });
 }
 
 /** @param {string | undefined} given */
@@ -135,13 +164,13 @@ async function installTarball(tarball, userFolder) {
 
 /**
  * @param {import('./background-process.mjs').BackgroundProcess} n8n
- * @param {string} baseUrl
+ * @param {() => Promise<boolean>} check
  */
-async function waitUntilReady(n8n, baseUrl) {
+async function waitUntilReady(n8n, check) {
   let ended = '';
   void n8n.ended.then((reason) => (ended = reason));
   const deadline = performance.now() + readyDeadlineMs;
-  while (!(await isReady(baseUrl))) {
+  while (!(await check())) {
     if (ended || performance.now() > deadline) {
       const reason = ended || `was not ready after ${readyDeadlineMs / 1000} s`;
       throw new Error(`n8n ${reason}. The end of its log:\n${n8n.logText().slice(-4_000)}`);

@@ -50,6 +50,12 @@ export function workflowOperations(rest) {
         return status === 'published' && triggers.every((/** @type {any} */ trigger) => trigger.status === 'activated');
       });
     },
+
+    /**
+     * Unpublishes the workflow. Its triggers are closed soon after.
+     * @param {string} id
+     */
+    deactivate: (id) => rest('POST', `/workflows/${id}/deactivate`, {}),
   };
 }
 

@@ -22,6 +22,7 @@ const role = 'application';
  * @property {string} url A database owned by an ordinary role, as a real installation has it.
  * @property {string} adminUrl The same server as its superuser.
  * @property {(name: string) => Promise<string>} createDatabase Makes one more, owned by the same ordinary role; resolves with its URL.
+ * @property {() => Promise<void>} restart Ends the server in order and starts it again with its data on the same port.
  * @property {() => Promise<void>} stop Ends the server and deletes its data; may be called twice.
  */
 
@@ -49,19 +50,26 @@ export async function startPostgres({ directory = tmpdir(), fsync = false, log =
     const binaries = preparePostgresBinaries({ user, copyTo: path.join(home.path, 'native') });
     await initialise({ initdb: binaries.initdb, data, password, user });
     const port = await freePort();
-    server = startBackgroundProcess({
-      command: binaries.postgres,
-      args: ['-D', data, '-p', String(port), ...serverSettings(fsync)],
-      env: process.env,
-      cwd: home.path,
-      // Immediate shutdown. SIGKILL would leave a shared memory segment behind.
-      exitSignal: 'SIGQUIT',
-      user,
-    });
-    await waitUntilReady(server);
+    const start = async () => {
+      server = startBackgroundProcess({
+        command: binaries.postgres,
+        args: ['-D', data, '-p', String(port), ...serverSettings(fsync)],
+        env: process.env,
+        cwd: home.path,
+        // Immediate shutdown. SIGKILL would leave a shared memory segment behind.
+        exitSignal: 'SIGQUIT',
+        user,
+      });
+      await waitUntilReady(server);
+    };
+    await start();
+    const restart = async () => {
+      await server?.stop({ signal: 'SIGINT' });
+      await start();
+    };
     const databases = await makeDatabases({ port, password });
     log(`Postgres is ready on 127.0.0.1:${port} after ${Math.round(performance.now() - startedAt)} ms`);
-    return { ...databases, stop };
+    return { ...databases, restart, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -58,6 +58,7 @@ async function fingerprint(): Promise<unknown> {
 it('makes every table of the documents and the ledger in an empty database', async () => {
   await expect(migrate(postgres)).resolves.toEqual({ applied: NAMES, present: [] });
   expect(await tables()).toEqual([
+    'elo_agent_journal',
     'elo_agent_mcp_servers',
     'elo_agent_migrations',
     'elo_agent_model_calls',

@@ -1,4 +1,5 @@
 import { createRedisReader } from '../../runtime/storage/redis';
+import { createRedisConnection } from '../../runtime/storage/redis-connection';
 import { freePort, startRedis, type TestRedis } from '../support/redis';
 
 let redis: TestRedis;
@@ -8,7 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const open = (url = redis.url) => createRedisReader({ url, rejectUnauthorized: true });
+const open = (url = redis.url) => {
+  const connection = createRedisConnection({ url, rejectUnauthorized: true });
+  return { ...createRedisReader(connection), close: connection.close };
+};
 
 it('reads texts, empty ones too, and null where there is no key', async () => {
   await redis.client.mset('a', 'value ü', 'empty', '');

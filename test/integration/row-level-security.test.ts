@@ -64,6 +64,11 @@ beforeAll(async () => {
       [tenantId],
     );
     await database.query(
+      `INSERT INTO elo_agent_journal (tenant_id, task_id, step, entry, run_id, content)
+       SELECT tenant_id, task_id, 1, '', run_id, 'CANARY' FROM elo_agent_runs WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    await database.query(
       `INSERT INTO elo_agent_rate_windows (tenant_id, scope, seconds, started_at, used) VALUES ($1, 's', 60, now(), 1)`,
       [tenantId],
     );
@@ -142,6 +147,8 @@ describe('a role made by db sql-role', () => {
     ['elo_agent_secrets', 'name'],
     ['elo_agent_migrations', 'name'],
     ['elo_agent_rate_windows', 'scope'],
+    ['elo_agent_journal', 'content'],
+    ['elo_agent_journal', 'entry'],
     ['elo_v_agent_tenants', 'name'],
   ])('has no right to %s.%s', async (table, column) => {
     await expect(queryAs(role.url, `SELECT ${column} FROM ${table}`, alice)).rejects.toThrow('permission denied');
@@ -217,6 +224,7 @@ describe('the wall itself', () => {
     expect(await queryAs(plain.url, 'SELECT name FROM elo_agent_secrets', alice)).toEqual([]);
     expect(await queryAs(plain.url, 'SELECT name FROM elo_agent_migrations', alice)).toEqual([]);
     expect(await queryAs(plain.url, 'SELECT scope FROM elo_agent_rate_windows', alice)).toHaveLength(1);
+    expect(await queryAs(plain.url, 'SELECT step FROM elo_agent_journal', alice)).toHaveLength(1);
   });
 
   it.each([

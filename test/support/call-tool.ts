@@ -1,6 +1,7 @@
 import type { ToolRow } from '../../runtime';
 import type { EgressFilter, ToolContext, ToolOutput } from '../../runtime/contracts/tool';
 import type { ErrorSummary } from '../../runtime/errors/runtime-error';
+import { createRedisConnection } from '../../runtime/storage/redis-connection';
 import { createToolTransports } from '../../runtime/tool-transports';
 import { createToolBuilder } from '../../runtime/tools/build-tools';
 import type { JsonObject, JsonValue } from '../../runtime/util/json';
@@ -39,7 +40,8 @@ export async function callTool(
   input: JsonObject = {},
   options: CallToolOptions = {},
 ): Promise<CalledTool> {
-  const { transports, close } = createToolTransports({ redis: options.redis });
+  const redis = options.redis && createRedisConnection(options.redis);
+  const { transports, close } = createToolTransports({}, redis);
   const maxOutputBytes = options.maxOutputBytes ?? 64 * 1024;
   const build = createToolBuilder({ transports, defaultTimeoutMs: 20_000, maxOutputBytes, secrets: [] });
   const { tools, warnings } = build([toolRow({ code: 'a_tool', ...row })]);
@@ -51,6 +53,6 @@ export async function callTool(
     const output = await built.tool.execute(input, context(options));
     return { output, value: output.value as JsonObject, warnings, definition: built.tool.definition };
   } finally {
-    await close();
+    await Promise.all([close(), redis?.close()]);
   }
 }

@@ -76,6 +76,7 @@ export async function runScript({ replies, tools = [], settings, input }: LoopSc
     signal: new AbortController().signal,
     stopError: () => undefined,
     onModelCallEnd: (call) => void ended.push(call),
+    onStepOpen: () => undefined,
     beforeNext: (next) => {
       nexts.push(next.callNo);
       return Promise.resolve(new Map());

@@ -1,6 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
 import { Redis } from 'ioredis';
 
@@ -10,34 +13,62 @@ export interface TestRedis {
   readonly url: string;
   /** For the test to write with. */
   readonly client: Redis;
+  /** Ends the server and starts it again on the same port; only a durable one keeps its data. */
+  readonly restart: (signal?: NodeJS.Signals) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /** A password that has to be encoded in a URL. */
 const PASSWORD = 'CANARY p/w:@%ü';
 
-/** A real Redis of its own on a free loopback port. Fails where `redis-server` is not installed: it is needed, not optional. */
-export async function startRedis(): Promise<TestRedis> {
+/**
+ * A real Redis of its own on a free loopback port. Fails where `redis-server` is not installed: it is needed, not optional.
+ * A durable one has every write on disk before it answers; `settings` are further ones of redis-server.
+ */
+export async function startRedis(
+  options: { readonly durable?: boolean; readonly settings?: readonly string[] } = {},
+): Promise<TestRedis> {
   const port = await freePort();
-  const child = spawn('redis-server', [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
-    ...['--requirepass', PASSWORD],
-  ]);
-  process.once('exit', () => child.kill('SIGKILL'));
-  await ready(child);
+  const directory = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-redis-'));
+  const args = [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', directory, '--requirepass', PASSWORD],
+    ...(options.durable === true ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no']),
+    ...(options.settings ?? []),
+  ];
+  let server = await startServer(args);
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ended = new Promise((resolve) => server.once('exit', resolve));
+    server.kill(signal);
+    await ended;
+  };
+  process.once('exit', () => {
+    server.kill('SIGKILL');
+    rmSync(directory, { recursive: true, force: true });
+  });
   const client = new Redis({ host: '127.0.0.1', port, password: PASSWORD });
+  // While the server is away; the client connects again by itself.
+  client.on('error', () => undefined);
   return {
     port,
     password: PASSWORD,
     url: `redis://:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/0`,
     client,
+    restart: async (signal = 'SIGTERM') => {
+      await end(signal);
+      server = await startServer(args);
+    },
     close: async () => {
       client.disconnect();
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await ended;
+      await end('SIGKILL');
+      rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function startServer(args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn('redis-server', args);
+  await ready(child);
+  return child;
 }
 
 function ready(child: ChildProcess): Promise<void> {

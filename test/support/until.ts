@@ -8,3 +8,12 @@ export async function until(check: () => boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+/** Asks again and again until the answer is true. Gives up in the end, so that a failed test ends too. */
+export async function untilTrue(check: () => Promise<boolean>, longestMs = 30_000): Promise<void> {
+  const endsAt = performance.now() + longestMs;
+  while (!(await check())) {
+    if (performance.now() > endsAt) throw new Error(`this never came true: ${check.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,8 +1,8 @@
-import type { ClaimRequest, Reservation } from '../../contracts/ledger';
+import type { ClaimRequest, Reservation, RunKey } from '../../contracts/ledger';
 import type { Statement } from '../postgres';
 
 /**
- * Claims a task and opens its first model call, or says who has it, in one round trip.
+ * Claims a task and opens its next model call, or says who has it, in one round trip.
  * No row at all means that another caller claimed it in this very moment: ask again.
  */
 const TEXT = `
@@ -22,11 +22,18 @@ WITH budget AS MATERIALIZED (
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
   )
   RETURNING attempt
+), going_on AS MATERIALIZED (
+  SELECT claimed.attempt, journal.last_step, journal.entries
+  FROM claimed LEFT JOIN LATERAL
+    elo_agent_read_journal($1::uuid, CASE WHEN claimed.attempt > 1 AND NOT $7::boolean THEN $2 END) AS journal ON true
 ), opened AS (
   INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested)
-  SELECT $1::uuid, $2, $3::uuid, 1, $8 FROM claimed
+  SELECT $1::uuid, $2, $3::uuid, coalesce(last_step, 0) + 1, $8 FROM going_on
+), forgotten AS (
+  DELETE FROM elo_agent_journal
+  WHERE $7::boolean AND tenant_id = $1::uuid AND task_id = $2 AND EXISTS (SELECT FROM claimed)
 )
-SELECT 'claimed' AS kind, attempt, NULL::text AS result FROM claimed
+SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journal FROM going_on
 UNION ALL
 SELECT
   CASE
@@ -36,17 +43,20 @@ SELECT
     ELSE 'running'
   END,
   run.attempt,
-  CASE WHEN run.digest = $5 AND run.state IN ('done', 'waiting') THEN run.result::text END
+  CASE WHEN run.digest = $5 AND run.state IN ('done', 'waiting') THEN run.result::text END,
+  NULL
 FROM elo_agent_runs AS run, budget
 WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND NOT EXISTS (SELECT FROM claimed)
 UNION ALL
-SELECT budget.room, 0, NULL FROM budget
+SELECT budget.room, 0, NULL, NULL FROM budget
 WHERE budget.room <> 'ok' AND NOT EXISTS (SELECT FROM elo_agent_runs AS run WHERE run.tenant_id = $1::uuid AND run.task_id = $2)`;
 
 export interface ClaimRow {
   readonly kind: 'claimed' | 'conflict' | 'done' | 'running' | 'held' | 'exceeded';
   readonly attempt: number;
   readonly result: string | null;
+  /** An array of JournalRow as JSON. */
+  readonly journal: string | null;
 }
 
 export function claimRunStatement(request: ClaimRequest): Statement {
@@ -58,6 +68,21 @@ export function claimRunStatement(request: ClaimRequest): Statement {
       ...reservationValues(request.reserve),
       request.userId ?? null,
     ],
+  };
+}
+
+/** Gives a run back that was claimed and cannot be gone on with: nothing was sent. */
+export function releaseRunStatement({ tenantId, taskId, runId }: RunKey): Statement {
+  return {
+    text: `
+WITH released AS (
+  UPDATE elo_agent_runs SET lease_until = now(), held_cost_usd = NULL, held_tokens = NULL
+  WHERE tenant_id = $1::uuid AND task_id = $2 AND run_id = $3::uuid AND state = 'running'
+  RETURNING run_id
+)
+DELETE FROM elo_agent_model_calls AS call USING released
+WHERE call.tenant_id = $1::uuid AND call.run_id = released.run_id AND call.closed_at IS NULL`,
+    values: [tenantId, taskId, runId],
   };
 }
 

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
-
-import type { CallToTake, RunProgress, ToolExecution } from '../../contracts/ledger';
+import type { CallToTake, RunProgress } from '../../contracts/ledger';
 import type { ModelCallRecord } from '../../contracts/usage';
-import { isJsonObject } from '../../util/json';
+import type { JournalLine } from '../journal-entries';
 import type { Statement } from '../postgres';
+import { auditCalls, executionJson } from './audit-calls';
 import { reservationValues } from './claim-run';
+import { storableJson } from './storable';
 
 /**
  * One statement a step and one at the end. A call is added to the bill only when its row goes from open to closed,
@@ -61,7 +61,7 @@ WITH written AS (
     held_tokens = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $17::bigint END ELSE run.held_tokens END
   FROM budget
   WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND run.run_id = $3::uuid
-  RETURNING run.run_id
+  RETURNING run.run_id, run.state
 ), taken AS MATERIALIZED (
   SELECT given.tool_call_id, elo_agent_take_call($1::uuid, given.code, given.tool, given.per_minute, given.per_day) AS reason
   FROM (
@@ -70,17 +70,19 @@ WITH written AS (
     ORDER BY tool, tool_call_id OFFSET 0
   ) AS given, budget, run
   WHERE budget.room = 'ok'
-), audited AS (
-  INSERT INTO elo_tool_executions (
-    tenant_id, task_id, run_id, step, tool_call_id, tool, user_id, arguments, decision, is_error, code, duration_ms
-  )
-  SELECT $1::uuid, $2, $3::uuid, given.step, given.tool_call_id, left(given.tool, 200), given.user_id, given.arguments,
-    given.decision, given.is_error, left(given.code, 50), given.duration_ms
-  FROM jsonb_to_recordset($21::jsonb) AS given (
-    step int, tool_call_id text, tool text, user_id text, arguments jsonb, decision text, is_error boolean, code text,
-    duration_ms int
-  )
-  ON CONFLICT (tenant_id, run_id, tool_call_id) DO NOTHING
+), audited AS (${auditCalls('$21')}
+), forgotten AS (
+  DELETE FROM elo_agent_journal
+  WHERE $6::text = 'done' AND tenant_id = $1::uuid AND task_id = $2 AND EXISTS (SELECT FROM run)
+), journaled AS (
+  INSERT INTO elo_agent_journal AS kept (tenant_id, task_id, step, entry, run_id, sent, content)
+  SELECT $1::uuid, $2, given.step, given.entry, $3::uuid,
+    CASE budget.room WHEN 'ok' THEN given.sent || given.sending ELSE given.sent END, given.content
+  FROM json_to_recordset($22::json) AS given (step int, entry text, sent int[], sending int[], content text), budget, run
+  -- A write that comes after the end leaves what is kept as it is.
+  WHERE $6::text IS NOT NULL OR run.state = 'running'
+  ON CONFLICT (tenant_id, task_id, step, entry) DO UPDATE SET
+    run_id = EXCLUDED.run_id, sent = EXCLUDED.sent, content = EXCLUDED.content
 ), never_sent AS (
   DELETE FROM elo_agent_model_calls
   WHERE tenant_id = $1::uuid AND run_id = $3::uuid AND call_no > $8::int AND closed_at IS NULL
@@ -126,10 +128,15 @@ export interface ProgressRow {
 }
 
 const MAX_INT = 2_147_483_647;
-const MAX_ID_LENGTH = 200;
 
-/** `waiting` is what a run that waits for an approval goes on with, as JSON text. */
-export function recordProgressStatement(progress: RunProgress, waiting: string | null): Statement {
+/** What the run that comes after this one goes on with. */
+export interface KeptForLater {
+  /** JSON text, for a run that waits for an approval. */
+  readonly waiting: string | null;
+  readonly journal: readonly JournalLine[];
+}
+
+export function recordProgressStatement(progress: RunProgress, { waiting, journal }: KeptForLater): Statement {
   const { tenantId, taskId, runId, leaseMs } = progress;
   const key = [tenantId, taskId, runId];
   return {
@@ -139,8 +146,9 @@ export function recordProgressStatement(progress: RunProgress, waiting: string |
       ...reservationValues(progress.reserve),
       waiting,
       progress.reserve !== undefined,
-      JSON.stringify((progress.taking ?? []).map(takenCall), storable),
+      storableJson((progress.taking ?? []).map(takenCall)),
       executionJson(progress.executions ?? []),
+      JSON.stringify(journal),
     ],
   };
 }
@@ -150,18 +158,7 @@ function callsJson({ closed, opening }: RunProgress): string {
     opening === undefined
       ? []
       : [{ call_no: opening.callNo, model_requested: opening.modelRequested, is_closed: false }];
-  return JSON.stringify([...closed.map(closedCall), ...opened], storable);
-}
-
-/** JSONB takes neither NUL nor half a surrogate pair; no name that a provider sends may keep a bill from being written. */
-function storable(_key: string, value: unknown): unknown {
-  if (typeof value === 'string') return storableText(value);
-  if (!isJsonObject(value) || Object.keys(value).every((key) => storableText(key) === key)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), inner]));
-}
-
-function storableText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '');
+  return storableJson([...closed.map(closedCall), ...opened]);
 }
 
 function endValues({ end }: RunProgress): readonly unknown[] {
@@ -175,31 +172,6 @@ function billValues({ bill }: RunProgress): readonly unknown[] {
 
 function takenCall({ toolCallId, tool, code, callsPerMinute, callsPerDay }: CallToTake): Record<string, unknown> {
   return { tool_call_id: toolCallId, tool, code, per_minute: callsPerMinute, per_day: callsPerDay };
-}
-
-/** Lines of the audit, as the statements take them. */
-export function executionJson(executions: readonly ToolExecution[]): string {
-  return JSON.stringify(executions.map(execution), storable);
-}
-
-/** An index takes no entry of more than 2,700 bytes, and there are providers that put a thought into an id. */
-function indexableId(id: string): string {
-  if (id.length <= MAX_ID_LENGTH) return id;
-  return `${id.slice(0, MAX_ID_LENGTH)}…${createHash('sha256').update(id).digest('hex')}`;
-}
-
-function execution(done: ToolExecution): Record<string, unknown> {
-  return {
-    step: done.step,
-    tool_call_id: indexableId(done.toolCallId),
-    tool: done.tool,
-    user_id: done.userId,
-    arguments: done.arguments,
-    decision: done.decision,
-    is_error: done.isError,
-    code: done.code,
-    duration_ms: done.durationMs,
-  };
 }
 
 function closedCall(call: ModelCallRecord): Record<string, unknown> {

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { KeyReader } from '../../contracts/key-reader';
 import type { SqlReader } from '../../contracts/sql-reader';
 import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
+import type { Tool } from '../../contracts/tool';
 import type { JsonObject } from '../../util/json';
 
 /** What built-in tools work with. */
@@ -27,6 +28,8 @@ export interface BuiltinTool {
   readonly description: string;
   /** Used when the row has none. */
   readonly inputSchema: JsonObject;
+  /** A call whose outcome is unknown may be made again. */
+  readonly isRepeatable: Tool['isRepeatable'];
   /** Reads the row once. Throws an Error whose message says why the tool cannot be offered. */
   readonly prepare: (settings: ToolSettings, ports: BuiltinPorts) => (call: TransportCall) => Promise<TransportReply>;
 }

@@ -20,6 +20,7 @@ export const extract: BuiltinTool = {
     required: ['url', 'selector'],
     additionalProperties: false,
   },
+  isRepeatable: true,
   prepare: (settings) => {
     const fetchPage = fetchPageFor(settings);
     const { name: tool } = settings;

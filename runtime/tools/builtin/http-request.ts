@@ -3,7 +3,7 @@ import * as z from 'zod/v4';
 import type { ToolSettings, TransportReply } from '../../contracts/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../../util/json';
-import { headerIssue } from '../header-fields';
+import { foreignHeaderIssue } from '../header-fields';
 import { httpFailure } from '../send-request';
 import { contentType, decodeBody, isCompressed, isText } from '../web/decode-body';
 import type { WebReply } from '../web/request-web';
@@ -15,8 +15,6 @@ import { readConfig } from './read-config';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Headers of the answer that a caller may have to act on. */
 const SHOWN_HEADERS = ['content-type', 'location', 'retry-after', 'etag', 'last-modified', 'link'] as const;
-/** These would get round the rules on methods, or speak to a proxy in between. */
-const FORBIDDEN_HEADER = /^(proxy-.*|x-http-method(-override)?|x-method-override|x-forwarded-.*|forwarded)$/;
 
 const configSchema = z.object({
   only_allowed_hosts: z.boolean().default(false),
@@ -39,6 +37,7 @@ export const httpRequest: BuiltinTool = {
     },
     required: ['method', 'url'],
   },
+  isRepeatable: (input) => methodOf(input) === 'GET',
   prepare: (settings) => {
     const { methods, only_allowed_hosts: isRestricted } = readConfig(configSchema, settings);
     const ask = askWebFor(settings, { isRestricted });
@@ -59,7 +58,7 @@ interface ModelRequest {
 
 function readRequest({ name: tool }: ToolSettings, input: JsonObject, methods: readonly string[]): ModelRequest {
   const { url, headers: givenHeaders, body } = input;
-  const method = typeof input.method === 'string' ? input.method.toUpperCase() : 'GET';
+  const method = methodOf(input);
   if (typeof url !== 'string') throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: 'url must be string' });
   if (!methods.includes(method)) {
     const reason = `the method ${method} is not allowed; allowed are ${methods.join(', ')}`;
@@ -82,6 +81,10 @@ function withContent(
   return { headers: { 'content-type': type, ...headers }, body: text };
 }
 
+function methodOf({ method }: JsonObject): string {
+  return typeof method === 'string' ? method.toUpperCase() : 'GET';
+}
+
 /** Models give an empty object or text where they mean none. */
 function isEmpty(body: JsonValue | undefined): boolean {
   if (body === undefined || body === null || body === '') return true;
@@ -93,7 +96,7 @@ function readHeaders(tool: string, given: JsonValue | undefined): Record<string,
   for (const [name, value] of Object.entries(isJsonObject(given) ? given : {})) {
     const lower = name.toLowerCase();
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    const issue = FORBIDDEN_HEADER.test(lower) ? 'may not be set' : headerIssue(name, text);
+    const issue = foreignHeaderIssue(name, text);
     if (issue !== undefined) throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `headers.${name} ${issue}` });
     headers[lower] = text;
   }

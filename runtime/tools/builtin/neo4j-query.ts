@@ -40,6 +40,7 @@ export const neo4jQuery: BuiltinTool = {
     required: ['cypher'],
     additionalProperties: false,
   },
+  isRepeatable: true,
   prepare: (settings, { dispatcher }) => {
     const config = readConfig(configSchema, settings);
     if (settings.endpoint === '') throw new Error('it has no mcp_endpoint, the address of Neo4j');

@@ -22,6 +22,7 @@ export const redisGet: BuiltinTool = {
     required: ['key'],
     additionalProperties: false,
   },
+  isRepeatable: true,
   prepare: (settings, { keys }) => {
     const { key_prefix: template } = readConfig(configSchema, settings);
     if (keys === undefined) throw new Error('no Redis is configured');

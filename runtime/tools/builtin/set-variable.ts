@@ -20,6 +20,7 @@ export const setVariable: BuiltinTool = {
     required: ['name', 'value'],
     additionalProperties: false,
   },
+  isRepeatable: true,
   prepare: (settings) => (call) => new Promise((resolve) => resolve(set(settings, call))),
 };
 

@@ -24,6 +24,7 @@ export const webFetch: BuiltinTool = {
     required: ['url'],
     additionalProperties: false,
   },
+  isRepeatable: true,
   prepare: (settings) => {
     const fetchPage = fetchPageFor(settings);
     return async (call) => {

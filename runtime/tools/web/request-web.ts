@@ -17,6 +17,8 @@ export interface WebRequest {
   readonly policy: WebPolicy;
   readonly signal: AbortSignal;
   readonly limitBytes: number;
+  /** Default 5; with 0 a redirect is the reply. */
+  readonly maxRedirects?: number;
 }
 
 export interface WebReply extends BoundedBody {
@@ -43,7 +45,7 @@ interface Hop extends Pick<WebRequest, 'method' | 'headers' | 'body' | 'ownHeade
  * Rejects with RefusedUrl when the address or a redirect leads where the policy does not allow.
  */
 export async function requestWeb(given: WebRequest): Promise<WebReply> {
-  const { policy, signal } = given;
+  const { policy, signal, maxRedirects = MAX_REDIRECTS } = given;
   // Never shared: a warm connection of another call would be used without asking this call's policy.
   const dispatcher = new Agent({
     connect: { lookup: guardedLookup(policy) },
@@ -56,8 +58,8 @@ export async function requestWeb(given: WebRequest): Promise<WebReply> {
       signal.throwIfAborted();
       const reply = await send(dispatcher, hop, given);
       const { location } = reply.headers;
-      if (!REDIRECTS.includes(reply.status) || location === undefined) return reply;
-      if (redirects === MAX_REDIRECTS) throw new Error(`more than ${MAX_REDIRECTS} redirects`);
+      if (maxRedirects === 0 || !REDIRECTS.includes(reply.status) || location === undefined) return reply;
+      if (redirects === maxRedirects) throw new Error(`more than ${maxRedirects} redirects`);
       hop = nextHop(hop, reply.status, await judgeUrl(location, policy, hop.url));
     }
   } finally {

@@ -10,14 +10,15 @@ import { startPostgres } from '../../../scripts/lib/postgres.mjs';
 export default async function globalSetup() {
   const postgres = await startPostgres();
   const logFile = path.join(mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-log-')), 'n8n.log');
+  const packageTarball = buildPackage();
   const n8n = await startN8n({
     postgresUrl: await postgres.createDatabase('n8n'),
-    packageTarball: buildPackage(),
+    packageTarball,
     env: { N8N_LOG_OUTPUT: 'console,file', N8N_LOG_LEVEL: 'debug', N8N_LOG_FILE_LOCATION: logFile },
     log: (line) => process.stdout.write(`${line}\n`),
   });
   globalThis.__e2e = { postgres, n8n, logDirectory: path.dirname(logFile) };
   process.env.TEST_POSTGRES_URL = postgres.url;
   process.env.TEST_POSTGRES_ADMIN_URL = postgres.adminUrl;
-  process.env.TEST_N8N = JSON.stringify({ baseUrl: n8n.baseUrl, owner: n8n.owner, logFile });
+  process.env.TEST_N8N = JSON.stringify({ baseUrl: n8n.baseUrl, owner: n8n.owner, logFile, packageTarball });
 }

@@ -1,4 +1,5 @@
 import { startRunRecord, type RunRecord } from '../../../runtime/billing/run-record';
+import type { JournalOutcome } from '../../../runtime/contracts/journal';
 import type { RunEnd } from '../../../runtime/contracts/ledger';
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
 
@@ -126,6 +127,56 @@ it('says that only the end is missing when all usage had been written', async ()
   const record = start(ledger);
   ledger.next.push('gone');
   await expect(record.settle(END)).rejects.toThrow('Not written: the end of the run.');
+});
+
+describe('the journal', () => {
+  beforeEach(() => jest.useFakeTimers());
+  const outcome = (toolCallId: string): JournalOutcome => ({
+    step: 1,
+    toolCallId,
+    outcome: { report: { tool: 'pay', arguments: {}, result: 1, duration_ms: 1 }, isError: false },
+  });
+  const journaled = (ledger: FakeLedger) =>
+    ledger.written.map(({ journal = [] }) => journal.map((entry) => ('toolCallId' in entry ? entry.toolCallId : '')));
+
+  it('is written soon with what must not be lost, and with the next write otherwise', async () => {
+    const ledger = fakeLedger();
+    const record = start(ledger);
+    record.journal(outcome('a'));
+    await jest.advanceTimersByTimeAsync(LEASE_MS / 10);
+    expect(ledger.written).toEqual([]);
+    record.journal(outcome('b'), true);
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(journaled(ledger)).toEqual([['a', 'b']]);
+    await record.settle(END);
+    expect(journaled(ledger)).toEqual([['a', 'b'], []]);
+  });
+
+  it('costs no write of its own when the next one comes before', async () => {
+    const ledger = fakeLedger();
+    const record = start(ledger);
+    record.journal(outcome('a'), true);
+    await jest.advanceTimersByTimeAsync(100);
+    await open(record, 2);
+    await jest.advanceTimersByTimeAsync(LEASE_MS / 10);
+    expect(journaled(ledger)).toEqual([['a']]);
+    record.journal(outcome('b'), true);
+    await record.settle({ ...END, state: 'failed' });
+    await jest.advanceTimersByTimeAsync(LEASE_MS);
+    expect(journaled(ledger)).toEqual([['a'], ['b']]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('is made up for by the next write when it could not be written', async () => {
+    const ledger = fakeLedger();
+    const record = start(ledger);
+    ledger.next.push('gone');
+    record.journal(outcome('a'), true);
+    await jest.advanceTimersByTimeAsync(1000);
+    await open(record, 2);
+    expect(journaled(ledger)).toEqual([['a']]);
+    await record.settle(END);
+  });
 });
 
 describe('the lease', () => {

@@ -66,7 +66,7 @@ it.each([
   ['no time', task({ timeout_seconds: 0 }), 'config.timeout_seconds'],
   ['an unknown mode', task({ tool_execution: 'all' }), 'config.tool_execution'],
   ['tools that are no list', task({ tools: 'add' }), 'config.tools'],
-  ['another kind of task', task({}, { task_type: 'llm_extraction' }), 'task_type'],
+  ['another kind of task', task({}, { task_type: 'http_request' }), 'task_type'],
   ['an empty task id', task({}, { task_id: '' }), 'task_id'],
   ['a long task id', task({}, { task_id: 'x'.repeat(201) }), 'task_id'],
   ['a long trace id', task({}, { trace_id: 'x'.repeat(101) }), 'trace_id'],

@@ -21,6 +21,7 @@ export const sqlQuery: BuiltinTool = {
     required: ['query'],
     additionalProperties: false,
   },
+  isRepeatable: true,
   prepare: (settings, { sql }) => {
     if (sql === undefined) {
       throw new Error(

@@ -1,0 +1,24 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import { withOptions, type Item, type Outcome } from './item';
+import { readQueueConfig } from './queue-config';
+import { readTask } from './request';
+
+/** Pushes the task of an item to the list. The same item of the same execution is the same task, also when it is tried again. */
+export async function enqueueTask(given: Item): Promise<Outcome> {
+  const item = withOptions(given);
+  const config = await readQueueConfig(item, item.options);
+  const task = withQueueFields(readTask(item), item.options);
+  const { task_id, trace_id, result_key } = await item.door.useTaskQueue(config, (queue) => queue.enqueue(task));
+  return { item: { json: { task_id, trace_id, result_key }, pairedItem: { item: item.index } }, warnings: [] };
+}
+
+/** Here the option wins over the item: it says where this workflow waits for the answer. */
+function withQueueFields(task: IDataObject, { priority, resultKey }: IDataObject): IDataObject {
+  const callback = task.callback as IDataObject | undefined;
+  return {
+    ...task,
+    ...(priority === undefined ? {} : { priority }),
+    ...(typeof resultKey === 'string' && resultKey !== '' ? { callback: { ...callback, result_key: resultKey } } : {}),
+  };
+}

@@ -1,0 +1,35 @@
+import type { Item, Outcome } from './item';
+import { readQueueConfig } from './queue-config';
+import { MODEL_WRITTEN } from './request';
+import { toReportItem } from './result';
+
+/** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
+export async function getResult(item: Item): Promise<Outcome> {
+  const { context, door, index } = item;
+  refuseUntrustedKey(item);
+  const read = (name: string): unknown => context.getNodeParameter(name, index, '');
+  const resultKey = textOf(read('resultKey'));
+  const taskId = textOf(read('taskId'));
+  const waitSeconds = Number(read('waitSeconds'));
+  const config = await readQueueConfig(item);
+  const query = {
+    resultKey,
+    waitSeconds,
+    signal: context.getExecutionCancelSignal(),
+    ...(taskId === '' ? {} : { taskId }),
+  };
+  const report = await door.useTaskQueue(config, (queue) => queue.getResult(query));
+  return toReportItem(report, index);
+}
+
+/** A model that names the key could read the results of other tenants. */
+function refuseUntrustedKey({ context, door }: Item): void {
+  const { type, parameters } = context.getNode();
+  if (!type.endsWith('Tool')) return;
+  if (MODEL_WRITTEN.test(JSON.stringify(parameters.resultKey ?? ''))) throw new door.RuntimeError('RESULT_UNTRUSTED');
+}
+
+/** An expression that finds nothing gives none. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+}

@@ -1,0 +1,66 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import type { RunOptions, Runtime } from '../../runtime';
+import { isFinalFailure } from './delivery';
+import { readEgress } from './egress';
+import { withOptions, type Item, type Outcome, type TaskItem } from './item';
+import { readMcpServers } from './mcp-servers';
+import { readConfig, readTask } from './request';
+import { toItem, toReportItem } from './result';
+
+/** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
+export async function runTask(given: Item): Promise<Outcome> {
+  const item = withOptions(given);
+  const { context, door, index } = item;
+  const [config, mcpServers] = await Promise.all([readConfig(item), readMcpServers(context, index)]);
+  return door.useRuntime(config, async (runtime) => {
+    const task = readTask(item);
+    const options: RunOptions = {
+      signal: context.getExecutionCancelSignal(),
+      fresh: context.getMode() === 'manual',
+      mcpServers,
+      egress: readEgress(context),
+    };
+    if (item.options.writeCallback === false) delete task.callback;
+    if (hasCallback(task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
+    const result = await runtime.run(task, options);
+    return { item: toItem(result, index), warnings: result.warnings };
+  });
+}
+
+function hasCallback({ callback }: IDataObject): boolean {
+  return typeof callback === 'object' && callback !== null && Object.keys(callback).length > 0;
+}
+
+function isOfOtherType({ task_type: type }: IDataObject): boolean {
+  return type !== undefined && type !== null && type !== 'ai_agent';
+}
+
+interface Handling {
+  readonly item: TaskItem;
+  readonly runtime: Runtime;
+  readonly task: IDataObject;
+}
+
+async function handle(handling: Handling, options: RunOptions): Promise<Outcome> {
+  const { item, runtime, task } = handling;
+  const report = await runtime.handle(task, options).catch(async (error: unknown) => {
+    if (hasCallback(task) && isFinalFailure(item, error)) await deliverFailure(handling, error, options);
+    throw error;
+  });
+  return toReportItem(report, item.index);
+}
+
+/** The failure itself matters more than that it could not be delivered. */
+async function deliverFailure(
+  { item, runtime, task }: Handling,
+  error: unknown,
+  { egress }: RunOptions,
+): Promise<void> {
+  try {
+    await runtime.deliverFailure(task, error, { egress });
+  } catch (problem) {
+    const { message } = problem as Error;
+    item.context.logger.error(`The failure of a task was not delivered: ${message}`, { taskId: task.task_id });
+  }
+}

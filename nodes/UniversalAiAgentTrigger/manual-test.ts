@@ -1,0 +1,69 @@
+import type { ITriggerResponse } from 'n8n-workflow';
+
+import type { TakenTask } from '../../runtime/worker';
+import { toNodeError } from '../UniversalAiAgent/errors';
+import { createAnswers } from './answers';
+import { execute } from './execution';
+import type { TriggerParts } from './settings';
+
+const WAIT_MS = 24 * 3_600_000;
+
+/**
+ * A test in the editor: exactly one task, which is waited for. n8n closes the trigger as soon as the task is emitted, and
+ * waits for that before the execution can end, so closing must not wait for the execution.
+ */
+export function testOneTask(parts: TriggerParts): ITriggerResponse {
+  const { context } = parts;
+  const stop = new AbortController();
+  let isEmitted = false;
+  return {
+    manualTriggerFunction: async () => {
+      const taken = await takeFirst(parts, stop.signal);
+      if (taken === undefined) return;
+      isEmitted = true;
+      void runTaken(parts, taken);
+    },
+    closeFunction: () => {
+      stop.abort();
+      // A test that is stopped while it waits has no task; n8n would wait for one for ever.
+      
+      return Promise.resolve();
+    },
+  };
+}
+
+async function takeFirst(
+  { context, door, settings }: TriggerParts,
+  signal: AbortSignal,
+): Promise<TakenTask | undefined> {
+  try {
+    const taken = await door.takeOne(settings.consumer, { waitMs: WAIT_MS, signal });
+    if (!signal.aborted && taken === undefined) throw new door.RuntimeError('TASK_NOT_TAKEN');
+    if (!signal.aborted) return taken;
+    await taken?.putBack();
+  } catch (error) {
+    if (!signal.aborted) throw toNodeError(context.getNode(), error);
+  }
+  return undefined;
+}
+
+/** Never rejects. A task that cannot be acknowledged goes back by itself. */
+async function runTaken(parts: TriggerParts, { task, done, putBack }: TakenTask): Promise<void> {
+  const { context } = parts;
+  const answers = createAnswers(parts);
+  // Never the last try: what is not acknowledged goes back to the list.
+  const delivery = { task, attempt: 1, maxAttempts: 2, signal: new AbortController().signal };
+  try {
+    const isDone = await execute(parts, delivery)
+      .catch((error: unknown) => answers.settle(delivery, error))
+      .then(
+        () => true,
+        () => false,
+      );
+    await (isDone ? done() : putBack());
+  } catch (error) {
+    context.logger.error(`The task of a manual test goes back by itself: ${(error as Error).message}`);
+  } finally {
+    await answers.close();
+  }
+}

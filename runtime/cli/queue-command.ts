@@ -1,0 +1,32 @@
+import { openQueueAdmin, type QueueAdmin } from '../worker';
+import { UsageError, type Options } from './arguments';
+import { readQueue } from './environment';
+import { printJson } from './output';
+
+type Action = (admin: QueueAdmin, options: Options) => Promise<unknown>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  status: (admin) => admin.status(),
+  pause: async (admin) => {
+    await admin.pause();
+    return admin.status();
+  },
+  resume: async (admin) => {
+    await admin.resume();
+    return admin.status();
+  },
+  'retry-failed': (admin, { task }) => admin.retryDead({ taskId: task }),
+};
+
+/** `queue status`, `queue pause`, `queue resume` and `queue retry-failed`. */
+export async function queueCommand(action: string | undefined, options: Options): Promise<number> {
+  const run = action !== undefined && Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  if (run === undefined) throw new UsageError(`queue needs one of: ${Object.keys(ACTIONS).join(', ')}.`);
+  const admin = await openQueueAdmin(readQueue());
+  try {
+    printJson(await run(admin, options));
+    return 0;
+  } finally {
+    await admin.close();
+  }
+}

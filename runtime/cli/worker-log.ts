@@ -1,0 +1,25 @@
+import { every } from '../util/clock';
+import type { Consumer, Log } from '../worker';
+
+const PROGRESS_MS = 10_000;
+
+/** One line of JSON on standard output. */
+export const writeLog: Log = (level, message, facts = {}) => {
+  process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...facts })}\n`);
+};
+
+/** Every ten seconds while there is something to do: how it goes, for a person on a terminal, else in the log. */
+export function reportProgress(consumer: Consumer): () => void {
+  const report = async (): Promise<void> => {
+    const { ok, running, pending, waiting, delayed, dead, paused } = await consumer.health();
+    if (!ok || running + pending + waiting + delayed === 0) return;
+    const counts = { running, pending, waiting, delayed, dead };
+    if (process.stderr.isTTY) {
+      const line = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+      process.stderr.write(`${line.join(', ')}${paused ? ' (paused)' : ''}\n`);
+    } else {
+      writeLog('info', 'progress', { ...counts, paused });
+    }
+  };
+  return every(PROGRESS_MS, () => void report());
+}

@@ -1,0 +1,138 @@
+import * as z from 'zod/v4';
+
+import type { RuntimeError } from '../errors/runtime-error';
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
+
+/** The kinds of task that this package does itself. */
+export const TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation', 'http_request', 'webhook_call'] as const;
+export type TaskType = (typeof TASK_TYPES)[number];
+
+/** A task of any type, as far as the queue has to understand it; `config` is the business of the type's handler. */
+export interface QueueTask {
+  readonly task_id: string;
+  readonly trace_id: string;
+  readonly task_type: string;
+  readonly config: JsonObject;
+  /** `tenant_id` and, from the producers of old, `code`, `level`, `domain_code`, `vertical_code`, `total_tasks`. */
+  readonly meta: JsonObject;
+  readonly callback?: Callback;
+  /** 1 is the most urgent. Without one, tasks run in the order of their arrival, before those that have one. */
+  readonly priority?: number;
+}
+
+/** Where the answer goes. Keys begin with an allowed prefix, and the webhook's host is an allowed one. */
+export interface Callback {
+  readonly result_key?: string;
+  readonly counter_key?: string;
+  readonly status_key?: string;
+  readonly notify_webhook?: string;
+}
+
+/** What became of a task that was done: the part of its report that depends on its type. */
+export interface TaskAnswer {
+  readonly result: JsonValue;
+  readonly model_used: string | null;
+  readonly tokens_used: number;
+  readonly duration_ms: number;
+  /** Null unless the answer is no good. */
+  readonly error: string | null;
+  readonly [more: string]: JsonValue | undefined;
+}
+
+/**
+ * What is pushed to `result_key`: the words of the producers' own workers, and beside them, for tasks that a model did,
+ * the whole AgentResult.
+ */
+export interface TaskReport {
+  readonly task_id: string;
+  readonly trace_id: string;
+  readonly code?: JsonValue;
+  readonly level?: JsonValue;
+  readonly domain_code?: JsonValue;
+  readonly vertical_code?: JsonValue;
+  /** Null when the task failed. */
+  readonly result: JsonValue;
+  readonly model_used: string | null;
+  readonly tokens_used: number;
+  readonly duration_ms: number;
+  /** Null when the task succeeded. */
+  readonly error: string | null;
+  readonly error_code?: string;
+  readonly [more: string]: JsonValue | undefined;
+}
+
+/** The least urgent that the queue can tell apart. */
+const MAX_PRIORITY = 2 ** 21 - 1;
+
+/** Empty counts as left out, as an expression that found nothing gives it. */
+const optionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text || undefined);
+
+const optionalId = (length: number): z.ZodType<string | undefined> =>
+  z
+    .union([z.string(), z.number()])
+    .nullish()
+    .transform((id) => (id === null || id === undefined || id === '' ? undefined : String(id)))
+    .refine((id = '') => id.length <= length, `must not be longer than ${length} characters`)
+    // The database takes neither NUL nor half a surrogate pair.
+    .refine((id = '') => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
+
+/** Passed on as it is, whatever its keys are called. */
+const optionalObject: z.ZodType<JsonObject> = z
+  .custom<JsonObject | null | undefined>(
+    (value) => value === undefined || value === null || isJsonObject(value),
+    'must be an object',
+  )
+  .transform((value) => value ?? {});
+
+/** A task as producers push it. Says nothing on `config` and `meta` but that they are objects. */
+export const queueTaskSchema = z.object({
+  task_id: optionalId(MAX_TASK_ID_LENGTH),
+  trace_id: optionalId(MAX_TRACE_ID_LENGTH),
+  task_type: z
+    .string()
+    .max(100)
+    .nullish()
+    .transform((type) => type || 'ai_agent'),
+  config: optionalObject,
+  meta: optionalObject,
+  callback: z
+    .object({
+      result_key: optionalText,
+      counter_key: optionalText,
+      status_key: optionalText,
+      notify_webhook: optionalText,
+    })
+    .nullish()
+    .transform((callback) => callback ?? undefined),
+  priority: z
+    .int()
+    .min(1)
+    .max(MAX_PRIORITY)
+    .nullish()
+    .transform((priority) => priority ?? undefined),
+});
+
+/** One try of a task that a consumer has taken off the queue. */
+export interface QueueDelivery {
+  readonly task: QueueTask;
+  /** From 1 on. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** Aborted when the consumer has to end now: the task goes back to the queue. */
+  readonly signal: AbortSignal;
+}
+
+/** Does one task. A rejection whose error is retryable brings the task again; any other one is final. */
+export type HandleTask = (delivery: QueueDelivery) => Promise<void>;
+
+/** A task that will not be tried again. `raw` is what stood on the list. */
+export interface DeadTask {
+  readonly raw: string;
+  readonly task?: QueueTask;
+  readonly error: RuntimeError;
+  readonly attempts: number;
+}

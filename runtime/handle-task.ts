@@ -1,0 +1,80 @@
+import type { RunOptions } from './agent';
+import type { RulesOf } from './callback-rules';
+import type { Addressed, Callbacks } from './callbacks/callbacks';
+import { successReport } from './callbacks/task-report';
+import type { QueueTask, TaskAnswer, TaskReport } from './contracts/queue';
+import type { AgentResult } from './contracts/result';
+import type { DeliverFailure, FailureOptions } from './write-failure';
+import { toRuntimeError } from './errors/to-runtime-error';
+import type { FindHandler } from './task-types/task-types';
+import { readQueueTask } from './tasks/read-queue-task';
+import { readTenantId } from './tasks/read-task';
+import { elapsedMs, monotonicMs } from './util/clock';
+
+export interface HandleOptions extends RunOptions {
+  /** Write a failure to the callback too, because no later attempt will come. */
+  readonly deliverFailure?: boolean;
+}
+
+export interface TaskHandling {
+  /**
+   * Does one task of any type, as it came from the queue, and writes its callback. A task that was done before is not done
+   * again; what its callback still lacks is written. Rejects with a RuntimeError.
+   */
+  readonly handle: (task: unknown, options?: HandleOptions) => Promise<TaskReport>;
+  /** Writes the failure of a task to its callback, once; nothing where the callback is not the task's to write. */
+  readonly deliverFailure: (task: unknown, error: unknown, options?: FailureOptions) => Promise<void>;
+}
+
+export interface TaskHandlingParts {
+  readonly run: (task: unknown, options: RunOptions) => Promise<AgentResult>;
+  readonly findHandler: FindHandler;
+  readonly rulesOf: RulesOf;
+  readonly callbacks: Callbacks;
+  readonly deliverFailure: DeliverFailure;
+}
+
+/** One task from the queue, top to bottom: read it, check where its answer goes, do it, deliver. */
+export function createTaskHandling(parts: TaskHandlingParts): TaskHandling {
+  return {
+    handle: async (input, options = {}) => {
+      const startedAt = monotonicMs();
+      const task = readQueueTask(input);
+      const { egress, signal } = options;
+      const done = await doTask(parts, task, options).catch(async (thrown: unknown) => {
+        const error = toRuntimeError(thrown);
+        if (options.deliverFailure === true) {
+          // What went wrong first is what the caller is told, also when nobody else can be.
+          const told = { egress, durationMs: elapsedMs(startedAt) };
+          await parts.deliverFailure(task, error, told).catch(() => undefined);
+        }
+        throw error;
+      });
+      return parts.callbacks.deliver(done.addressed, successReport(task, done.answer), { signal });
+    },
+    deliverFailure: async (input, error, options) =>
+      parts.deliverFailure(readQueueTask(input), toRuntimeError(error), options),
+  };
+}
+
+/** Everything that can be said against a task is said before it is done. */
+async function doTask(
+  { findHandler, rulesOf, callbacks, run }: TaskHandlingParts,
+  task: QueueTask,
+  { signal, onEvent, fresh, egress, mcpServers }: HandleOptions,
+): Promise<{ readonly addressed: Addressed; readonly answer: TaskAnswer }> {
+  const handler = findHandler(task.task_type);
+  handler.check(task);
+  const tenantId = readTenantId(task.meta.tenant_id);
+  const { webhooks, requests } = await rulesOf(task, { tenantId, egress });
+  const addressed = { task, tenantId, rules: webhooks };
+  await callbacks.check(addressed);
+  const answer = await handler.run(task, {
+    tenantId,
+    run: (modelTask) => run(modelTask, { signal, onEvent, fresh, egress, mcpServers }),
+    rules: requests,
+    signal,
+    fresh: fresh === true,
+  });
+  return { addressed, answer };
+}

@@ -1,0 +1,30 @@
+import type { RunRecord } from './billing/run-record';
+import type { EndedToolCall } from './loop/loop-contract';
+import type { JsonObject, JsonValue } from './util/json';
+
+/**
+ * Puts tool calls that ended into the journal; those that must not be made again soon. One that was cancelled is left out:
+ * nobody knows what became of it, and the next run is told so.
+ */
+export function journalOutcomes(
+  record: RunRecord,
+  variables: ReadonlyMap<string, JsonValue>,
+): (call: EndedToolCall) => void {
+  const changed = changesOf(variables);
+  return ({ step, toolCallId, outcome, isOnce }) => {
+    if (outcome === undefined || outcome.code === 'TOOL_CANCELLED') return;
+    record.journal({ step, toolCallId, outcome, variables: changed() }, isOnce);
+  };
+}
+
+/** All of them, when any has changed since the last time. */
+function changesOf(variables: ReadonlyMap<string, JsonValue>): () => JsonObject | undefined {
+  const asText = (): string => (variables.size === 0 ? '{}' : JSON.stringify(Object.fromEntries(variables)));
+  let known = asText();
+  return () => {
+    const now = asText();
+    if (now === known) return undefined;
+    known = now;
+    return Object.fromEntries(variables);
+  };
+}

@@ -1,0 +1,33 @@
+import { RuntimeError } from '../errors/runtime-error';
+import type { RedisClient } from './redis-script';
+
+/** BLMOVE came with it. */
+const OLDEST = '6.2';
+
+/**
+ * Whether a queue is safe in this Redis. Throws QUEUE_REDIS_EVICTS for one that throws keys away to save memory, and
+ * QUEUE_REDIS_UNSUITABLE for one that is too old or takes no writes.
+ */
+export async function checkRedis(client: RedisClient): Promise<void> {
+  const info = readInfo(String(await client.callBuffer('INFO', [])));
+  const reason = whyUnsuitable(info);
+  if (reason !== undefined) throw new RuntimeError('QUEUE_REDIS_UNSUITABLE', { reason });
+  const policy = info.get('maxmemory_policy') ?? 'noeviction';
+  const isLimited = Number(info.get('maxmemory') ?? 0) > 0;
+  if (policy !== 'noeviction' && isLimited) throw new RuntimeError('QUEUE_REDIS_EVICTS', { policy });
+}
+
+function whyUnsuitable(info: ReadonlyMap<string, string>): string | undefined {
+  const version = info.get('redis_version') ?? '';
+  if (version.localeCompare(OLDEST, 'en', { numeric: true }) < 0) {
+    return `it is version ${version}, and ${OLDEST} is the oldest that will do`;
+  }
+  if (info.get('cluster_enabled') === '1') return 'it is a cluster';
+  if (info.get('role') === 'slave') return 'it is a replica, which takes no writes';
+  return undefined;
+}
+
+function readInfo(text: string): ReadonlyMap<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+}

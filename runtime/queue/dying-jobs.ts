@@ -1,0 +1,63 @@
+import type { QueueKeys } from './keys';
+import { redisScript, type RedisClient } from './redis-script';
+
+/** Which push of which job; a later push of the same request is the same job again. */
+export interface JobRef {
+  readonly entryId: string;
+  readonly jobId: string;
+}
+
+/**
+ * The way of a job to the dead list. A crash in between neither loses the entry nor writes it twice; and the entry appears
+ * when the job is gone, so that a task moved back from the dead list is never taken for the job that is still there.
+ */
+export interface DyingJobs {
+  /** Keeps the entry until the job has ended. The task counts as taken off the list. */
+  readonly bury: (job: JobRef, entry: string) => Promise<void>;
+  /** Whether an earlier run of the job got as far as this. */
+  readonly isBuried: (job: JobRef) => Promise<boolean>;
+  /** The job has ended: the entry goes to the dead list. */
+  readonly publish: (job: JobRef) => Promise<void>;
+  /** The same for jobs whose consumer ended in between. */
+  readonly publishLeft: () => Promise<void>;
+}
+
+const bury = redisScript(`
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+redis.call('HSETNX', KEYS[3], ARGV[2], ARGV[3])
+return 1`);
+
+const publish = redisScript(`
+local entry = redis.call('HGET', KEYS[1], ARGV[1])
+if not entry then return 0 end
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('LPUSH', KEYS[2], entry)
+return 1`);
+
+/** A job that was taken for lost and done by another consumer meanwhile is not dead. */
+const publishLeft = redisScript(`
+for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+  local job = ARGV[1] .. field:match(':(.*)$')
+  if redis.call('EXISTS', job) == 0 then redis.call('LPUSH', KEYS[2], redis.call('HGET', KEYS[1], field)) end
+  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then
+    redis.call('HDEL', KEYS[1], field)
+  end
+end
+return 1`);
+
+export function createDyingJobs(client: RedisClient, keys: QueueKeys): DyingJobs {
+  const field = ({ entryId, jobId }: JobRef): string => `${entryId}:${jobId}`;
+  return {
+    bury: async (job, entry) => {
+      await bury(client, [keys.taken, keys.takenUntil, keys.dying], [job.entryId, field(job), entry]);
+    },
+    isBuried: async (job) => (await client.callBuffer('HEXISTS', [keys.dying, field(job)])) === 1,
+    publish: async (job) => {
+      await publish(client, [keys.dying, keys.failedList], [field(job)]);
+    },
+    publishLeft: async () => {
+      await publishLeft(client, [keys.dying, keys.failedList], [keys.job('')]);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import type { ErrorCode } from '../errors/codes';
+import type { RuntimeError } from '../errors/runtime-error';
+
+/** What becomes of a task whose try has failed. */
+export type Verdict =
+  /** Another try, one of those that it has. */
+  | { readonly kind: 'retry' }
+  /** Later again, and this was no try. */
+  | { readonly kind: 'defer'; readonly delayMs: number }
+  | { readonly kind: 'die' };
+
+export interface FailedTry {
+  readonly error: RuntimeError;
+  /** From 1 on. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** How often it was taken up before without that being a try. */
+  readonly deferrals: number;
+  /** Since it came into the queue. */
+  readonly ageMs: number;
+}
+
+/** No task is to blame for these, and none can be done before somebody mends them. */
+const INFRASTRUCTURE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DB_UNREACHABLE',
+  'DB_AUTH_FAILED',
+  'DB_SCHEMA_MISSING',
+  'DB_PERMISSION_DENIED',
+  'REDIS_UNAVAILABLE',
+]);
+
+const INFRASTRUCTURE_DELAY = { firstMs: 1000, longestMs: 60_000 };
+const RUNNING_DELAY = { firstMs: 1000, longestMs: 5000 };
+const SLOT_DELAY = { firstMs: 50, longestMs: 2000 };
+const SLOT_ASKS_PER_SECOND = 200;
+/** Then a task that still meets these is treated like any that fails. */
+const LONGEST_WAIT_MS = 24 * 3600 * 1000;
+
+export function isInfrastructure({ code }: RuntimeError): boolean {
+  return INFRASTRUCTURE.has(code);
+}
+
+export function judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs }: FailedTry): Verdict {
+  if (ageMs < LONGEST_WAIT_MS) {
+    if (isInfrastructure(error)) return { kind: 'defer', delayMs: growingDelay(deferrals, INFRASTRUCTURE_DELAY) };
+    if (error.code === 'TASK_RUNNING') return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
+  }
+  const mayRetry = error.retryable || isInfrastructure(error);
+  return mayRetry && attempt < maxAttempts ? { kind: 'retry' } : { kind: 'die' };
+}
+
+/**
+ * How long a task waits whose tenant has all its slots taken. `waiting` others do so too: together they ask SLOT_ASKS_PER_SECOND
+ * times, however many they are, so that a tenant's backlog is no load for the rest.
+ */
+export function slotDelayMs(deferrals: number, waiting: number): number {
+  const sharedMs = (waiting / SLOT_ASKS_PER_SECOND) * 1000;
+  return Math.max(growingDelay(deferrals, SLOT_DELAY), Math.round(sharedMs * (0.5 + Math.random())));
+}
+
+/** Doubles each time; half of it is chance, so that tasks that failed together do not come back together. */
+export function growingDelay(
+  times: number,
+  { firstMs, longestMs }: { readonly firstMs: number; readonly longestMs: number },
+): number {
+  const delay = Math.min(longestMs, firstMs * 2 ** Math.min(times, 30));
+  return Math.round(delay / 2 + (Math.random() * delay) / 2);
+}

@@ -1,0 +1,76 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+import type { TaskReport } from '../contracts/queue';
+import type { QueueCounts } from './queue-counts';
+
+/** How one try of a task ended. */
+export type TaskOutcome = 'done' | 'retried' | 'dead' | 'deferred' | 'returned' | 'rejected' | 'forwarded';
+
+export interface QueueMetrics {
+  readonly count: (taskType: string | undefined, outcome: TaskOutcome) => void;
+  /** Of a task that a handler was given, whatever became of it. */
+  readonly observeDuration: (taskType: string, durationMs: number) => void;
+  /** What a task used. */
+  readonly addUsage: (taskType: string, report: TaskReport) => void;
+  /** The text format of Prometheus. */
+  readonly text: () => Promise<string>;
+}
+
+const PREFIX = 'universal_ai_agent_';
+/** Seconds: from a replay to a long run. */
+const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** `readCounts` is asked at every scrape; what it rejects with is left out of the text. */
+export function createMetrics(options: {
+  readonly taskTypes: readonly string[];
+  readonly readCounts: () => Promise<QueueCounts>;
+  /** Memory, CPU and the lag of the event loop as well. */
+  readonly ofProcess: boolean;
+}): QueueMetrics {
+  const register = new Registry();
+  const registers = [register];
+  if (options.ofProcess) collectDefaultMetrics({ register, prefix: PREFIX });
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> =>
+    new Counter({ name: PREFIX + name, help, labelNames, registers });
+  const tasks = counter('tasks_total', 'Tries of tasks by how they ended', ['task_type', 'outcome']);
+  const tokens = counter('tokens_total', 'Tokens that tasks used', ['task_type']);
+  const cost = counter('cost_usd_total', 'US dollars that tasks cost', ['task_type']);
+  const durations = new Histogram({
+    name: `${PREFIX}task_duration_seconds`,
+    help: 'How long a handler took for a try of a task',
+    labelNames: ['task_type'],
+    buckets: BUCKETS,
+    registers,
+  });
+  queueGauge(registers, options.readCounts);
+  // A type is whatever a producer wrote; each one that is counted for itself costs memory here and at Prometheus.
+  const label = (taskType = ''): string => (options.taskTypes.includes(taskType) ? taskType : 'other');
+  return {
+    count: (taskType, outcome) => tasks.inc({ task_type: label(taskType), outcome }),
+    observeDuration: (taskType, durationMs) => durations.observe({ task_type: label(taskType) }, durationMs / 1000),
+    addUsage: (taskType, report) => {
+      const labels = { task_type: label(taskType) };
+      tokens.inc(labels, report.tokens_used);
+      const usd = Number(report.cost_usd ?? 0);
+      if (usd > 0) cost.inc(labels, usd);
+    },
+    text: () => register.metrics(),
+  };
+}
+
+function queueGauge(registers: Registry[], readCounts: () => Promise<QueueCounts>): void {
+  const gauge = new Gauge({
+    name: `${PREFIX}queue_tasks`,
+    help: 'Tasks on the list, in the queue and on the dead list',
+    labelNames: ['state'],
+    registers,
+    collect: async () => {
+      const counts = await readCounts().catch(() => undefined);
+      gauge.reset();
+      if (counts === undefined) return;
+      for (const state of ['pending', 'waiting', 'active', 'delayed', 'dead'] as const) {
+        gauge.set({ state }, counts[state]);
+      }
+    },
+  });
+}

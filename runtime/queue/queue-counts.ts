@@ -1,0 +1,33 @@
+import type { QueueKeys } from './keys';
+import { redisScript, type RedisClient } from './redis-script';
+
+export interface QueueCounts {
+  /** On the list, or just taken off it. */
+  readonly pending: number;
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  readonly dead: number;
+  readonly paused: boolean;
+}
+
+/** All of one moment, so that a task between two places is never missing from both. */
+const count = redisScript(`
+return {
+  redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]) + redis.call('HLEN', KEYS[3]),
+  redis.call('LLEN', KEYS[4]) + redis.call('ZCARD', KEYS[5]),
+  redis.call('LLEN', KEYS[6]),
+  redis.call('ZCARD', KEYS[7]),
+  redis.call('LLEN', KEYS[8]) + redis.call('HLEN', KEYS[9]),
+  redis.call('HEXISTS', KEYS[10], 'paused')
+}`);
+
+export async function countTasks(client: RedisClient, keys: QueueKeys): Promise<QueueCounts> {
+  const reply = await count(client, [
+    ...[keys.list, keys.ingress, keys.taken],
+    ...['wait', 'prioritized', 'active', 'delayed'].map(keys.job),
+    ...[keys.failedList, keys.dying, keys.job('meta')],
+  ]);
+  const [pending, waiting, active, delayed, dead, paused] = reply as [number, number, number, number, number, number];
+  return { pending, waiting, active, delayed, dead, paused: paused === 1 };
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+
+import type * as z from 'zod/v4';
+
+import { queueTaskSchema, type QueueTask } from '../contracts/queue';
+import { MAX_TRACE_ID_LENGTH } from '../contracts/task';
+import { RuntimeError } from '../errors/runtime-error';
+import { canonicalJson, isJsonObject, tryParseJson } from '../util/json';
+
+/** The type that an entry of the list names, whatever else is wrong with it. */
+export function typeOf(value: unknown): string | undefined {
+  return isJsonObject(value) && typeof value.task_type === 'string' ? value.task_type : undefined;
+}
+
+/** JSON of the list. Throws INPUT_INVALID. */
+export function parseEntry(raw: string): unknown {
+  const parsed = tryParseJson(raw);
+  if (parsed.ok) return parsed.value;
+  // The parser's own words quote the task.
+  const reason = parsed.reason.startsWith('nested') ? parsed.reason : 'not JSON';
+  throw new RuntimeError('INPUT_INVALID', { issues: `the task is ${reason}` });
+}
+
+/**
+ * The task of an entry; one without an id gets one made of `entryId`, the same each time. Throws INPUT_INVALID that names
+ * the fields.
+ */
+export function readQueueTask(value: unknown, entryId: string): QueueTask {
+  const parsed = queueTaskSchema.safeParse(value);
+  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error) });
+  const { task_id: taskId = `list-${entryId}`, trace_id: traceId, ...task } = parsed.data;
+  return { ...task, task_id: taskId, trace_id: traceId ?? taskId.slice(0, MAX_TRACE_ID_LENGTH) };
+}
+
+function describeIssues(error: z.ZodError): string {
+  return error.issues.map(({ path, message }) => `${path.join('.') || 'the task'}: ${message}`).join('; ');
+}
+
+/** The tenant that a task names; empty when it names none. */
+export function tenantOf({ meta }: QueueTask): string {
+  return typeof meta.tenant_id === 'string' ? meta.tenant_id.trim().toLowerCase() : '';
+}
+
+/** The same request under the same id is the same job, however often it is pushed. Without a colon, as BullMQ wants it. */
+export function jobIdOf(task: QueueTask): string {
+  const { task_type: type, config, meta } = task;
+  const request = createHash('sha256').update(canonicalJson({ type, config, meta })).digest('hex');
+  return createHash('sha256')
+    .update(`${tenantOf(task)}\n${task.task_id}\n${request}`)
+    .digest('hex');
+}

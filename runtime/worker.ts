@@ -1,0 +1,93 @@
+import { readConsumerSettings } from './consumer-settings';
+import { checkRedis } from './queue/check-redis';
+import { createConsumer, openQueue, sortOptions } from './queue/consumer';
+import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './queue/consumer-contract';
+import { queueKeys } from './queue/keys';
+import { createQueueAdmin, type QueueAdmin } from './queue/queue-admin';
+import { takeByHand } from './queue/take-by-hand';
+import { createTaskStore } from './queue/task-store';
+import { openWaitingClient } from './storage/redis-clients';
+
+export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
+export { createFailureDelivery, type FailureDelivery } from './deliver-failure';
+export { ERROR_CODES } from './errors/codes';
+export { isRuntimeError, RuntimeError } from './errors/runtime-error';
+export type {
+  Consumer,
+  ConsumerConfig,
+  ConsumerHealth,
+  ConsumerParts,
+  Log,
+  TakenTask,
+} from './queue/consumer-contract';
+export type { QueueAdmin, QueueStatus, RetriedTasks } from './queue/queue-admin';
+
+type Client = Awaited<ReturnType<typeof openWaitingClient>>;
+
+/**
+ * Takes tasks off the Redis list and has them done. Installs no signal handlers, prints nothing, ends no process. Rejects with
+ * CONFIG_INVALID, REDIS_UNAVAILABLE, REDIS_AUTH_FAILED, QUEUE_REDIS_EVICTS or QUEUE_REDIS_UNSUITABLE; when Redis is lost later,
+ * everything waits until it is back.
+ */
+export async function startConsumer(config: ConsumerConfig, parts: ConsumerParts): Promise<Consumer> {
+  const settings = readConsumerSettings(config);
+  let isClosed = false;
+  const log: Log = (...line) => {
+    if (!isClosed) parts.log(...line);
+  };
+  const commands = await openClient(config, log);
+  const blocking = await openClient(config).catch((error: unknown) => {
+    commands.disconnect();
+    throw error;
+  });
+  const consumer = createConsumer({ commands, blocking }, settings, { ...parts, log });
+  const end = (): void => {
+    isClosed = true;
+    commands.disconnect();
+  };
+  return { ...consumer, close: (options) => consumer.close(options).finally(end) };
+}
+
+/**
+ * Takes one task off the list by hand, with the same checks: what cannot be a task goes to the dead list, foreign ones to
+ * the forward list. Waits for one up to `waitMs`; undefined when none came, or the queue is paused. Rejects like startConsumer.
+ */
+export async function takeOne(
+  config: ConsumerConfig,
+  options: { readonly waitMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<TakenTask | undefined> {
+  const settings = readConsumerSettings(config);
+  const client = await openClient(config);
+  const store = createTaskStore(client, queueKeys(settings));
+  const close = (): void => client.disconnect();
+  const taken = await takeByHand(store, sortOptions(settings, store), options).catch((error: unknown) => {
+    close();
+    throw error;
+  });
+  if (taken === undefined) close();
+  return taken && { ...taken, done: () => taken.done().finally(close), putBack: () => taken.putBack().finally(close) };
+}
+
+/** Looks after the queue of a list: counts, pause, resume, another chance for dead tasks. Rejects like startConsumer. */
+export async function openQueueAdmin(
+  config: Pick<ConsumerConfig, 'redis' | 'list' | 'failedList'>,
+): Promise<QueueAdmin & { readonly close: () => Promise<void> }> {
+  const keys = queueKeys(readConsumerSettings(config));
+  const client = await openClient(config);
+  const queue = openQueue(client, keys);
+  return {
+    ...createQueueAdmin(client, queue, keys),
+    close: () => queue.close().finally(() => client.disconnect()),
+  };
+}
+
+function openClient({ redis }: Pick<ConsumerConfig, 'redis'>, log?: Log): Promise<Client> {
+  return openWaitingClient(
+    { rejectUnauthorized: true, ...redis },
+    {
+      check: checkRedis,
+      onLost: () => log?.('warn', 'the connection to Redis is lost'),
+      onBack: () => log?.('info', 'Redis is back'),
+    },
+  );
+}

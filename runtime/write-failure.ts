@@ -1,0 +1,63 @@
+import type { RulesOf } from './callback-rules';
+import type { Callbacks } from './callbacks/callbacks';
+import { failureReport } from './callbacks/task-report';
+import type { OutgoingRules } from './contracts/outgoing';
+import type { QueueTask } from './contracts/queue';
+import type { EgressFilter } from './contracts/tool';
+import type { RuntimeError } from './errors/runtime-error';
+import { toRuntimeError } from './errors/to-runtime-error';
+import { readTenantId } from './tasks/read-task';
+
+export interface FailureOptions {
+  readonly signal?: AbortSignal;
+  readonly egress?: EgressFilter;
+  /** How long the task took, where its run does not say. */
+  readonly durationMs?: number;
+}
+
+/** Writes the failure of a task to its callback, once. Rejects like a delivery. */
+export type DeliverFailure = (task: QueueTask, error: RuntimeError, options?: FailureOptions) => Promise<void>;
+
+/** With these another attempt or another request answers, or the answer stands there already, or must not be written. */
+const OTHERS_ANSWER: readonly string[] = [
+  'TASK_CONFLICT',
+  'TASK_RUNNING',
+  'RUN_TAKEN_OVER',
+  'CALLBACK_FAILED',
+  'CALLBACK_KEY_FORBIDDEN',
+];
+
+export function createWriteFailure(parts: {
+  readonly callbacks: Callbacks;
+  readonly rulesOf: RulesOf;
+}): DeliverFailure {
+  return async (task, error, { signal, egress, durationMs = 0 } = {}) => {
+    if (OTHERS_ANSWER.includes(error.code)) return;
+    const isHostForbidden = error.code === 'CALLBACK_HOST_FORBIDDEN';
+    const rules = isHostForbidden ? undefined : await webhookRules(parts.rulesOf, task, egress);
+    const addressed = { task, tenantId: tenantText(task), rules };
+    await parts.callbacks.deliver(addressed, failureReport(task, error, durationMs), { signal });
+  };
+}
+
+/** For a tenant that is not there, or whose rules cannot be read, no webhook is sent; the keys are written all the same. */
+async function webhookRules(
+  rulesOf: RulesOf,
+  { callback, meta }: QueueTask,
+  egress: EgressFilter | undefined,
+): Promise<OutgoingRules | undefined> {
+  try {
+    // Whatever its type: nothing but its webhook is sent.
+    const tenantId = readTenantId(meta.tenant_id);
+    return (await rulesOf({ task_type: '', callback }, { tenantId, egress })).webhooks;
+  } catch (thrown) {
+    const error = toRuntimeError(thrown);
+    if (error.retryable) throw error;
+    return undefined;
+  }
+}
+
+/** What deliveries are told apart by, also when it is no tenant's id. */
+function tenantText({ meta }: QueueTask): string {
+  return typeof meta.tenant_id === 'string' ? meta.tenant_id.trim().toLowerCase() : '';
+}

@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { startN8n, startN8nWorker } from '../../scripts/lib/n8n-host.mjs';
+import { eventually } from '../support/agent-fixture';
+import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { startModelServer, textReply, type ModelServer } from '../support/model-server';
+import { startRedis, type TestRedis } from '../support/redis';
+import { addModelCredential, addPostgresCredential, type N8n } from './support/host';
+import { addRedisCredential, queueWorkflow } from './support/queue';
+
+// A lost main process is noticed by the queue after half a minute and more.
+const PATIENCE_MS = 400_000;
+
+type Main = Awaited<ReturnType<typeof startN8n>>;
+
+let own: TestDatabase;
+let database: TestDatabase;
+let models: ModelServer;
+let redis: TestRedis;
+let folder: string;
+let main: Main;
+let worker: Awaited<ReturnType<typeof startN8nWorker>>;
+let workflowId: string;
+let tenant: string;
+
+const inQueueMode = (): { postgresUrl: string; userFolder: string; env: Record<string, string> } => ({
+  postgresUrl: own.url,
+  userFolder: folder,
+  env: {
+    EXECUTIONS_MODE: 'queue',
+    QUEUE_BULL_REDIS_HOST: '127.0.0.1',
+    QUEUE_BULL_REDIS_PORT: String(redis.port),
+    QUEUE_BULL_REDIS_PASSWORD: redis.password,
+  },
+});
+const startMain = (more: { packageTarball?: string } = {}): Promise<Main> =>
+  startN8n({ ...inQueueMode(), ...more, log: () => undefined });
+
+beforeAll(async () => {
+  [own, database, models, redis] = await Promise.all([
+    createDatabase(),
+    createMigratedDatabase(),
+    startModelServer(),
+    startRedis(),
+  ]);
+  tenant = await addTenant(database);
+  models.always((request) => textReply(`answer to ${request.messages.at(-1)?.content ?? ''}`).body);
+  folder = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-queue-mode-'));
+  const { packageTarball } = JSON.parse(process.env.TEST_N8N ?? '{}') as { packageTarball: string };
+  main = await startMain({ packageTarball });
+  worker = await startN8nWorker(inQueueMode());
+  const n8n = main as unknown as N8n;
+  const credentials = {
+    openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-queue', url: models.url }),
+    postgres: await addPostgresCredential(n8n, database.url),
+    redis: await addRedisCredential(n8n, redis),
+  };
+  ({ id: workflowId } = await main.createWorkflow(queueWorkflow(credentials)));
+  await main.activate(workflowId);
+}, PATIENCE_MS);
+afterAll(async () => {
+  await Promise.all([main.stop(), worker.stop()]);
+  rmSync(folder, { recursive: true, force: true });
+  await Promise.all([models.close(), redis.close(), own.close(), database.close()]);
+}, PATIENCE_MS);
+
+interface Batch {
+  readonly push: () => Promise<void>;
+  /** How many are answered, by their counter. */
+  readonly done: () => Promise<number>;
+  readonly until: (count: number) => Promise<true>;
+  readonly expectEachOnce: () => Promise<void>;
+}
+
+/** Many tasks that share a counter, as producers make them. */
+function newBatch(name: string, count: number): Batch {
+  const ids = Array.from({ length: count }, (_, no) => `${name}-${no}`);
+  const taskOf = (id: string): object => ({
+    task_id: id,
+    task_type: 'ai_agent',
+    config: { agent_tier: 'small', message: id },
+    meta: { tenant_id: tenant, total_tasks: count },
+    callback: {
+      result_key: `elo:results:${id}`,
+      counter_key: `elo:counter:${name}`,
+      status_key: `elo:status:${name}`,
+    },
+  });
+  const textsOf = async (id: string): Promise<string[]> => {
+    const entries = await redis.client.lrange(`elo:results:${id}`, 0, -1);
+    return entries.map((entry) => (JSON.parse(entry) as { result: { text: string } }).result.text);
+  };
+  const billed = (): Promise<{ task_id: string }[]> =>
+    database.query('SELECT task_id FROM elo_t_token_usage WHERE task_id LIKE $1', [`${name}-%`]);
+  const done = async (): Promise<number> => Number(await redis.client.get(`elo:counter:${name}`));
+  models.received.length = 0;
+  return {
+    push: async () => {
+      await redis.client.lpush('elo:tasks:pending', ...ids.map((id) => JSON.stringify(taskOf(id))));
+    },
+    done,
+    until: (least) => eventually(async () => ((await done()) >= least ? true : undefined)),
+    expectEachOnce: async () => {
+      expect(await Promise.all(ids.map(textsOf))).toEqual(ids.map((id) => [`answer to ${id}`]));
+      expect([await done(), await redis.client.get(`elo:status:${name}`)]).toEqual([count, 'complete']);
+      expect(models.received.map(({ messages }) => messages.at(-1)?.content).sort()).toEqual([...ids].sort());
+      expect((await billed()).map(({ task_id: id }) => id).sort()).toEqual([...ids].sort());
+      expect(await redis.client.llen('elo:tasks:failed')).toBe(0);
+    },
+  };
+}
+
+it(
+  'answers 100 tasks once each while the main process is killed in the middle',
+  async () => {
+    const batch = newBatch('killed', 100);
+    await batch.push();
+    await batch.until(30);
+    await main.kill();
+    const atDeath = await batch.done();
+    main = await startMain();
+    await batch.until(100);
+    expect(atDeath).toBeLessThan(100);
+    await batch.expectEachOnce();
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'loses nothing and repeats nothing while the workflow is switched off and on',
+  async () => {
+    const batch = newBatch('switched', 60);
+    await batch.push();
+    for (const count of [10, 30]) {
+      await batch.until(count);
+      await main.deactivate(workflowId);
+      await main.activate(workflowId);
+    }
+    await batch.until(60);
+    await batch.expectEachOnce();
+  },
+  PATIENCE_MS,
+);

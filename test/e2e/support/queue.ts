@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import type { TestRedis } from '../../support/redis';
+import type { Credential, N8n } from './host';
+
+type Creator = Pick<N8n, 'createCredential'>;
+
+export async function addRedisCredential(n8n: Creator, redis: TestRedis): Promise<Credential> {
+  const data = { host: '127.0.0.1', port: redis.port, password: redis.password, user: '', database: 0, ssl: false };
+  return { id: await n8n.createCredential({ name: 'Redis', type: 'redis', data }), name: 'Redis' };
+}
+
+interface WorkflowNode {
+  readonly name: string;
+  parameters: Record<string, unknown>;
+  credentials: Record<string, Credential>;
+}
+
+/** The example's workflow with real credentials; `change` may set parameters. */
+export function queueWorkflow(
+  credentials: Record<string, Credential>,
+  change: { readonly trigger?: object; readonly agent?: object } = {},
+): { readonly name: string; readonly nodes: readonly WorkflowNode[] } & Record<string, unknown> {
+  const file = path.resolve(__dirname, '../../../examples/workflows/queue.json');
+  const workflow = JSON.parse(readFileSync(file, 'utf8')) as { name: string; nodes: [WorkflowNode, WorkflowNode] };
+  const [trigger, agent] = workflow.nodes;
+  for (const [node, parameters] of [
+    [trigger, change.trigger],
+    [agent, change.agent],
+  ] as const) {
+    node.parameters = { ...node.parameters, ...parameters };
+    node.credentials = Object.fromEntries(
+      Object.keys(node.credentials).map((type) => [type, credentials[type] as Credential]),
+    );
+  }
+  return workflow;
+}
+
+/** As a producer in a shell does it. */
+export async function redisCli(redis: TestRedis, ...args: readonly string[]): Promise<string> {
+  const connection = ['-h', '127.0.0.1', '-p', String(redis.port), '--no-auth-warning', '-a', redis.password];
+  const { stdout } = await promisify(execFile)('redis-cli', [...connection, ...args]);
+  return stdout.trim();
+}

@@ -1,0 +1,132 @@
+import { createRuntime, RuntimeError, type LedgerStore } from '../../runtime';
+import { createLedgerStore } from '../../runtime/storage/ledger-store';
+import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { startModelServer, textReply, type ModelServer } from '../support/model-server';
+import { startRedis, type TestRedis } from '../support/redis';
+
+const OUTBOX = 'elo:agent:outbox';
+
+let database: TestDatabase;
+let postgres: Postgres;
+let models: ModelServer;
+let redis: TestRedis;
+let tenant: string;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  postgres = createPostgres({ url: database.url, maxConnections: 2 });
+  models = await startModelServer();
+  redis = await startRedis();
+  tenant = await addTenant(database);
+});
+afterAll(async () => {
+  await Promise.all([models.close(), redis.close(), postgres.close()]);
+  await database.close();
+});
+
+/** The real ledger, but for the ends of runs while `isDown` says so. */
+function ledgerThatFails(isDown: () => boolean): LedgerStore {
+  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
+  return {
+    ...ledger,
+    record: (progress) =>
+      isDown() && progress.end !== undefined
+        ? Promise.reject(new RuntimeError('DB_UNREACHABLE', { reason: 'it is away' }))
+        : ledger.record(progress),
+  };
+}
+
+const runtimeWith = (ledger?: LedgerStore): ReturnType<typeof createRuntime> =>
+  createRuntime({
+    database: { url: database.url },
+    model: { apiKey: 'k', baseUrl: models.url },
+    redis: { url: redis.url },
+    plugins: ledger === undefined ? {} : { ledger },
+  });
+
+const taskOf = (id: string): object => ({
+  task_id: id,
+  task_type: 'ai_agent',
+  config: { agent_tier: 'pro', message: 'go' },
+  meta: { tenant_id: tenant },
+});
+
+const lineOf = async (task: string): Promise<unknown> =>
+  (
+    await database.query('SELECT total_tokens, cost_usd::text AS cost FROM elo_t_token_usage WHERE task_id = $1', [
+      task,
+    ])
+  )[0];
+
+async function untilEmpty(): Promise<void> {
+  const endsAt = performance.now() + 20_000;
+  while ((await redis.client.llen(OUTBOX)) > 0) {
+    if (performance.now() > endsAt) throw new Error('the outbox was not emptied');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+it('case 33: an end that the ledger cannot take is kept, and written once when it can, by whichever process', async () => {
+  let isDown = true;
+  const failing = runtimeWith(ledgerThatFails(() => isDown));
+  models.script(textReply('an answer', { prompt: 1000, completion: 100 }));
+  const answered = await failing.run(taskOf('kept'));
+  expect(answered).toMatchObject({ status: 'completed', result: { text: 'an answer' } });
+  expect(answered.warnings).toMatchObject([{ code: 'LEDGER_WRITE_DELAYED' }]);
+  expect(await redis.client.llen(OUTBOX)).toBe(1);
+  expect(await lineOf('kept')).toBeUndefined();
+  // That process is gone, and what it kept was kept twice.
+  await failing.close();
+  await redis.client.rpush(OUTBOX, (await redis.client.lindex(OUTBOX, 0)) ?? '');
+  isDown = false;
+
+  const other = runtimeWith();
+  models.script(textReply('another answer'));
+  await other.handle(taskOf('wakes the outbox up'));
+  await untilEmpty();
+  expect(await lineOf('kept')).toEqual({ total_tokens: 1100, cost: '0.00021000' });
+  const again = await other.run(taskOf('kept'));
+  expect(again).toMatchObject({ replayed: true, result: { text: 'an answer' } });
+  expect(models.left()).toBe(0);
+  await other.close();
+});
+
+it('an entry that the database takes exception to is put aside, and those behind it are written', async () => {
+  const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
+  const entry = (closed: object): string =>
+    JSON.stringify({ tenantId: tenant, taskId: 'kept', runId: run?.run_id, leaseMs: 1000, closed: [closed] });
+  const call = {
+    modelRequested: 'm',
+    modelBilled: 'm',
+    usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0 },
+    unansweredRequests: 0,
+    costUsd: '0',
+  };
+  await redis.client.rpush(OUTBOX, entry({ ...call, callNo: 'not a number' }), entry({ ...call, callNo: 9 }));
+  const runtime = runtimeWith();
+  models.script(textReply('answer'));
+  await runtime.handle(taskOf('wakes it up once more'));
+  await untilEmpty();
+  expect(await redis.client.llen(`${OUTBOX}:refused`)).toBe(1);
+  const closed = await database.query(
+    `SELECT call_no FROM elo_agent_model_calls WHERE call_no = 9 AND closed_at IS NOT NULL`,
+  );
+  expect(closed).toHaveLength(1);
+  await runtime.close();
+});
+
+it('without a Redis that takes it, the warning says what has to be booked by hand', async () => {
+  const lost = createRuntime({
+    database: { url: database.url },
+    model: { apiKey: 'k', baseUrl: models.url },
+    redis: { url: 'redis://127.0.0.1:1' },
+    plugins: { ledger: ledgerThatFails(() => true) },
+  });
+  models.script(textReply('an answer'));
+  const { warnings } = await lost.run(taskOf('lost'));
+  expect(warnings).toMatchObject([
+    { code: 'LEDGER_WRITE_FAILED', message: expect.stringContaining('100+20') as string },
+  ]);
+  await lost.close();
+});

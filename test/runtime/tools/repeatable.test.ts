@@ -1,0 +1,97 @@
+import type { ToolRow } from '../../../runtime/contracts/tenant';
+import type { ToolSettings } from '../../../runtime/contracts/tool-transport';
+import { mayRepeat } from '../../../runtime/loop/may-repeat';
+import { guardTool } from '../../../runtime/permissions/guard-tool';
+import { readPermission } from '../../../runtime/permissions/read-tool-rules';
+import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
+import { createServerToolBuilder, createToolBuilder } from '../../../runtime/tools/build-tools';
+import { createBuiltinTransport } from '../../../runtime/tools/builtin-transport';
+import { createHookTransport } from '../../../runtime/tools/hook-transport';
+import { createRestTransport } from '../../../runtime/tools/rest-transport';
+import { createWorkflowTransport } from '../../../runtime/tools/workflow-transport';
+import { aTool } from '../../support/loop-script';
+import { toolRow } from '../../support/memory-stores';
+
+const ports = {
+  keys: { get: () => Promise.resolve(null) },
+  sql: { reader: { read: () => Promise.reject(new Error('not used')), close: () => Promise.resolve() }, maxRows: 1 },
+};
+const options = {
+  transports: {
+    hook: createHookTransport(),
+    rest: createRestTransport(),
+    workflow: createWorkflowTransport(),
+    builtin: createBuiltinTransport(ports),
+    mcp: createHookTransport(),
+  },
+  ...{ defaultTimeoutMs: 1000, maxOutputBytes: 1000, secrets: [] },
+};
+const build = createToolBuilder(options);
+afterAll(() => Promise.all(Object.values(options.transports).map(({ close }) => close())));
+
+function toolOf(row: Partial<ToolRow>) {
+  const { tools, warnings } = build([toolRow({ code: 'one', ...row })]);
+  expect(warnings).toEqual([]);
+  return tools[0]?.tool ?? aTool('none');
+}
+const repeatable = (row: Partial<ToolRow>, input = {}) => mayRepeat(toolOf(row), input);
+const yes = { repeatable: true };
+
+it.each<[string, Partial<ToolRow>, boolean]>([
+  ['a hook', {}, false],
+  ['a hook that says so', { transportConfig: yes }, true],
+  ['a hook of which the tenant says so', { customConfig: yes }, true],
+  ['a hook of which the tenant says otherwise', { transportConfig: yes, customConfig: { repeatable: false } }, false],
+  ['a workflow', { transport: 'workflow' }, false],
+  ['a workflow that says so', { transport: 'workflow', transportConfig: yes }, true],
+  ['a tool of an MCP server in a row', { transport: 'mcp' }, false],
+  ['a POST', { transport: 'rest' }, false],
+  ['a POST that says so', { transport: 'rest', transportConfig: yes }, true],
+  ['a GET', { transport: 'rest', transportConfig: { method: 'GET' } }, true],
+  ['a GET that says otherwise', { transport: 'rest', transportConfig: { method: 'get', repeatable: false } }, false],
+  ['a DELETE', { transport: 'rest', transportConfig: { method: 'DELETE' } }, false],
+  ...['extract', 'redis_get', 'set_variable', 'sql_query', 'web_fetch', 'neo4j_query'].map(
+    (builtin): [string, Partial<ToolRow>, boolean] => [
+      builtin,
+      { transport: 'builtin', transportConfig: { builtin } },
+      true,
+    ],
+  ),
+])('whether a call may be made again whose outcome is unknown: %s', (_what, row, expected) => {
+  expect(repeatable(row)).toBe(expected);
+});
+
+it('asks the call itself where that decides, with what the rules fix', () => {
+  const row = { transport: 'builtin', transportConfig: { builtin: 'http_request' } };
+  expect(repeatable(row, { method: 'get' })).toBe(true);
+  expect(repeatable(row, {})).toBe(true);
+  expect(repeatable(row, { method: 'POST' })).toBe(false);
+  const fixed = (method: string) =>
+    guardTool(toolOf(row), combinePermissions([readPermission({ fixed_arguments: { method } }, 'rules')]));
+  expect(mayRepeat(fixed('POST'), {})).toBe(false);
+  expect(mayRepeat(fixed('GET'), { method: 'POST' })).toBe(true);
+});
+
+it('stays with the tool under any rules', () => {
+  const guarded = guardTool(toolOf({ customConfig: yes }), combinePermissions([]));
+  expect(mayRepeat(guarded, {})).toBe(true);
+});
+
+it.each([true, false])('is what a discovered tool says of itself: %s', (isRepeatable) => {
+  const settings = { name: 'find', inputSchema: { type: 'object' }, config: {}, headers: {}, secrets: [], isRepeatable };
+  const { tools } = createServerToolBuilder(options)([{ settings: settings as unknown as ToolSettings }]);
+  expect(mayRepeat(tools[0]?.tool ?? aTool('none'), {})).toBe(isRepeatable);
+});
+
+it('is not offered with a word in its place', () => {
+  const { warnings } = build([toolRow({ code: 'one', transportConfig: { repeatable: 'yes' } })]);
+  expect(warnings[0]?.message).toContain('transport_config.repeatable is neither true nor false');
+});
+
+it('is no for a tool that cannot tell', () => {
+  const isRepeatable = () => {
+    throw new Error('no idea');
+  };
+  expect(mayRepeat({ ...aTool('plugin'), isRepeatable }, {})).toBe(false);
+  expect(mayRepeat(aTool('plugin'), {})).toBe(false);
+});
