@@ -37,7 +37,7 @@ module.exports = {
       { path: 'node_modules/@modelcontextprotocol/' },
     ),
     home('ioredis', 'storage'),
-    home('bullmq|prom-client|redis-semaphore', 'queue'),
+    home('bullmq|prom-client', 'queue'),
     home('linkedom|@mozilla/readability', 'tools'),
     home('ipaddr[.]js', 'util'),
     home('undici', 'models|tools|mcp'),

@@ -1,4 +1,4 @@
-// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--policy`, `--size`, `--cold` or `--n8n` runs one part.
+// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--policy`, `--queue`, `--size`, `--cold` or `--n8n` runs one part.
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -10,6 +10,8 @@ const PARTS = {
   '--cold': ['bench/cold-start.mjs'],
   '--loop': ['bench/loop/run.mjs'],
   '--policy': ['bench/policy/run.mjs'],
+  // The Redis of the tests is TypeScript in a package of CommonJS.
+  '--queue': ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', 'bench/queue/run.mjs'],
   '--mcp': ['--expose-gc', 'bench/mcp/run.mjs'],
   '--n8n': ['bench/n8n/run.mjs'],
 };

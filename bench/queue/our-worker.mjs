@@ -21,7 +21,7 @@ export async function startOurWorker({ stack, database, concurrency }) {
   mkdirSync(fileURLToPath(here('../../.cache')), { recursive: true });
   const logPath = fileURLToPath(here(`../../.cache/bench-queue-worker-${concurrency}.log`));
   const log = openSync(logPath, 'w');
-  const child = startProcess(process.env.BENCH_CLI ?? `file://${cliPath}`, ['worker'], {
+  const child = startProcess(`file://${cliPath}`, ['worker'], {
     execArgv: ['--expose-gc', '--import', here('probe.mjs').href],
     stdio: ['ignore', log, log, 'ipc'],
     env: {

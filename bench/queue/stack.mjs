@@ -32,7 +32,6 @@ export async function startStack({ appendfsync, fsync }) {
     redis: redis.client,
     redisUrl: (number) => redis.url.replace(/\/0$/, `/${number}`),
     databaseUrl: postgres.url,
-    postgres,
     model,
     tenants,
     /** Lines of the bill: one a task that our worker has done, however often it was tried. */

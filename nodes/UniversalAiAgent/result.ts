@@ -24,7 +24,7 @@ export function toReportItem({ error, ...report }: TaskReport, itemIndex: number
   const json = isAgentResult(report) ? toJson(report) : { output: textOf(report.result), ...report };
   const warnings = Array.isArray(report.warnings) ? (report.warnings as unknown as AgentResult['warnings']) : [];
   return {
-    item: { json: { ...json, ...(error === null ? {} : { error }) } as IDataObject, pairedItem: { item: itemIndex } },
+    item: { json: { ...json, ...(error === null ? {} : { error }) }, pairedItem: { item: itemIndex } },
     warnings,
   };
 }

@@ -26,7 +26,7 @@ export function testOneTask(parts: TriggerParts): ITriggerResponse {
     closeFunction: () => {
       stop.abort();
       // A test that is stopped while it waits has no task; n8n would wait for one for ever.
-      
+      if (!isEmitted) context.emit([]);
       return Promise.resolve();
     },
   };

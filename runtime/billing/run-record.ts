@@ -62,8 +62,8 @@ export interface RunRecordOptions {
   readonly outbox?: Outbox;
 }
 
-/** Tool calls wait for the ledger's word, so a short failure is sat out. */
-const NEXT_RETRIES = 2;
+/** Tool calls wait for the ledger's word, so a restart of the database is sat out: five seconds in all. */
+const NEXT_RETRIES = 5;
 const FIRST_RETRY_MS = 100;
 /** The write of a quick model's next step takes urgent entries along, so that they cost none of their own. */
 const FLUSH_MS = 200;
