@@ -13,7 +13,7 @@ import { createMcpStore } from './storage/mcp-store';
 import { createPostgres, type Postgres } from './storage/postgres';
 import { createRedisConnection } from './storage/redis-connection';
 import { createRedisOutbox } from './storage/redis-outbox';
-import { loadTenantStatement } from './storage/sql/load-tenant';
+import { loadTenantsStatement } from './storage/sql/load-tenant';
 import type { TaskHandling } from './handle-task';
 import { createTaskParts } from './task-parts';
 import type { TaskQueue } from './task-queue';
@@ -73,7 +73,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   let closing: Promise<void> | undefined;
   return {
     ...tasks.handling((task, options) => {
-      outbox?.watch();
+      outbox?.look();
       return run(task, options);
     }),
     ...tasks.queue,
@@ -108,10 +108,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
 function tenantStore(postgres: Postgres): TenantStore {
   return createTenantStore({
     rememberedTenants: DEFAULTS.rememberedTenants,
-    query: async (tenantId, modelIds) => {
-      const [row] = await postgres.query<SnapshotColumns>(loadTenantStatement(tenantId, modelIds));
-      return row;
-    },
+    query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement(tenantIds, modelIds)),
   });
 }
 

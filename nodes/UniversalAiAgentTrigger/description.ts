@@ -61,7 +61,7 @@ const options: INodeProperties = {
       displayName: 'Timeout Minutes',
       name: 'timeoutMinutes',
       type: 'number',
-      typeOptions: { minValue: 1 },
+      typeOptions: { minValue: 1, maxValue: 10080 },
       default: 60,
       description: 'How long to wait for the end of an execution before the task is tried again',
     },

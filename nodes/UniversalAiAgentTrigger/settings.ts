@@ -24,6 +24,8 @@ export interface TriggerParts {
 
 const MINUTE_MS = 60_000;
 const DEFAULT_TIMEOUT_MINUTES = 60;
+/** A week. Timers cannot do more than three of them. */
+const MAX_TIMEOUT_MINUTES = 10_080;
 
 /** The parameters of the trigger, and its credential. The trigger reads them once, when it is started. */
 export async function readSettings(context: ITriggerFunctions): Promise<TriggerSettings> {
@@ -46,7 +48,7 @@ export async function readSettings(context: ITriggerFunctions): Promise<TriggerS
     },
     callbacks: readCallbacks(options),
     acknowledge: context.getNodeParameter('acknowledge') as Acknowledge,
-    timeoutMs: (Number(options.timeoutMinutes) || DEFAULT_TIMEOUT_MINUTES) * MINUTE_MS,
+    timeoutMs: Math.min(Number(options.timeoutMinutes) || DEFAULT_TIMEOUT_MINUTES, MAX_TIMEOUT_MINUTES) * MINUTE_MS,
   };
 }
 

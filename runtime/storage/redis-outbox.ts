@@ -1,13 +1,15 @@
 import type { LedgerStore, RunProgress } from '../contracts/ledger';
 import type { Outbox } from '../contracts/outbox';
 import { isRuntimeError } from '../errors/runtime-error';
-import { every } from '../util/clock';
+import { after, monotonicMs } from '../util/clock';
 import type { RedisConnection } from './redis-connection';
 
 const KEY = 'elo:agent:outbox';
 /** What the ledger refuses although it is there, for a person to look at. */
 const REFUSED_KEY = 'elo:agent:outbox:refused';
 const RETRY_MS = 5000;
+/** What a process left behind that is gone is looked for so often. */
+const LOOK_MS = 60_000;
 
 /**
  * The outbox in Redis. Writes to the ledger count once however often they are repeated, so that several processes may
@@ -17,30 +19,35 @@ export function createRedisOutbox(
   redis: RedisConnection,
   ledger: Pick<LedgerStore, 'record'>,
 ): Outbox & {
-  /** From now on writes what is kept, of whichever process, as soon as ledger and Redis are there. */
-  readonly watch: () => void;
+  /** Writes what is kept, of whichever process, now and then while it is called, and until it is written once it was found. */
+  readonly look: () => void;
   readonly close: () => Promise<void>;
 } {
-  let stopWatching: (() => void) | undefined;
+  let lookedAt = -Infinity;
+  let stopWaiting: (() => void) | undefined;
   let flushing: Promise<void> | undefined;
+  let isClosed = false;
   const flush = (): void => {
+    lookedAt = monotonicMs();
     flushing ??= writeAll(redis, ledger)
-      .catch(() => undefined)
+      .catch(retry)
       .finally(() => (flushing = undefined));
   };
-  const watch = (): void => {
-    if (stopWatching !== undefined) return;
-    stopWatching = every(RETRY_MS, flush);
-    flush();
+  const retry = (): void => {
+    stopWaiting?.();
+    if (!isClosed) stopWaiting = after(RETRY_MS, flush);
   };
   return {
     keep: async (progress) => {
       await redis.use((client) => client.rpush(KEY, JSON.stringify(progress)));
-      watch();
+      retry();
     },
-    watch,
+    look: () => {
+      if (monotonicMs() - lookedAt > LOOK_MS) flush();
+    },
     close: async () => {
-      stopWatching?.();
+      isClosed = true;
+      stopWaiting?.();
       await flushing;
     },
   };

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
+import { inBatches } from '../util/in-batches';
 import { parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
 
 interface Loaded {
@@ -22,24 +23,45 @@ const COLUMNS = [
   'policy_version',
 ] as const satisfies (keyof SnapshotColumns)[];
 
+/** Asked together, so many tenants at most. */
+const MAX_TENANTS = 20;
+/** Sets of models that runs have asked for lately; a task may name one of its own. */
+const MAX_MODEL_SETS = 50;
+
 /**
  * Loads tenants, always from the database. What came unchanged since the last run keeps its identity,
  * so that tools are parsed, compiled and serialised once and not once a run.
  */
 export function createTenantStore(options: {
-  readonly query: (tenantId: string, modelIds: readonly string[]) => Promise<SnapshotColumns | undefined>;
+  readonly query: (tenantIds: readonly string[], modelIds: readonly string[]) => Promise<readonly SnapshotColumns[]>;
   readonly rememberedTenants: number;
 }): TenantStore {
   const remembered = new LRUCache<string, Loaded>({ max: options.rememberedTenants });
+  const loaders = new LRUCache<string, (tenantId: string) => Promise<SnapshotColumns | undefined>>({
+    max: MAX_MODEL_SETS,
+  });
+  const loaderOf = (modelIds: readonly string[]): ((tenantId: string) => Promise<SnapshotColumns | undefined>) => {
+    const key = JSON.stringify(modelIds);
+    const load = loaders.get(key) ?? inBatches(loadAll(options.query, modelIds), MAX_TENANTS);
+    loaders.set(key, load);
+    return load;
+  };
   return {
     load: async ({ tenantId, modelIds }) => {
-      const columns = await options.query(tenantId, modelIds);
+      const columns = await loaderOf(modelIds)(tenantId.toLowerCase());
       if (columns === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
       const loaded = refresh(remembered.get(tenantId), columns);
       remembered.set(tenantId, loaded);
       return loaded.snapshot;
     },
   };
+}
+
+function loadAll(
+  query: Parameters<typeof createTenantStore>[0]['query'],
+  modelIds: readonly string[],
+): (tenantIds: readonly string[]) => Promise<ReadonlyMap<string, SnapshotColumns>> {
+  return async (tenantIds) => new Map((await query(tenantIds, modelIds)).map((row) => [row.id, row]));
 }
 
 function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {

@@ -15,10 +15,15 @@ interface Service {
   readonly ports?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly deploy?: { readonly replicas: number };
+  readonly depends_on?: Readonly<Record<string, object>>;
+  readonly volumes?: readonly { readonly type: string; readonly source: string }[];
 }
 
 const source = readFileSync(FILE, 'utf8');
-const { services } = parse(source, { merge: true }) as { services: Record<string, Service> };
+const { services, volumes } = parse(source, { merge: true }) as {
+  services: Record<string, Service>;
+  volumes: object;
+};
 
 /** What the schema of the Compose specification, and a linter's rules beside it, have against a file. */
 function findFaults(file: string): { rule: string; message: string }[] {
@@ -55,6 +60,15 @@ it.each([
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+it('names no service and no volume that is not there', () => {
+  const all = Object.values(services);
+  const waitedFor = all.flatMap((service) => Object.keys(service.depends_on ?? {}));
+  const mounted = all.flatMap((service) => service.volumes ?? []).filter(({ type }) => type === 'volume');
+  expect(waitedFor.length).toBeGreaterThan(4);
+  expect(waitedFor.filter((name) => !(name in services))).toEqual([]);
+  expect(mounted.map((volume) => volume.source).filter((name) => !(name in volumes))).toEqual([]);
 });
 
 it('sets no variable that its reader does not know', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 
 import { createRuntime, type AgentResult, type ModelRequest, type Tool } from '../../runtime';
 import type { AssistantMessage, Message } from '../../runtime/contracts/message';
+import { gate } from '../support/agent-fixture';
 import { journalingLedger, memoryTenants, TENANT_ID } from '../support/memory-stores';
 import { everyTimerBut } from '../support/timers';
 
@@ -34,7 +35,7 @@ interface Process {
 }
 
 function aProcess(livesFor: number): Process {
-  const { promise: died, resolve: die } = Promise.withResolvers<void>();
+  const { opened: died, open: die } = gate();
   let left = livesFor;
   const breathe = (): Promise<unknown> | undefined => {
     if (left-- > 0) return undefined;

@@ -81,7 +81,7 @@ WITH released AS (
   RETURNING run_id
 )
 DELETE FROM elo_agent_model_calls AS call USING released
-WHERE call.tenant_id = $1::uuid AND call.run_id = released.run_id AND call.closed_at IS NULL`,
+WHERE call.tenant_id = $1::uuid AND call.task_id = $2 AND call.run_id = released.run_id AND call.closed_at IS NULL`,
     values: [tenantId, taskId, runId],
   };
 }

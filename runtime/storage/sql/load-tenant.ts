@@ -1,7 +1,7 @@
 import type { Statement } from '../postgres';
 
 /**
- * Everything one run needs, in one round trip. JSON comes as text, so that unchanged text need not be parsed again.
+ * Everything a run needs, of several tenants in one round trip. JSON comes as text, so that unchanged text need not be parsed again.
  * Prices are those of the models that the run may use; when one of them has none, all prices come,
  * since the model that answers may be another one and have its own.
  */
@@ -78,8 +78,8 @@ SELECT
   elo_agent_channel_credentials(tenant.id)::text AS channels,
   elo_agent_policy_version(tenant.id) AS policy_version
 FROM elo_v_agent_tenants AS tenant
-WHERE tenant.id = $1::uuid`;
+WHERE tenant.id = ANY ($1::uuid[])`;
 
-export function loadTenantStatement(tenantId: string, modelIds: readonly string[]): Statement {
-  return { text: TEXT, values: [tenantId, modelIds] };
+export function loadTenantsStatement(tenantIds: readonly string[], modelIds: readonly string[]): Statement {
+  return { text: TEXT, values: [tenantIds, modelIds] };
 }

@@ -85,7 +85,8 @@ WITH written AS (
     run_id = EXCLUDED.run_id, sent = EXCLUDED.sent, content = EXCLUDED.content
 ), never_sent AS (
   DELETE FROM elo_agent_model_calls
-  WHERE tenant_id = $1::uuid AND run_id = $3::uuid AND call_no > $8::int AND closed_at IS NULL
+  -- With the task too: planned before there are statistics, by either index it finds few rows.
+  WHERE tenant_id = $1::uuid AND task_id = $2 AND run_id = $3::uuid AND call_no > $8::int AND closed_at IS NULL
 ), billed AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,

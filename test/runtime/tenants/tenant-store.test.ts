@@ -18,9 +18,9 @@ const columns = (rest: Partial<SnapshotColumns> = {}): SnapshotColumns => ({
 
 function store(...answers: (SnapshotColumns | undefined)[]) {
   const asked: string[] = [];
-  const query = (tenantId: string): Promise<SnapshotColumns | undefined> => {
-    asked.push(tenantId);
-    return Promise.resolve(answers.shift());
+  const query = (tenantIds: readonly string[]): Promise<readonly SnapshotColumns[]> => {
+    asked.push(...tenantIds);
+    return Promise.resolve(tenantIds.flatMap(() => answers.shift() ?? []));
   };
   const tenants = createTenantStore({ query, rememberedTenants: 2 });
   return { asked, load: (tenantId = 'a') => tenants.load({ tenantId, modelIds: [] }) };

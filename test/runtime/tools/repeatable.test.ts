@@ -78,7 +78,14 @@ it('stays with the tool under any rules', () => {
 });
 
 it.each([true, false])('is what a discovered tool says of itself: %s', (isRepeatable) => {
-  const settings = { name: 'find', inputSchema: { type: 'object' }, config: {}, headers: {}, secrets: [], isRepeatable };
+  const settings = {
+    name: 'find',
+    inputSchema: { type: 'object' },
+    config: {},
+    headers: {},
+    secrets: [],
+    isRepeatable,
+  };
   const { tools } = createServerToolBuilder(options)([{ settings: settings as unknown as ToolSettings }]);
   expect(mayRepeat(tools[0]?.tool ?? aTool('none'), {})).toBe(isRepeatable);
 });
