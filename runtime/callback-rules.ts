@@ -12,7 +12,7 @@ export interface TaskRules {
   readonly requests: OutgoingRules;
 }
 
-export interface CallbackRulesParts {
+interface CallbackRulesParts {
   /** Undefined where no database is connected: then only the operator's hosts are known. */
   readonly tenants?: TenantStore;
   readonly outgoing: Outgoing;

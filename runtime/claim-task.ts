@@ -1,9 +1,9 @@
-import { assertRunBudget, NOTHING_SPENT } from './billing/budget';
+import { assertRunBudget, mostSpent, NOTHING_SPENT } from './billing/budget';
 import { claimRun, requestDigest, resumeRun } from './billing/claim-run';
-import type { LedgerStore, RunKey } from './contracts/ledger';
+import type { LedgerStore, OnRecord, RunKey } from './contracts/ledger';
 import type { Message } from './contracts/message';
 import type { AgentResult } from './contracts/result';
-import type { EarlierRun } from './contracts/outcome';
+import type { ApprovalDecision, EarlierRun, ResumeState } from './contracts/outcome';
 import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
 import { rebuildRun } from './loop/rebuild-run';
@@ -14,6 +14,7 @@ import { resultOfNothing } from './tasks/build-result';
 import type { ReadyTask } from './tasks/read-task';
 import type { Deadline } from './util/abort';
 import { newId } from './util/clock';
+import { canonicalJson } from './util/json';
 
 /** A run that may begin, or the stored result of one that is over. */
 export type Claimed =
@@ -59,9 +60,7 @@ export async function claimTask(context: ClaimContext): Promise<Claimed> {
 async function claimNew(context: ClaimContext, runId: string): Promise<Claimed> {
   const { ledger, task, plan, deadline, fresh, leaseMs } = context;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
-  const { system_prompt: systemPrompt, message, context: facts } = task.config;
-  const singleTool = plan.settings.toolExecution === 'single';
-  const messages = openTranscript({ systemPrompt, message, context: facts, singleTool });
+  const messages = openingOf(context);
   const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId };
   const claim = {
     ...key,
@@ -75,7 +74,22 @@ async function claimNew(context: ClaimContext, runId: string): Promise<Claimed> 
   };
   const claimed = await claimRun(ledger, claim, deadline.signal);
   if (claimed.kind === 'done') return claimed;
-  return { kind: 'claimed', task, key, messages, before: rebuildRun(messages, claimed.journal ?? []) };
+  return { kind: 'claimed', task, key, messages, before: earlierRun(messages, claimed) };
+}
+
+function openingOf({ task, plan }: ClaimContext): readonly Message[] {
+  const { system_prompt: systemPrompt, message, context } = task.config;
+  return openTranscript({ systemPrompt, message, context, singleTool: plan.settings.toolExecution === 'single' });
+}
+
+/** What was spent counts too where there is nothing to go on with, as after a reply that broke off. */
+function earlierRun(opening: readonly Message[], { journal = [], spent }: OnRecord): EarlierRun | undefined {
+  const earlier = rebuildRun(opening, journal);
+  if (spent === undefined) return earlier;
+  // Only the journal is sure to have what was written a moment ago, and only the ledger has the calls without an entry.
+  if (earlier !== undefined) return { ...earlier, spent: mostSpent(earlier.spent, spent) };
+  const resume = { messages: opening, steps: [], iterations: 0, calls: {}, approvals: {}, shown: {} };
+  return { resume, spent, variables: {} };
 }
 
 /**
@@ -103,15 +117,31 @@ async function claimWaiting(context: ClaimContext, runId: string): Promise<Claim
   const request = { tenantId, waitedRunId, runId, leaseMs, reserve };
   const claimed = await resumeRun(ledger, request, deadline.signal);
   if (claimed.kind === 'done') return claimed;
-  const { taskId, traceId = task.trace_id, waiting } = claimed;
-  const { resume } = waiting;
-  const { approvals: before, toolCallId } = resume;
-  const approvals = toolCallId === undefined ? before : { ...before, [toolCallId]: decision };
+  const { taskId, traceId = task.trace_id, waiting, spent = waiting.spent } = claimed;
+  // The journal has what was done since the run waited, by whoever went on with it.
+  const last = rebuildRun(openingOf(context), claimed.journal ?? []) ?? waiting;
   return {
     kind: 'claimed',
     task: { ...task, task_id: taskId, trace_id: traceId },
     key: { tenantId, taskId, runId },
     messages: [],
-    before: { ...waiting, resume: { ...resume, approvals } },
+    before: {
+      ...last,
+      spent: mostSpent(last.spent, spent),
+      resume: withDecision(last.resume, waiting.resume, decision),
+    },
   };
+}
+
+/** The decision is on the arguments that were shown when the run waited. A refusal of them holds, whatever comes after it. */
+function withDecision(last: ResumeState, waited: ResumeState, given: ApprovalDecision): ResumeState {
+  const { toolCallId } = waited;
+  if (toolCallId === undefined) return last;
+  const { approvals, shown } = last;
+  const wasRefused =
+    Object.hasOwn(approvals, toolCallId) &&
+    approvals[toolCallId] === 'deny' &&
+    canonicalJson(shown[toolCallId]) === canonicalJson(waited.shown[toolCallId]);
+  const decision = wasRefused ? 'deny' : given;
+  return { ...last, approvals: { ...approvals, [toolCallId]: decision }, shown: { ...shown, ...waited.shown } };
 }

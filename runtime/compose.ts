@@ -65,7 +65,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   });
   const redactorFor = createRunRedactor(knownSecrets(parsed));
   const { leaseMs } = parsed.limits;
-  const outbox = redis && createRedisOutbox(redis, kept.ledger);
+  const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });
   if (outbox !== undefined) closers.unshift(outbox.close);
   const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor, leaseMs, outbox };
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });

@@ -96,6 +96,7 @@ const configSchema = z.object({
     .object({
       list: z.string().min(1).default(DEFAULTS.taskList),
       failedList: z.string().min(1).default(DEFAULTS.failedList),
+      forwardList: z.string().min(1).optional(),
     })
     .prefault({}),
   callbacks: z
@@ -160,6 +161,8 @@ export interface RuntimeConfig {
     readonly list?: string;
     /** Where tasks go that will not be tried again. Default `elo:tasks:failed`. */
     readonly failedList?: string;
+    /** Where consumers put tasks of other types, so that no callback may name it. Default none. */
+    readonly forwardList?: string;
   };
   /** Where answers of tasks may be sent that name a callback. */
   readonly callbacks?: {

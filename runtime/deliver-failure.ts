@@ -5,7 +5,7 @@ import { createRedisConnection } from './storage/redis-connection';
 import { createTaskParts } from './task-parts';
 import { readQueueTask } from './tasks/read-queue-task';
 
-export interface FailureDeliveryConfig extends QueueConfig {
+interface FailureDeliveryConfig extends QueueConfig {
   /** The host's own rules for outgoing requests. */
   readonly egress?: EgressFilter;
 }

@@ -39,7 +39,8 @@ export function guardCalls(options: GuardOptions): LoopInput['beforeNext'] {
     );
     const step = opened && { ...opened, spent };
     const recorded = await record.next({ callNo, taking, reserve, step }, signal);
-    if (recorded === undefined) return denyAll(calls);
+    // Nothing was to be sent.
+    if (recorded === undefined) return new Map();
     if (version !== undefined && recorded.policyVersion !== undefined && recorded.policyVersion !== version) {
       const chosen = await chooseAgain().catch(onlyUnreachable);
       if (chosen === undefined) return denyAll(calls);

@@ -9,24 +9,18 @@ import { toRuntimeError } from './errors/to-runtime-error';
 import type { FindHandler } from './task-types/task-types';
 import { readQueueTask } from './tasks/read-queue-task';
 import { readTenantId } from './tasks/read-task';
-import { elapsedMs, monotonicMs } from './util/clock';
-
-export interface HandleOptions extends RunOptions {
-  /** Write a failure to the callback too, because no later attempt will come. */
-  readonly deliverFailure?: boolean;
-}
 
 export interface TaskHandling {
   /**
    * Does one task of any type, as it came from the queue, and writes its callback. A task that was done before is not done
    * again; what its callback still lacks is written. Rejects with a RuntimeError.
    */
-  readonly handle: (task: unknown, options?: HandleOptions) => Promise<TaskReport>;
-  /** Writes the failure of a task to its callback, once; nothing where the callback is not the task's to write. */
+  readonly handle: (task: unknown, options?: RunOptions) => Promise<TaskReport>;
+  /** Writes the failure of a task to its callback, once, and never after a success; nothing where the callback is not the task's to write. */
   readonly deliverFailure: (task: unknown, error: unknown, options?: FailureOptions) => Promise<void>;
 }
 
-export interface TaskHandlingParts {
+interface TaskHandlingParts {
   readonly run: (task: unknown, options: RunOptions) => Promise<AgentResult>;
   readonly findHandler: FindHandler;
   readonly rulesOf: RulesOf;
@@ -38,19 +32,11 @@ export interface TaskHandlingParts {
 export function createTaskHandling(parts: TaskHandlingParts): TaskHandling {
   return {
     handle: async (input, options = {}) => {
-      const startedAt = monotonicMs();
       const task = readQueueTask(input);
-      const { egress, signal } = options;
-      const done = await doTask(parts, task, options).catch(async (thrown: unknown) => {
-        const error = toRuntimeError(thrown);
-        if (options.deliverFailure === true) {
-          // What went wrong first is what the caller is told, also when nobody else can be.
-          const told = { egress, durationMs: elapsedMs(startedAt) };
-          await parts.deliverFailure(task, error, told).catch(() => undefined);
-        }
-        throw error;
+      const { addressed, answer } = await doTask(parts, task, options).catch((thrown: unknown) => {
+        throw toRuntimeError(thrown);
       });
-      return parts.callbacks.deliver(done.addressed, successReport(task, done.answer), { signal });
+      return parts.callbacks.deliver(addressed, successReport(task, answer), { signal: options.signal });
     },
     deliverFailure: async (input, error, options) =>
       parts.deliverFailure(readQueueTask(input), toRuntimeError(error), options),
@@ -61,7 +47,7 @@ export function createTaskHandling(parts: TaskHandlingParts): TaskHandling {
 async function doTask(
   { findHandler, rulesOf, callbacks, run }: TaskHandlingParts,
   task: QueueTask,
-  { signal, onEvent, fresh, egress, mcpServers }: HandleOptions,
+  { signal, onEvent, fresh, egress, mcpServers }: RunOptions,
 ): Promise<{ readonly addressed: Addressed; readonly answer: TaskAnswer }> {
   const handler = findHandler(task.task_type);
   handler.check(task);

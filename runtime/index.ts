@@ -14,6 +14,5 @@ export type { ParsedInput, Tool, ToolContext, ToolDefinition, ToolMeta, ToolOutp
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { isRuntimeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
-export type { HandleOptions } from './handle-task';
 export { useRuntime, useTaskQueue } from './shared-runtime';
 export type { Enqueued } from './task-queue';

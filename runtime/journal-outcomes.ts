@@ -3,17 +3,20 @@ import type { EndedToolCall } from './loop/loop-contract';
 import type { JsonObject, JsonValue } from './util/json';
 
 /**
- * Puts tool calls that ended into the journal; those that must not be made again soon. One that was cancelled is left out:
- * nobody knows what became of it, and the next run is told so.
+ * Puts tool calls that ended into the journal; those that must not be made again soon. One that was cancelled on its way is
+ * left out: nobody knows what became of it, and the next run is told so. One whose turn never came is withdrawn.
  */
 export function journalOutcomes(
   record: RunRecord,
   variables: ReadonlyMap<string, JsonValue>,
 ): (call: EndedToolCall) => void {
   const changed = changesOf(variables);
-  return ({ step, toolCallId, outcome, isOnce }) => {
-    if (outcome === undefined || outcome.code === 'TOOL_CANCELLED') return;
-    record.journal({ step, toolCallId, outcome, variables: changed() }, isOnce);
+  return ({ step, toolCallId, outcome, isOnce, wasSent }) => {
+    if (outcome === undefined) return;
+    if (!wasSent) record.withdraw(toolCallId);
+    else if (outcome.code !== 'TOOL_CANCELLED') {
+      record.journal({ step, toolCallId, outcome, variables: changed() }, isOnce);
+    }
   };
 }
 

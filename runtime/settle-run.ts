@@ -33,11 +33,8 @@ export async function settleRun(
     return { settled: result, error };
   } catch (thrown) {
     const failure = toRuntimeError(thrown);
-    if (failure.code === 'RUN_TAKEN_OVER') {
-      return error === undefined
-        ? { settled: { ...result, status: 'failed' }, error: failure }
-        : { settled: result, error };
-    }
+    // Whatever else went wrong: what becomes of the task is for the other attempt to say.
+    if (failure.code === 'RUN_TAKEN_OVER') return { settled: { ...result, status: 'failed' }, error: failure };
     const { code, message } = failure;
     return { settled: { ...result, warnings: [...result.warnings, { code, message }] }, error };
   }

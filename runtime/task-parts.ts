@@ -19,14 +19,14 @@ import { compileSchema } from './tools/validate-input';
 import { createOutgoing } from './tools/web/outgoing';
 import { createSealer } from './vault/sealer';
 
-export interface TaskPartsOptions {
+interface TaskPartsOptions {
   readonly config: Pick<ParsedConfig, 'callbacks' | 'queue'> & { readonly vaultKey?: string };
   readonly redis?: RedisConnection;
   /** Undefined where no database is connected. */
   readonly tenants?: TenantStore;
 }
 
-export interface TaskParts {
+interface TaskParts {
   readonly queue: TaskQueue;
   readonly deliverFailure: DeliverFailure;
   readonly handling: (run: (task: unknown, options: RunOptions) => Promise<AgentResult>) => TaskHandling;
@@ -45,7 +45,8 @@ export function createTaskParts({ config, redis, tenants }: TaskPartsOptions): T
   } catch (error) {
     throw new RuntimeError('CONFIG_INVALID', { issues: `callbacks.hosts: ${errorText(error)}` });
   }
-  const keys = { prefixes: keyPrefixes, reserved: [queue.list, queue.failedList] };
+  const { list, failedList, forwardList = [] } = queue;
+  const keys = { prefixes: keyPrefixes, reserved: [list, failedList].concat(forwardList) };
   const rulesOf = createCallbackRules({ tenants, outgoing, hosts });
   const derived = vaultKey === undefined ? undefined : createSealer(vaultKey).deriveKey(WEBHOOK_PURPOSE);
   const callbacks = createCallbacks({
@@ -63,7 +64,7 @@ export function createTaskParts({ config, redis, tenants }: TaskPartsOptions): T
   const deliverFailure = createWriteFailure({ callbacks, rulesOf });
   const lists = redis && createRedisLists(redis);
   return {
-    queue: createTaskQueue({ lists, keys, list: queue.list, findHandler, outgoing }),
+    queue: createTaskQueue({ lists, keys, list, findHandler, outgoing }),
     deliverFailure,
     handling: (run) => createTaskHandling({ run, findHandler, rulesOf, callbacks, deliverFailure }),
   };

@@ -27,7 +27,7 @@ export interface TaskQueue {
   readonly getResult: (query: ResultQuery) => Promise<TaskReport>;
 }
 
-export interface TaskQueueParts {
+interface TaskQueueParts {
   readonly lists?: TaskLists;
   readonly keys: KeyRules;
   /** Where consumers take tasks from. */

@@ -7,7 +7,16 @@ const MAX_AUDITED_LENGTH = 4000;
 
 /** A tool call as the audit keeps it: without secrets, and not without end. */
 export function toExecution(
-  { step, toolCallId, tool, input, decision, isError, code, durationMs }: Omit<EndedToolCall, 'outcome' | 'isOnce'>,
+  {
+    step,
+    toolCallId,
+    tool,
+    input,
+    decision,
+    isError,
+    code,
+    durationMs,
+  }: Omit<EndedToolCall, 'outcome' | 'isOnce' | 'wasSent'>,
   { redact, userId }: { readonly redact: Redact; readonly userId?: string },
 ): ToolExecution {
   const clean = redactJson(input, redact);

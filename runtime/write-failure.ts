@@ -11,8 +11,6 @@ import { readTenantId } from './tasks/read-task';
 export interface FailureOptions {
   readonly signal?: AbortSignal;
   readonly egress?: EgressFilter;
-  /** How long the task took, where its run does not say. */
-  readonly durationMs?: number;
 }
 
 /** Writes the failure of a task to its callback, once. Rejects like a delivery. */
@@ -31,12 +29,12 @@ export function createWriteFailure(parts: {
   readonly callbacks: Callbacks;
   readonly rulesOf: RulesOf;
 }): DeliverFailure {
-  return async (task, error, { signal, egress, durationMs = 0 } = {}) => {
+  return async (task, error, { signal, egress } = {}) => {
     if (OTHERS_ANSWER.includes(error.code)) return;
     const isHostForbidden = error.code === 'CALLBACK_HOST_FORBIDDEN';
     const rules = isHostForbidden ? undefined : await webhookRules(parts.rulesOf, task, egress);
     const addressed = { task, tenantId: tenantText(task), rules };
-    await parts.callbacks.deliver(addressed, failureReport(task, error, durationMs), { signal });
+    await parts.callbacks.deliver(addressed, failureReport(task, error), { signal, isFailure: true });
   };
 }
 

@@ -1,35 +1,35 @@
-import type { INodeProperties } from 'n8n-workflow';
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
 import type { RuntimeConfig } from '../../runtime';
 
+export const callbackHosts: INodeProperties = {
+  displayName: 'Callback Hosts',
+  name: 'callbackHosts',
+  type: 'string',
+  default: '',
+  placeholder: 'e.g. app.example.com, *.internal.example.com',
+  description:
+    'Hosts that webhooks of tasks may call, with commas between them; these may be private ones. Empty means any public host, or those of the tenant.',
+};
+
+export const callbackKeyPrefixes: INodeProperties = {
+  displayName: 'Callback Key Prefixes',
+  name: 'callbackKeyPrefixes',
+  type: 'string',
+  default: 'elo:results:, elo:counter:, elo:status:',
+  description: 'How the Redis keys have to begin that tasks may be answered on, with commas between them',
+};
+
 /** Where answers may go that a task asks for; the same for the node and for the trigger, which answers for lost tasks. */
-export const callbackOptions: INodeProperties[] = [
-  {
-    displayName: 'Callback Hosts',
-    name: 'callbackHosts',
-    type: 'string',
-    default: '',
-    placeholder: 'e.g. app.example.com, *.internal.example.com',
-    description:
-      'Hosts that webhooks of tasks may call, with commas between them; these may be private ones. Empty means any public host, or those of the tenant.',
-  },
-  {
-    displayName: 'Callback Key Prefixes',
-    name: 'callbackKeyPrefixes',
-    type: 'string',
-    default: 'elo:results:, elo:counter:, elo:status:',
-    description: 'How the Redis keys have to begin that tasks may be answered on, with commas between them',
-  },
-];
+export const callbackOptions: INodeProperties[] = [callbackHosts, callbackKeyPrefixes];
 
 /** The options above as the runtime's configuration; what is empty is left to it. */
 export function readCallbacks({
-  callbackHosts,
-  callbackKeyPrefixes,
+  callbackHosts: givenHosts,
+  callbackKeyPrefixes: givenPrefixes,
 }: IDataObject): NonNullable<RuntimeConfig['callbacks']> {
-  const hosts = readList(callbackHosts);
-  const keyPrefixes = readList(callbackKeyPrefixes);
+  const hosts = readList(givenHosts);
+  const keyPrefixes = readList(givenPrefixes);
   return { ...(hosts.length === 0 ? {} : { hosts }), ...(keyPrefixes.length === 0 ? {} : { keyPrefixes }) };
 }
 

@@ -1,6 +1,6 @@
 import type { INodeCredentialDescription, INodeProperties, NodeParameterValue } from 'n8n-workflow';
 
-import { options } from './options';
+import { options, resultOptions } from './options';
 
 /** Offered with the option that needs them. A list of servers may use each of them more than once. */
 const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
@@ -249,4 +249,5 @@ export const properties: INodeProperties[] = [
     displayOptions: ofGetResult,
   },
   options,
+  resultOptions,
 ];

@@ -1,16 +1,29 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import { withOptions, type Item, type Outcome } from './item';
+import { isModelWritten } from './model-written';
 import { readQueueConfig } from './queue-config';
 import { readTask } from './request';
 
 /** Pushes the task of an item to the list. The same item of the same execution is the same task, also when it is tried again. */
 export async function enqueueTask(given: Item): Promise<Outcome> {
+  refuseUntrustedOptions(given);
   const item = withOptions(given);
-  const config = await readQueueConfig(item, item.options);
+  const config = await readQueueConfig(item);
   const task = withQueueFields(readTask(item), item.options);
   const { task_id, trace_id, result_key } = await item.door.useTaskQueue(config, (queue) => queue.enqueue(task));
   return { item: { json: { task_id, trace_id, result_key }, pairedItem: { item: item.index } }, warnings: [] };
+}
+
+/** A model that names them could write to the lists and keys of others. */
+function refuseUntrustedOptions({ context, door }: Item): void {
+  const { type, parameters } = context.getNode();
+  if (!type.endsWith('Tool')) return;
+  const { options } = parameters;
+  const { resultKey, taskList } = (typeof options === 'object' ? options : { taskList: options }) as IDataObject;
+  if (isModelWritten(resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
+  if (!isModelWritten(taskList)) return;
+  throw new door.RuntimeError('INPUT_INVALID', { issues: 'Task List must not be what a model can write' });
 }
 
 /** Here the option wins over the item: it says where this workflow waits for the answer. */

@@ -1,6 +1,6 @@
-import type { Item, Outcome } from './item';
+import { withOptions, type Item, type Outcome } from './item';
+import { isModelWritten } from './model-written';
 import { readQueueConfig } from './queue-config';
-import { MODEL_WRITTEN } from './request';
 import { toReportItem } from './result';
 
 /** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
@@ -11,7 +11,7 @@ export async function getResult(item: Item): Promise<Outcome> {
   const resultKey = textOf(read('resultKey'));
   const taskId = textOf(read('taskId'));
   const waitSeconds = Number(read('waitSeconds'));
-  const config = await readQueueConfig(item);
+  const config = await readQueueConfig(withOptions(item));
   const query = {
     resultKey,
     waitSeconds,
@@ -26,7 +26,7 @@ export async function getResult(item: Item): Promise<Outcome> {
 function refuseUntrustedKey({ context, door }: Item): void {
   const { type, parameters } = context.getNode();
   if (!type.endsWith('Tool')) return;
-  if (MODEL_WRITTEN.test(JSON.stringify(parameters.resultKey ?? ''))) throw new door.RuntimeError('RESULT_UNTRUSTED');
+  if (isModelWritten(parameters.resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
 }
 
 /** An expression that finds nothing gives none. */

@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { callbackOptions } from './callback-options';
+import { callbackHosts, callbackKeyPrefixes } from './callback-options';
 import { mcpServers } from './mcp-servers';
 
 /** Options of one operation only. */
@@ -60,7 +60,8 @@ export const options: INodeProperties = {
       description:
         'Never these tools, whatever else allows them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
     },
-    ...callbackOptions.map((option) => ({ ...option, displayOptions: ofRun })),
+    { ...callbackHosts, displayOptions: ofRun },
+    callbackKeyPrefixes,
     {
       displayName: 'Include Trace',
       name: 'includeTrace',
@@ -245,4 +246,15 @@ export const options: INodeProperties = {
       displayOptions: ofRun,
     },
   ],
+};
+
+/** Under the same name, so that each operation reads its options alike. */
+export const resultOptions: INodeProperties = {
+  displayName: 'Options',
+  name: 'options',
+  type: 'collection',
+  placeholder: 'Add Option',
+  default: {},
+  displayOptions: { show: { operation: ['getResult'] } },
+  options: [callbackKeyPrefixes],
 };

@@ -5,6 +5,7 @@ import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } f
 import { readCallbacks } from './callback-options';
 import { credentialText, readDatabase } from './database';
 import type { Door, TaskItem } from './item';
+import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
 import { readRedis } from './redis';
 
@@ -71,13 +72,12 @@ export function readTask(item: TaskItem): IDataObject {
   return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
 }
 
-/** n8n lays the arguments that a model writes over the item of a node that is used as a tool. */
-export const MODEL_WRITTEN = /\$(json|input|data|items?|binary)\b/;
-
 function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
   const { type, parameters } = context.getNode();
   if (!type.endsWith('Tool')) return;
-  if (parameters.inputMode !== 'item' && !MODEL_WRITTEN.test(JSON.stringify(parameters.tenantId ?? ''))) return;
+  const { inputMode = 'fields', tenantId } = parameters;
+  // By what was typed in: an expression could still become `item`.
+  if (inputMode === 'fields' && !isModelWritten(tenantId)) return;
   throw new door.RuntimeError('TENANT_UNTRUSTED');
 }
 

@@ -13,8 +13,10 @@ export interface Answers {
 }
 
 export function createAnswers({ context, door, settings }: TriggerParts): Answers {
+  const { redis, list, failedList, forwardList } = settings.consumer;
   const failures = door.createFailureDelivery({
-    redis: settings.consumer.redis,
+    redis,
+    queue: { list, failedList, forwardList },
     callbacks: settings.callbacks,
     egress: readEgress(context),
   });

@@ -16,7 +16,8 @@ export async function consume(parts: TriggerParts): Promise<ITriggerResponse> {
   const consumer = await door.startConsumer(settings.consumer, {
     handle: (delivery) => execute(parts, delivery).catch((error: unknown) => answers.settle(delivery, error)),
     onDead: answers.deliver,
-    log: (level, message, facts) => context.logger[level](message, facts),
+    // n8n's own log has a line for each execution already.
+    log: (level, message, facts) => context.logger[level === 'info' ? 'debug' : level](message, facts),
   });
   return {
     // Executions go on after a trigger is closed. Their tasks are waited for a moment here, longer ones in the background;

@@ -2,7 +2,7 @@ import type { ITriggerResponse } from 'n8n-workflow';
 
 import type { TakenTask } from '../../runtime/worker';
 import { toNodeError } from '../UniversalAiAgent/errors';
-import { createAnswers } from './answers';
+import { createAnswers, type Answers } from './answers';
 import { execute } from './execution';
 import type { TriggerParts } from './settings';
 
@@ -18,10 +18,15 @@ export function testOneTask(parts: TriggerParts): ITriggerResponse {
   let isEmitted = false;
   return {
     manualTriggerFunction: async () => {
-      const taken = await takeFirst(parts, stop.signal);
-      if (taken === undefined) return;
+      // Before a task is taken: it throws what is wrong with the options.
+      const answers = openAnswers(parts);
+      const taken = await takeFirst(parts, stop.signal).catch(async (error: unknown) => {
+        await answers.close();
+        throw error;
+      });
+      if (taken === undefined) return answers.close();
       isEmitted = true;
-      void runTaken(parts, taken);
+      void runTaken(parts, taken, answers);
     },
     closeFunction: () => {
       stop.abort();
@@ -30,6 +35,14 @@ export function testOneTask(parts: TriggerParts): ITriggerResponse {
       return Promise.resolve();
     },
   };
+}
+
+function openAnswers(parts: TriggerParts): Answers {
+  try {
+    return createAnswers(parts);
+  } catch (error) {
+    throw toNodeError(parts.context.getNode(), error);
+  }
 }
 
 async function takeFirst(
@@ -48,9 +61,8 @@ async function takeFirst(
 }
 
 /** Never rejects. A task that cannot be acknowledged goes back by itself. */
-async function runTaken(parts: TriggerParts, { task, done, putBack }: TakenTask): Promise<void> {
+async function runTaken(parts: TriggerParts, { task, done, putBack }: TakenTask, answers: Answers): Promise<void> {
   const { context } = parts;
-  const answers = createAnswers(parts);
   // Never the last try: what is not acknowledged goes back to the list.
   const delivery = { task, attempt: 1, maxAttempts: 2, signal: new AbortController().signal };
   try {

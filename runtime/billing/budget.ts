@@ -60,6 +60,12 @@ export function addSpent(one: Spent, other: Spent): Spent {
   return { costUsd: sumDecimals([one.costUsd, other.costUsd]), tokens: one.tokens + other.tokens };
 }
 
+/** The larger figures of two sums over the same calls, either of which may lack some. */
+export function mostSpent(one: Spent, other: Spent): Spent {
+  const costUsd = new Big(one.costUsd).gte(other.costUsd) ? one.costUsd : other.costUsd;
+  return { costUsd, tokens: Math.max(one.tokens, other.tokens) };
+}
+
 /** Throws BUDGET_EXCEEDED when this run has used up what one run may. */
 export function assertRunBudget({ maxCostUsd, maxTotalTokens }: Budget, spentSoFar: () => Spent): void {
   if (maxCostUsd === undefined && maxTotalTokens === undefined) return;

@@ -19,6 +19,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
 import { budgetExceeded } from './budget';
+import { trackSentCalls } from './sent-calls';
 import { keepUnwritten, type Kept, type Unwritten } from './unwritten';
 
 /** A claimed run's line in the ledger, as long as the run lasts. */
@@ -29,11 +30,12 @@ export interface RunRecord {
   readonly audit: (execution: ToolExecution) => void;
   /** Keeps an entry of the journal for the next write; an `urgent` one has that write made soon. */
   readonly journal: (entry: JournalEntry, isUrgent?: boolean) => void;
+  /** A call of the last step was not sent after all, so another run may send it. */
+  readonly withdraw: (toolCallId: string) => void;
   /**
    * Writes what is kept, opens the next model call and takes the tool calls off their limits. Rejects with RUN_TAKEN_OVER,
-   * or BUDGET_EXCEEDED when the month has no room for the call; with a DB_ code when it
-   * could not be reserved. Undefined when it could not be written: then nothing is
-   * known of the tool calls, and what is kept stays kept.
+   * or BUDGET_EXCEEDED when the month has no room for the call; with a DB_ code when room
+   * or tool calls could not be put on record. Undefined when it could not be written otherwise: what is kept stays kept.
    */
   readonly next: (next: NextStep, signal: AbortSignal) => Promise<Recorded | undefined>;
   /**
@@ -75,12 +77,17 @@ const FLUSH_MS = 200;
 export function startRunRecord(options: RunRecordOptions): RunRecord {
   const { key, modelRequested, settleRetries, outbox } = options;
   const writer = startWriter(options);
+  const sentCalls = trackSentCalls();
   return {
     keep: writer.keep,
     audit: writer.audit,
     journal: (entry, isUrgent = false) => {
       writer.journal(entry);
       if (isUrgent) writer.flushSoon();
+    },
+    withdraw: (toolCallId) => {
+      const step = sentCalls.withdraw(toolCallId);
+      if (step !== undefined) writer.journal(step);
     },
     next: async ({ callNo, taking, reserve, step }, signal) => {
       const opening = callNo === undefined ? undefined : { callNo, modelRequested };
@@ -96,11 +103,12 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
         ({ room }) => room === 'held',
         signal,
       ).catch((error: unknown) => {
-        // Without room in the budget no model may be called.
-        if (reserve !== undefined) throw error;
+        // No model is called without room in the budget, and no tool whose call is not on record.
+        if (reserve !== undefined || taking.length > 0) throw error;
         return undefined;
       });
       refuseTakenOver(writer, key);
+      if (step !== undefined) sentCalls.begin(step);
       if (recorded?.room === 'exceeded' || recorded?.room === 'held') throw budgetExceeded(reserve);
       return recorded;
     },
@@ -110,14 +118,22 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       try {
         await pRetry(() => writer.write({ end }), retry);
       } catch (error) {
-        const kept = outbox?.keep(writer.progress({ end })).then(() => true);
-        const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
-        const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
-        throw new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
+        throw await endUnwritten(writer, { end, outbox, error });
       }
       refuseTakenOver(writer, key);
     },
   };
+}
+
+/** The ledger has not taken the end of the run: the outbox may keep it. */
+async function endUnwritten(
+  writer: Writer,
+  { end, outbox, error }: { readonly end: RunEnd; readonly outbox?: Outbox; readonly error: unknown },
+): Promise<RuntimeError> {
+  const kept = outbox?.keep(writer.progress({ end })).then(() => true);
+  const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
+  const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
+  return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
 }
 
 interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { CallbackStore } from '../contracts/callback';
+import type { CallbackStore, CallbackWrite } from '../contracts/callback';
 import type { Outgoing, OutgoingRules } from '../contracts/outgoing';
 import type { QueueTask, TaskReport } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
@@ -9,7 +9,7 @@ import { checkKeys, hasCallback, MAX_TOTAL_TASKS, totalTasks, type KeyRules } fr
 import { withWarning } from './task-report';
 import { sendWebhook } from './webhook';
 
-export interface CallbacksOptions {
+interface CallbacksOptions {
   /** Undefined where no Redis is connected. */
   readonly store?: CallbackStore;
   readonly outgoing: Outgoing;
@@ -26,6 +26,12 @@ export interface Addressed {
   readonly rules?: OutgoingRules;
 }
 
+interface DeliverOptions {
+  readonly signal?: AbortSignal;
+  /** What is reported; a success is written after a failure too. Default false. */
+  readonly isFailure?: boolean;
+}
+
 export interface Callbacks {
   /**
    * Whether the answer could be delivered, before anything is done for it. Rejects with CALLBACK_KEY_FORBIDDEN,
@@ -33,28 +39,24 @@ export interface Callbacks {
    */
   readonly check: (addressed: Addressed) => Promise<void>;
   /**
-   * Writes the report where the task says, once however often it is delivered, then sends the webhook when it is due. Gives the
+   * Writes the report where the task says, once however often it is delivered (a success after a failure too), then sends the webhook when it is due. Gives the
    * report as it was written. Rejects with CALLBACK_FAILED when all is written and only the webhook is left to be
    * sent; else with a code of check, CALLBACK_KEY_UNUSABLE or REDIS_UNAVAILABLE, and nothing is written.
    */
-  readonly deliver: (
-    addressed: Addressed,
-    report: TaskReport,
-    options?: { readonly signal?: AbortSignal },
-  ) => Promise<TaskReport>;
+  readonly deliver: (addressed: Addressed, report: TaskReport, options?: DeliverOptions) => Promise<TaskReport>;
 }
 
 export function createCallbacks(options: CallbacksOptions): Callbacks {
   return {
     check: (addressed) => check(options, addressed),
-    deliver: async (addressed, report, { signal } = {}) => {
+    deliver: async (addressed, report, { signal, isFailure = false } = {}) => {
       if (!hasCallback(addressed.task)) return report;
       const { store } = options;
       checkKeys(addressed.task.callback ?? {}, options.keys);
       if (store === undefined) throw redisMissing();
       const isUnsigned = addressed.task.callback?.notify_webhook !== undefined && options.signingKey === undefined;
       const written = isUnsigned ? withWarning(report, 'WEBHOOK_UNSIGNED') : report;
-      await deliver({ ...options, store }, { ...addressed, report: written, signal });
+      await deliver({ ...options, store }, { ...addressed, report: written, signal, isFailure });
       return written;
     },
   };
@@ -79,25 +81,42 @@ function redisMissing(): RuntimeError {
 
 interface Delivery extends Addressed {
   readonly report: TaskReport;
+  readonly isFailure: boolean;
   readonly signal?: AbortSignal;
 }
 
 async function deliver(parts: CallbacksOptions & { readonly store: CallbackStore }, delivery: Delivery): Promise<void> {
-  const { task, tenantId, rules, report, signal } = delivery;
-  const { result_key: resultKey, counter_key, status_key, notify_webhook: url } = task.callback ?? {};
+  const { task, tenantId, rules, report, signal, isFailure } = delivery;
+  const { result_key: resultKey, notify_webhook: url } = task.callback ?? {};
   const ids = [tenantId, task.task_id, ...interimOf(report)];
-  const marker = createHash('sha256').update(JSON.stringify(ids)).digest('hex');
   const isInterim = ids.length > 2;
-  // A task that waits for a person is not one of those that are done.
-  const counted = isInterim ? {} : { counterKey: counter_key, statusKey: status_key };
-  const total = totalTasks(task) ?? 1;
-  const payload = JSON.stringify(report);
-  const { counter } = await parts.store.write({ marker, resultKey, ...counted, payload, total });
-  const isDue = counted.counterKey === undefined || counter >= total;
+  const { counterKey, statusKey, given } = countedKeys(task, isInterim);
+  const total = given ?? 1;
+  const answer = { resultKey, counterKey, statusKey, payload: JSON.stringify(report), total, isFailure };
+  const { counter, isRetried } = await parts.store.write({ marker: markerOf(ids), ...answer });
+  const isDue = counterKey === undefined || (given !== undefined && counter >= total);
   if (url === undefined || rules === undefined || !isDue) return;
+  // Receivers take what they have seen before for done, and of the failure they may have been told.
+  const told = isRetried ? [...ids, 'retried'] : ids;
   const body = webhookBody(delivery, { isInterim, counter, total });
-  const idempotencyKey = ids.map(headerText).join('/');
-  await sendWebhook(parts, { marker, url, body, idempotencyKey, rules, signal });
+  const idempotencyKey = told.map(headerText).join('/');
+  await sendWebhook(parts, { marker: markerOf(told), url, body, idempotencyKey, rules, signal });
+}
+
+function countedKeys(
+  task: QueueTask,
+  isInterim: boolean,
+): Pick<CallbackWrite, 'counterKey' | 'statusKey'> & { readonly given?: number } {
+  const { counter_key: counterKey, status_key } = task.callback ?? {};
+  const given = totalTasks(task);
+  // A task that waits for a person is not one of those that are done.
+  if (isInterim) return { given };
+  // A group of nobody knows how many is never complete.
+  return { given, counterKey, statusKey: given === undefined ? undefined : status_key };
+}
+
+function markerOf(ids: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(ids)).digest('hex');
 }
 
 function webhookBody(

@@ -5,7 +5,7 @@ import { RuntimeError } from '../errors/runtime-error';
 export interface KeyRules {
   /** A key begins with one of these and goes on after it. */
   readonly prefixes: readonly string[];
-  /** Keys that are the queue's own, whatever the prefixes say. */
+  /** Keys that are the queue's own with all that begins with them and a colon, whatever the prefixes say. */
   readonly reserved: readonly string[];
 }
 
@@ -33,7 +33,8 @@ function keyIssue(key: string, { prefixes, reserved }: KeyRules): string | undef
   if (/\p{Cc}/u.test(key) || !key.isWellFormed()) return 'it holds control characters';
   const isAllowed = prefixes.some((prefix) => key.startsWith(prefix) && key.length > prefix.length);
   if (!isAllowed) return `it does not begin with ${prefixes.join(' or ')}, with something after it`;
-  return reserved.includes(key) || key.startsWith(OWN_PREFIX) ? 'it is a key of the queue itself' : undefined;
+  const isOwn = reserved.some((own) => key === own || key.startsWith(`${own}:`)) || key.startsWith(OWN_PREFIX);
+  return isOwn ? 'it is a key of the queue itself' : undefined;
 }
 
 /** Throws CALLBACK_KEY_FORBIDDEN. */

@@ -20,8 +20,8 @@ export function successReport(task: QueueTask, answer: TaskAnswer): TaskReport {
   return { ...heading(task), ...answer };
 }
 
-/** The report of a task that failed for good; `durationMs` counts where no run tells its own. */
-export function failureReport(task: QueueTask, error: RuntimeError, durationMs: number): TaskReport {
+/** The report of a task that failed for good; without a run it took 0 milliseconds. */
+export function failureReport(task: QueueTask, error: RuntimeError): TaskReport {
   const { code, message, hint } = error;
   const run = isJsonObject(error.result) ? (error.result as unknown as Partial<AgentResult>) : {};
   return {
@@ -29,7 +29,7 @@ export function failureReport(task: QueueTask, error: RuntimeError, durationMs: 
     result: null,
     model_used: run.model_used ?? null,
     tokens_used: run.tokens?.total ?? 0,
-    duration_ms: run.duration_ms ?? durationMs,
+    duration_ms: run.duration_ms ?? 0,
     error: message,
     error_code: code,
     hint,

@@ -8,7 +8,7 @@ import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { newId, sleep } from '../util/clock';
 import type { JsonObject } from '../util/json';
 
-export interface WebhookParts {
+interface WebhookParts {
   readonly store: CallbackStore;
   readonly outgoing: Outgoing;
   /** Signs the body; undefined: it goes unsigned. */

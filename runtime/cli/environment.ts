@@ -69,7 +69,7 @@ function sharedConfig(): SharedConfig {
     redis: redisUrl === undefined ? undefined : { url: redisUrl },
     vaultKey: optional('AGENT_VAULT_KEY'),
     mcp: { stdioCommands: readStdioCommands(optional('AGENT_MCP_STDIO')) },
-    queue: readLists(),
+    queue: { ...readLists(), forwardList: optional('AGENT_FORWARD_LIST') },
     callbacks: {
       keyPrefixes: wordsOf('AGENT_CALLBACK_KEY_PREFIXES'),
       hosts: wordsOf('AGENT_CALLBACK_HOSTS'),

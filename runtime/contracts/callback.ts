@@ -9,13 +9,17 @@ export interface CallbackWrite {
   /** Set to "complete" when the counter, or 1 where there is none, has come to `total`. */
   readonly statusKey?: string;
   readonly total: number;
+  /** A success still follows a failure under the same marker; nothing follows a success. */
+  readonly isFailure: boolean;
 }
 
-export interface CallbackWritten {
+interface CallbackWritten {
   /** False when an earlier delivery had written it. */
   readonly isFirst: boolean;
   /** As it stood after the first delivery; 1 where nothing is counted. */
   readonly counter: number;
+  /** Whether what stands there is a success after a failure. */
+  readonly isRetried: boolean;
 }
 
 /** Whose turn it is to send the webhook of a marker. */
@@ -27,7 +31,7 @@ export type WebhookTurn =
  * when a key holds something else; nothing is written then.
  */
 export interface CallbackStore {
-  /** Writes all of it once for each marker. */
+  /** Writes all of it once for each marker, but a success after a failure too, which is not counted again. */
   readonly write: (write: CallbackWrite) => Promise<CallbackWritten>;
   /** Takes the webhook for `leaseMs` unless it was sent, or another holder's time is not over. */
   readonly takeWebhook: (turn: {

@@ -2,7 +2,7 @@ import type { AgentResult } from './result';
 import type { JsonValue } from '../util/json';
 import type { Decision } from './permission';
 import type { JournalEntry } from './journal';
-import type { WaitingRun } from './outcome';
+import type { Spent, WaitingRun } from './outcome';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
@@ -36,7 +36,7 @@ export interface Reservation {
   readonly holdTokens: number;
 }
 
-/** Goes on with a run that waits for an approval. No model call is opened: the tools of its step come first. */
+/** Goes on with a run that waits for an approval, or whose approval came before and was not gone on with to the end. No model call is opened: the tools of its step come first. */
 export interface ResumeRequest {
   readonly tenantId: string;
   /** The run that waited. */
@@ -48,21 +48,29 @@ export interface ResumeRequest {
 }
 
 export type Resumed =
-  | { readonly kind: 'claimed'; readonly taskId: string; readonly traceId?: string; readonly waiting: WaitingRun }
+  | (OnRecord & {
+      readonly kind: 'claimed';
+      readonly taskId: string;
+      readonly traceId?: string;
+      readonly waiting: WaitingRun;
+    })
   | Extract<Claim, { kind: 'done' | 'running' | 'held' | 'exceeded' }>
   /** No such run waits. */
   | { readonly kind: 'unknown' };
 
+/** What is on record of the runs of the task before this one. */
+export interface OnRecord {
+  /**
+   * In the order of the steps: the first call has the number after theirs. Empty or undefined: from the beginning, or from
+   * what was kept of a run that waited.
+   */
+  readonly journal?: readonly JournalEntry[];
+  /** With calls that left no entry in the journal. */
+  readonly spent?: Spent;
+}
+
 export type Claim =
-  | {
-      readonly kind: 'claimed';
-      readonly attempt: number;
-      /**
-       * What is on record of the runs before this one, in the order of the steps: the first call has the number after theirs.
-       * Empty or undefined: from the beginning.
-       */
-      readonly journal?: readonly JournalEntry[];
-    }
+  | (OnRecord & { readonly kind: 'claimed'; readonly attempt: number })
   | { readonly kind: 'done'; readonly result: AgentResult }
   | { readonly kind: 'running' }
   /** Runs under way hold what is left of the month; when they end there may be room. */
@@ -153,7 +161,7 @@ export interface Recorded {
 /** Who may run a task, and what it has cost. Rejects with a DB_ code. */
 export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
-  /** What is kept of a run that waits for an approval; undefined when none of this id does. */
+  /** What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id does. */
   readonly findWaiting?: (run: {
     readonly tenantId: string;
     readonly runId: string;

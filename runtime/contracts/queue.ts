@@ -88,8 +88,13 @@ const optionalObject: z.ZodType<JsonObject> = z
   )
   .transform((value) => value ?? {});
 
-/** A task as producers push it. Says nothing on `config` and `meta` but that they are objects. */
-export const queueTaskSchema = z.object({
+/** Keys that are not known are kept, so one that is called like this would become the prototype of the task. */
+function withoutPrototypeKey(value: unknown): unknown {
+  if (!isJsonObject(value) || !Object.hasOwn(value, '__proto__')) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== '__proto__'));
+}
+
+const queueTaskFields = z.looseObject({
   task_id: optionalId(MAX_TASK_ID_LENGTH),
   trace_id: optionalId(MAX_TRACE_ID_LENGTH),
   task_type: z
@@ -110,11 +115,18 @@ export const queueTaskSchema = z.object({
     .transform((callback) => callback ?? undefined),
   priority: z
     .int()
-    .min(1)
+    .min(0)
     .max(MAX_PRIORITY)
     .nullish()
-    .transform((priority) => priority ?? undefined),
+    // 0 is how other queues write that there is none.
+    .transform((priority) => priority || undefined),
 });
+
+/**
+ * A task as producers push it. Says nothing on `config` and `meta` but that they are objects; what else it holds is for
+ * others, and is kept.
+ */
+export const queueTaskSchema = z.preprocess(withoutPrototypeKey, queueTaskFields);
 
 /** One try of a task that a consumer has taken off the queue. */
 export interface QueueDelivery {

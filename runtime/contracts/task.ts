@@ -20,7 +20,7 @@ export const MAX_TASK_ID_LENGTH = 200;
 export const MAX_TRACE_ID_LENGTH = 100;
 
 /** The types of task that a model does, each with a line of its own name in the bill. */
-export const MODEL_TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation'] as const;
+const MODEL_TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation'] as const;
 
 /** US dollars: decimal text, or a number that is not so small that it is written with an exponent. */
 const decimal = z

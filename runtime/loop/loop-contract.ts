@@ -66,8 +66,10 @@ export interface EndedToolCall {
   readonly durationMs: number;
   /** Undefined for one that waits. */
   readonly outcome?: ExecutedToolCall;
-  /** It was sent, and must not be sent again. */
+  /** It must not be sent again. */
   readonly isOnce: boolean;
+  /** False: the run was stopped before its turn came. */
+  readonly wasSent: boolean;
 }
 
 /** What follows a model call. */

@@ -115,8 +115,8 @@ async function goOn(input: LoopInput, state: RunState, { pending }: ResumeState)
 function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending {
   if (asked === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'nothing is asked' });
   const { toolCallId, tool, arguments: given, pending } = asked;
-  const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0, isOnce: false };
-  input.onToolCallEnd({ ...call, decision: 'ask' });
+  const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0 };
+  input.onToolCallEnd({ ...call, decision: 'ask', isOnce: false, wasSent: false });
   return {
     status: 'awaiting_input',
     text: '',

@@ -58,6 +58,7 @@ async function runOne(
   const tool = (input.redact ?? asItIs)(prepared.call.function.name);
   const toolCallId = prepared.call.id;
   const startedAt = monotonicMs();
+  const wasSent = !input.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId });
   const { output, message } = toMessage(prepared, await run(prepared));
   const durationMs = elapsedMs(startedAt);
@@ -71,7 +72,8 @@ async function runOne(
   const outcome = { report, isError, code };
   const ended = { step, toolCallId, tool, isError, durationMs };
   const isOnce = prepared.kind === 'run' && !mayRepeat(prepared.tool, prepared.value);
-  input.onToolCallEnd({ ...ended, input: prepared.input, decision: decisionOn(prepared), code, outcome, isOnce });
+  const decision = decisionOn(prepared);
+  input.onToolCallEnd({ ...ended, input: prepared.input, decision, code, outcome, isOnce, wasSent });
   input.emit({ type: 'tool-result', ...ended });
   return { ...outcome, message };
 }

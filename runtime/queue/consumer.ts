@@ -4,18 +4,21 @@ import { Queue, UnrecoverableError, Worker, type ConnectionOptions, type Job, ty
 
 import { TASK_TYPES } from '../contracts/queue';
 import { toRuntimeError } from '../errors/to-runtime-error';
-import { every, sleep } from '../util/clock';
+import { sleep } from '../util/clock';
 import type { Consumer, ConsumerHealth, ConsumerParts } from './consumer-contract';
 import { createDyingJobs, type DyingJobs } from './dying-jobs';
 import { runIngress, type NewJob } from './ingress';
+import { retryDelayMs } from './judge-failure';
 import { queueKeys, type QueueKeys } from './keys';
 import { createMetrics, type QueueMetrics } from './metrics';
-import { createProcessor, type JobData } from './process-job';
+import { createProcessor } from './process-job';
 import { countTasks, type QueueCounts } from './queue-counts';
 import type { RedisClient } from './redis-script';
 import type { SortOptions } from './sort-entry';
+import { startSweep } from './sweep';
 import { createTaskStore } from './task-store';
 import { createTenantSlots } from './tenant-slots';
+import type { JobData } from './turn';
 
 /** A client of ioredis, as BullMQ and our scripts use it. */
 export type QueueClient = RedisClient & ConnectionOptions & { readonly disconnect: () => void };
@@ -46,10 +49,9 @@ const GRACE_MS = 30_000;
 const CLOSE_MS = 5000;
 const IDLE_POLL_MS = 100;
 const ANSWER_MS = 2000;
-const SWEEP_MS = 30_000;
 /** BullMQ's own is 15 seconds. */
 const RECONNECT_MS = 1000;
-/** Jobs that ended well: for so long a repeated push is known to be one. */
+/** Jobs that ended well, without their tasks: for so long a repeated push is known to be one. */
 const KEEP_COMPLETED = { age: 3600, count: 10_000 };
 /** BullMQ's event stream, which nobody here reads. */
 const KEPT_EVENTS = 100;
@@ -101,7 +103,7 @@ export function createConsumer(clients: ConsumerClients, settings: ConsumerSetti
     log: parts.log,
     signal: stopTaking.signal,
   });
-  const stopSweep = every(SWEEP_MS, () => void dying.publishLeft().catch(() => undefined));
+  const stopSweep = startSweep({ client: commands, queue, keys, dying, log: parts.log });
 
   const close = async (graceMs: number): Promise<void> => {
     stopSweep();
@@ -129,7 +131,7 @@ export function createConsumer(clients: ConsumerClients, settings: ConsumerSetti
 async function addJobs(queue: Queue<JobData>, jobs: readonly NewJob[], attempts: number): Promise<void> {
   const options: JobsOptions = {
     attempts,
-    backoff: { type: 'exponential', delay: 1000, jitter: 0.5 },
+    backoff: { type: 'growing' },
     removeOnComplete: KEEP_COMPLETED,
     removeOnFail: true,
     // Traces may quote a task.
@@ -168,7 +170,7 @@ function startWorker({ clients, keys, settings, parts, dying, metrics, signal }:
     settings.tenantConcurrency === undefined
       ? undefined
       : createTenantSlots(clients.commands, keys, { limit: settings.tenantConcurrency, ttlMs: lockMs });
-  const process = createProcessor({ ...parts, dying, slots, metrics, signal });
+  const process = createProcessor({ ...parts, dying, slots, metrics, lockMs, signal });
   const ending = new Set<Promise<void>>();
   let count = 0;
   const counted = async (job: Job<JobData>, token?: string): Promise<void> => {
@@ -189,6 +191,7 @@ function startWorker({ clients, keys, settings, parts, dying, metrics, signal }:
     // How often is too often is decided with the job in hand, or it would leave no trace.
     maxStalledCount: UNLIMITED,
     runRetryDelay: RECONNECT_MS,
+    settings: { backoffStrategy: retryDelayMs },
   });
   worker.on('error', (error) => parts.log('warn', 'the queue reports', { reason: toRuntimeError(error).message }));
   worker.on('stalled', () => parts.log('warn', 'a task of a lost consumer comes again'));

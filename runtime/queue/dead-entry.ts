@@ -1,5 +1,6 @@
 import type { QueueTask } from '../contracts/queue';
-import type { RuntimeError } from '../errors/runtime-error';
+import { ERROR_CODES, type ErrorCode } from '../errors/codes';
+import { RuntimeError } from '../errors/runtime-error';
 import { tenantOf } from './read-task';
 
 /** What stands on the dead list, as JSON. */
@@ -42,4 +43,16 @@ export function deadEntry(dead: {
     ...(dead.isCut === true ? { is_cut: true } : {}),
   };
   return JSON.stringify(entry);
+}
+
+/** The error that an entry tells of, as far as it does. */
+export function errorOfEntry(entry: string): RuntimeError {
+  const { code, message } = JSON.parse(entry) as DeadEntry;
+  const error = new RuntimeError(isErrorCode(code) ? code : 'INTERNAL_ERROR');
+  error.message = message;
+  return error;
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
 }

@@ -14,8 +14,8 @@ export interface JobRef {
 export interface DyingJobs {
   /** Keeps the entry until the job has ended. The task counts as taken off the list. */
   readonly bury: (job: JobRef, entry: string) => Promise<void>;
-  /** Whether an earlier run of the job got as far as this. */
-  readonly isBuried: (job: JobRef) => Promise<boolean>;
+  /** The entry, when an earlier run of the job got as far as this. */
+  readonly buried: (job: JobRef) => Promise<string | undefined>;
   /** The job has ended: the entry goes to the dead list. */
   readonly publish: (job: JobRef) => Promise<void>;
   /** The same for jobs whose consumer ended in between. */
@@ -35,12 +35,19 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('LPUSH', KEYS[2], entry)
 return 1`);
 
-/** A job that was taken for lost and done by another consumer meanwhile is not dead. */
+/**
+ * A job that was taken for lost and done by another consumer meanwhile is not dead. One of a later push says nothing of the
+ * one that was buried.
+ */
 const publishLeft = redisScript(`
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  local job = ARGV[1] .. field:match(':(.*)$')
-  if redis.call('EXISTS', job) == 0 then redis.call('LPUSH', KEYS[2], redis.call('HGET', KEYS[1], field)) end
-  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then
+  local id, job_id = field:match('^(.*):(.*)$')
+  local job = ARGV[1] .. job_id
+  local data = redis.call('HGET', job, 'data')
+  if not data or cjson.decode(data).id ~= id then
+    redis.call('LPUSH', KEYS[2], redis.call('HGET', KEYS[1], field))
+    redis.call('HDEL', KEYS[1], field)
+  elseif redis.call('HEXISTS', job, 'finishedOn') == 1 then
     redis.call('HDEL', KEYS[1], field)
   end
 end
@@ -52,7 +59,10 @@ export function createDyingJobs(client: RedisClient, keys: QueueKeys): DyingJobs
     bury: async (job, entry) => {
       await bury(client, [keys.taken, keys.takenUntil, keys.dying], [job.entryId, field(job), entry]);
     },
-    isBuried: async (job) => (await client.callBuffer('HEXISTS', [keys.dying, field(job)])) === 1,
+    buried: async (job) => {
+      const entry = (await client.callBuffer('HGET', [keys.dying, field(job)])) as Buffer | null;
+      return entry?.toString();
+    },
     publish: async (job) => {
       await publish(client, [keys.dying, keys.failedList], [field(job)]);
     },

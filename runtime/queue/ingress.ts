@@ -61,12 +61,15 @@ export async function runIngress(parts: IngressParts): Promise<void> {
 /** The ids that are in the queue now; the others have gone elsewhere for good. */
 async function settleBatch(parts: IngressParts, entries: readonly TakenEntry[]): Promise<readonly string[]> {
   const jobs: NewJob[] = [];
-  await Promise.all(
-    entries.map(async (entry) => {
-      const job = await sortOut(parts, entry);
-      if (job !== undefined) jobs.push(job);
-    }),
-  );
+  // One after the other: those that are too large are read whole.
+  for (const entry of entries) {
+    const job = await sortOut(parts, entry).catch((error: unknown) => {
+      // It is taken again when its time is over; those behind it need not wait for that.
+      parts.log('warn', 'an entry of the list could not be sorted', { reason: toRuntimeError(error).message });
+      return undefined;
+    });
+    if (job !== undefined) jobs.push(job);
+  }
   if (jobs.length === 0) return [];
   await addUntilDone(parts, jobs);
   return jobs.map(({ entryId }) => entryId);
@@ -81,6 +84,9 @@ async function sortOut(parts: IngressParts, entry: TakenEntry): Promise<NewJob |
   if (sorted.kind === 'foreign') {
     await store.forward(entry.id);
     metrics.count(undefined, 'forwarded');
+  } else if (sorted.answerable !== undefined) {
+    // It dies as a job: telling of it takes its time, and must not be lost with this process.
+    return { ...sorted.answerable, entryId: entry.id, jobId: `refused-${entry.id}` };
   } else {
     await store.reject(entry.id, sorted.entry);
     metrics.count(undefined, 'rejected');

@@ -29,24 +29,42 @@ const INFRASTRUCTURE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'REDIS_UNAVAILABLE',
 ]);
 
+/** Another attempt does the task, perhaps that of a consumer which has the job by now: what becomes of it is the answer. */
+const ELSEWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['TASK_RUNNING', 'RUN_TAKEN_OVER']);
+
 const INFRASTRUCTURE_DELAY = { firstMs: 1000, longestMs: 60_000 };
 const RUNNING_DELAY = { firstMs: 1000, longestMs: 5000 };
+const RETRY_DELAY = { firstMs: 1000, longestMs: 300_000 };
+const TELLING_DELAY = { firstMs: 1000, longestMs: 30_000 };
+/** A webhook that does not answer must not hold up the others for long. */
+const MAX_WEBHOOK_ROUNDS = 5;
 const SLOT_DELAY = { firstMs: 50, longestMs: 2000 };
 const SLOT_ASKS_PER_SECOND = 200;
 /** Then a task that still meets these is treated like any that fails. */
 const LONGEST_WAIT_MS = 24 * 3600 * 1000;
 
-export function isInfrastructure({ code }: RuntimeError): boolean {
+function isInfrastructure({ code }: RuntimeError): boolean {
   return INFRASTRUCTURE.has(code);
 }
 
 export function judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs }: FailedTry): Verdict {
   if (ageMs < LONGEST_WAIT_MS) {
     if (isInfrastructure(error)) return { kind: 'defer', delayMs: growingDelay(deferrals, INFRASTRUCTURE_DELAY) };
-    if (error.code === 'TASK_RUNNING') return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
+    if (ELSEWHERE.has(error.code)) return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
   }
   const mayRetry = error.retryable || isInfrastructure(error);
   return mayRetry && attempt < maxAttempts ? { kind: 'retry' } : { kind: 'die' };
+}
+
+/** Before the try after so many. */
+export function retryDelayMs(attemptsMade: number): number {
+  return growingDelay(attemptsMade - 1, RETRY_DELAY);
+}
+
+/** Before a death is told again that `failure` kept from being told after so many tries; undefined: nobody can be told. */
+export function tellingDelayMs(failure: RuntimeError, times: number): number | undefined {
+  const isWebhook = failure.code === 'CALLBACK_FAILED' && times < MAX_WEBHOOK_ROUNDS;
+  return isWebhook || isInfrastructure(failure) ? growingDelay(times, TELLING_DELAY) : undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ export interface QueueMetrics {
   readonly count: (taskType: string | undefined, outcome: TaskOutcome) => void;
   /** Of a task that a handler was given, whatever became of it. */
   readonly observeDuration: (taskType: string, durationMs: number) => void;
-  /** What a task used. */
+  /** What a task used; nothing when its answer stood there already. */
   readonly addUsage: (taskType: string, report: TaskReport) => void;
   /** The text format of Prometheus. */
   readonly text: () => Promise<string>;
@@ -49,6 +49,7 @@ export function createMetrics(options: {
     count: (taskType, outcome) => tasks.inc({ task_type: label(taskType), outcome }),
     observeDuration: (taskType, durationMs) => durations.observe({ task_type: label(taskType) }, durationMs / 1000),
     addUsage: (taskType, report) => {
+      if (report.replayed === true) return;
       const labels = { task_type: label(taskType) };
       tokens.inc(labels, report.tokens_used);
       const usd = Number(report.cost_usd ?? 0);

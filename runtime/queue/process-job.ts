@@ -1,53 +1,32 @@
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq';
 
-import type { QueueTask, TaskReport } from '../contracts/queue';
+import type { TaskReport } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
-import { elapsedMs, monotonicMs, sleep } from '../util/clock';
-import type { ConsumerParts, Log } from './consumer-contract';
-import { deadEntry } from './dead-entry';
-import type { DyingJobs, JobRef } from './dying-jobs';
-import { growingDelay, isInfrastructure, judgeFailure, slotDelayMs } from './judge-failure';
+import { elapsedMs, monotonicMs } from '../util/clock';
+import type { ConsumerParts } from './consumer-contract';
+import { giveUp, giveUpAgain, type GiveUpParts } from './give-up';
+import { judgeFailure, slotDelayMs } from './judge-failure';
 import type { QueueMetrics, TaskOutcome } from './metrics';
-import { parseEntry, readQueueTask, tenantOf } from './read-task';
+import { tenantOf } from './read-task';
 import type { TenantSlots } from './tenant-slots';
+import { defer, factsOf, giveBack, readTurn, type JobData, type TaskTurn, type Turn } from './turn';
 
-export interface JobData {
-  /** What stood on the list. */
-  readonly raw: string;
-  /** The id that it had there. */
-  readonly id: string;
-}
-
-export interface ProcessorParts extends ConsumerParts {
-  readonly dying: DyingJobs;
+export interface ProcessorParts extends ConsumerParts, GiveUpParts {
   /** Without them tenants have no limit. */
   readonly slots?: TenantSlots;
   readonly metrics: QueueMetrics;
-  /** Aborted when tasks under way have to go back to the queue. */
-  readonly signal: AbortSignal;
+  /** How long a job is this consumer's without a word. */
+  readonly lockMs: number;
 }
 
 interface Parts extends ProcessorParts {
   readonly untilStopped: UntilStopped;
 }
 
-/** One take-up of a job. */
-interface Turn {
-  readonly job: Job<JobData>;
-  readonly token: string;
-  readonly ref: JobRef;
-  readonly task: QueueTask;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  /** Take-ups before this one that were no tries. */
-  readonly deferrals: number;
-}
-
 /** A handler that does not end when it is told to is left behind: its task goes back all the same. */
 const STOP_MS = 2000;
 const AGAIN_MS = 1000;
-const ON_DEAD_DELAY = { firstMs: 1000, longestMs: 30_000 };
 
 /** What BullMQ calls with each job that it has taken up. */
 export function createProcessor(given: ProcessorParts): (job: Job<JobData>, token?: string) => Promise<void> {
@@ -73,15 +52,35 @@ function isDecided(error: unknown): boolean {
 }
 
 async function takeUp(parts: Parts, job: Job<JobData>, token: string): Promise<void> {
-  const turn = await readTurn(parts, job, token);
-  if (job.attemptsStarted > 1 && (await parts.dying.isBuried(turn.ref))) {
-    throw new UnrecoverableError('the task was given up before');
-  }
+  // It was done, and its consumer was lost before the job had ended.
+  if (job.data.raw === '') return;
+  const turn = readTurn(job, token);
+  const buried = job.attemptsStarted > 1 ? await parts.dying.buried(turn.ref) : undefined;
+  if (buried !== undefined) return giveUpAgain(parts, turn, buried);
+  if (turn.invalid !== undefined) return refuse(parts, turn, turn.invalid);
   if (job.stalledCounter > turn.maxAttempts) {
     return giveUp(parts, turn, new RuntimeError('TASK_CRASHED', { count: job.stalledCounter }));
   }
+  if (hasTask(turn)) await doInTurn(parts, turn);
+}
+
+/** What is no task, but says where its failure goes; or what another version of this package took for a task. */
+function refuse(parts: Parts, turn: Turn, error: RuntimeError): Promise<never> {
+  parts.metrics.count(undefined, 'rejected');
+  parts.log('warn', 'an entry of the list is no task', {
+    code: error.code,
+    bytes: Buffer.byteLength(turn.job.data.raw),
+  });
+  return giveUp(parts, turn, error);
+}
+
+function hasTask(turn: Turn): turn is TaskTurn {
+  return turn.task !== undefined;
+}
+
+async function doInTurn(parts: Parts, turn: TaskTurn): Promise<void> {
   if (parts.slots === undefined) return doTask(parts, turn);
-  const release = await parts.slots.tryTake(tenantOf(turn.task), `${turn.ref.jobId}:${token}`);
+  const release = await parts.slots.tryTake(tenantOf(turn.task), `${turn.ref.jobId}:${turn.token}`);
   if (typeof release === 'number') return defer(turn, slotDelayMs(turn.deferrals, release));
   try {
     await doTask(parts, turn);
@@ -90,30 +89,8 @@ async function takeUp(parts: Parts, job: Job<JobData>, token: string): Promise<v
   }
 }
 
-async function readTurn(parts: Parts, job: Job<JobData>, token: string): Promise<Turn> {
-  const { raw, id } = job.data;
-  const ref = { entryId: id, jobId: job.id ?? '' };
-  const attempt = job.attemptsMade + 1;
-  try {
-    return {
-      job,
-      token,
-      ref,
-      task: readQueueTask(parseEntry(raw), id),
-      attempt,
-      maxAttempts: job.opts.attempts ?? 1,
-      deferrals: Math.max(0, job.attemptsStarted - attempt),
-    };
-  } catch (error) {
-    // Another version of this package took it for a task.
-    const invalid = toRuntimeError(error);
-    await parts.dying.bury(ref, deadEntry({ raw, error: invalid, attempts: attempt }));
-    throw new UnrecoverableError(invalid.code);
-  }
-}
-
-async function doTask(parts: Parts, turn: Turn): Promise<void> {
-  const { task, attempt, maxAttempts } = turn;
+async function doTask(parts: Parts, turn: TaskTurn): Promise<void> {
+  const { job, task, attempt, maxAttempts } = turn;
   const startedAt = monotonicMs();
   const tell = (outcome: TaskOutcome, code?: string): void => {
     const durationMs = elapsedMs(startedAt);
@@ -131,8 +108,10 @@ async function doTask(parts: Parts, turn: Turn): Promise<void> {
     if (isReport(report)) parts.metrics.addUsage(task.task_type, report);
     tell('done');
   } catch (error) {
-    await endFailed(parts, turn, { error: toRuntimeError(error), tell });
+    return endFailed(parts, turn, { error: toRuntimeError(error), tell });
   }
+  // The job is kept for a while, to know a repeated push by. Sent before its end, on the same connection.
+  void job.updateData({ raw: '', id: turn.ref.entryId }).catch(() => undefined);
 }
 
 function isReport(value: unknown): value is TaskReport {
@@ -160,12 +139,17 @@ interface Failure {
 }
 
 /** Always rejects with what makes BullMQ do what was decided. */
-async function endFailed(parts: Parts, turn: Turn, { error, tell }: Failure): Promise<void> {
+async function endFailed(parts: Parts, turn: Turn, { error, tell }: Failure): Promise<never> {
   if (parts.signal.aborted) {
     tell('returned', error.code);
     return giveBack(turn);
   }
-  const { job, attempt, maxAttempts, deferrals } = turn;
+  const { job, token, attempt, maxAttempts, deferrals } = turn;
+  // A consumer that was taken for lost has no say any more: another one has the job, and may well do it.
+  if ((await job.extendLock(token, parts.lockMs)) !== 1) {
+    tell('returned', error.code);
+    throw new DelayedError();
+  }
   const verdict = judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs: Date.now() - job.timestamp });
   if (verdict.kind === 'defer') {
     tell('deferred', error.code);
@@ -177,52 +161,4 @@ async function endFailed(parts: Parts, turn: Turn, { error, tell }: Failure): Pr
   }
   tell('dead', error.code);
   return giveUp(parts, turn, error);
-}
-
-async function giveBack({ job, token }: Turn): Promise<never> {
-  await job.moveToWait(token);
-  throw new WaitingError();
-}
-
-async function defer({ job, token }: Turn, delayMs: number): Promise<never> {
-  await job.moveToDelayed(Date.now() + delayMs, token);
-  throw new DelayedError();
-}
-
-async function giveUp(parts: Parts, turn: Turn, error: RuntimeError): Promise<never> {
-  const { job, ref, task, attempt: attempts } = turn;
-  const { raw } = job.data;
-  // The callback of a task whose id stands for another request belongs to that one.
-  if (error.code !== 'TASK_CONFLICT' && !(await tellOfDeath(parts, turn, error))) return giveBack(turn);
-  await parts.dying.bury(ref, deadEntry({ raw, task, error, attempts }));
-  throw new UnrecoverableError(error.code);
-}
-
-/** False when it could not be told before tasks had to go back. */
-async function tellOfDeath(parts: Parts, turn: Turn, error: RuntimeError): Promise<boolean> {
-  const dead = { raw: turn.job.data.raw, task: turn.task, error, attempts: turn.attempt };
-  for (let times = 0; ; times++) {
-    try {
-      await parts.onDead(dead);
-      return true;
-    } catch (thrown) {
-      const failure = toRuntimeError(thrown);
-      logFailure(parts.log, turn, failure);
-      if (!isInfrastructure(failure)) return true;
-    }
-    await sleep(growingDelay(times, ON_DEAD_DELAY), parts.signal).catch(() => undefined);
-    if (parts.signal.aborted) return false;
-  }
-}
-
-function logFailure(log: Log, turn: Turn, { code }: RuntimeError): void {
-  log('error', 'the failure could not be delivered', { ...factsOf(turn), code });
-}
-
-const SHOWN_LENGTH = 100;
-
-function factsOf({ task, attempt }: Turn): Record<string, string | number> {
-  const shown = (text: string): string => text.slice(0, SHOWN_LENGTH);
-  const facts = { task_id: task.task_id, tenant_id: tenantOf(task), task_type: task.task_type };
-  return { ...Object.fromEntries(Object.entries(facts).map(([name, text]) => [name, shown(text)])), attempt };
 }

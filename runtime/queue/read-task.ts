@@ -9,7 +9,9 @@ import { canonicalJson, isJsonObject, tryParseJson } from '../util/json';
 
 /** The type that an entry of the list names, whatever else is wrong with it. */
 export function typeOf(value: unknown): string | undefined {
-  return isJsonObject(value) && typeof value.task_type === 'string' ? value.task_type : undefined;
+  if (!isJsonObject(value) || typeof value.task_type !== 'string') return undefined;
+  // Empty counts as left out.
+  return value.task_type || undefined;
 }
 
 /** JSON of the list. Throws INPUT_INVALID. */
@@ -30,6 +32,20 @@ export function readQueueTask(value: unknown, entryId: string): QueueTask {
   if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error) });
   const { task_id: taskId = `list-${entryId}`, trace_id: traceId, ...task } = parsed.data;
   return { ...task, task_id: taskId, trace_id: traceId ?? taskId.slice(0, MAX_TRACE_ID_LENGTH) };
+}
+
+/**
+ * As much of an invalid task as it takes to answer it: its ids, `meta` and `callback`. Undefined when no callback can be read, or
+ * nobody can tell whose answer it is.
+ */
+export function readAddressee(raw: string, entryId: string): QueueTask | undefined {
+  const parsed = tryParseJson(raw);
+  if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
+  const { task_id, trace_id, task_type, meta, callback } = parsed.value;
+  if (!isJsonObject(callback)) return undefined;
+  const usable = [{ task_id }, { trace_id }, { task_type }].filter((field) => queueTaskSchema.safeParse(field).success);
+  const task: unknown = Object.assign({ meta, callback }, ...usable);
+  return queueTaskSchema.safeParse(task).success ? readQueueTask(task, entryId) : undefined;
 }
 
 function describeIssues(error: z.ZodError): string {

@@ -1,13 +1,12 @@
-import type { Claim, LedgerStore, Recorded, Resumed } from '../contracts/ledger';
-import type { AgentResult } from '../contracts/result';
-import type { WaitingRun } from '../contracts/outcome';
+import type { LedgerStore, Recorded } from '../contracts/ledger';
 import { every } from '../util/clock';
 import type { Query } from './postgres';
-import { journalEntries, type JournalEntries, type JournalRow } from './journal-entries';
+import { journalEntries } from './journal-entries';
+import { claimReader } from './read-claims';
 import { sealedJson, type TextSealer } from './sealed-json';
 import { waitingRuns } from './waiting-runs';
 import { auditCallStatement, takeCallStatement } from './sql/call-tool';
-import { claimRunStatement, releaseRunStatement, type ClaimRow } from './sql/claim-run';
+import { claimRunStatement, type ClaimRow } from './sql/claim-run';
 import { pruneStatements } from './sql/prune-runs';
 import { recordProgressStatement, type ProgressRow } from './sql/record-progress';
 import { findWaitingStatement, resumeRunStatement, type ResumeRow } from './sql/resume-run';
@@ -22,6 +21,7 @@ export function createLedgerStore(
   const json = sealedJson(options.sealer);
   const waiting = waitingRuns(json);
   const journal = journalEntries(json);
+  const read = claimReader(query, { waiting, journal });
   const stopPruning = every(PRUNE_EVERY_MS, () => {
     for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
   });
@@ -29,13 +29,7 @@ export function createLedgerStore(
     claim: async (request) => {
       for (;;) {
         const [row] = await query<ClaimRow>(claimRunStatement(request));
-        if (row === undefined) continue;
-        try {
-          return toClaim(row, (rows) => journal.read(rows, request));
-        } catch (error) {
-          await query(releaseRunStatement(request)).catch(() => undefined);
-          throw error;
-        }
+        if (row !== undefined) return read.claim(row, request);
       }
     },
     findWaiting: async ({ tenantId, runId }) => {
@@ -44,8 +38,7 @@ export function createLedgerStore(
     },
     resume: async (request) => {
       const [row] = await query<ResumeRow>(resumeRunStatement(request));
-      const { tenantId, waitedRunId: runId } = request;
-      return toResumed(row, (text) => waiting.read(text, { tenantId, runId }));
+      return row === undefined ? { kind: 'unknown' } : read.resumed(row, request);
     },
     record: async (progress) => {
       const kept = { waiting: waiting.keep(progress), journal: journal.keep(progress) };
@@ -64,27 +57,6 @@ export function createLedgerStore(
       return Promise.resolve();
     },
   };
-}
-
-function toClaim(
-  { kind, attempt, result, journal }: ClaimRow,
-  read: (rows: readonly JournalRow[]) => ReturnType<JournalEntries['read']>,
-): Claim {
-  if (kind === 'claimed') return { kind, attempt, journal: read(JSON.parse(journal ?? '[]') as readonly JournalRow[]) };
-  if (kind === 'done') return { kind, result: readResult(result) };
-  return { kind };
-}
-
-function toResumed(row: ResumeRow | undefined, read: (text: string) => WaitingRun): Resumed {
-  if (row === undefined) return { kind: 'unknown' };
-  const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
-  if (kind === 'done') return { kind, result: readResult(result) };
-  if (kind !== 'claimed') return { kind };
-  return { kind, taskId, traceId: traceId ?? undefined, waiting: read(resume ?? '{}') };
-}
-
-function readResult(text: string | null): AgentResult {
-  return JSON.parse(text ?? '{}') as AgentResult;
 }
 
 function toRecorded(row: ProgressRow | undefined): Recorded {

@@ -2,7 +2,14 @@ import type { Redis } from 'ioredis';
 
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { blockingOptions, isRedisReply, loadRedisClient, redactorOf, type RedisConfig } from './redis-connection';
+import {
+  blockingOptions,
+  isOfReplica,
+  isRedisReply,
+  loadRedisClient,
+  redactorOf,
+  type RedisConfig,
+} from './redis-connection';
 
 /** What Redis says to a user that it does not know, or that may not do this. */
 const REFUSALS = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:AUTH|invalid password|Client sent AUTH))/;
@@ -28,8 +35,8 @@ export async function openWaitingClient(config: RedisConfig, { check, onLost, on
     lazyConnect: true,
     // The first connection is there or not; the ones after it are waited for.
     retryStrategy: (times) => (isOpen ? (options.retryStrategy?.(times) ?? null) : null),
-    // After a failover the old address may lead to a replica.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+    // And sends the command again.
+    reconnectOnError: (error) => (isOfReplica(error) ? 2 : false),
   });
   let failure: unknown;
   client.on('error', (error: unknown) => (failure = error));

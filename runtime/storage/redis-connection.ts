@@ -5,6 +5,7 @@ import { createRedactor, type Redact } from '../util/redact';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const COMMAND_TIMEOUT_MS = 5000;
+const SOCKET_TIMEOUT_MS = 15_000;
 const MAX_RETRIES = 3;
 const RETRY_DELAY_MS = 200;
 const MAX_RETRY_DELAY_MS = 5000;
@@ -87,10 +88,17 @@ function clientOptions({ url, rejectUnauthorized }: RedisConfig): RedisOptions {
   };
 }
 
+/** After a failover the old address may lead to a replica; of a script's error the word stands further on. */
+export function isOfReplica({ message }: Error): boolean {
+  return /\bREADONLY\b/.test(message);
+}
+
 /** For a client that waits for work: commands may block, and wait as long as Redis is away. */
 export function blockingOptions(config: RedisConfig): RedisOptions {
   return {
     ...clientOptions(config),
+    // A server may vanish without a word. Longer than any command blocks.
+    socketTimeout: SOCKET_TIMEOUT_MS,
     maxRetriesPerRequest: null,
     retryStrategy: (times) => Math.min(times * RETRY_DELAY_MS, MAX_RETRY_DELAY_MS),
   };
@@ -109,6 +117,8 @@ async function openConnection(config: RedisConfig, onEnd: () => void): Promise<O
     lazyConnect: true,
     commandTimeout: COMMAND_TIMEOUT_MS,
     maxRetriesPerRequest: 1,
+    // The next commands find the server that takes them; this one's caller decides for itself.
+    reconnectOnError: isOfReplica,
     retryStrategy: (times) => (times > MAX_RETRIES ? null : times * RETRY_DELAY_MS),
   });
   let failure: Error | undefined;

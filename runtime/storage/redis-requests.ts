@@ -18,6 +18,8 @@ if digest then
   if digest ~= ARGV[1] then return {'conflict', ''} end
   local outcome = redis.call('HGET', key, 'outcome')
   if outcome then return {'ended', outcome} end
+  -- Sent again by the client, which lost the connection before it had the answer.
+  if redis.call('HGET', key, 'holder') == ARGV[2] then return {'ours', ''} end
   local until_ms = tonumber(redis.call('HGET', key, 'until') or '0')
   if until_ms > now then return {'held', tostring(until_ms - now)} end
   return {'lost', ''}

@@ -4,7 +4,7 @@ import { luaScript } from '../util/lua-script';
 import type { RedisConnection } from './redis-connection';
 
 /** Runs a Lua script, which Redis does as one step. Rejects with REDIS_UNAVAILABLE. */
-export type RunScript = (keys: readonly string[], values: readonly (string | number)[]) => Promise<unknown>;
+type RunScript = (keys: readonly string[], values: readonly (string | number)[]) => Promise<unknown>;
 
 export function redisScript(redis: RedisConnection, lua: string): RunScript {
   const run = luaScript(lua);

@@ -47,7 +47,7 @@ const DEFAULT_MAX_TOKENS = 500;
 const MAX_ITERATIONS = 2;
 
 /** Says what the model is to do, in the words of an agent without tools. Throws INPUT_INVALID. */
-export function toModelTask(task: QueueTask, type: LlmType): ModelTask {
+function toModelTask(task: QueueTask, type: LlmType): ModelTask {
   const config = readConfig(configSchema, task.config);
   const { model, message, prompt } = config;
   const own: JsonObject = {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import pRetry from 'p-retry';
+
 import type { RequestStore } from '../contracts/callback';
 import type { OutgoingReply, OutgoingRequest } from '../contracts/outgoing';
 import type { QueueTask, TaskAnswer } from '../contracts/queue';
@@ -20,6 +22,8 @@ const TIMEOUT_MS = 30_000;
 /** Longer than a request can take: who holds it longer is gone. */
 const LEASE_MS = 35_000;
 const LONGEST_PAUSE_MS = 500;
+/** About 20 seconds: a Redis that starts again just then must not cost an answer that is there. */
+const KEEP_RETRY = { retries: 8, minTimeout: 250, maxTimeout: 4000 };
 const LIMIT_BYTES = 64 * 1024;
 /** Of an answer, in the text of an error. */
 const SHOWN_BYTES = 1000;
@@ -57,7 +61,8 @@ export async function sendTaskRequest(
   // Not broken off on cancel: nobody would know what became of it.
   const reply = await send();
   const outcome = reply.kind === 'broken' ? unknown(task) : outcomeOf(reply, request, elapsedMs(startedAt));
-  await requests.end({ ...intent, outcome: outcome === undefined ? undefined : JSON.stringify(outcome) });
+  const kept = outcome === undefined ? undefined : JSON.stringify(outcome);
+  await pRetry(async () => requests.end({ ...intent, outcome: kept }), KEEP_RETRY);
   return unwrap(outcome ?? failed(reply));
 }
 

@@ -194,12 +194,70 @@ it('a process that dies after the approval leaves nothing that pays again', asyn
     `UPDATE elo_agent_runs SET lease_until = now() - interval '1 second' WHERE tenant_id = $1`,
     [tenantId],
   );
-  const failure = await failureOf(second.run(approve(tenantId, waiting.run_id)));
-  expect(failure.code).toBe('APPROVAL_UNKNOWN');
+  fixture.models.script(textReply('Paid before'));
+  const taken = failureOf(dying);
+  await expect(second.run(approve(tenantId, waiting.run_id))).resolves.toMatchObject({ status: 'completed' });
   open();
-  await dying;
+  expect((await taken).code).toBe('RUN_TAKEN_OVER');
   expect(paid).toHaveLength(1);
-  await expect(second.run(task)).resolves.toMatchObject({ replayed: true, result: { text: 'Paid' } });
+  await expect(second.run(task)).resolves.toMatchObject({ replayed: true, result: { text: 'Paid before' } });
+});
+
+describe('an approval that is given again after its process was lost', () => {
+  const refusal = { status: 400, body: { error: { message: 'no' } } };
+  /** As after a crash between the write before a call and the one after it. */
+  const forgetOutcomes = (tenantId: string) =>
+    fixture.database.query(`DELETE FROM elo_agent_journal WHERE tenant_id = $1 AND entry <> ''`, [tenantId]);
+  const codesOf = ({ result }: Awaited<ReturnType<Runtime['run']>>) =>
+    result.tool_calls.map(({ error }) => (error as { code?: string } | undefined)?.code);
+
+  it('never makes a call again that may have been made', async () => {
+    const { tenantId, waiting } = await waitingRun();
+    fixture.models.script(refusal);
+    await failureOf(fixture.runtime.run(approve(tenantId, waiting.run_id)));
+    await forgetOutcomes(tenantId);
+    fixture.models.script(textReply('I shall look'));
+    expect(codesOf(await second.run(approve(tenantId, waiting.run_id)))).toEqual(['TOOL_OUTCOME_UNKNOWN']);
+    expect(paid).toHaveLength(1);
+  });
+
+  it('nor one that the task itself has made meanwhile under other rules', async () => {
+    const { tenantId, task, waiting } = await waitingRun();
+    await fixture.database.query(
+      `UPDATE elo_agent_runs SET state = 'failed', run_id = gen_random_uuid(), resumed_run_id = run_id WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    await setSettings(tenantId, {});
+    fixture.models.script(refusal);
+    await failureOf(fixture.runtime.run(task));
+    await setSettings(tenantId, rules());
+    fixture.models.script(textReply('Paid'));
+    expect(codesOf(await second.run(approve(tenantId, waiting.run_id)))).toEqual([undefined]);
+    expect(paid).toHaveLength(1);
+  });
+
+  it('holds for the call that was not sent yet', async () => {
+    const { tenantId, waiting } = await waitingRun();
+    await fixture.database.query(
+      `UPDATE elo_agent_runs SET state = 'running', run_id = gen_random_uuid(), resumed_run_id = run_id, lease_until = now()
+       WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    fixture.models.script(textReply('Paid'));
+    const both = [fixture.runtime, second].map((runtime) => runtime.run(approve(tenantId, waiting.run_id)));
+    expect((await Promise.all(both)).map(({ result }) => result.text)).toEqual(['Paid', 'Paid']);
+    expect(paid).toEqual([{ amount: 7 }]);
+  });
+
+  it('does not undo a refusal', async () => {
+    const { tenantId, waiting } = await waitingRun();
+    fixture.models.script(refusal);
+    await failureOf(fixture.runtime.run(approve(tenantId, waiting.run_id, 'deny')));
+    await forgetOutcomes(tenantId);
+    fixture.models.script(textReply('Not paid'));
+    expect(codesOf(await second.run(approve(tenantId, waiting.run_id)))).toEqual(['TOOL_APPROVAL_DENIED']);
+    expect(paid).toEqual([]);
+  });
 });
 
 it('the last step may wait too, and ends the run as it would have without the question', async () => {

@@ -129,14 +129,24 @@ it('given twice, at once or later, pays once and answers alike', async () => {
   expect(paid(pay)).toBe(1);
 });
 
-it('that ended in a failure cannot be given again, since the call may have been made', async () => {
+it('whose run failed goes on when it is given again, and pays once', async () => {
   const { pay, task, waiting } = await waitingRun();
-  fixture.models.script({ status: 400, body: { error: { message: 'no' } } });
-  await failureOf(fixture.runtime.run(approve(task, waiting.run_id)));
-  expect(paid(pay)).toBe(1);
+  fixture.models.script({ status: 503, body: { error: { message: 'busy' } } });
   const failure = await failureOf(fixture.runtime.run(approve(task, waiting.run_id)));
-  expect(failure).toMatchObject({ code: 'APPROVAL_UNKNOWN' });
-  expect(paid(pay)).toBe(1);
+  expect([failure.code, paid(pay)]).toEqual(['LLM_UNAVAILABLE', 1]);
+  fixture.models.script({ status: 400, body: { error: { message: 'no' } } });
+  expect(await failureOf(fixture.runtime.run(approve(task, waiting.run_id)))).toMatchObject({
+    code: 'LLM_BAD_REQUEST',
+  });
+  fixture.models.script(textReply('Paid.'));
+  const result = await fixture.runtime.run(approve(task, waiting.run_id));
+  expect(result).toMatchObject({ status: 'completed', iterations: 1, result: { text: 'Paid.' } });
+  expect(result.result.tool_calls).toMatchObject([{ tool: 'echo' }, { tool: pay, result: { sent: true } }]);
+  const later = await fixture.runtime.run(approve(task, waiting.run_id));
+  expect([later.replayed, later.result.text, paid(pay)]).toEqual([true, 'Paid.', 1]);
+  expect(await fixture.database.query('SELECT resume FROM elo_agent_runs WHERE task_id = $1', [task.task_id])).toEqual([
+    { resume: null },
+  ]);
 });
 
 it('the same task without one gets the same question again, and spends nothing', async () => {

@@ -1,6 +1,7 @@
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
+import { RuntimeError } from '../../runtime';
 import { aTask, eventually, failureOf, gate } from '../support/agent-fixture';
 import { addTenant } from '../support/database';
 import { sendJson } from '../support/http-server';
@@ -58,7 +59,7 @@ it('a webhook that fails for good leaves the result stored, and the next attempt
   const keys = callbackKeys();
   const one = task({ ...keys, notify_webhook: webhook() });
   fixture.receiver.answer = statuses(503, 503, 503);
-  const error = await failureOf(fixture.runtime.handle(one, { deliverFailure: true }));
+  const error = await fixture.failFinally(one);
   expect(error).toMatchObject({ code: 'CALLBACK_FAILED', retryable: true });
   expect(await fixture.reports(keys.result_key)).toMatchObject([{ error: null }]);
   // What went wrong is the webhook: there is no failure of the task to tell of.
@@ -122,6 +123,44 @@ it('a cancelled delivery ends between the tries, and leaves the webhook to the n
   expect(fixture.webhooksOf(one.task_id)).toHaveLength(2);
 });
 
+it('a task that is tried again after its failure was told of delivers its success, once, and is counted once', async () => {
+  const keys = callbackKeys();
+  const one = task({ ...keys, notify_webhook: webhook() });
+  const refusal = { status: 401, body: { error: { message: 'no' } } };
+  fixture.models.script(refusal, refusal);
+  await fixture.failFinally(one);
+  await fixture.failFinally(one);
+  expect(await fixture.reports(keys.result_key)).toHaveLength(1);
+  expect(fixture.webhooksOf(one.task_id)).toHaveLength(1);
+  // As `queue retry-failed` has it done, and then the queue once more.
+  await fixture.runtime.handle(one);
+  await fixture.another({}).handle(one);
+  await fixture.runtime.deliverFailure(one, new RuntimeError('TASK_CRASHED', { tries: 1 }));
+  expect(await fixture.reports(keys.result_key)).toMatchObject([
+    { result: { text: 'Done.' }, error: null },
+    { result: null, error_code: 'LLM_AUTH_FAILED' },
+  ]);
+  expect(await fixture.redis.client.ttl(keys.result_key)).toBeGreaterThan(0);
+  expect(await fixture.redis.client.mget(keys.counter_key, keys.status_key)).toEqual(['1', 'complete']);
+  const told = `${fixture.tenantId}/${one.task_id}`;
+  const sent = fixture.webhooksOf(one.task_id).map(({ headers }) => headers['idempotency-key']);
+  expect(sent).toEqual([told, `${told}/retried`]);
+});
+
+it('what is known of a delivery does not stay for ever when it was lost in between', async () => {
+  const one = task({ ...callbackKeys(), notify_webhook: webhook() });
+  const { client } = fixture.redis;
+  await client.del(...(await client.keys('elo:agent:delivered:*')), 'none');
+  fixture.receiver.answer = async (_request, response) => {
+    await client.del(await client.keys('elo:agent:delivered:*'));
+    sendJson(response, {});
+  };
+  await fixture.runtime.handle(one);
+  const [marker = '', ...more] = await client.keys('elo:agent:delivered:*');
+  expect(more).toEqual([]);
+  expect(await client.ttl(marker)).toBeGreaterThan(0);
+});
+
 it('does not follow redirects', async () => {
   const one = task({ ...callbackKeys(), notify_webhook: webhook() });
   fixture.receiver.answer = ({ path }, response) => {
@@ -145,7 +184,7 @@ const FORBIDDEN_KEYS = [
 
 it.each(FORBIDDEN_KEYS)('refuses %s %j before anything is spent, and writes nothing', async (field, key) => {
   const one = task({ [field]: key });
-  const error = await failureOf(fixture.runtime.handle(one, { deliverFailure: true }));
+  const error = await fixture.failFinally(one);
   expect(error).toMatchObject({ code: 'CALLBACK_KEY_FORBIDDEN', retryable: false });
   expect(error.message).toContain(field);
   expect(fixture.modelCalls(one.task_id)).toEqual([]);
@@ -153,10 +192,14 @@ it.each(FORBIDDEN_KEYS)('refuses %s %j before anything is spent, and writes noth
 });
 
 it("refuses the queue's own keys whatever prefixes are allowed, and one key for two purposes", async () => {
-  const wide = fixture.another({ callbacks: { keyPrefixes: ['elo:'], hosts: ['127.0.0.1'] } });
+  const callbacks = { keyPrefixes: ['elo:'], hosts: ['127.0.0.1'] };
+  const wide = fixture.another({ callbacks, queue: { forwardList: 'elo:others' } });
   for (const callback of [
     { result_key: 'elo:tasks:pending' },
     { status_key: 'elo:tasks:failed' },
+    { result_key: 'elo:tasks:pending:ingress' },
+    { counter_key: 'elo:tasks:failed:x' },
+    { result_key: 'elo:others' },
     { result_key: 'elo:agent:delivered:x' },
     { result_key: 'elo:results:same', counter_key: 'elo:results:same' },
   ]) {
@@ -175,7 +218,7 @@ it.each([
   async (url) => {
     const keys = callbackKeys();
     const one = task({ ...keys, notify_webhook: url });
-    const error = await failureOf(fixture.runtime.handle(one, { deliverFailure: true }));
+    const error = await fixture.failFinally(one);
     expect(error).toMatchObject({ code: 'CALLBACK_HOST_FORBIDDEN' });
     expect(error.message).not.toContain('secret');
     expect(fixture.modelCalls(one.task_id)).toEqual([]);
@@ -244,14 +287,18 @@ it.each([
 
 it.each([0.5, -1, 'two', true, 2_000_000])('refuses total_tasks %j', async (total_tasks) => {
   const keys = callbackKeys();
-  const one = { ...task(keys), meta: { tenant_id: fixture.tenantId, total_tasks } };
-  const error = await failureOf(fixture.runtime.handle(one, { deliverFailure: true }));
+  const callback = { ...keys, notify_webhook: webhook() };
+  const one = { ...task(callback), meta: { tenant_id: fixture.tenantId, total_tasks } };
+  const error = await fixture.failFinally(one);
   expect(error).toMatchObject({
     code: 'INPUT_INVALID',
     message: expect.stringContaining('meta.total_tasks') as string,
   });
   expect(fixture.modelCalls(one.task_id)).toEqual([]);
   expect(await fixture.reports(keys.result_key)).toMatchObject([{ error_code: 'INPUT_INVALID' }]);
+  // Nobody knows when that group is complete.
+  expect(await fixture.redis.client.mget(keys.counter_key, keys.status_key)).toEqual(['1', null]);
+  expect(fixture.webhooksOf(one.task_id)).toEqual([]);
 });
 
 it('delivers once when Redis goes away while the task is done and comes back with what it had', async () => {

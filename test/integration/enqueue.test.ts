@@ -67,7 +67,7 @@ it.each([
   ['a config that is a list', { config: [] }, 'INPUT_INVALID', 'config'],
   ['a long id', { task_id: 'x'.repeat(201) }, 'INPUT_INVALID', 'task_id'],
   ['a long trace', { trace_id: 'x'.repeat(101) }, 'INPUT_INVALID', 'trace_id'],
-  ['a strange priority', { priority: 0 }, 'INPUT_INVALID', 'priority'],
+  ['a strange priority', { priority: -1 }, 'INPUT_INVALID', 'priority'],
   ['a forbidden key', { callback: { result_key: LIST } }, 'CALLBACK_KEY_FORBIDDEN', 'result_key'],
   ['a trace that no key can hold', { trace_id: 'a\nb' }, 'CALLBACK_KEY_FORBIDDEN', 'result_key'],
   ['a webhook that is no URL', { callback: { notify_webhook: 'x' } }, 'CALLBACK_HOST_FORBIDDEN', 'URL'],

@@ -125,6 +125,18 @@ describe('a second attempt at a task that failed', () => {
     expect(await agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 3, total_tokens: 2200 }]);
   });
 
+  it('counts replies that were broken off towards the limit of the run', async () => {
+    const plain = await world.newTask();
+    const task = { ...plain, config: { ...plain.config, max_total_tokens: 1500 } };
+    const { body } = textReply('half', usage) as { body: { choices: object[] } };
+    const broken = { body: { ...body, choices: body.choices.map((one) => ({ ...one, finish_reason: 'error' })) } };
+    models().script(broken, broken);
+    for (const code of ['LLM_UNAVAILABLE', 'LLM_UNAVAILABLE', 'BUDGET_EXCEEDED']) {
+      expect(await failureOf(agent().runtime.run(task))).toMatchObject({ code });
+    }
+    expect(await agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 2, total_tokens: 2200 }]);
+  });
+
   it('asks again after a reply that said nothing, and does not show it', async () => {
     const task = await world.newTask();
     models().script(textReply('', usage), textReply('', usage));
@@ -150,6 +162,31 @@ describe('a second attempt at a task that failed', () => {
     await agent().runtime.run(task);
     expect(toolTexts(lastRequest())).toEqual([containing('TOOL_OUTCOME_UNKNOWN')]);
     expect(world.received('pay', task.task_id)).toBe(1);
+  });
+
+  it('makes the calls whose turn had not come when its run was cancelled, also after one more stop', async () => {
+    const plain = await world.newTask();
+    const task = { ...plain, config: { ...plain.config, tool_execution: 'sequential' } };
+    const calls = ['a', 'b', 'c'].map((id, n) => ({ name: 'pay', arguments: { n }, id }));
+    models().script(toolReply(calls, usage));
+    const stopDuring = async (): Promise<void> => {
+      const pay = world.holdTool('pay');
+      const controller = new AbortController();
+      const run = failureOf(agent().runtime.run(task, { signal: controller.signal }));
+      await pay.asked;
+      controller.abort();
+      expect(await run).toMatchObject({ code: 'RUN_CANCELLED' });
+      pay.open();
+    };
+    await stopDuring();
+    expect(world.received('pay', task.task_id)).toBe(1);
+    await stopDuring();
+    expect(world.received('pay', task.task_id)).toBe(2);
+    models().script(textReply('Paid.', usage));
+    await agent().runtime.run(task);
+    const unknown = containing('TOOL_OUTCOME_UNKNOWN');
+    expect(toolTexts(lastRequest())).toEqual([unknown, unknown, containing('"n":2')]);
+    expect(world.received('pay', task.task_id)).toBe(3);
   });
 
   it('shows calls whose ids and texts no database likes as they were', async () => {
@@ -178,6 +215,19 @@ describe('a second attempt at a task that failed', () => {
     expect(asked[2]).toEqual(asked[1]);
     expect(world.received('look', task.task_id)).toBe(ids.length);
   });
+});
+
+it('an attempt that lost its task says so, whatever else ends it', async () => {
+  const task = await world.newTask();
+  const asked = gate();
+  models().script(() => asked.open(), refusal);
+  const controller = new AbortController();
+  const zombie = failureOf(agent().runtime.run(task, { signal: controller.signal }));
+  await asked.opened;
+  await world.letLeaseLapse(task.task_id);
+  await failureOf(anotherRuntime().run(task));
+  controller.abort();
+  expect(await zombie).toMatchObject({ code: 'RUN_TAKEN_OVER' });
 });
 
 it('an attempt that lost its task writes nothing more, and sends nothing more', async () => {
@@ -310,7 +360,7 @@ describe('at rest', () => {
       await expect(anotherRuntime(key).run(task)).rejects.toMatchObject({ code });
       expect(models().received).toHaveLength(before);
       expect((await world.modelCallRows(task.task_id)).map(({ attempt }) => attempt)).toEqual([1, 1]);
-      const impatient = aTask(task.meta.tenant_id, { timeout_seconds: 2 }, task.task_id);
+      const impatient = aTask(task.meta.tenant_id, { timeout_seconds: 20 }, task.task_id);
       await expect(anotherRuntime(right).run(impatient)).resolves.toMatchObject({ status: 'completed' });
       expect(world.received('pay', task.task_id)).toBe(1);
     },

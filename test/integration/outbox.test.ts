@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
+
 import { createRuntime, RuntimeError, type LedgerStore } from '../../runtime';
 import { createLedgerStore } from '../../runtime/storage/ledger-store';
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
+import { eventually } from '../support/agent-fixture';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
 import { startModelServer, textReply, type ModelServer } from '../support/model-server';
 import { startRedis, type TestRedis } from '../support/redis';
@@ -37,11 +40,12 @@ function ledgerThatFails(isDown: () => boolean): LedgerStore {
   };
 }
 
-const runtimeWith = (ledger?: LedgerStore): ReturnType<typeof createRuntime> =>
+const runtimeWith = (ledger?: LedgerStore, vaultKey?: string): ReturnType<typeof createRuntime> =>
   createRuntime({
     database: { url: database.url },
     model: { apiKey: 'k', baseUrl: models.url },
     redis: { url: redis.url },
+    vaultKey,
     plugins: ledger === undefined ? {} : { ledger },
   });
 
@@ -115,6 +119,50 @@ it('an entry that the database takes exception to is put aside, and those behind
   expect(closed).toHaveLength(1);
   await runtime.close();
 });
+
+it('with a vault key no plain text is kept, and only a process with that key takes it up', async () => {
+  const [key, wrongKey] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+  const failing = runtimeWith(
+    ledgerThatFails(() => true),
+    key,
+  );
+  models.script(textReply('CANARY answer'));
+  await failing.run(taskOf('sealed'));
+  await failing.close();
+  const [entry = '', ...more] = await redis.client.lrange(OUTBOX, 0, -1);
+  expect(more).toEqual([]);
+  for (const plain of ['CANARY', tenant, 'sealed']) expect(entry).not.toContain(plain);
+
+  // Without the key it stays, and does not block what lies behind it.
+  const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
+  const progress = { tenantId: tenant, taskId: 'kept', runId: run?.run_id, leaseMs: 1000, closed: [] };
+  await redis.client.rpush(OUTBOX, JSON.stringify(progress), 'no JSON');
+  const keyless = runtimeWith();
+  models.script(textReply('answer'));
+  await keyless.handle(taskOf('wakes one without the key'));
+  expect(await eventually(async () => onlyEntry())).toBe(entry);
+  await keyless.close();
+
+  const keyed = runtimeWith(undefined, key);
+  models.script(textReply('answer'));
+  await keyed.handle(taskOf('wakes one with the key'));
+  await untilEmpty();
+  expect(await lineOf('sealed')).toMatchObject({ total_tokens: 120 });
+  await keyed.close();
+
+  await redis.client.rpush(OUTBOX, entry);
+  const wrong = runtimeWith(undefined, wrongKey);
+  models.script(textReply('answer'));
+  await wrong.handle(taskOf('wakes one with another key'));
+  await untilEmpty();
+  expect(await redis.client.lindex(`${OUTBOX}:refused`, -1)).toBe(entry);
+  await wrong.close();
+});
+
+const onlyEntry = async (): Promise<string | undefined> => {
+  const entries = await redis.client.lrange(OUTBOX, 0, -1);
+  return entries.length === 1 ? entries[0] : undefined;
+};
 
 it('without a Redis that takes it, the warning says what has to be booked by hand', async () => {
   const lost = createRuntime({

@@ -65,6 +65,28 @@ describe('entries that are no tasks', () => {
     expect(queue.told).toEqual([]);
   });
 
+  it.each([
+    ['a priority that is none', { priority: 'high' }, 'task-1'],
+    ['a text as config', { config: 'CANARY' }, 'task-1'],
+    ['an id that is too long', { task_id: 'x'.repeat(300) }, matching(/^list-\d+-\d+$/)],
+  ])('are answered where they say where: %s', async (_name, more, id) => {
+    const callback = { result_key: 'elo:results:1' };
+    const task = aTask(1, { callback, ...more });
+    await queue.push(task);
+    expect(await workThrough()).toEqual(['task-good']);
+    expect(queue.told).toMatchObject([
+      { attempts: 0, task: { task_id: id, callback, meta: task.meta, config: {} }, error: { code: 'INPUT_INVALID' } },
+    ]);
+    await untilTrue(async () => (await queue.dead()).length === 1);
+    expect(await queue.dead()).toMatchObject([{ code: 'INPUT_INVALID', attempts: 0, raw: JSON.stringify(task) }]);
+    expect(queue.logs.join()).not.toContain('CANARY');
+  });
+
+  it('are not those whose priority is 0', async () => {
+    await queue.push(aTask(1, { priority: 0 }));
+    expect((await workThrough()).sort()).toEqual(['task-1', 'task-good']);
+  });
+
   it('keep their bytes', async () => {
     const raw = Buffer.from([0x7b, 0xff, 0xfe, 0x00, 0x7d]);
     await queue.push(raw);

@@ -119,6 +119,60 @@ it('tells of a death until it is heard', async () => {
   expect(await queue.dead()).toMatchObject([{ code: 'INTERNAL_ERROR' }]);
 });
 
+it('has a death on record before it tells of it', async () => {
+  const dying = (): Promise<number> => redis.client.hlen(`${queue.config.list ?? ''}:dying`);
+  const seen: number[] = [];
+  const onDead = async (): Promise<void> => {
+    seen.push(await dying());
+  };
+  const consumer = await queue.consume(() => Promise.reject(new Error('broken')), {}, { onDead });
+  await queue.push(aTask(1));
+  await consumer.idle();
+  await untilTrue(async () => (await dying()) === 0);
+  expect(seen).toEqual([1]);
+});
+
+it('tells of a death again when the webhook fails', async () => {
+  const failed = new RuntimeError('CALLBACK_FAILED', { reason: 'down' });
+  const onDead = jest.fn<Promise<void>, []>().mockRejectedValueOnce(failed).mockResolvedValue(undefined);
+  const consumer = await queue.consume(() => Promise.reject(new Error('broken')), {}, { onDead });
+  await queue.push(aTask(1));
+  await consumer.idle();
+  expect(onDead).toHaveBeenCalledTimes(2);
+  expect(queue.logs.join()).toContain('trying again');
+});
+
+it.each(['RUN_TAKEN_OVER', 'LLM_AUTH_FAILED', 'LLM_RATE_LIMITED'] as const)(
+  'leaves a task to the consumer that has it by now: %s',
+  async (code) => {
+    const list = queue.config.list ?? '';
+    let fail = (): void => undefined;
+    const lost = new Promise<void>((resolve) => (fail = resolve));
+    const first = await queue.consume(() => lost.then(() => Promise.reject(new RuntimeError(code))), {
+      leaseMs: 1000,
+      concurrency: 1,
+    });
+    await queue.push(aTask(1));
+    await untilTrue(async () => (await redis.client.keys(`${list}:queue:*:lock`)).length > 0);
+    const locks = await redis.client.keys(`${list}:queue:*:lock`);
+    // As if the first had been silent until another one has the job.
+    let finish: (() => void) | undefined;
+    const second = await queue.consume(() => new Promise<void>((resolve) => (finish = resolve)), { leaseMs: 1000 });
+    await untilTrue(async () => {
+      if (finish === undefined) await redis.client.del(...locks);
+      return finish !== undefined;
+    });
+    fail();
+    await untilTrue(() => Promise.resolve(queue.logs.some((line) => line.includes('task returned'))));
+    finish?.();
+    await second.idle();
+    await first.idle();
+    expect(queue.told).toEqual([]);
+    expect(await queue.dead()).toEqual([]);
+    expect(await second.metrics()).toContain('outcome="done"} 1');
+  },
+);
+
 it('does not hold a task for a failure that nobody can be told of', async () => {
   const onDead = (): Promise<void> =>
     Promise.reject(new RuntimeError('CALLBACK_KEY_FORBIDDEN', { field: 'result_key' }));
@@ -158,7 +212,30 @@ describe('a death that breaks off half-way', () => {
     await consumer.close();
     expect(handle).toHaveBeenCalledTimes(1);
     expect(await queue.dead()).toMatchObject([{ code: 'TENANT_INACTIVE', attempts: 1 }]);
-    expect(queue.told).toHaveLength(1);
+    // Nobody knows whether it was told before: it is told again.
+    expect(queue.told.map(({ error }) => error.message)).toEqual(
+      Array.from({ length: 2 }, () => 'Tenant "x" is not active.'),
+    );
+  });
+
+  it('is on the dead list as well when the task was pushed again and done meanwhile', async () => {
+    const dying = `${queue.config.list ?? ''}:dying`;
+    const consumer = await queue.consume(() => Promise.resolve());
+    await queue.push(aTask(1));
+    await consumer.idle();
+    const [job = ''] = await redis.client.keys(`${queue.config.list ?? ''}:queue:${'?'.repeat(64)}`);
+    const { id } = JSON.parse((await redis.client.hget(job, 'data')) ?? '') as { readonly id: string };
+    const jobId = job.slice(-64);
+    await redis.client.hset(
+      dying,
+      `1-1:${jobId}`,
+      '{"code":"of the push before"}',
+      `${id}:${jobId}`,
+      '{"code":"done"}',
+    );
+    await queue.consume(() => Promise.resolve());
+    await untilTrue(async () => (await redis.client.exists(dying)) === 0);
+    expect(await queue.dead()).toEqual([{ code: 'of the push before' }]);
   });
 
   it('is on the dead list once when it had', async () => {

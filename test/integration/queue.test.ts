@@ -67,6 +67,14 @@ it('does a repeated push once', async () => {
   expect(await workThrough()).toEqual([]);
 });
 
+it('keeps no tasks that are done', async () => {
+  await queue.push(...Array.from({ length: 20 }, (_, no) => aTask(no, { config: { message: 'x'.repeat(100_000) } })));
+  expect(await workThrough(10)).toHaveLength(20);
+  const jobs = await redis.client.keys(`${queue.config.list ?? ''}:queue:${'?'.repeat(64)}`);
+  expect(jobs).toHaveLength(20);
+  for (const job of jobs) expect(await redis.client.call('MEMORY', 'USAGE', job)).toBeLessThan(2000);
+});
+
 it('takes the same id with another request, or of another tenant, for another task', async () => {
   await queue.push(aTask(1), aTask(1, { config: { message: 'another' } }), aTask(1, { meta: { tenant_id: 'other' } }));
   expect(await workThrough()).toEqual(['task-1', 'task-1', 'task-1']);
@@ -126,6 +134,15 @@ it('tells of its health and its numbers', async () => {
   expect(text).not.toContain('process_cpu');
   await consumer.close();
   await consumer.close();
+});
+
+it('does not count again what an answer cost that stood there already', async () => {
+  const consumer = await queue.consume(({ task }) => Promise.resolve({ ...aReport, ...task, replayed: true }));
+  await queue.push(aTask(1));
+  await consumer.idle();
+  const text = await consumer.metrics();
+  expect(text).toContain('outcome="done"} 1');
+  expect(text).not.toContain('tokens_total{');
 });
 
 const aReport = {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 import type { TaskReport } from '../../runtime';
+import { createRedisConnection } from '../../runtime/storage/redis-connection';
+import { createRedisRequests } from '../../runtime/storage/redis-requests';
 import { failureOf, gate } from '../support/agent-fixture';
 import { addTenant, giveTool } from '../support/database';
 import { sendJson } from '../support/http-server';
@@ -217,7 +219,7 @@ describe('http_request and webhook_call', () => {
     fixture.receiver.answer = (_request, response) => sendJson(response, { why: 'full' }, 503);
     const one = request({ url: `${fixture.receiver.url}/full` }, { callback: keys });
     for (let time = 1; time <= 2; time++) {
-      const error = await failureOf(fixture.runtime.handle(one, { deliverFailure: true }));
+      const error = await fixture.failFinally(one);
       expect(error).toMatchObject({ code: 'TASK_HTTP_ERROR', retryable: false });
     }
     expect(sentTo('/full')).toHaveLength(1);
@@ -242,7 +244,7 @@ describe('http_request and webhook_call', () => {
     const one = request({ url: `${fixture.receiver.url}/broken` }, { callback: keys });
     fixture.receiver.answer = (_request, response) => void response.destroy();
     for (let time = 1; time <= 2; time++) {
-      const error = await failureOf(fixture.runtime.handle(one, { deliverFailure: true }));
+      const error = await fixture.failFinally(one);
       expect(error).toMatchObject({ code: 'TASK_OUTCOME_UNKNOWN', retryable: false });
     }
     expect(sentTo('/broken')).toHaveLength(1);
@@ -280,6 +282,30 @@ describe('http_request and webhook_call', () => {
     never.open();
     await hanging;
     expect(sentTo('/slow')).toHaveLength(2);
+  });
+
+  it('a Redis that starts again when the answer comes does not cost it', async () => {
+    const one = request({ url: `${fixture.receiver.url}/restart` });
+    let restarted: Promise<void> | undefined;
+    fixture.receiver.answer = async (_request, response) => {
+      await fixture.redis.stop();
+      sendJson(response, { n: 1 });
+      // Longer than the connection itself is patient.
+      restarted = new Promise((resolve) => setTimeout(resolve, 3000)).then(fixture.redis.start);
+    };
+    await expect(fixture.runtime.handle(one)).resolves.toMatchObject({ result: { body: { n: 1 } } });
+    await restarted;
+    await expect(fixture.another({}).handle(one)).resolves.toMatchObject({ result: { body: { n: 1 } } });
+    expect(sentTo('/restart')).toHaveLength(1);
+  });
+
+  it('an intent whose answer was lost with the connection is still that of its holder', async () => {
+    const redis = createRedisConnection({ url: fixture.redis.url, rejectUnauthorized: true });
+    const { begin } = createRedisRequests(redis);
+    const intent = { marker: randomUUID(), digest: 'd', holder: 'one', leaseMs: 1000, fresh: false };
+    expect([await begin(intent), await begin(intent)]).toEqual([{ kind: 'ours' }, { kind: 'ours' }]);
+    await expect(begin({ ...intent, holder: 'other' })).resolves.toMatchObject({ kind: 'held' });
+    await redis.close();
   });
 
   it('nobody there: nothing was sent, so it may be tried again', async () => {

@@ -136,6 +136,24 @@ describe('Enqueue Task', () => {
     expect(second?.task_id).toBe(first?.task_id);
   });
 
+  it('answers to keys that the options allow', async () => {
+    const options = { callbackKeyPrefixes: 'own:results:', resultKey: 'own:results:mine' };
+    const [output] = await outputs({ items: [{ tenant, message: 'x' }], parameters: { ...fields, options } });
+    expect(output?.result_key).toBe('own:results:mine');
+  });
+
+  it.each([
+    ['resultKey', 'RESULT_UNTRUSTED'],
+    ['taskList', 'INPUT_INVALID'],
+  ])('as a tool of another agent, lets no model name the %s', async (name, code) => {
+    const options = { [name]: "={{ $fromAI('Name', ``, 'string') }}" };
+    const parameters = { ...fields, tenantId: { __rl: true, mode: 'id', value: tenant }, message: 'x', options };
+    const items = [{ query: { Name: 'elo:results:other' } }];
+    const ended = await run({ items, parameters, node: { type: `${TYPE}Tool` } });
+    expect(ended.data.resultData.error?.description).toContain(code);
+    expect(await redis.client.keys('*')).toEqual([]);
+  });
+
   it('needs a Redis credential, and says so', async () => {
     await expect(
       outputs({ items: [{ tenant, message: 'x' }], parameters: fields, without: ['redis'] }),
@@ -198,8 +216,21 @@ describe('Get Result', () => {
     await expect(outputs({ items: [other], parameters })).rejects.toThrow('CALLBACK_KEY_FORBIDDEN');
   });
 
-  it('as a tool of another agent, lets no model name the key', async () => {
-    const ended = await run({ items: [query], parameters, node: { type: `${TYPE}Tool` } });
+  it('reads keys that the options allow', async () => {
+    await redis.client.lpush('own:results:r', JSON.stringify(report('b')));
+    const own = { ...query, result_key: 'own:results:r' };
+    const options = { callbackKeyPrefixes: 'own:results:' };
+    expect(await outputs({ items: [own], parameters: { ...parameters, options } })).toMatchObject([{ task_id: 'b' }]);
+  });
+
+  it.each([
+    '={{ $json.result_key }}',
+    "={{ /*n8n-auto-generated-fromAI-override*/ $fromAI('Result_Key', ``, 'string') }}",
+    '={{ $tool.parameters.key }}',
+  ])('as a tool of another agent, lets no model name the key by %s', async (resultKey) => {
+    await answer(report('b'));
+    const items = [{ ...query, query: { Result_Key: 'elo:results:r' } }];
+    const ended = await run({ items, parameters: { ...parameters, resultKey }, node: { type: `${TYPE}Tool` } });
     expect(ended.data.resultData.error?.description).toContain('RESULT_UNTRUSTED');
   });
 });

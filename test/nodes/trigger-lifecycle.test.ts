@@ -215,6 +215,15 @@ describe('a test in the editor', () => {
     await expect(trigger.manualTriggerFunction?.()).rejects.toThrow('paused');
   });
 
+  it('says what is wrong with its options, and takes nothing', async () => {
+    await push('kept');
+    const trigger = await test({ options: { callbackHosts: 'https://example.com/path' } });
+    await expect(trigger.manualTriggerFunction?.()).rejects.toThrow(NodeOperationError);
+    expect(trigger.emitted).toEqual([]);
+    expect(await taken()).toBe(0);
+    expect(await redis.client.llen(PENDING)).toBe(1);
+  });
+
   it('says what is wrong with the Redis', async () => {
     const trigger = await startTrigger({ redis: { port: redis.port, password: 'wrong' }, mode: 'manual' });
     await expect(trigger.manualTriggerFunction?.()).rejects.toThrow(NodeOperationError);

@@ -1,3 +1,5 @@
+import { consume } from '../../nodes/UniversalAiAgentTrigger/consume';
+import type { TriggerParts } from '../../nodes/UniversalAiAgentTrigger/settings';
 import { eventually } from '../support/agent-fixture';
 import { startRedis, type TestRedis } from '../support/redis';
 import { startTrigger, type TestTrigger, type TriggerOptions } from '../support/trigger';
@@ -63,6 +65,42 @@ it('emits each task as it came, with its ids and its delivery', async () => {
     delivery: { attempt: 1, max_attempts: 8, acknowledge: 'executionFinishes' },
   });
   expect(executions.find(({ json }) => json.task_id !== 't1')?.json.task_id).toEqual(expect.stringMatching(/./));
+});
+
+it('leaves in the item what only others know, but nothing of it becomes the prototype', async () => {
+  const { started } = await start();
+  const own = '"payload":{"to":"+49"},"created_at":"now","delivery":{"attempt":9}';
+  await redis.client.lpush(PENDING, `{"task_type":"send_sms",${own},"__proto__":{"task_id":"evil","priority":7}}`);
+  const [execution] = await started(1);
+  expect(execution?.json).toMatchObject({
+    task_type: 'send_sms',
+    payload: { to: '+49' },
+    created_at: 'now',
+    delivery: { attempt: 1 },
+  });
+  expect(execution?.json.task_id).not.toBe('evil');
+  expect(execution?.json).not.toHaveProperty('priority', 7);
+});
+
+it('writes no line for each task to the log of n8n', async () => {
+  const lines: string[] = [];
+  const logAs = (level: string) => (message: string) => lines.push(`${level}: ${message}`);
+  const logger = { debug: logAs('debug'), info: logAs('info'), warn: logAs('warn'), error: logAs('error') };
+  const context = { logger, helpers: {}, emit: () => undefined } as unknown as TriggerParts['context'];
+  const { closeFunction } = await consume({
+    context,
+    door: await import('../../runtime/worker'),
+    settings: {
+      consumer: { redis: { url: redis.url }, list: PENDING, failedList: FAILED, concurrency: 1 },
+      callbacks: {},
+      acknowledge: 'immediately',
+      timeoutMs: 60_000,
+    },
+  });
+  await push(task('quiet'));
+  expect(await eventually(() => Promise.resolve(lines.find((line) => line.includes('task '))))).toMatch(/^debug: /);
+  await closeFunction?.();
+  expect(lines.filter((line) => line.startsWith('info'))).toEqual([]);
 });
 
 describe('acknowledged when the execution finishes', () => {

@@ -20,6 +20,7 @@ const FIELDS: INodeParameters = {
   tier: '={{ $json.tier }}',
   message: '={{ $json.message }}',
 };
+const withTenant = (value: string): INodeParameters => ({ ...FIELDS, tenantId: { __rl: true, mode: 'id', value } });
 
 let database: TestDatabase;
 let models: ModelServer;
@@ -220,16 +221,23 @@ it('refuses a Postgres credential with an SSH tunnel', async () => {
 
 it.each([
   ['the tenant comes from the item', FIELDS],
+  ['a model defines the tenant', withTenant("={{ $fromAI('Tenant', ``, 'string') }}")],
+  ['it does so by an alias', withTenant("={{ $fromai('Tenant') }}")],
+  ['the tenant is an argument of the tool', withTenant('={{ $tool.parameters.tenant }}')],
+  ['the tenant is in a node, or else from the item', withTenant("={{ $('Items').item.json.x || $json.tenant }}")],
   ['the item is the task', { inputMode: 'item' }],
+  ['the item may be the task', { ...FIELDS, inputMode: "={{ $('Items').item.json.mode }}" }],
 ])('as a tool of another agent, refuses to run when %s, since a model can write it', async (_when, parameters) => {
   const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
   expect(finished.data.resultData.error?.description).toContain('TENANT_UNTRUSTED');
   expect(models.received).toEqual([]);
 });
 
-it('as a tool of another agent, runs for a tenant that no model can write', async () => {
-  const parameters = { ...FIELDS, tenantId: { __rl: true, mode: 'list', value: tenant } };
-  const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
+it.each([
+  ['chosen', (): string => tenant],
+  ['of another node', (): string => "={{ $('Items').item.json['tenant'].trim() }}"],
+])('as a tool of another agent, runs for a tenant %s, which no model can write', async (_from, value) => {
+  const finished = await run([item()], { parameters: withTenant(value()), node: { type: `${TYPE}Tool` } });
   expect(outputOf(finished, 'Agent')[0]?.json.output).toBe('to: hello');
 });
 

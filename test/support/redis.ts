@@ -15,6 +15,9 @@ export interface TestRedis {
   readonly client: Redis;
   /** Ends the server and starts it again on the same port; only a durable one keeps its data. */
   readonly restart: (signal?: NodeJS.Signals) => Promise<void>;
+  readonly stop: () => Promise<void>;
+  /** After `stop`. */
+  readonly start: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -36,6 +39,9 @@ export async function startRedis(
     ...(options.settings ?? []),
   ];
   let server = await startServer(args);
+  const start = async (): Promise<void> => {
+    server = await startServer(args);
+  };
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     const ended = new Promise((resolve) => server.once('exit', resolve));
     server.kill(signal);
@@ -55,8 +61,10 @@ export async function startRedis(
     client,
     restart: async (signal = 'SIGTERM') => {
       await end(signal);
-      server = await startServer(args);
+      await start();
     },
+    stop: () => end('SIGTERM'),
+    start,
     close: async () => {
       client.disconnect();
       await end('SIGKILL');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { createRuntime, type Runtime, type RuntimeConfig } from '../../runtime';
-import { startAgentFixture, type AgentFixture } from './agent-fixture';
+import { createRuntime, type Runtime, type RuntimeConfig, type RuntimeError } from '../../runtime';
+import { failureOf, startAgentFixture, type AgentFixture } from './agent-fixture';
 import { startServer, type ReceivedRequest, type TestServer } from './http-server';
 import { startRedis, type TestRedis } from './redis';
 
@@ -13,6 +13,8 @@ export interface TaskFixture extends AgentFixture {
   readonly webhooksOf: (taskId: string) => readonly ReceivedRequest[];
   /** A runtime on the same database, models and Redis with other settings; closed with the fixture. */
   readonly another: (config: Partial<RuntimeConfig>) => Runtime;
+  /** Does a task that fails and delivers its failure, as a worker does after the last try. */
+  readonly failFinally: (task: object) => Promise<RuntimeError>;
   /** What stands in a list of reports, newest first. */
   readonly reports: (key: string) => Promise<Record<string, unknown>[]>;
 }
@@ -47,6 +49,11 @@ export async function startTaskFixture(): Promise<TaskFixture> {
     redis,
     receiver,
     another,
+    failFinally: async (task) => {
+      const error = await failureOf(runtime.handle(task));
+      await runtime.deliverFailure(task, error);
+      return error;
+    },
     webhooksOf: (taskId) => server.requests.filter(({ body }) => body.includes(taskId)),
     reports: async (key) =>
       (await redis.client.lrange(key, 0, -1)).map((entry) => JSON.parse(entry) as Record<string, unknown>),

@@ -2,6 +2,20 @@ import type { ClaimRequest, Reservation, RunKey } from '../../contracts/ledger';
 import type { Statement } from '../postgres';
 
 /**
+ * What the calls of a task have cost that ended, with those that left no entry in the journal, such as a reply that broke
+ * off. No row for nothing. A call that ended in this very moment may not be among them.
+ */
+export function spentBefore(taskId: string, condition: string): string {
+  return `
+    SELECT json_build_object(
+      'costUsd', coalesce(sum(call.cost_exact), 0)::text,
+      'tokens', coalesce(sum(call.prompt_tokens), 0) + coalesce(sum(call.completion_tokens), 0)) AS spent
+    FROM elo_agent_model_calls AS call
+    WHERE call.tenant_id = $1::uuid AND call.task_id = ${taskId} AND call.closed_at IS NOT NULL AND ${condition}
+    HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0`;
+}
+
+/**
  * Claims a task and opens its next model call, or says who has it, in one round trip.
  * No row at all means that another caller claimed it in this very moment: ask again.
  */
@@ -15,7 +29,8 @@ WITH budget AS MATERIALIZED (
   FROM budget WHERE budget.room = 'ok'
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
-    attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL, resume = NULL,
+    attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL,
+    resume = CASE WHEN NOT $7::boolean THEN run.resume END,
     held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, user_id = EXCLUDED.user_id, updated_at = now()
   WHERE $7::boolean OR (
     run.digest = EXCLUDED.digest
@@ -23,9 +38,10 @@ WITH budget AS MATERIALIZED (
   )
   RETURNING attempt
 ), going_on AS MATERIALIZED (
-  SELECT claimed.attempt, journal.last_step, journal.entries
+  SELECT claimed.attempt, journal.last_step, journal.entries, before.spent
   FROM claimed LEFT JOIN LATERAL
     elo_agent_read_journal($1::uuid, CASE WHEN claimed.attempt > 1 AND NOT $7::boolean THEN $2 END) AS journal ON true
+  LEFT JOIN LATERAL (${spentBefore('$2', 'claimed.attempt > 1 AND NOT $7::boolean')}) AS before ON true
 ), opened AS (
   INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested)
   SELECT $1::uuid, $2, $3::uuid, coalesce(last_step, 0) + 1, $8 FROM going_on
@@ -33,7 +49,7 @@ WITH budget AS MATERIALIZED (
   DELETE FROM elo_agent_journal
   WHERE $7::boolean AND tenant_id = $1::uuid AND task_id = $2 AND EXISTS (SELECT FROM claimed)
 )
-SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journal FROM going_on
+SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journal, spent::text AS spent FROM going_on
 UNION ALL
 SELECT
   CASE
@@ -44,11 +60,11 @@ SELECT
   END,
   run.attempt,
   CASE WHEN run.digest = $5 AND run.state IN ('done', 'waiting') THEN run.result::text END,
-  NULL
+  NULL, NULL
 FROM elo_agent_runs AS run, budget
 WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND NOT EXISTS (SELECT FROM claimed)
 UNION ALL
-SELECT budget.room, 0, NULL, NULL FROM budget
+SELECT budget.room, 0, NULL, NULL, NULL FROM budget
 WHERE budget.room <> 'ok' AND NOT EXISTS (SELECT FROM elo_agent_runs AS run WHERE run.tenant_id = $1::uuid AND run.task_id = $2)`;
 
 export interface ClaimRow {
@@ -57,6 +73,8 @@ export interface ClaimRow {
   readonly result: string | null;
   /** An array of JournalRow as JSON. */
   readonly journal: string | null;
+  /** A Spent as JSON. */
+  readonly spent: string | null;
 }
 
 export function claimRunStatement(request: ClaimRequest): Statement {

@@ -56,7 +56,8 @@ WITH written AS (
     -- A write that comes after the end changes neither the end nor what is kept for going on.
     lease_until = CASE WHEN $6::text IS NULL AND run.state = 'running' THEN now() + $5::int * interval '1 millisecond' END,
     state = coalesce($6::text, state), result = coalesce($7::json, result), updated_at = now(),
-    resume = CASE WHEN $6::text IS NULL AND run.state <> 'running' THEN run.resume ELSE $18::json END,
+    -- Until it is done or waits anew, the approval that it goes on with may come again.
+    resume = CASE WHEN $6::text IN ('done', 'waiting') THEN $18::json ELSE run.resume END,
     held_cost_usd = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $16::numeric END ELSE run.held_cost_usd END,
     held_tokens = CASE WHEN $19::boolean THEN CASE budget.room WHEN 'ok' THEN $17::bigint END ELSE run.held_tokens END
   FROM budget

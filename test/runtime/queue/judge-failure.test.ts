@@ -1,6 +1,12 @@
 import type { ErrorCode } from '../../../runtime/errors/codes';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
-import { growingDelay, judgeFailure, slotDelayMs, type FailedTry } from '../../../runtime/queue/judge-failure';
+import {
+  growingDelay,
+  judgeFailure,
+  slotDelayMs,
+  tellingDelayMs,
+  type FailedTry,
+} from '../../../runtime/queue/judge-failure';
 
 const HOUR_MS = 3_600_000;
 const judge = (code: ErrorCode, more: Partial<FailedTry> = {}): ReturnType<typeof judgeFailure> =>
@@ -27,6 +33,10 @@ it.each(['DB_UNREACHABLE', 'DB_AUTH_FAILED', 'DB_SCHEMA_MISSING', 'REDIS_UNAVAIL
   },
 );
 
+it('leaves a run that was taken over to the one that has it', () => {
+  expect(judge('RUN_TAKEN_OVER', { attempt: 3 })).toMatchObject({ kind: 'defer' });
+});
+
 it('waits longer each time, up to a minute', () => {
   const delayAfter = (deferrals: number): number => {
     const verdict = judge('DB_UNREACHABLE', { deferrals });
@@ -52,4 +62,13 @@ it('asks for a slot the less often the more tasks wait', () => {
   expect(slotDelayMs(0, 0)).toBeLessThanOrEqual(50);
   expect(slotDelayMs(20, 0)).toBeLessThanOrEqual(2000);
   for (const times of [0, 20]) expect(slotDelayMs(times, 100_000)).toBeGreaterThanOrEqual(250_000);
+});
+
+it('tells of a death until Redis is back, five times again for a webhook, and not again what cannot be told', () => {
+  const delayMs = (code: ErrorCode, times: number): number | undefined => tellingDelayMs(new RuntimeError(code), times);
+  expect(delayMs('CALLBACK_FAILED', 0)).toBeLessThanOrEqual(1000);
+  expect(delayMs('CALLBACK_FAILED', 4)).toBeGreaterThanOrEqual(8000);
+  expect(delayMs('CALLBACK_FAILED', 5)).toBeUndefined();
+  expect(delayMs('REDIS_UNAVAILABLE', 1000)).toBeGreaterThanOrEqual(15_000);
+  expect(delayMs('CALLBACK_KEY_FORBIDDEN', 0)).toBeUndefined();
 });
