@@ -17,7 +17,11 @@ const home = (packages, folders) =>
 module.exports = {
   forbidden: [
     rule('no-cycles', {}, { circular: true }),
-    rule('nodes-use-the-front-door', { path: '^nodes/' }, { path: '^runtime/', pathNot: '^runtime/(index|worker)[.]ts$' }),
+    rule(
+      'nodes-use-the-front-door',
+      { path: '^nodes/' },
+      { path: '^runtime/', pathNot: '^runtime/(index|worker)[.]ts$' },
+    ),
     rule('runtime-knows-no-n8n', { path: '^runtime/' }, { path: '^nodes/|node_modules/(n8n-|@n8n/)' }),
     only('contracts-are-types', own('contracts'), own('contracts', 'errors', 'util')),
     only('errors-are-leaves', own('errors'), own('errors')),

@@ -51,6 +51,7 @@ class RedisReplyError extends Error {}
 export function createRedisConnection(config: RedisConfig): RedisConnection {
   const redact = redactorOf(config);
   let open: Promise<Opened> | undefined;
+  let isClosed = false;
   const connect = (): Promise<Opened> => {
     const connecting = openConnection(config, () => {
       if (open === connecting) open = undefined;
@@ -59,6 +60,8 @@ export function createRedisConnection(config: RedisConfig): RedisConnection {
   };
   return {
     use: async (commands) => {
+      // What was left behind when its owner closed must not open another one: it would keep the process from ending.
+      if (isClosed) throw new Error('the connection is closed');
       const { client, lastFailure } = await (open ??= connect());
       try {
         return await commands(client);
@@ -68,6 +71,7 @@ export function createRedisConnection(config: RedisConfig): RedisConnection {
       }
     },
     close: async () => {
+      isClosed = true;
       const connection = await open?.catch(() => undefined);
       connection?.client.disconnect();
     },

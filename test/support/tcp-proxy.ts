@@ -1,0 +1,75 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A server that may be taken away from its clients while their work is half done. */
+export interface TcpProxy {
+  /** The same URL by way of the proxy. */
+  readonly url: string;
+  /** Breaks all connections, and refuses new ones. */
+  readonly down: () => void;
+  readonly up: () => void;
+  /** Resolves when a client has been refused since it went down. */
+  readonly refused: () => Promise<void>;
+  /** Goes down when a client sends this; the text does not arrive. */
+  readonly breakAt: (text: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function startTcpProxy(target: string): Promise<TcpProxy> {
+  const { hostname, port } = new URL(target);
+  const open = new Set<Socket>();
+  let isDown = false;
+  let refusal = Promise.withResolvers<void>();
+  let trap: { readonly text: string; readonly sprung: () => void } | undefined;
+  const down = (): void => {
+    isDown = true;
+    refusal = Promise.withResolvers();
+    for (const socket of open) socket.destroy();
+  };
+  const server = createServer((client) => {
+    if (isDown) {
+      client.on('error', () => undefined).destroy();
+      refusal.resolve();
+      return;
+    }
+    const behind = connect(Number(port), hostname);
+    for (const [socket, other] of [
+      [client, behind],
+      [behind, client],
+    ] as const) {
+      open.add(socket);
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          open.delete(socket);
+          other.destroy();
+        });
+    }
+    behind.pipe(client);
+    client.on('data', (chunk) => {
+      if (trap === undefined || !chunk.includes(trap.text)) return void behind.write(chunk);
+      const { sprung } = trap;
+      trap = undefined;
+      down();
+      sprung();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    down,
+    up: () => {
+      isDown = false;
+      trap = undefined;
+    },
+    refused: () => refusal.promise,
+    breakAt: (text) => new Promise((sprung) => (trap = { text, sprung })),
+    close: () =>
+      new Promise((resolve) => {
+        down();
+        server.close(() => resolve());
+      }),
+  };
+}
