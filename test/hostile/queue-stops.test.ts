@@ -2,7 +2,6 @@ import { connect, type Socket } from 'node:net';
 
 import { sendJson } from '../support/http-server';
 import { textReply, toolReply, type ModelServerRequest } from '../support/model-server';
-import { untilTrue } from '../support/until';
 import { LEASE_SECONDS, settled, workerWorld, type Order } from '../support/worker-world';
 
 const world = workerWorld();
@@ -127,7 +126,7 @@ describe('many tasks and many workers', () => {
   });
 
   it('case 36: workers with other settings on one list do each task once', async () => {
-    const settings = [
+    const settings: Record<string, string>[] = [
       { AGENT_WORKER_ATTEMPTS: '1', AGENT_LEASE_SECONDS: '2', AGENT_WORKER_CONCURRENCY: '1' },
       { AGENT_WORKER_ATTEMPTS: '9', AGENT_LEASE_SECONDS: '8', AGENT_TENANT_CONCURRENCY: '1' },
       { AGENT_FORWARD_LIST: 'elo:tasks:video' },

@@ -8,7 +8,7 @@ export interface TcpProxy {
   readonly down: () => void;
   readonly up: () => void;
   /** Resolves when a client has been refused since it went down. */
-  readonly refused: () => Promise<void>;
+  readonly refused: () => Promise<undefined>;
   /** Goes down when a client sends this; the text does not arrive. */
   readonly breakAt: (text: string) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -18,7 +18,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
   let isDown = false;
-  let refusal = Promise.withResolvers<void>();
+  let refusal = Promise.withResolvers<undefined>();
   let trap: { readonly text: string; readonly sprung: () => void } | undefined;
   const down = (): void => {
     isDown = true;
@@ -28,7 +28,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const server = createServer((client) => {
     if (isDown) {
       client.on('error', () => undefined).destroy();
-      refusal.resolve();
+      refusal.resolve(undefined);
       return;
     }
     const behind = connect(Number(port), hostname);
