@@ -79,7 +79,6 @@ const HOSTILE: readonly (readonly [string, () => string | Buffer])[] = [
   ['a task_type that is a list', () => asTask({ task_type: ['ai_agent'] })],
   ['a task_type that is an object', () => asTask({ task_type: { toString: 'ai_agent' } })],
   ['a callback that is a list', () => asTask({ callback: ['elo:results:x'] })],
-  ['a priority of zero', () => asTask({ priority: 0 })],
   ['a priority below zero', () => asTask({ priority: -1 })],
   ['no UTF-8', () => Buffer.concat([Buffer.from('{"task_id":"'), Buffer.from([0xff, 0xfe, 0xc3]), Buffer.from('"')])],
 ];
