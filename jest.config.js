@@ -30,15 +30,25 @@ const withPostgres = {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
 };
 
+// Whole minutes of workers that are killed, stopped or left without a server.
+const slow = ['hostile/queue-(crashes|outages|stops|clocks)', 'integration/cli-worker'];
+
 module.exports = {
   projects: [
     suite('unit', ['runtime', 'golden', 'package']),
-    suite('integration', ['integration', 'nodes', 'hostile'], withPostgres),
+    suite('integration', ['integration', 'nodes', 'hostile'], {
+      ...withPostgres,
+      testPathIgnorePatterns: ['/node_modules/', ...slow],
+    }),
     suite('e2e', ['e2e'], {
       ...patient,
       globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',
       globalTeardown: '<rootDir>/test/e2e/support/global-teardown.mjs',
     }),
-    suite('long', ['long'], withPostgres),
+    suite('long', ['long'], {
+      ...withPostgres,
+      testMatch: undefined,
+      testRegex: ['long/.*[.]test[.]ts$', ...slow.map((name) => `${name}[.]test[.]ts$`)].map((name) => `/test/${name}`),
+    }),
   ],
 };
