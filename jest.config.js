@@ -31,7 +31,12 @@ const withPostgres = {
 };
 
 // Whole minutes of workers that are killed, stopped or left without a server.
-const slow = ['hostile/queue-(crashes|outages|stops|clocks)', 'integration/cli-worker'];
+const slow = [
+  'hostile/queue-[a-z]+',
+  'integration/(cli-worker|outbox)',
+  'integration/queue-(failures|crashes|closing)',
+  'integration/callbacks-(failures|crashes)',
+];
 
 module.exports = {
   projects: [
