@@ -1,0 +1,2 @@
+import { NodeOperationError } from 'n8n-workflow';
+export default NodeOperationError;
