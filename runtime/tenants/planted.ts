@@ -1,2 +1,0 @@
-import { NodeOperationError } from 'n8n-workflow';
-export default NodeOperationError;
