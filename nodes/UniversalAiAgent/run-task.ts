@@ -22,10 +22,20 @@ export async function runTask(given: Item): Promise<Outcome> {
       egress: readEgress(context),
     };
     if (item.options.writeCallback === false) delete task.callback;
-    if (hasCallback(task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
+    if (isAnswered(item, task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
     const result = await runtime.run(task, options);
     return { item: toItem(result, index), warnings: result.warnings };
   });
+}
+
+/**
+ * Whether the answer is to be written to the callback. Without Redis a task of the trigger fails, for nobody else answers
+ * it; a workflow that only passes tasks on goes on, and its result says what was not written.
+ */
+function isAnswered({ context, index }: TaskItem, task: IDataObject): boolean {
+  if (!hasCallback(task)) return false;
+  const hasRedis = context.getNode().credentials?.redis !== undefined;
+  return hasRedis || context.getInputData()[index]?.json.delivery !== undefined;
 }
 
 function hasCallback({ callback }: IDataObject): boolean {

@@ -73,8 +73,8 @@ it('asks for Redis only to enqueue a task', async () => {
 it('asks for Redis only to get a result', async () => {
   const shown = await panelOf('get-result', { type: TYPE, parameters: { operation: 'getResult' } });
   expect(shown.credentials).toEqual([NAMES.redis]);
-  for (const label of ['Result Key', 'Task ID', 'Wait Seconds']) expect(shown.text).toContain(label);
-  for (const label of ['Input Mode', 'Options']) expect(shown.text).not.toContain(label);
+  for (const label of ['Result Key', 'Task ID', 'Wait Seconds', 'Options']) expect(shown.text).toContain(label);
+  for (const label of ['Input Mode', 'Model Provider']) expect(shown.text).not.toContain(label);
 });
 
 it('shows the parameters of the trigger', async () => {

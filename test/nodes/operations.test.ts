@@ -254,6 +254,23 @@ describe('Run Task with a callback', () => {
     expect(models.received).toHaveLength(1);
   });
 
+  it('warns of what is not written where there is no Redis', async () => {
+    const [output] = await outputs({
+      items: [withCallback('no')],
+      parameters: item,
+      withAll: true,
+      without: ['redis'],
+    });
+    expect(output).toMatchObject({ output: 'to: hello', warnings: [{ code: 'CALLBACK_NOT_DELIVERED' }] });
+  });
+
+  it('fails without Redis when the task is one of the trigger, which waits for an answer', async () => {
+    const items = [{ ...withCallback('no'), delivery: { attempt: 1, max_attempts: 2, acknowledge: 'immediately' } }];
+    const running = outputs({ items, parameters: item, withAll: true, without: ['redis'] });
+    await expect(running).rejects.toThrow('REDIS_MISSING');
+    expect(models.received).toEqual([]);
+  });
+
   it('writes nothing where it is told not to', async () => {
     const parameters = { ...item, options: { writeCallback: false } };
     const [output] = await outputs({ items: [withCallback('quiet')], parameters, withAll: true });
