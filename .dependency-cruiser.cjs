@@ -30,7 +30,7 @@ module.exports = {
     rule('loop-needs-no-package', { path: own('loop') }, { path: 'node_modules/' }),
     only('storage-knows-no-part', own('storage'), own('storage', 'contracts', 'errors', 'util')),
     rule('parts-are-strangers', { path: part }, { path: part, pathNot: '^runtime/$1/' }),
-    rule('parts-meet-in-agent', { path: part }, { path: '^runtime/(loop|storage|cli)/|^runtime/[^/]+[.]ts$' }),
+    rule('parts-meet-in-agent', { path: part }, { path: '^runtime/(loop|storage|cli|handling)/|^runtime/[^/]+[.]ts$' }),
     rule('agent-touches-no-storage', { path: '^runtime/agent[.]ts$' }, { path: '^runtime/storage/|node_modules/' }),
     home('pg', 'storage'),
     home('openai', 'models'),

@@ -4,6 +4,7 @@ import type { LedgerStore } from './contracts/ledger';
 import type { Model } from './contracts/model';
 import type { TenantStore } from './contracts/tenant';
 import type { Tool } from './contracts/tool';
+import { describeIssues } from './errors/describe-issues';
 import { RuntimeError } from './errors/runtime-error';
 
 /** The only place where a default lives. */
@@ -257,9 +258,4 @@ export function parseQueueConfig(config: QueueConfig): z.output<typeof queueSche
   const parsed = queueSchema.safeParse(config);
   if (parsed.success) return parsed.data;
   throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
-}
-
-/** `field: what is wrong`, joined; without the values. */
-function describeIssues(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.join('.') || 'it'}: ${issue.message}`).join('; ');
 }

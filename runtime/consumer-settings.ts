@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import { DEFAULTS } from './config';
 import { TASK_TYPES } from './contracts/queue';
+import { describeIssues } from './errors/describe-issues';
 import { RuntimeError } from './errors/runtime-error';
 import type { ConsumerSettings } from './queue/consumer';
 import type { ConsumerConfig } from './queue/consumer-contract';
@@ -26,14 +27,12 @@ const settingsSchema = z.object({
 /** Puts the defaults in. Throws CONFIG_INVALID that names the fields. */
 export function readConsumerSettings({ redis, ...config }: ConsumerConfig): ConsumerSettings {
   const parsed = settingsSchema.safeParse(config);
-  if (!parsed.success) {
-    throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
-  }
-  if (!URL.canParse(redis.url)) throw invalid('redis.url: is not a redis: or rediss: URL');
+  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  if (!URL.canParse(redis.url)) throw invalid('redis.url is not a redis: or rediss: URL');
   const { list, failedList, forwardList } = parsed.data;
   // What goes to the one would come back from the other, for ever.
   if (new Set([list, failedList, forwardList]).size < 3) {
-    throw invalid('list, failedList and forwardList: must be three different lists');
+    throw invalid('list, failedList and forwardList must be three different lists');
   }
   return parsed.data;
 }

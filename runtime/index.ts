@@ -15,4 +15,4 @@ export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { isRuntimeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
 export { useRuntime, useTaskQueue } from './shared-runtime';
-export type { Enqueued } from './task-queue';
+export type { Enqueued } from './handling/task-queue';

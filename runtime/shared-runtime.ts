@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { createRuntime } from './compose';
 import type { RuntimeConfig } from './config';
-import { createRedisQueue } from './redis-queue';
+import { createRedisQueue } from './handling/redis-queue';
 import { every, monotonicMs } from './util/clock';
 
 interface Closable {

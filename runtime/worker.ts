@@ -9,7 +9,7 @@ import { createTaskStore } from './queue/task-store';
 import { openWaitingClient } from './storage/redis-clients';
 
 export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
-export { createFailureDelivery, type FailureDelivery } from './deliver-failure';
+export { createFailureDelivery, type FailureDelivery } from './handling/deliver-failure';
 export { ERROR_CODES } from './errors/codes';
 export { isRuntimeError, RuntimeError } from './errors/runtime-error';
 export type {

@@ -36,6 +36,6 @@ export function createAnswers({ context, door, settings }: TriggerParts): Answer
 }
 
 /** An execution that was lost has not finished, and one that something else kept from its work may as well not have begun. */
-function hasFinished({ code }: RuntimeError): boolean {
-  return code !== 'EXECUTION_LOST' && !comesAgain(code);
+function hasFinished(error: RuntimeError): boolean {
+  return error.code !== 'EXECUTION_LOST' && !comesAgain(error);
 }

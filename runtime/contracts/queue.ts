@@ -1,6 +1,7 @@
 import * as z from 'zod/v4';
 
-import type { RuntimeError } from '../errors/runtime-error';
+import { describeIssues } from '../errors/describe-issues';
+import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
 
@@ -127,6 +128,21 @@ const queueTaskFields = z.looseObject({
  * others, and is kept.
  */
 export const queueTaskSchema = z.preprocess(withoutPrototypeKey, queueTaskFields);
+
+/** A task whose ids may be missing. */
+export type GivenTask = Omit<QueueTask, 'task_id' | 'trace_id'> & Partial<Pick<QueueTask, 'task_id' | 'trace_id'>>;
+
+/** Throws INPUT_INVALID that names the fields. */
+export function parseQueueTask(input: unknown): GivenTask {
+  const parsed = queueTaskSchema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the task') });
+}
+
+/** What tasks of one tenant are told from those of others by, also when it is no tenant's id; empty when there is none. */
+export function tenantOf({ meta }: Pick<QueueTask, 'meta'>): string {
+  return typeof meta.tenant_id === 'string' ? meta.tenant_id.trim().toLowerCase() : '';
+}
 
 /** One try of a task that a consumer has taken off the queue. */
 export interface QueueDelivery {

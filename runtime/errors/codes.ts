@@ -1,6 +1,12 @@
 /** Who has to act: the caller, the tenant's operator, a service upstream, or us. */
 export type ErrorCategory = 'caller' | 'tenant' | 'upstream' | 'internal';
 
+/**
+ * What fails. `task`: this one. `attempt`: this attempt only, since another one does the task, and answers it.
+ * `installation`: every task alike, until somebody mends a service that all of them need.
+ */
+export type ErrorScope = 'task' | 'attempt' | 'installation';
+
 interface CodeRow {
   readonly category: ErrorCategory;
   /** True when the same request may succeed later without a change by anybody. */
@@ -9,6 +15,8 @@ interface CodeRow {
   readonly message: string;
   /** What to do about it. */
   readonly hint: string;
+  /** Default `task`. */
+  readonly scope?: ErrorScope;
 }
 
 const row =
@@ -21,6 +29,9 @@ const tenant = row('tenant', false);
 const upstream = row('upstream', false);
 const upstreamLater = row('upstream', true);
 const internal = row('internal', false);
+
+const ofAttempt = (given: CodeRow): CodeRow => ({ ...given, scope: 'attempt' });
+const ofInstallation = (given: CodeRow): CodeRow => ({ ...given, scope: 'installation' });
 
 /**
  * The one error table: it drives retries, n8n error texts, tool messages, CLI output and docs/errors.md.
@@ -35,7 +46,7 @@ export const ERROR_CODES = {
   ),
   CONTEXT_INVALID: caller('Context is not valid JSON: {reason}.', 'Give a JSON object, or leave Context empty.'),
   TENANT_UNTRUSTED: caller(
-    'As a tool of another agent, this node must not take its tenant from the incoming item, which a model can write.',
+    'As a tool of another agent, this node must not take its tenant from an expression in which a model could have a say, such as $json or $fromAI.',
     "Choose the tenant from the list, or name the node it comes from, such as {{ $('Webhook').item.json.body.tenant }}.",
   ),
   CONFIG_INVALID: caller('The configuration is not valid: {issues}.', 'Correct the setting that the message names.'),
@@ -70,11 +81,12 @@ export const ERROR_CODES = {
     'Task "{taskId}" was already used for another request.',
     'Give each request its own task_id; repeat an id only with the same request.',
   ),
-  TASK_RUNNING: callerLater(
-    'Task "{taskId}" is still running elsewhere.',
-    'Wait and ask again; the stored result will come back.',
+  TASK_RUNNING: ofAttempt(
+    callerLater('Task "{taskId}" is still running elsewhere.', 'Wait and ask again; the stored result will come back.'),
   ),
-  RUN_TAKEN_OVER: internal('Another attempt took over task "{taskId}".', 'Nothing to do: the other attempt answers.'),
+  RUN_TAKEN_OVER: ofAttempt(
+    internal('Another attempt took over task "{taskId}".', 'Nothing to do: the other attempt answers.'),
+  ),
 
   // How a run ends early
   MAX_ITERATIONS_REACHED: tenant(
@@ -158,21 +170,26 @@ export const ERROR_CODES = {
   ),
 
   // Postgres
-  DB_UNREACHABLE: upstreamLater(
-    'The database cannot be reached: {reason}.',
-    'Check host, port and network of the Postgres credential.',
+  DB_UNREACHABLE: ofInstallation(
+    upstreamLater(
+      'The database cannot be reached: {reason}.',
+      'Check host, port and network of the Postgres credential.',
+    ),
   ),
-  DB_AUTH_FAILED: caller(
-    'The database refused user "{user}": {reason}.',
-    'Check user, password and database name of the Postgres credential.',
+  DB_AUTH_FAILED: ofInstallation(
+    caller(
+      'The database refused user "{user}": {reason}.',
+      'Check user, password and database name of the Postgres credential.',
+    ),
   ),
-  DB_SCHEMA_MISSING: tenant(
-    'The database lacks our tables: {reason}.',
-    'Run `universal-ai-agent db migrate` against this database.',
+  DB_SCHEMA_MISSING: ofInstallation(
+    tenant('The database lacks our tables: {reason}.', 'Run `universal-ai-agent db migrate` against this database.'),
   ),
-  DB_PERMISSION_DENIED: tenant(
-    'The database user lacks a right: {reason}.',
-    'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables.',
+  DB_PERMISSION_DENIED: ofInstallation(
+    tenant(
+      'The database user lacks a right: {reason}.',
+      'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables.',
+    ),
   ),
   DB_QUERY_FAILED: internal(
     'A database statement failed: {reason}.',
@@ -397,9 +414,8 @@ export const ERROR_CODES = {
     '{what} needs Redis, and none is connected.',
     'Give a Redis: the credential of the node, REDIS_URL on the command line, or redis in the configuration.',
   ),
-  REDIS_UNAVAILABLE: upstreamLater(
-    'Redis cannot be reached or failed: {reason}.',
-    'Check that it runs, and host, port and password.',
+  REDIS_UNAVAILABLE: ofInstallation(
+    upstreamLater('Redis cannot be reached or failed: {reason}.', 'Check that it runs, and host, port and password.'),
   ),
   CALLBACK_KEY_FORBIDDEN: caller(
     'The key in callback.{field} must not be written: {reason}.',
@@ -462,7 +478,7 @@ export const ERROR_CODES = {
     'Resume the queue, or push a task and test again.',
   ),
   RESULT_UNTRUSTED: caller(
-    'As a tool of another agent, this node must not take the key of a result from the incoming item, which a model can write.',
+    'As a tool of another agent, this node must not take the key of a result from an expression in which a model could have a say, such as $json or $fromAI.',
     "Name the node that the key comes from, such as {{ $('Enqueue').item.json.result_key }}.",
   ),
 

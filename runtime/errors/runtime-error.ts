@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCategory, type ErrorCode } from './codes';
+import { ERROR_CODES, type ErrorCategory, type ErrorCode, type ErrorScope } from './codes';
 
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -27,6 +27,7 @@ export class RuntimeError extends Error {
   readonly hint: string;
   readonly category: ErrorCategory;
   readonly retryable: boolean;
+  readonly scope: ErrorScope;
   readonly details: ErrorDetails;
   /** The result so far (an AgentResult) when the run had begun: steps and usage are never lost. */
   result?: unknown;
@@ -38,6 +39,7 @@ export class RuntimeError extends Error {
     this.hint = summary.hint;
     this.category = ERROR_CODES[code].category;
     this.retryable = ERROR_CODES[code].retryable;
+    this.scope = ERROR_CODES[code].scope ?? 'task';
     this.details = details;
   }
 

@@ -1,7 +1,6 @@
-import type { QueueTask } from '../contracts/queue';
+import { tenantOf, type QueueTask } from '../contracts/queue';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes';
 import { RuntimeError } from '../errors/runtime-error';
-import { tenantOf } from './read-task';
 
 /** What stands on the dead list, as JSON. */
 export interface DeadEntry {

@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../errors/codes';
 import type { RuntimeError } from '../errors/runtime-error';
 
 /** What becomes of a task whose try has failed. */
@@ -20,19 +19,7 @@ export interface FailedTry {
   readonly ageMs: number;
 }
 
-/** No task is to blame for these, and none can be done before somebody mends them. */
-const INFRASTRUCTURE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'DB_UNREACHABLE',
-  'DB_AUTH_FAILED',
-  'DB_SCHEMA_MISSING',
-  'DB_PERMISSION_DENIED',
-  'REDIS_UNAVAILABLE',
-]);
-
-/** Another attempt does the task, perhaps that of a consumer which has the job by now: what becomes of it is the answer. */
-const ELSEWHERE: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['TASK_RUNNING', 'RUN_TAKEN_OVER']);
-
-const INFRASTRUCTURE_DELAY = { firstMs: 1000, longestMs: 60_000 };
+const INSTALLATION_DELAY = { firstMs: 1000, longestMs: 60_000 };
 const RUNNING_DELAY = { firstMs: 1000, longestMs: 5000 };
 const RETRY_DELAY = { firstMs: 1000, longestMs: 300_000 };
 const TELLING_DELAY = { firstMs: 1000, longestMs: 30_000 };
@@ -43,16 +30,13 @@ const SLOT_ASKS_PER_SECOND = 200;
 /** Then a task that still meets these is treated like any that fails. */
 const LONGEST_WAIT_MS = 24 * 3600 * 1000;
 
-function isInfrastructure({ code }: RuntimeError): boolean {
-  return INFRASTRUCTURE.has(code);
-}
-
 export function judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs }: FailedTry): Verdict {
+  const isOutage = error.scope === 'installation';
   if (ageMs < LONGEST_WAIT_MS) {
-    if (isInfrastructure(error)) return { kind: 'defer', delayMs: growingDelay(deferrals, INFRASTRUCTURE_DELAY) };
-    if (ELSEWHERE.has(error.code)) return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
+    if (isOutage) return { kind: 'defer', delayMs: growingDelay(deferrals, INSTALLATION_DELAY) };
+    if (error.scope === 'attempt') return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
   }
-  const mayRetry = error.retryable || isInfrastructure(error);
+  const mayRetry = error.retryable || isOutage;
   return mayRetry && attempt < maxAttempts ? { kind: 'retry' } : { kind: 'die' };
 }
 
@@ -64,7 +48,7 @@ export function retryDelayMs(attemptsMade: number): number {
 /** Before a death is told again that `failure` kept from being told after so many tries; undefined: nobody can be told. */
 export function tellingDelayMs(failure: RuntimeError, times: number): number | undefined {
   const isWebhook = failure.code === 'CALLBACK_FAILED' && times < MAX_WEBHOOK_ROUNDS;
-  return isWebhook || isInfrastructure(failure) ? growingDelay(times, TELLING_DELAY) : undefined;
+  return isWebhook || failure.scope === 'installation' ? growingDelay(times, TELLING_DELAY) : undefined;
 }
 
 /**

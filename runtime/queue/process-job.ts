@@ -1,6 +1,6 @@
 import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq';
 
-import type { TaskReport } from '../contracts/queue';
+import { tenantOf, type TaskReport } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { elapsedMs, monotonicMs } from '../util/clock';
@@ -8,7 +8,6 @@ import type { ConsumerParts } from './consumer-contract';
 import { giveUp, giveUpAgain, type GiveUpParts } from './give-up';
 import { judgeFailure, slotDelayMs } from './judge-failure';
 import type { QueueMetrics, TaskOutcome } from './metrics';
-import { tenantOf } from './read-task';
 import type { TenantSlots } from './tenant-slots';
 import { defer, factsOf, giveBack, readTurn, type JobData, type TaskTurn, type Turn } from './turn';
 

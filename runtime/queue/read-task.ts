@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type * as z from 'zod/v4';
-
-import { queueTaskSchema, type QueueTask } from '../contracts/queue';
+import { parseQueueTask, queueTaskSchema, tenantOf, type QueueTask } from '../contracts/queue';
 import { MAX_TRACE_ID_LENGTH } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { canonicalJson, isJsonObject, tryParseJson } from '../util/json';
@@ -27,10 +25,8 @@ export function parseEntry(raw: string): unknown {
  * The task of an entry; one without an id gets one made of `entryId`, the same each time. Throws INPUT_INVALID that names
  * the fields.
  */
-export function readQueueTask(value: unknown, entryId: string): QueueTask {
-  const parsed = queueTaskSchema.safeParse(value);
-  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error) });
-  const { task_id: taskId = `list-${entryId}`, trace_id: traceId, ...task } = parsed.data;
+export function readListedTask(value: unknown, entryId: string): QueueTask {
+  const { task_id: taskId = `list-${entryId}`, trace_id: traceId, ...task } = parseQueueTask(value);
   return { ...task, task_id: taskId, trace_id: traceId ?? taskId.slice(0, MAX_TRACE_ID_LENGTH) };
 }
 
@@ -45,16 +41,7 @@ export function readAddressee(raw: string, entryId: string): QueueTask | undefin
   if (!isJsonObject(callback)) return undefined;
   const usable = [{ task_id }, { trace_id }, { task_type }].filter((field) => queueTaskSchema.safeParse(field).success);
   const task: unknown = Object.assign({ meta, callback }, ...usable);
-  return queueTaskSchema.safeParse(task).success ? readQueueTask(task, entryId) : undefined;
-}
-
-function describeIssues(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join('.') || 'the task'}: ${message}`).join('; ');
-}
-
-/** The tenant that a task names; empty when it names none. */
-export function tenantOf({ meta }: QueueTask): string {
-  return typeof meta.tenant_id === 'string' ? meta.tenant_id.trim().toLowerCase() : '';
+  return queueTaskSchema.safeParse(task).success ? readListedTask(task, entryId) : undefined;
 }
 
 /** The same request under the same id is the same job, however often it is pushed. Without a colon, as BullMQ wants it. */

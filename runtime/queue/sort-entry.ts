@@ -3,7 +3,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { deadEntry } from './dead-entry';
 import { peekTaskType } from './peek-task-type';
-import { parseEntry, readAddressee, readQueueTask, typeOf } from './read-task';
+import { parseEntry, readAddressee, readListedTask, typeOf } from './read-task';
 import type { TakenEntry, TaskStore } from './task-store';
 
 export type SortedEntry =
@@ -36,7 +36,7 @@ export async function sortEntry(entry: TakenEntry, options: SortOptions): Promis
     const value = parseEntry(raw);
     const taskType = typeOf(value);
     if (taskType !== undefined && options.isForeign(taskType)) return { kind: 'foreign', taskType };
-    return { kind: 'task', task: readQueueTask(value, entry.id), raw };
+    return { kind: 'task', task: readListedTask(value, entry.id), raw };
   } catch (error) {
     const task = readAddressee(raw, entry.id);
     return { ...dead(entry, toRuntimeError(error)), ...(task === undefined ? {} : { answerable: { task, raw } }) };

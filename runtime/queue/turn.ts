@@ -1,10 +1,10 @@
 import { DelayedError, WaitingError, type Job } from 'bullmq';
 
-import type { QueueTask } from '../contracts/queue';
+import { tenantOf, type QueueTask } from '../contracts/queue';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import type { JobRef } from './dying-jobs';
-import { parseEntry, readAddressee, readQueueTask, tenantOf } from './read-task';
+import { parseEntry, readAddressee, readListedTask } from './read-task';
 
 export interface JobData {
   /** What stood on the list; empty once the task is done, so that finished jobs hold no tasks. */
@@ -41,7 +41,7 @@ export function readTurn(job: Job<JobData>, token: string): Turn {
     deferrals: Math.max(0, job.attemptsStarted - attempt),
   };
   try {
-    return { ...turn, attempt, task: readQueueTask(parseEntry(raw), id) };
+    return { ...turn, attempt, task: readListedTask(parseEntry(raw), id) };
   } catch (error) {
     return { ...turn, attempt: 0, task: readAddressee(raw, id), invalid: toRuntimeError(error) };
   }

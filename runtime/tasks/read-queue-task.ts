@@ -1,15 +1,12 @@
-import { queueTaskSchema, type QueueTask } from '../contracts/queue';
+import { parseQueueTask, type QueueTask } from '../contracts/queue';
 import type { AgentTask } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { newId } from '../util/clock';
 import { isDeeperThan, isJsonObject, MAX_JSON_DEPTH } from '../util/json';
-import { describeTaskIssues } from './read-task';
 
 /** A task of any type, with ids made where it has none. Throws INPUT_INVALID that names the fields. */
 export function readQueueTask(input: unknown): QueueTask {
-  const parsed = queueTaskSchema.safeParse(input);
-  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeTaskIssues(parsed.error) });
-  const { task_id: taskId = newId(), trace_id: traceId = newId(), ...task } = parsed.data;
+  const { task_id: taskId = newId(), trace_id: traceId = newId(), ...task } = parseQueueTask(input);
   for (const [name, value] of Object.entries({ config: task.config, meta: task.meta })) {
     if (!isDeeperThan(value, MAX_JSON_DEPTH)) continue;
     throw new RuntimeError('INPUT_INVALID', { issues: `${name} is nested deeper than ${MAX_JSON_DEPTH} levels` });

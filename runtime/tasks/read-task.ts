@@ -1,6 +1,5 @@
-import * as z from 'zod/v4';
-
 import { agentTaskSchema, type AgentTask } from '../contracts/task';
+import { describeIssues } from '../errors/describe-issues';
 import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { newId } from '../util/clock';
@@ -15,7 +14,7 @@ const SHOWN_ID_LENGTH = 60;
 /** Checks what came from outside. Throws INPUT_INVALID that names the fields, or TENANT_ID_INVALID. */
 export function readTask(input: unknown): ReadyTask {
   const parsed = agentTaskSchema.safeParse(input);
-  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeTaskIssues(parsed.error) });
+  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the task') });
   const task = parsed.data;
   refuseUnsendable(task.config.context);
   return {
@@ -44,17 +43,6 @@ function refuseUnsendable(context: unknown): void {
   } catch (error) {
     throw refuse(`is not JSON (${errorText(error)})`);
   }
-}
-
-/** What is wrong, field by field. */
-export function describeTaskIssues(error: z.ZodError): string {
-  return error.issues
-    .map((issue) => {
-      const path = issue.path.join('.') || 'the task';
-      const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-      return `${path} ${isMissing ? 'is missing' : `is not valid (${issue.message})`}`;
-    })
-    .join('; ');
 }
 
 /** A single run gives its result to its caller and nobody else; who waits for a callback must not do so in vain. */

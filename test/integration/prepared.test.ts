@@ -1,7 +1,8 @@
 import { Pool } from 'pg';
 
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
-import { createDatabase, type TestDatabase } from '../support/database';
+import { loadTenantsStatement } from '../../runtime/storage/sql/load-tenant';
+import { createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database';
 
 let database: TestDatabase;
 let postgres: Postgres;
@@ -37,4 +38,17 @@ it('goes on unprepared when a pooler has changed the connection, and runs nothin
   query.mockRestore();
   expect(named).toEqual([true, false, false]);
   expect(await database.query('SELECT count(*)::int AS count FROM written')).toEqual([{ count: 3 }]);
+});
+
+it('keeps one plan for loading tenants, however many there are', async () => {
+  const migrated = await createMigratedDatabase();
+  const own = createPostgres({ url: migrated.url, maxConnections: 1 });
+  const tenant = '00000000-0000-4000-8000-000000000001';
+  // Postgres decides after five of them.
+  for (let times = 0; times < 8; times++) await own.query(loadTenantsStatement([tenant], []));
+  const text = "SELECT custom_plans::int AS planned FROM pg_prepared_statements WHERE statement LIKE '%' || $1 || '%'";
+  const plans = await own.query({ text: `${text} AND name LIKE 'universal%'`, values: ['elo_v_agent_tenants'] });
+  expect(plans).toEqual([{ planned: 5 }]);
+  await own.close();
+  await migrated.close();
 });

@@ -1,4 +1,5 @@
-import { jobIdOf, parseEntry, readQueueTask, tenantOf, typeOf } from '../../../runtime/queue/read-task';
+import { tenantOf } from '../../../runtime/contracts/queue';
+import { jobIdOf, parseEntry, readListedTask, typeOf } from '../../../runtime/queue/read-task';
 
 const DOCUMENTS = {
   task_id: 'uuid',
@@ -9,7 +10,7 @@ const DOCUMENTS = {
   callback: { result_key: 'elo:results:trace_456', notify_webhook: 'https://n8n.example/webhook/agent-result' },
 };
 
-const read = (value: unknown): ReturnType<typeof readQueueTask> => readQueueTask(value, '17-1');
+const read = (value: unknown): ReturnType<typeof readListedTask> => readListedTask(value, '17-1');
 const idOf = (more: object = {}): string => jobIdOf(read({ ...DOCUMENTS, ...more }));
 
 it("reads the documents' request unchanged", () => {
@@ -19,7 +20,7 @@ it("reads the documents' request unchanged", () => {
 it('gives a task without ids the same ones each time', () => {
   const bare = { task_type: 'ai_agent' };
   expect(read(bare)).toEqual({ ...bare, task_id: 'list-17-1', trace_id: 'list-17-1', config: {}, meta: {} });
-  expect(readQueueTask(bare, '18-2').task_id).not.toBe(read(bare).task_id);
+  expect(readListedTask(bare, '18-2').task_id).not.toBe(read(bare).task_id);
 });
 
 it('keeps a long id whole, though not as a trace', () => {

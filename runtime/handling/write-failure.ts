@@ -1,12 +1,12 @@
 import type { RulesOf } from './callback-rules';
-import type { Callbacks } from './callbacks/callbacks';
-import { failureReport } from './callbacks/task-report';
-import type { OutgoingRules } from './contracts/outgoing';
-import type { QueueTask } from './contracts/queue';
-import type { EgressFilter } from './contracts/tool';
-import type { RuntimeError } from './errors/runtime-error';
-import { toRuntimeError } from './errors/to-runtime-error';
-import { readTenantId } from './tasks/read-task';
+import type { Callbacks } from '../callbacks/callbacks';
+import { failureReport } from '../callbacks/task-report';
+import type { OutgoingRules } from '../contracts/outgoing';
+import { tenantOf, type QueueTask } from '../contracts/queue';
+import type { EgressFilter } from '../contracts/tool';
+import type { RuntimeError } from '../errors/runtime-error';
+import { toRuntimeError } from '../errors/to-runtime-error';
+import { readTenantId } from '../tasks/read-task';
 
 export interface FailureOptions {
   readonly signal?: AbortSignal;
@@ -16,24 +16,18 @@ export interface FailureOptions {
 /** Writes the failure of a task to its callback, once. Rejects like a delivery. */
 export type DeliverFailure = (task: QueueTask, error: RuntimeError, options?: FailureOptions) => Promise<void>;
 
-/** With these another attempt or another request answers, or the answer stands there already, or must not be written. */
-const OTHERS_ANSWER: readonly string[] = [
-  'TASK_CONFLICT',
-  'TASK_RUNNING',
-  'RUN_TAKEN_OVER',
-  'CALLBACK_FAILED',
-  'CALLBACK_KEY_FORBIDDEN',
-];
+/** Another request answers under the same id, or the answer stands there already, or must not be written. */
+const NOT_TOLD: readonly string[] = ['TASK_CONFLICT', 'CALLBACK_FAILED', 'CALLBACK_KEY_FORBIDDEN'];
 
 export function createWriteFailure(parts: {
   readonly callbacks: Callbacks;
   readonly rulesOf: RulesOf;
 }): DeliverFailure {
   return async (task, error, { signal, egress } = {}) => {
-    if (OTHERS_ANSWER.includes(error.code)) return;
+    if (error.scope === 'attempt' || NOT_TOLD.includes(error.code)) return;
     const isHostForbidden = error.code === 'CALLBACK_HOST_FORBIDDEN';
     const rules = isHostForbidden ? undefined : await webhookRules(parts.rulesOf, task, egress);
-    const addressed = { task, tenantId: tenantText(task), rules };
+    const addressed = { task, tenantId: tenantOf(task), rules };
     await parts.callbacks.deliver(addressed, failureReport(task, error), { signal, isFailure: true });
   };
 }
@@ -53,9 +47,4 @@ async function webhookRules(
     if (error.retryable) throw error;
     return undefined;
   }
-}
-
-/** What deliveries are told apart by, also when it is no tenant's id. */
-function tenantText({ meta }: QueueTask): string {
-  return typeof meta.tenant_id === 'string' ? meta.tenant_id.trim().toLowerCase() : '';
 }

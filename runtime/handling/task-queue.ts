@@ -1,13 +1,13 @@
-import { checkKeys, type KeyRules } from './callbacks/check-callback';
-import { findResult, type ResultQuery } from './callbacks/find-result';
-import type { TaskLists } from './contracts/callback';
-import type { Outgoing } from './contracts/outgoing';
-import { TASK_TYPES, type QueueTask, type TaskReport } from './contracts/queue';
-import { RuntimeError } from './errors/runtime-error';
-import type { FindHandler } from './task-types/task-types';
-import { readQueueTask } from './tasks/read-queue-task';
-import { readTenantId } from './tasks/read-task';
-import type { JsonObject } from './util/json';
+import { checkKeys, type KeyRules } from '../callbacks/check-callback';
+import { findResult, type ResultQuery } from '../callbacks/find-result';
+import type { TaskLists } from '../contracts/callback';
+import type { Outgoing } from '../contracts/outgoing';
+import { TASK_TYPES, type QueueTask, type TaskReport } from '../contracts/queue';
+import { RuntimeError } from '../errors/runtime-error';
+import type { FindHandler } from '../task-types/task-types';
+import { readQueueTask } from '../tasks/read-queue-task';
+import { readTenantId } from '../tasks/read-task';
+import type { JsonObject } from '../util/json';
 
 export interface Enqueued {
   readonly task_id: string;

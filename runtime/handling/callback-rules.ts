@@ -1,9 +1,9 @@
-import type { Outgoing, OutgoingRules } from './contracts/outgoing';
-import type { QueueTask } from './contracts/queue';
-import type { Tenant, TenantStore } from './contracts/tenant';
-import type { EgressFilter } from './contracts/tool';
-import { RuntimeError } from './errors/runtime-error';
-import { errorText } from './errors/to-runtime-error';
+import type { Outgoing, OutgoingRules } from '../contracts/outgoing';
+import type { QueueTask } from '../contracts/queue';
+import type { Tenant, TenantStore } from '../contracts/tenant';
+import type { EgressFilter } from '../contracts/tool';
+import { RuntimeError } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 
 /** Where the addresses of a task may lead. */
 export interface TaskRules {

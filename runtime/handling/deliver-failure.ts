@@ -1,9 +1,9 @@
-import { parseQueueConfig, type QueueConfig } from './config';
-import type { EgressFilter } from './contracts/tool';
-import { toRuntimeError } from './errors/to-runtime-error';
-import { createRedisConnection } from './storage/redis-connection';
+import { parseQueueConfig, type QueueConfig } from '../config';
+import type { EgressFilter } from '../contracts/tool';
+import { toRuntimeError } from '../errors/to-runtime-error';
+import { createRedisConnection } from '../storage/redis-connection';
 import { createTaskParts } from './task-parts';
-import { readQueueTask } from './tasks/read-queue-task';
+import { readQueueTask } from '../tasks/read-queue-task';
 
 interface FailureDeliveryConfig extends QueueConfig {
   /** The host's own rules for outgoing requests. */

@@ -1,5 +1,5 @@
-import { parseQueueConfig, type QueueConfig } from './config';
-import { createRedisConnection } from './storage/redis-connection';
+import { parseQueueConfig, type QueueConfig } from '../config';
+import { createRedisConnection } from '../storage/redis-connection';
 import { createTaskParts } from './task-parts';
 import type { TaskQueue } from './task-queue';
 

@@ -1,14 +1,14 @@
-import type { RunOptions } from './agent';
+import type { RunOptions } from '../agent';
 import type { RulesOf } from './callback-rules';
-import type { Addressed, Callbacks } from './callbacks/callbacks';
-import { successReport } from './callbacks/task-report';
-import type { QueueTask, TaskAnswer, TaskReport } from './contracts/queue';
-import type { AgentResult } from './contracts/result';
+import type { Addressed, Callbacks } from '../callbacks/callbacks';
+import { successReport } from '../callbacks/task-report';
+import type { QueueTask, TaskAnswer, TaskReport } from '../contracts/queue';
+import type { AgentResult } from '../contracts/result';
 import type { DeliverFailure, FailureOptions } from './write-failure';
-import { toRuntimeError } from './errors/to-runtime-error';
-import type { FindHandler } from './task-types/task-types';
-import { readQueueTask } from './tasks/read-queue-task';
-import { readTenantId } from './tasks/read-task';
+import { toRuntimeError } from '../errors/to-runtime-error';
+import type { FindHandler } from '../task-types/task-types';
+import { readQueueTask } from '../tasks/read-queue-task';
+import { readTenantId } from '../tasks/read-task';
 
 export interface TaskHandling {
   /**
