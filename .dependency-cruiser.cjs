@@ -1,5 +1,5 @@
 /** The import table of docs/architecture.md, as rules. A part of the runtime is a stranger to every other part. */
-const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks|vault|callbacks|task-types|queue';
+const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks|vault|callbacks|task-types|queue|workflow-migration';
 const part = `^runtime/(${PARTS})/`;
 const own = (...folders) => `^runtime/(${folders.join('|')})/`;
 

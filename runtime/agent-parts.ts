@@ -1,4 +1,5 @@
 import type { Claimed } from './claim-task';
+import type { Connected } from './contracts/connected';
 import type { OnEvent } from './contracts/event';
 import type { LedgerStore } from './contracts/ledger';
 import type { Model } from './contracts/model';
@@ -18,7 +19,8 @@ export interface AgentParts {
   readonly ledger: LedgerStore;
   /** Undefined where there is none: then an end that the ledger cannot take is told in the result's warnings. */
   readonly outbox?: Outbox;
-  readonly model: Model;
+  /** Undefined where the configuration has none: then each run needs a connected one. */
+  readonly model: Model | undefined;
   readonly selectTools: SelectTools;
   /** A run that was not heard of for so long is taken for lost. */
   readonly leaseMs: number;
@@ -35,6 +37,8 @@ export interface RunOptions {
   readonly mcpServers?: readonly McpServerInput[];
   /** The host's own rules for outgoing requests, asked beside ours for addresses that a model wrote. */
   readonly egress?: EgressFilter;
+  /** Model, memory, tools and format that the host has wired to this run. */
+  readonly connected?: Connected;
 }
 
 /** A run that holds its task. */

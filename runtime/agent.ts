@@ -3,7 +3,9 @@ import { startRunRecord, type RunRecord } from './billing/run-record';
 import { createUsageMeter } from './billing/usage-meter';
 import { claimTask, taskToRun } from './claim-task';
 import { DEFAULTS } from './config';
+import { loadHistory, saveTurn } from './conversation';
 import type { OnEvent } from './contracts/event';
+import type { LoopOutcome } from './contracts/outcome';
 import type { AgentResult } from './contracts/result';
 import type { TenantSnapshot } from './contracts/tenant';
 import { driveLoop } from './drive-loop';
@@ -32,11 +34,14 @@ export async function runAgent(parts: AgentParts, input: unknown, options: RunOp
   const stopError = (): RuntimeError | undefined => describeStop(deadline, timeoutSeconds);
   try {
     const task = await taskToRun(parts.ledger, given);
-    const snapshot = await loadTenant(parts.tenants, task);
+    const snapshot = await loadTenant(parts.tenants, task, options.connected);
     const request = planRequest(parts, { task, snapshot, options, deadline });
     const plan = await planRun(request);
+    // A run that waited has it already.
+    const memory = task.config.approval === undefined ? options.connected?.memory : undefined;
+    const history = await loadHistory(memory, deadline.signal);
     const { ledger, leaseMs } = parts;
-    const claim = await claimTask({ ledger, task, plan, deadline, fresh: options.fresh === true, leaseMs });
+    const claim = await claimTask({ ledger, task, plan, deadline, fresh: options.fresh === true, leaseMs, history });
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
     const context = { parts, plan, request, deadline, stopError, startedAt, options };
     return await runClaimed({
@@ -64,7 +69,9 @@ function planRequest(
 ): PlanRequest {
   const { task, snapshot, options, deadline } = run;
   const servers = options.mcpServers ?? [];
-  return { selectTools: parts.selectTools, task, snapshot, servers, signal: deadline.signal };
+  const { selectTools, model } = parts;
+  const { connected = {} } = options;
+  return { selectTools, model, connected, task, snapshot, servers, signal: deadline.signal };
 }
 
 async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
@@ -92,9 +99,19 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
   });
   const { settled, error } = await settleRun(run, record, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
-  if (error === undefined) return settled;
+  if (error === undefined) return remember(run, settled, outcome);
   error.result = settled;
   throw error;
+}
+
+/** After the end is on record: a crash in between loses the turn, and a task that is replayed does not tell it twice. */
+async function remember(run: ClaimedRun, settled: AgentResult, { said = [] }: LoopOutcome): Promise<AgentResult> {
+  const { task, redact, deadline, options } = run;
+  const turn = { message: task.config.message, said, result: settled, redact };
+  const warning = await saveTurn(options.connected?.memory, turn, deadline.signal);
+  if (warning === undefined) return settled;
+  const { code, message } = warning;
+  return { ...settled, warnings: [...settled.warnings, { code, message }] };
 }
 
 function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {

@@ -35,6 +35,8 @@ export interface ClaimContext {
   readonly deadline: Deadline;
   readonly fresh: boolean;
   readonly leaseMs: number;
+  /** What was said before the task, oldest first. */
+  readonly history: readonly Message[];
 }
 
 /**
@@ -60,7 +62,7 @@ export async function claimTask(context: ClaimContext): Promise<Claimed> {
 async function claimNew(context: ClaimContext, runId: string): Promise<Claimed> {
   const { ledger, task, plan, deadline, fresh, leaseMs } = context;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
-  const messages = openingOf(context);
+  const messages = openingOf(context, context.history);
   const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId };
   const claim = {
     ...key,
@@ -74,21 +76,41 @@ async function claimNew(context: ClaimContext, runId: string): Promise<Claimed> 
   };
   const claimed = await claimRun(ledger, claim, deadline.signal);
   if (claimed.kind === 'done') return claimed;
-  return { kind: 'claimed', task, key, messages, before: earlierRun(messages, claimed) };
+  // An earlier run goes on with the history that it had, if it had one.
+  const earlier = rebuildRun(openingOf(context), claimed.journal ?? []);
+  return { kind: 'claimed', task, key, messages, before: withSpent(earlier, messages, claimed) };
 }
 
-function openingOf({ task, plan }: ClaimContext): readonly Message[] {
+function openingOf({ task, plan }: ClaimContext, history: readonly Message[] = []): readonly Message[] {
   const { system_prompt: systemPrompt, message, context } = task.config;
-  return openTranscript({ systemPrompt, message, context, singleTool: plan.settings.toolExecution === 'single' });
+  return openTranscript({
+    systemPrompt,
+    history,
+    message,
+    context,
+    singleTool: plan.settings.toolExecution === 'single',
+    formatInstructions: plan.format?.instructions,
+  });
 }
 
 /** What was spent counts too where there is nothing to go on with, as after a reply that broke off. */
-function earlierRun(opening: readonly Message[], { journal = [], spent }: OnRecord): EarlierRun | undefined {
-  const earlier = rebuildRun(opening, journal);
+function withSpent(
+  earlier: EarlierRun | undefined,
+  opening: readonly Message[],
+  { spent }: OnRecord,
+): EarlierRun | undefined {
   if (spent === undefined) return earlier;
   // Only the journal is sure to have what was written a moment ago, and only the ledger has the calls without an entry.
   if (earlier !== undefined) return { ...earlier, spent: mostSpent(earlier.spent, spent) };
-  const resume = { messages: opening, steps: [], iterations: 0, calls: {}, approvals: {}, shown: {} };
+  const resume = {
+    messages: opening,
+    opening: opening.length,
+    steps: [],
+    iterations: 0,
+    calls: {},
+    approvals: {},
+    shown: {},
+  };
   return { resume, spent, variables: {} };
 }
 

@@ -22,6 +22,7 @@ import { createTenantTools, type TenantTools } from './tenant-tools';
 import type { SnapshotColumns } from './tenants/parse-snapshot';
 import { createTenantStore } from './tenants/tenant-store';
 import { createServerToolBuilder, createToolBuilder } from './tools/build-tools';
+import { createConnectedToolBuilder } from './tools/connected-tools';
 import { createToolTransports } from './tool-transports';
 import { plainInCustomConfig } from './vault/find-plaintext';
 import { withVault } from './vault/open-secrets';
@@ -60,6 +61,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const selectTools = createToolSelector({
     buildTools: createToolBuilder(builder),
     buildServerTools: createServerToolBuilder(builder),
+    buildConnectedTools: createConnectedToolBuilder(builder),
     mcp,
     extraTools: parsed.plugins.tools ?? [],
   });
@@ -113,7 +115,7 @@ function tenantStore(postgres: Postgres): TenantStore {
 }
 
 function model({ model: config, plugins }: ParsedConfig, closers: Close[]): AgentParts['model'] {
-  if (plugins.model !== undefined || config === undefined) return plugins.model as AgentParts['model'];
+  if (plugins.model !== undefined || config === undefined) return plugins.model;
   const adapter = createOpenAiModel(config);
   closers.push(adapter.close);
   return adapter;

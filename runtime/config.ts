@@ -138,7 +138,7 @@ export interface DatabaseConfig {
 export interface RuntimeConfig {
   /** May be left out only when `plugins` brings tenants and ledger. */
   readonly database?: DatabaseConfig;
-  /** May be left out only when `plugins` brings a model. */
+  /** May be left out when `plugins` brings a model, or each run a connected one; without any, runs fail with MODEL_MISSING. */
   readonly model?: {
     readonly apiKey?: string;
     /** Any OpenAI-compatible API, up to and with `/v1`. Default OpenRouter. */
@@ -211,12 +211,9 @@ export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: R
 export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedConfig {
   const parsed = configSchema.safeParse(config);
   if (!parsed.success) throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
-  const { database, model } = parsed.data;
+  const { database } = parsed.data;
   if (database === undefined && (plugins.tenants === undefined || plugins.ledger === undefined)) {
     throw new RuntimeError('CONFIG_INVALID', { issues: 'database is missing' });
-  }
-  if (model === undefined && plugins.model === undefined) {
-    throw new RuntimeError('CONFIG_INVALID', { issues: 'model is missing' });
   }
   return { ...parsed.data, plugins };
 }

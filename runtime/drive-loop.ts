@@ -22,10 +22,12 @@ export function driveLoop(run: ClaimedRun, { meter, record, variables }: RunTool
   const { signal } = deadline;
   const keepOutcome = journalOutcomes(record, variables);
   return runLoop({
-    model: parts.model,
+    model: plan.model,
+    format: plan.format,
     toolset: plan.toolset,
     settings: plan.settings,
     messages: run.messages,
+    keepsOpening: run.options.connected?.memory !== undefined,
     resume: before?.resume,
     meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
     variables,
@@ -45,7 +47,7 @@ export function driveLoop(run: ClaimedRun, { meter, record, variables }: RunTool
       signal,
       before,
       chooseAgain: async () => {
-        const snapshot = await loadTenant(parts.tenants, task);
+        const snapshot = await loadTenant(parts.tenants, task, run.options.connected);
         if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: snapshot.tenant.id });
         const { toolset } = await chooseTools({ ...request, snapshot }, plan.selected.tier.code);
         return toolset;

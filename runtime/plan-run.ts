@@ -1,12 +1,14 @@
 import { readBudget, type Budget } from './billing/budget';
-import { findPrice } from './billing/cost';
+import { chooseModel } from './choose-model';
 import { DEFAULTS } from './config';
+import type { Connected, OutputFormat } from './contracts/connected';
+import type { Model } from './contracts/model';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
 import type { Toolset } from './contracts/tool';
 import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import type { LoopSettings } from './loop/loop-contract';
 import type { McpServerInput } from './mcp/read-server';
-import { normalizeModelId, selectModel, type SelectedModel } from './models/select-model';
+import { normalizeModelId, type SelectedModel } from './models/select-model';
 import { BUILT_IN_TIERS } from './models/tiers';
 import type { SelectedTools, SelectTools } from './select-tools';
 import { callbackWarnings, type ReadyTask } from './tasks/read-task';
@@ -15,8 +17,14 @@ import { resolveLimits } from './tenants/resolve-settings';
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
 export interface RunPlan {
   readonly selected: SelectedModel;
+  /** Answers for `selected`, or for a fallback. */
+  readonly model: Model;
+  /** Every id that a call may be billed under. */
+  readonly modelIds: readonly string[];
   readonly toolset: Toolset;
   readonly settings: LoopSettings;
+  /** The answer has to be of this form. */
+  readonly format?: OutputFormat;
   readonly budget: Budget;
   /** Whether the task gets a line in the billing table. */
   readonly isBilled: boolean;
@@ -30,25 +38,20 @@ export interface PlanRequest {
   readonly snapshot: TenantSnapshot;
   readonly servers: readonly McpServerInput[];
   readonly signal: AbortSignal;
+  /** Undefined where the configuration has none. */
+  readonly model: Model | undefined;
+  readonly connected: Connected;
 }
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
 export async function planRun(request: PlanRequest): Promise<RunPlan> {
   const { task, snapshot } = request;
   const { config } = task;
-  const { tenant, tiers, prices } = snapshot;
+  const { tenant } = snapshot;
   if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
   const budget = readBudget(tenant.settings, config);
-  const selected = selectModel({
-    tier: config.agent_tier,
-    modelOverride: config.model_override,
-    settings: tenant.settings,
-    tierRows: tiers,
-    prices,
-  });
-  if (budget.maxCostUsd !== undefined && findPrice(prices, [selected.modelId]) === undefined) {
-    throw new RuntimeError('MODEL_UNPRICED', { model: selected.modelId });
-  }
+  const { model, connected } = request;
+  const { selected, warnings: modelWarnings, ...chosen } = chooseModel({ config, snapshot, budget, model, connected });
   const { limits, warnings: limitWarnings } = resolveLimits({
     config,
     settings: tenant.settings,
@@ -58,19 +61,21 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
   const tools = await chooseTools(request, selected.tier.code);
   const { isBilled, warnings: billWarnings } = billing(task, { selected, budget });
   return {
+    ...chosen,
     selected,
     snapshot,
     toolset: tools.toolset,
-    settings: loopSettings(task, selected.modelId, limits),
+    settings: { ...loopSettings(task, selected.modelId, limits), ...(connected.model && ITS_OWN) },
+    format: connected.format,
     budget,
     isBilled,
-    warnings: [...limitWarnings, ...tools.warnings, ...billWarnings, ...callbackWarnings(task)],
+    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...callbackWarnings(task)],
   };
 }
 
 /** The tools of a run under the rules of this moment. */
 export function chooseTools(
-  { selectTools, task, snapshot, servers, signal }: PlanRequest,
+  { selectTools, task, snapshot, servers, connected, signal }: PlanRequest,
   tier: string,
 ): Promise<SelectedTools> {
   const { tools, disabled_tools, tool_permissions, agent } = task.config;
@@ -80,6 +85,7 @@ export function chooseTools(
     agent,
     rules: { enabled_tools: tools, disabled_tools, tool_permissions },
     servers,
+    connected: connected.tools,
     signal,
   });
 }
@@ -116,13 +122,17 @@ function loopSettings(
   };
 }
 
+/** What a connected model has in its own hands. */
+const ITS_OWN = { temperature: undefined, maxTokens: undefined };
+
 /** The tenant of a task, with the prices that may be needed. */
-export function loadTenant(tenants: TenantStore, task: ReadyTask): Promise<TenantSnapshot> {
-  return tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task) });
+export function loadTenant(tenants: TenantStore, task: ReadyTask, connected: Connected = {}): Promise<TenantSnapshot> {
+  return tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task, connected) });
 }
 
 /** The models whose prices may be needed, beside those of the tenant's tiers. */
-function candidateModels({ config }: ReadyTask): readonly string[] {
-  const builtIn = BUILT_IN_TIERS.map((tier) => tier.modelId);
-  return config.model_override === undefined ? builtIn : [...builtIn, normalizeModelId(config.model_override)];
+function candidateModels({ config }: ReadyTask, { model, fallback }: Connected): readonly string[] {
+  const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
+  const more = [given, model?.name, fallback?.name].filter((id) => id !== undefined);
+  return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more];
 }

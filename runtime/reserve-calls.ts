@@ -24,12 +24,13 @@ export function nextReservation(plan: RunPlan, last: Usage, toolCalls: number): 
   return reserve(plan, last.promptTokens + last.completionTokens + toolCalls * DEFAULTS.assumedResultTokens);
 }
 
-function reserve({ budget, selected, settings, snapshot }: RunPlan, promptTokens: number): Reservation | undefined {
+function reserve({ budget, modelIds, settings, snapshot }: RunPlan, promptTokens: number): Reservation | undefined {
   const expected = {
     promptTokens: Math.max(promptTokens, DEFAULTS.assumedPromptTokens),
     completionTokens: settings.maxTokens ?? DEFAULTS.assumedCompletionTokens,
   };
-  return reservation(budget, expected, findPrice(snapshot.prices, [selected.modelId]));
+  const prices = modelIds.flatMap((id) => findPrice(snapshot.prices, [id]) ?? []);
+  return reservation(budget, expected, prices);
 }
 
 const lengths = new WeakMap<Toolset, number>();

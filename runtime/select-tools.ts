@@ -1,14 +1,16 @@
+import type { ConnectedTool } from './contracts/connected';
 import type { McpServer, McpTool } from './contracts/mcp';
 import type { TenantSnapshot, ToolRow } from './contracts/tenant';
 import type { Tool, Toolset } from './contracts/tool';
 import type { ToolSettings } from './contracts/tool-transport';
 import type { ErrorSummary } from './errors/runtime-error';
 import type { McpServers, ServerOffer, TenantServer } from './mcp/mcp-servers';
-import { offeredNames, qualifiedName } from './mcp/tool-names';
 import { allowedTools, mayHaveToolsOf, type Policy } from './permissions/allowed-tools';
 import { readToolRules, tenantLevels } from './permissions/read-tool-rules';
-import type { BuildServerTools, BuildTools, TenantTool } from './tools/build-tools';
+import type { BuildServerTools, BuildTools, BuiltTools, TenantTool } from './tools/build-tools';
 import { createToolset } from './tools/combine-toolsets';
+import type { BuildConnectedTools } from './tools/connected-tools';
+import { offeredNames, plainName } from './tools/offered-names';
 
 export interface SelectedTools {
   readonly toolset: Toolset;
@@ -28,6 +30,8 @@ export interface SelectToolsRequest {
   readonly rules: TaskRules;
   /** Servers given with the run, beside the tenant's own. */
   readonly servers: readonly TenantServer[];
+  /** What the host has connected to this run. */
+  readonly connected?: readonly ConnectedTool[];
   readonly signal: AbortSignal;
 }
 
@@ -43,6 +47,7 @@ export type SelectTools = (request: SelectToolsRequest) => Promise<SelectedTools
 export interface ToolSources {
   readonly buildTools: BuildTools;
   readonly buildServerTools: BuildServerTools;
+  readonly buildConnectedTools: BuildConnectedTools;
   readonly mcp: Pick<McpServers, 'discover'>;
   /** Offered to every tenant, after the tenant's own. */
   readonly extraTools: readonly Tool[];
@@ -52,14 +57,14 @@ export interface ToolSources {
 const REMEMBERED_RULES = 50;
 
 /**
- * Which tools a run has: the tenant's own, those of its MCP servers, and the plugged-in ones, filtered by policy.
- * While none of them has changed, the same rules give the same toolset object, so that its definitions are
- * serialised once.
+ * Which tools a run has: the tenant's own, those of its MCP servers, the plugged-in ones and what is connected to the run,
+ * filtered by policy. While none of them has changed, the same rules give the same toolset object, so that its definitions
+ * are serialised once. A run with connected tools has a toolset of its own.
  */
 export function createToolSelector(sources: ToolSources): SelectTools {
   const remembered = new WeakMap<readonly ToolRow[], Map<string, Remembered>>();
   return async (request) => {
-    const { snapshot, tier, agent, rules } = request;
+    const { snapshot, tier, agent, rules, connected = [] } = request;
     const rows = snapshot.tools;
     const ofRows = remembered.get(rows) ?? new Map<string, Remembered>();
     remembered.set(rows, ofRows);
@@ -67,8 +72,9 @@ export function createToolSelector(sources: ToolSources): SelectTools {
     const before = ofRows.get(key);
     const policy = before?.policy ?? readPolicy(request);
     const offers = await discover(sources, request, policy);
+    if (connected.length > 0) return select(sources, { rows, offers, connected, policy });
     if (before !== undefined && isSame(before.offers, offers)) return before.selected;
-    const selected = select(sources, { rows, offers, policy });
+    const selected = select(sources, { rows, offers, connected, policy });
     if (ofRows.size >= REMEMBERED_RULES) ofRows.clear();
     ofRows.set(key, { policy, offers, selected });
     return selected;
@@ -128,40 +134,54 @@ function isSame(before: readonly ServerOffer[], now: readonly ServerOffer[]): bo
   );
 }
 
-function select(
-  sources: ToolSources,
-  given: { readonly rows: readonly ToolRow[]; readonly offers: readonly ServerOffer[]; readonly policy: Policy },
-): SelectedTools {
-  const own = sources.buildTools(given.rows);
-  const extra = sources.extraTools.map((tool): TenantTool => ({ tool, type: 'code' }));
-  const taken = new Set([...own.tools, ...extra].map(({ tool }) => tool.definition.name));
-  const ofServers = sources.buildServerTools(serverTools(given.offers, taken));
-  const allowed = allowedTools([...own.tools, ...ofServers.tools, ...extra], given.policy);
+interface Offered {
+  readonly rows: readonly ToolRow[];
+  readonly offers: readonly ServerOffer[];
+  readonly connected: readonly ConnectedTool[];
+  readonly policy: Policy;
+}
+
+/** Each source makes way for the names of those that were there before it. */
+function select(sources: ToolSources, { rows, offers, connected, policy }: Offered): SelectedTools {
+  const own = sources.buildTools(rows);
+  const extra: BuiltTools = { tools: sources.extraTools.map((tool) => ({ tool, type: 'code' })), warnings: [] };
+  const ofServers = sources.buildServerTools(serverTools(offers, namesOf([own, extra])));
+  const ofHost = sources.buildConnectedTools(connected, namesOf([own, extra, ofServers]));
+  const allowed = allowedTools([...own.tools, ...ofServers.tools, ...extra.tools, ...ofHost.tools], policy);
   return {
     tools: allowed.tools,
     toolset: createToolset(allowed.tools.map(({ tool }) => tool)),
     warnings: [
       ...own.warnings,
-      ...given.offers.flatMap(({ warnings }) => warnings),
+      ...offers.flatMap(({ warnings }) => warnings),
       ...ofServers.warnings,
+      ...ofHost.warnings,
       ...allowed.warnings,
     ],
   };
 }
 
+function namesOf(sources: readonly BuiltTools[]): ReadonlySet<string> {
+  return new Set(sources.flatMap(({ tools }) => tools.map(({ tool }) => tool.definition.name)));
+}
+
 /** Every tool of every server under a name that no other tool has. */
 function serverTools(offers: readonly ServerOffer[], taken: ReadonlySet<string>): Parameters<BuildServerTools>[0] {
   const all = offers.flatMap(({ server, tools }) =>
-    server === undefined ? [] : tools.map((tool) => ({ server, tool })),
+    server === undefined ? [] : tools.map((tool) => ({ server, tool, wanted: `${server.name}_${tool.name}` })),
   );
   const names = offeredNames(
-    all.map(({ server, tool }) => ({ server: server.name, tool: tool.name, place: String(server.id ?? server.url) })),
+    all.map(({ server, tool, wanted }) => ({
+      name: wanted,
+      identity: [server.name, tool.name, String(server.id ?? server.url)],
+    })),
     taken,
   );
-  return all.map(({ server, tool }, index) => ({
+  return all.map(({ server, tool, wanted }, index) => ({
     settings: toSettings(names[index] as string, server, tool),
     allowedTiers: server.allowedTiers,
-    alias: qualifiedName({ server: server.name, tool: tool.name }),
+    alias: `${server.name}.${tool.name}`,
+    formerName: plainName(wanted),
   }));
 }
 

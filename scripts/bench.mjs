@@ -1,4 +1,4 @@
-// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--policy`, `--queue`, `--size`, `--cold` or `--n8n` runs one part.
+// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--migrate`, `--policy`, `--queue`, `--size`, `--cold` or `--n8n` runs one part.
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -13,6 +13,7 @@ const PARTS = {
   // The Redis of the tests is TypeScript in a package of CommonJS.
   '--queue': ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', 'bench/queue/run.mjs'],
   '--mcp': ['--expose-gc', 'bench/mcp/run.mjs'],
+  '--migrate': ['bench/migrate/run.mjs'],
   '--n8n': ['bench/n8n/run.mjs'],
 };
 

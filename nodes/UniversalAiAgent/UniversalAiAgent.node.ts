@@ -7,6 +7,7 @@ import {
 } from 'n8n-workflow';
 
 import type * as RuntimeDoor from '../../runtime';
+import { inputs } from './connected';
 import { credentials, properties } from './description';
 import { toErrorItem, toNodeError } from './errors';
 import { reportWarnings } from './hints';
@@ -28,7 +29,7 @@ export class UniversalAiAgent implements INodeType {
       '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ($parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default") }}',
     description: 'One agent for every tenant and tier: tools from the database, a real tool loop, exact cost',
     defaults: { name: 'Universal AI Agent' },
-    inputs: [NodeConnectionTypes.Main],
+    inputs,
     outputs: [NodeConnectionTypes.Main],
     usableAsTool: true,
     credentials,

@@ -12,19 +12,21 @@ const ofGetResult = { show: { operation: ['getResult'] } };
 const ofTask = { show: { operation: ['run', 'enqueue'] } };
 const ofFields = { show: { operation: ['run', 'enqueue'], inputMode: ['fields'] } };
 
+const ofRunFields = { show: { operation: ['run'], inputMode: ['fields'] } };
+
 const otherOperations = ['enqueue', 'getResult'];
 const notOther = { hide: { operation: otherOperations } };
 
 /**
  * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
  * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n looks at
- * the first entry of a name only, so Redis cannot be required for two operations and optional for the third.
+ * the first entry of a name only, so Redis cannot be required for two operations and optional for the third. Nor can it see
+ * what is connected: a chat model takes the place of the provider's credential, so neither of these is required.
  */
 export const credentials: INodeCredentialDescription[] = [
-  { name: 'openRouterApi', required: true, displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther } },
+  { name: 'openRouterApi', displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther } },
   {
     name: 'openAiApi',
-    required: true,
     displayOptions: { hide: { modelProvider: ['openRouter'], operation: otherOperations } },
   },
   { name: 'postgres', displayName: 'Credential for Postgres', required: true, displayOptions: notOther },
@@ -100,6 +102,7 @@ export const properties: INodeProperties[] = [
       { name: 'OpenRouter', value: 'openRouter' },
     ],
     default: 'openRouter',
+    description: 'Where the models of the tiers are. A connected chat model answers in their place.',
     displayOptions: ofRun,
   },
   {
@@ -220,6 +223,26 @@ export const properties: INodeProperties[] = [
     placeholder: 'e.g. {"client_id": "123"}',
     description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
     displayOptions: ofFields,
+  },
+  {
+    displayName: 'Require Specific Output Format',
+    name: 'hasOutputParser',
+    type: 'boolean',
+    noDataExpression: true,
+    default: false,
+    description:
+      'Whether the answer must have the form that a JSON Schema below or a connected output parser asks for. An answer of another form is asked for once more, then the item fails.',
+    displayOptions: ofRunFields,
+  },
+  {
+    displayName: 'Output Schema',
+    name: 'outputSchema',
+    type: 'json',
+    typeOptions: { rows: 6 },
+    default: '',
+    placeholder: '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }',
+    description: 'JSON Schema of the answer. Empty means that the connected output parser decides.',
+    displayOptions: { show: { ...ofRunFields.show, hasOutputParser: [true] } },
   },
   {
     displayName: 'Result Key',

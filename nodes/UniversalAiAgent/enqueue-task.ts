@@ -4,6 +4,7 @@ import { withOptions, type Item, type Outcome } from './item';
 import { isModelWritten } from './model-written';
 import { readQueueConfig } from './queue-config';
 import { readTask } from './request';
+import { isToolVariant } from './tool-variant';
 
 /** Pushes the task of an item to the list. The same item of the same execution is the same task, also when it is tried again. */
 export async function enqueueTask(given: Item): Promise<Outcome> {
@@ -17,9 +18,8 @@ export async function enqueueTask(given: Item): Promise<Outcome> {
 
 /** A model that names them could write to the lists and keys of others. */
 function refuseUntrustedOptions({ context, door }: Item): void {
-  const { type, parameters } = context.getNode();
-  if (!type.endsWith('Tool')) return;
-  const { options } = parameters;
+  if (!isToolVariant(context)) return;
+  const { options } = context.getNode().parameters;
   const { resultKey, taskList } = (typeof options === 'object' ? options : { taskList: options }) as IDataObject;
   if (isModelWritten(resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
   if (!isModelWritten(taskList)) return;

@@ -1,6 +1,7 @@
 import { NodeOperationError, type IExecuteFunctions, type INode, type INodeExecutionData } from 'n8n-workflow';
 
 import type { AgentResult, RuntimeError } from '../../runtime';
+import { hasConnectedModel } from './connected-model';
 import { toJson } from './result';
 
 /** Code, message and hint as n8n shows them. The cause stays behind: it may hold what must not be stored. */
@@ -24,7 +25,10 @@ export function toNodeError(node: INode, error: unknown, itemIndex?: number): No
 export function toErrorItem(context: IExecuteFunctions, error: unknown, itemIndex: number): INodeExecutionData {
   const result = (error as Partial<RuntimeError>).result as AgentResult | undefined;
   const item: INodeExecutionData = {
-    json: { ...(result === undefined ? {} : toJson(result)), error: { ...summarize(error) } },
+    json: {
+      ...(result === undefined ? {} : toJson(result, hasConnectedModel(context))),
+      error: { ...summarize(error) },
+    },
     pairedItem: { item: itemIndex },
   };
   if (context.getNode().onError !== 'continueErrorOutput') return item;

@@ -2,6 +2,7 @@ import { withOptions, type Item, type Outcome } from './item';
 import { isModelWritten } from './model-written';
 import { readQueueConfig } from './queue-config';
 import { toReportItem } from './result';
+import { isToolVariant } from './tool-variant';
 
 /** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
 export async function getResult(item: Item): Promise<Outcome> {
@@ -24,9 +25,8 @@ export async function getResult(item: Item): Promise<Outcome> {
 
 /** A model that names the key could read the results of other tenants. */
 function refuseUntrustedKey({ context, door }: Item): void {
-  const { type, parameters } = context.getNode();
-  if (!type.endsWith('Tool')) return;
-  if (isModelWritten(parameters.resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
+  if (!isToolVariant(context)) return;
+  if (isModelWritten(context.getNode().parameters.resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
 }
 
 /** An expression that finds nothing gives none. */

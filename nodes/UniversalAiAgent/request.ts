@@ -8,6 +8,7 @@ import type { Door, TaskItem } from './item';
 import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
 import { readRedis } from './redis';
+import { isToolVariant } from './tool-variant';
 
 type Config = Parameters<Door['useRuntime']>[0];
 
@@ -20,14 +21,15 @@ export async function readConfig({ context, door, index, options }: TaskItem): P
   // n8n asks its own database for each of them, so they are asked for together.
   const [postgres, provider, vault, redis, sql] = await Promise.all([
     context.getCredentials('postgres', index),
-    context.getCredentials(isOpenAi ? 'openAiApi' : 'openRouterApi', index),
+    // A connected chat model needs none.
+    optionalCredential(context, isOpenAi ? 'openAiApi' : 'openRouterApi', index),
     optionalCredential(context, VAULT, index),
     optionalCredential(context, 'redis', index),
     optionalCredential(context, SQL, index),
   ]);
   return {
     database: readDatabase(door, postgres),
-    model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider),
+    ...(provider === undefined ? {} : { model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider) }),
     ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
     ...(redis === undefined ? {} : { redis: readRedis(redis), callbacks: readCallbacks(options) }),
     ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
@@ -73,9 +75,8 @@ export function readTask(item: TaskItem): IDataObject {
 }
 
 function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
-  const { type, parameters } = context.getNode();
-  if (!type.endsWith('Tool')) return;
-  const { inputMode = 'fields', tenantId } = parameters;
+  if (!isToolVariant(context)) return;
+  const { inputMode = 'fields', tenantId } = context.getNode().parameters;
   // By what was typed in: an expression could still become `item`.
   if (inputMode === 'fields' && !isModelWritten(tenantId)) return;
   throw new door.RuntimeError('TENANT_UNTRUSTED');

@@ -1,27 +1,27 @@
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 
 import type { AgentResult, TaskReport } from '../../runtime';
 import type { Outcome } from './item';
 
-/** The result as an item: all of it, `output` for chat and `tokenUsage` for n8n's Logs panel, which adds these up. */
-export function toItem(result: AgentResult, itemIndex: number): INodeExecutionData {
-  return { json: toJson(result), pairedItem: { item: itemIndex } };
-}
-
-export function toJson(result: AgentResult): IDataObject {
+/**
+ * The result as an item: all of it, and `output`, for chat or as the value that was asked for. `tokenUsage` is for n8n's Logs
+ * panel, which adds up those of all nodes: it is not there where a connected chat model has told its own.
+ */
+export function toJson(result: AgentResult, hasConnectedModel = false): IDataObject {
   const { tokens } = result;
   // A replayed result cost nothing in this execution.
   const spent = result.replayed === true ? { prompt: 0, completion: 0, total: 0 } : tokens;
+  const tokenUsage = { promptTokens: spent.prompt, completionTokens: spent.completion, totalTokens: spent.total };
   return {
-    output: result.result.text,
+    output: result.structured_output ?? result.result.text,
     ...(result as unknown as IDataObject),
-    tokenUsage: { promptTokens: spent.prompt, completionTokens: spent.completion, totalTokens: spent.total },
+    ...(hasConnectedModel ? {} : { tokenUsage }),
   };
 }
 
 /** A report of the queue as an item. One of an agent looks as if the agent had run here; a null `error` would look like one. */
-export function toReportItem({ error, ...report }: TaskReport, itemIndex: number): Outcome {
-  const json = isAgentResult(report) ? toJson(report) : { output: textOf(report.result), ...report };
+export function toReportItem({ error, ...report }: TaskReport, itemIndex: number, hasConnectedModel = false): Outcome {
+  const json = isAgentResult(report) ? toJson(report, hasConnectedModel) : { output: textOf(report.result), ...report };
   const warnings = Array.isArray(report.warnings) ? (report.warnings as unknown as AgentResult['warnings']) : [];
   return {
     item: { json: { ...json, ...(error === null ? {} : { error }) }, pairedItem: { item: itemIndex } },

@@ -1,18 +1,24 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import type { RunOptions, Runtime } from '../../runtime';
+import { readConnected } from './connected';
+import { hasConnectedModel } from './connected-model';
 import { isFinalFailure } from './delivery';
 import { readEgress } from './egress';
 import { withOptions, type Item, type Outcome, type TaskItem } from './item';
 import { readMcpServers } from './mcp-servers';
 import { readConfig, readTask } from './request';
-import { toItem, toReportItem } from './result';
+import { toJson, toReportItem } from './result';
 
 /** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
 export async function runTask(given: Item): Promise<Outcome> {
   const item = withOptions(given);
   const { context, door, index } = item;
-  const [config, mcpServers] = await Promise.all([readConfig(item), readMcpServers(context, index)]);
+  const [config, mcpServers, connected] = await Promise.all([
+    readConfig(item),
+    readMcpServers(context, index),
+    readConnected(item),
+  ]);
   return door.useRuntime(config, async (runtime) => {
     const task = readTask(item);
     const options: RunOptions = {
@@ -20,11 +26,13 @@ export async function runTask(given: Item): Promise<Outcome> {
       fresh: context.getMode() === 'manual',
       mcpServers,
       egress: readEgress(context),
+      connected,
     };
     if (item.options.writeCallback === false) delete task.callback;
     if (isAnswered(item, task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
     const result = await runtime.run(task, options);
-    return { item: toItem(result, index), warnings: result.warnings };
+    const json = toJson(result, hasConnectedModel(context));
+    return { item: { json, pairedItem: { item: index } }, warnings: result.warnings };
   });
 }
 
@@ -58,7 +66,7 @@ async function handle(handling: Handling, options: RunOptions): Promise<Outcome>
     if (hasCallback(task) && isFinalFailure(item, error)) await deliverFailure(handling, error, options);
     throw error;
   });
-  return toReportItem(report, item.index);
+  return toReportItem(report, item.index, hasConnectedModel(item.context));
 }
 
 /** The failure itself matters more than that it could not be delivered. */

@@ -38,19 +38,23 @@ function readLimit(setting: string, text: string | undefined): string | undefine
   throw new RuntimeError('SETTING_INVALID', { setting, reason: 'it is not a decimal number' });
 }
 
-/** Room for one model call in the tenant's month: its tokens as they are expected, at the price of the model. */
+/** Room for one model call in the tenant's month: its tokens as they are expected, at the highest of the prices it may have. */
 export function reservation(
   { monthly }: Budget,
   call: Pick<Usage, 'promptTokens' | 'completionTokens'>,
-  price: ModelPrice | undefined,
+  prices: readonly ModelPrice[],
 ): Reservation | undefined {
   if (monthly === undefined) return undefined;
   const usage = { ...call, cachedTokens: 0, reasoningTokens: 0 };
   return {
     ...monthly,
-    holdCostUsd: price === undefined ? '0' : callCost(usage, price),
+    holdCostUsd: prices.map((price) => callCost(usage, price)).reduce(higher, '0'),
     holdTokens: call.promptTokens + call.completionTokens,
   };
+}
+
+function higher(one: string, other: string): string {
+  return new Big(one).gte(other) ? one : other;
 }
 
 export const NOTHING_SPENT: Spent = { costUsd: '0', tokens: 0 };
@@ -62,8 +66,7 @@ export function addSpent(one: Spent, other: Spent): Spent {
 
 /** The larger figures of two sums over the same calls, either of which may lack some. */
 export function mostSpent(one: Spent, other: Spent): Spent {
-  const costUsd = new Big(one.costUsd).gte(other.costUsd) ? one.costUsd : other.costUsd;
-  return { costUsd, tokens: Math.max(one.tokens, other.tokens) };
+  return { costUsd: higher(one.costUsd, other.costUsd), tokens: Math.max(one.tokens, other.tokens) };
 }
 
 /** Throws BUDGET_EXCEEDED when this run has used up what one run may. */

@@ -63,12 +63,16 @@ function recordReply(
   { modelId, prices }: Parameters<typeof createUsageMeter>[0],
   warn: (warning: ErrorSummary) => void,
 ): Omit<ModelCallRecord, 'unansweredRequests'> {
-  const nothing = { callNo, modelRequested: modelId, modelBilled: modelId, usage: NO_USAGE, costUsd: '0', errorCode };
+  const asked = reply?.fallback?.name ?? modelId;
+  const nothing = { callNo, modelRequested: asked, modelBilled: asked, usage: NO_USAGE, costUsd: '0', errorCode };
   if (reply === undefined) return nothing;
-  const { usage, modelReturned, providerRequestId, providerCostUsd } = reply;
+  const { usage, modelReturned, providerRequestId, providerCostUsd, fallback } = reply;
+  if (fallback !== undefined) {
+    warn(describeError('MODEL_FALLBACK', { model: modelId, code: fallback.code, fallback: asked }));
+  }
   const answered = { ...nothing, modelReturned, providerRequestId, providerCostUsd };
-  const price = findPrice(prices, [modelId, modelReturned]);
-  if (price === undefined) warn(describeError('USAGE_UNPRICED', { model: modelId }));
+  const price = findPrice(prices, [asked, modelReturned]);
+  if (price === undefined) warn(describeError('USAGE_UNPRICED', { model: asked }));
   if (usage === undefined) {
     warn(describeError('USAGE_MISSING', { callNo }));
     return answered;

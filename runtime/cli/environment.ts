@@ -40,6 +40,11 @@ export function readVaultKey(): string {
   return key;
 }
 
+/** The key for a running n8n's public API: N8N_API_KEY. */
+export function readN8nKey(): string | undefined {
+  return optional('N8N_API_KEY');
+}
+
 /** A runtime from DATABASE_URL, OPENROUTER_API_KEY and OPENROUTER_BASE_URL. The caller closes it. */
 export function openRuntime(): Runtime {
   return createRuntime({ ...sharedConfig(), model: modelConfig() });

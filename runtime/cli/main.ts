@@ -54,6 +54,14 @@ const HELP = `universal-ai-agent <command>
   vault rotate               Encrypt everything anew with the first key of AGENT_VAULT_KEY
   vault encrypt [--dry-run]  Move secrets that stand in rows as plain text into the vault
   keygen                     Print a new vault key
+  migrate-workflow IN... -o OUT --sql FILE [--report FILE] [--dry-run] [--overwrite]
+          [--tools database|connected] [--tenant ID|EXPRESSION] [--postgres-credential ID[:NAME]] [--allow NAME,...]
+                             Rewrite exported workflows: one Universal AI Agent in place of AI Agents. IN: files,
+                             folders, or - for standard input; OUT: a file, a folder, or - for standard output
+  migrate-workflow ID...|all --n8n-url URL --sql FILE [--n8n-api-key KEY] [...]
+                             Read them from a running n8n, and write copies back, inactive
+  migrate-workflow --undo REPORT -o OUT [--overwrite]
+                             Restore the originals from the report
 
 Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_VAULT_KEY (several keys with commas between: the first encrypts, all decrypt),
@@ -62,7 +70,8 @@ Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_TASK_LIST, AGENT_FAILED_LIST, AGENT_FORWARD_LIST, AGENT_WORKER_CONCURRENCY, AGENT_TENANT_CONCURRENCY,
              AGENT_WORKER_ATTEMPTS, AGENT_WORKER_GRACE_SECONDS, AGENT_WORKER_HOST, AGENT_WORKER_PORT, AGENT_LEASE_SECONDS,
              AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
-             AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with)
+             AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with),
+             N8N_API_KEY (for migrate-workflow with --n8n-url)
 Exit code: 0 done, 1 failed (one JSON line on standard error), 2 wrong use
 `;
 
@@ -78,6 +87,8 @@ const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Opti
   worker: async (_words, options) => (await import('./worker-command')).workerCommand(options),
   queue: async ([, action], options) => (await import('./queue-command')).queueCommand(action, options),
   keygen: keygenCommand,
+  'migrate-workflow': async (words, options) =>
+    (await import('./migrate-workflow-command')).migrateWorkflowCommand(words, options),
 };
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -30,9 +30,11 @@ export async function workerCommand({ drain = false }: Options): Promise<number>
 async function checkDatabase(): Promise<void> {
   const postgres = openDatabase();
   try {
-    const { isReady, missing } = await databaseStatus(postgres);
+    const { isReady, missing, missingTables, missingColumns } = await databaseStatus(postgres);
     if (!isReady) {
-      throw new RuntimeError('DB_SCHEMA_MISSING', { reason: missing.join(', ') || 'not all of it is there' });
+      throw new RuntimeError('DB_SCHEMA_MISSING', {
+        reason: [...missing, ...missingTables, ...missingColumns].join(', '),
+      });
     }
   } finally {
     await postgres.close();

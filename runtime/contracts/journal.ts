@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../util/json';
-import type { AssistantMessage, ToolCallMessage } from './message';
+import type { AssistantMessage, Message, ToolCallMessage } from './message';
 import type { FinishReason } from './model';
 import type { ApprovalDecision, ExecutedToolCall, Spent } from './outcome';
 
@@ -7,6 +7,8 @@ import type { ApprovalDecision, ExecutedToolCall, Spent } from './outcome';
 export interface JournalStep {
   /** The number of the model call. */
   readonly step: number;
+  /** Of the first step: the transcript up to it, where it cannot be made again, since a memory had a part in it. */
+  readonly opening?: readonly Message[];
   /** As it stands in the transcript. */
   readonly message: AssistantMessage;
   /** As the model wrote them, where the message has them otherwise. */

@@ -1,4 +1,5 @@
 import type { AssistantMessage, Message } from './message';
+import type { ErrorCode } from '../errors/codes';
 import type { ToolDefinition } from './tool';
 import type { Usage } from './usage';
 import type { Redact } from '../util/redact';
@@ -38,6 +39,8 @@ export interface ModelReply {
   readonly providerCostUsd?: string;
   readonly modelReturned?: string;
   readonly providerRequestId?: string;
+  /** Set when another model answered than the request names, and why that one did not. */
+  readonly fallback?: { readonly name: string; readonly code: ErrorCode };
 }
 
 /** Answers one transcript. Rejects with a RuntimeError whose code starts with LLM_, or when the signal aborts. */

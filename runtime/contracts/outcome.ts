@@ -23,11 +23,15 @@ export interface LoopOutcome {
   readonly status: RunStatus;
   readonly text: string;
   readonly truncated: boolean;
+  /** The value of the answer, when it has to have a form. */
+  readonly structured?: JsonValue;
   /** Model calls made by this run. */
   readonly iterations: number;
   /** The number of the last model call, over all runs of the task that this one goes on from. */
   readonly lastCallNo: number;
   readonly steps: readonly StepRecord[];
+  /** The transcript after the opening, over all runs of the task. */
+  readonly said?: readonly Message[];
   /** Set when the run waits for a person. */
   readonly awaiting?: AwaitedApproval;
   readonly resume?: ResumeState;
@@ -38,6 +42,8 @@ export interface LoopOutcome {
 /** What a run goes on with that waited for an approval, failed or was lost; plain JSON. */
 export interface ResumeState {
   readonly messages: readonly Message[];
+  /** How many of them the run began with; undefined where that can be told from the task. */
+  readonly opening?: number;
   readonly steps: readonly StepRecord[];
   readonly iterations: number;
   /** Calls made before the pending step, by tool. */

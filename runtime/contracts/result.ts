@@ -38,6 +38,8 @@ export interface AgentResult {
   readonly run_id: string;
   readonly status: RunStatus;
   readonly result: { readonly text: string; readonly tool_calls: readonly ToolCallReport[] };
+  /** The value of the answer, when an output format was asked for; `result.text` is what the model wrote. */
+  readonly structured_output?: JsonValue;
   readonly model_used: string;
   readonly agent_tier: string;
   /** Model calls made by this run. */

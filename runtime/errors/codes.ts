@@ -40,6 +40,48 @@ const ofInstallation = (given: CodeRow): CodeRow => ({ ...given, scope: 'install
 export const ERROR_CODES = {
   // What the caller sent
   INPUT_INVALID: caller('The task is not valid: {issues}.', 'Correct the fields that the message names.'),
+  WORKFLOW_INVALID: caller(
+    'This is not a workflow that can be read: {problem}.',
+    'Export the workflow from n8n again, with Download in its menu, and give that file.',
+  ),
+  WORKFLOW_UNREADABLE: caller(
+    'The workflow "{file}" cannot be read: {reason}.',
+    'Give a workflow that was exported from n8n as JSON, or a folder that holds some.',
+  ),
+  OUTPUT_EXISTS: caller('"{file}" is there already, with other contents.', 'Choose another place, or add --overwrite.'),
+  OUTPUT_FAILED: caller('"{file}" cannot be written: {reason}.', 'Correct what the message names, then run it again.'),
+  REPORT_INVALID: caller(
+    '"{file}" is no report of migrate-workflow: {reason}.',
+    'Give the JSON file that --report wrote.',
+  ),
+  UNDO_REFUSED: caller(
+    '"{file}" was changed after it was migrated.',
+    'Keep the changes elsewhere, then add --overwrite to have the original back.',
+  ),
+  MIGRATION_ROWS_CLASH: caller(
+    'The workflows "{one}" and "{other}" both need the row {row}, with different values.',
+    'Rename the agent or the tool in one of them, since rows are named after nodes.',
+  ),
+  MIGRATION_STOPPED: callerLater(
+    'Stopped by a signal: {done} of {total} files are written.',
+    'Run the same command again: what is written stays as it is.',
+  ),
+  N8N_UNAUTHORIZED: caller(
+    'The n8n at {url} refuses the API key (HTTP {status}).',
+    'Make a key in its Settings, n8n API, with the scopes workflow:list, workflow:read and workflow:create.',
+  ),
+  N8N_WORKFLOW_NOT_FOUND: caller(
+    'The n8n at {url} has no workflow "{id}" that the API key may read.',
+    'Take the id from the address of the workflow in the editor.',
+  ),
+  N8N_UNAVAILABLE: upstreamLater(
+    'The n8n at {url} cannot be reached or failed: {reason}.',
+    'Check the address and that n8n runs, then run it again: no copy is made twice.',
+  ),
+  N8N_REFUSED: upstream(
+    'The n8n at {url} refused the request: {reason}.',
+    'Check that the address is that of n8n 2.41 or later, with its public API switched on.',
+  ),
   TENANT_ID_INVALID: caller(
     'Tenant ID "{tenantId}" is not a UUID.',
     'Give the id of the tenant row, such as 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f.',
@@ -69,6 +111,18 @@ export const ERROR_CODES = {
   MODEL_UNPRICED: tenant(
     'Model "{model}" has no price, and the tenant has a money limit.',
     'Add the model to elo_model_pricing.',
+  ),
+  MODEL_MISSING: caller(
+    'There is no model to ask: neither a credential of a model provider nor a connected chat model.',
+    'Choose a credential for the model provider, or connect a chat model.',
+  ),
+  MODEL_UNUSABLE: caller(
+    'What is connected as {input} cannot be used: {reason}.',
+    'Connect a chat model that can call tools.',
+  ),
+  OUTPUT_FORMAT_INVALID: caller(
+    'The output format cannot be used: {reason}.',
+    'Give a JSON Schema in Output Schema, or connect an output parser.',
   ),
   TENANT_NOT_FOUND: tenant(
     'Tenant "{tenantId}" does not exist.',
@@ -100,6 +154,10 @@ export const ERROR_CODES = {
   LOOP_DETECTED: tenant(
     'The agent asked for "{tool}" with the same arguments again and again, and got the same answer.',
     'Make the prompt say what to do with that answer, or raise max_identical_calls.',
+  ),
+  OUTPUT_INVALID: tenant(
+    'The answer does not have the required format, also after it was asked for again: {issues}.',
+    'Look at result.text; make the prompt or the schema easier to follow, or use a better model.',
   ),
   BUDGET_EXCEEDED: tenant(
     'The {limit} of {amount} is used up.',
@@ -184,6 +242,12 @@ export const ERROR_CODES = {
   ),
   DB_SCHEMA_MISSING: ofInstallation(
     tenant('The database lacks our tables: {reason}.', 'Run `universal-ai-agent db migrate` against this database.'),
+  ),
+  DB_SCHEMA_DAMAGED: ofInstallation(
+    tenant(
+      'The table {table} cannot be adopted: {reason}.',
+      'Rename it if it is none of ours, or restore it from a backup; then run `universal-ai-agent db migrate`.',
+    ),
   ),
   DB_PERMISSION_DENIED: ofInstallation(
     tenant(
@@ -323,6 +387,10 @@ export const ERROR_CODES = {
     'Tool "{tool}" is not offered: {reason}.',
     "Correct the row in elo_agent_tools or the tenant's custom_config.",
   ),
+  CONNECTED_TOOL_UNUSABLE: caller(
+    'The connected tool "{tool}" cannot be used: {reason}.',
+    'Connect another tool. Where a person has to agree to its calls, connect the tool itself, and set its decision to ask in the option Tool Permissions.',
+  ),
   TOOL_NOT_LOADED: caller(
     'Tool "{tool}" is in the allow-list, but the tenant has no such tool for this tier.',
     'Correct the name, or enable the tool for the tenant.',
@@ -368,9 +436,25 @@ export const ERROR_CODES = {
     'The model provider reported no usable usage for call {callNo}; it counts as zero.',
     "Compare with the provider's own bill.",
   ),
+  MEMORY_UNAVAILABLE: upstreamLater(
+    'The connected memory gave no history: {reason}.',
+    'Check the memory, its credential and its session key. Nothing was asked of the model.',
+  ),
+  MEMORY_NOT_SAVED: upstream(
+    'The connected memory did not take this turn: {reason}.',
+    'Check the memory and its credential. The answer is given all the same, but the next turn will not know of it.',
+  ),
   USAGE_RECORDED: tenant(
     'The usage was recorded although it was asked not to be, since the tenant has a monthly limit.',
     'Remove the limit of the tenant, or leave Record Usage on.',
+  ),
+  MODEL_FALLBACK: upstream(
+    'Model "{model}" failed with {code}, so the fallback "{fallback}" answered.',
+    'Nothing to do, unless it happens often: then look at the first model.',
+  ),
+  MODEL_SETTINGS_UNUSED: caller(
+    'A connected chat model answers, so these settings of the task were not used: {settings}.',
+    'Set them on the connected chat model, or leave them out of the task.',
   ),
   USAGE_UNPRICED: tenant(
     'Model "{model}" has no price, so its tokens cost 0 here.',

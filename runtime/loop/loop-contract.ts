@@ -1,3 +1,4 @@
+import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
 import type { JournalStep } from '../contracts/journal';
 import type { Message } from '../contracts/message';
@@ -87,9 +88,13 @@ export interface LoopInput {
   readonly model: Model;
   readonly toolset: Toolset;
   readonly messages: readonly Message[];
+  /** `messages` cannot be made again, since a memory had a part in them: they go into the journal. */
+  readonly keepsOpening?: boolean;
   /** Goes on with what an earlier run of the task has done; `messages` is not read then. */
   readonly resume?: ResumeState;
   readonly settings: LoopSettings;
+  /** The answer has to be of this form. */
+  readonly format?: OutputFormat;
   readonly meta: ToolMeta;
   /** Tools may set them. */
   readonly variables: Map<string, JsonValue>;

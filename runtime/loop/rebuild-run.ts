@@ -7,20 +7,22 @@ import { outcomeMessage, singleToolReminder } from './transcript';
 
 /**
  * How far a task is by its journal; undefined when nothing is on record. The transcript is the one that the next model call
- * would have been sent. `opening` is what a new run begins with.
+ * would have been sent. `opening` is what it begins with, unless the journal has it.
  */
 export function rebuildRun(opening: readonly Message[], journal: readonly JournalEntry[]): EarlierRun | undefined {
   const steps = journal.filter(isStep).sort((one, other) => one.step - other.step);
   const last = steps.at(-1);
   if (last === undefined) return undefined;
   const outcomes = journal.filter(isOutcome);
-  const shown = { messages: [...opening], steps: [] as StepRecord[] };
+  const kept = steps[0]?.opening;
+  const shown = { messages: [...(kept ?? opening)], steps: [] as StepRecord[] };
   // A step without calls is over; the model is asked again, and not shown its silence.
   const isPending = callsOf(last).length > 0;
   for (const step of isPending ? steps.slice(0, -1) : steps) show(step, outcomesOf(step, outcomes), shown);
   if (isPending) shown.messages.push(last.message);
   const resume: ResumeState = {
     ...shown,
+    opening: kept?.length,
     iterations: last.step,
     calls: last.counts,
     pending: isPending ? pendingStep(last, outcomesOf(last, outcomes)) : undefined,

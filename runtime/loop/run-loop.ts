@@ -1,7 +1,9 @@
+import type { Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { LoopOutcome, ResumeState } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import { offeredTools, outputInvalid } from './formatted-answer';
 import type { LoopInput, LoopSettings } from './loop-contract';
 import { createRepeatedCalls } from './repeated-calls';
 import type { RunState } from './run-state';
@@ -22,6 +24,7 @@ export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
     iterations: state.iterations - before,
     lastCallNo: state.iterations,
     steps: state.steps,
+    said: state.messages.slice(state.opening),
     ...rest,
   });
   try {
@@ -45,18 +48,24 @@ const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
   BUDGET_EXCEEDED: 'budget_exceeded',
 };
 
-function openState({ messages, resume, settings }: LoopInput): RunState {
-  const opened = { repeated: createRepeatedCalls(settings.maxIdenticalCalls, resume?.steps) };
+function openState(input: LoopInput): RunState {
+  const { messages: opening, resume, settings, toolset, format } = input;
+  const messages = [...(resume?.messages ?? opening)];
+  const opened = {
+    messages,
+    opening: resume?.opening ?? (resume === undefined ? messages.length : afterUserMessage(messages)),
+    keepsOpening: input.keepsOpening === true || resume?.opening !== undefined,
+    toolCallIds: new Set(toolCallIdsOf(messages)),
+    repeated: createRepeatedCalls(settings.maxIdenticalCalls, resume?.steps),
+    tools: offeredTools(toolset, format),
+    repair: [],
+  };
   if (resume === undefined) {
-    const nothing = { steps: [], toolCallIds: new Set<string>(), calls: new Map<string, number>() };
-    return { ...opened, ...nothing, messages: [...messages], approvals: {}, shown: {}, iterations: 0 };
+    return { ...opened, steps: [], calls: new Map(), approvals: {}, shown: {}, iterations: 0 };
   }
-  const ids = resume.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
   return {
     ...opened,
-    messages: [...resume.messages],
     steps: [...resume.steps],
-    toolCallIds: new Set(ids.map(({ id }) => id)),
     calls: new Map(Object.entries(resume.calls)),
     approvals: resume.approvals,
     shown: resume.shown,
@@ -64,7 +73,17 @@ function openState({ messages, resume, settings }: LoopInput): RunState {
   };
 }
 
-type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'awaiting' | 'resume'> & {
+/** Without a history the first message of the user is that of the task. */
+function afterUserMessage(messages: readonly Message[]): number {
+  return messages.findIndex(({ role }) => role === 'user') + 1;
+}
+
+function toolCallIdsOf(messages: readonly Message[]): readonly string[] {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
+  return calls.map(({ id }) => id);
+}
+
+type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'structured' | 'awaiting' | 'resume'> & {
   readonly error?: RuntimeError;
 };
 
@@ -93,8 +112,13 @@ function throwIfStopped(input: LoopInput, { steps }: RunState): void {
 
 /** An answer ends the run, and so does a call that waits for a person. */
 function endOf(input: LoopInput, state: RunState, step: StepResult): Ending | undefined {
-  if (step.kind === 'answer') return { status: 'completed', text: step.text, truncated: step.truncated };
+  if (step.kind === 'answer') return { status: 'completed', ...answerOf(step) };
+  if (step.kind === 'refused') return { status: 'failed', ...answerOf(step), error: outputInvalid(step.issues) };
   return step.kind === 'ask' ? wait(input, state, step) : undefined;
+}
+
+function answerOf({ text, truncated, structured }: StepResult): Pick<Ending, 'text' | 'truncated' | 'structured'> {
+  return { text, truncated, structured };
 }
 
 /** What an earlier run left undone of its last step. */
@@ -124,6 +148,7 @@ function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending 
     awaiting: { tool, arguments: given, reason: `The rules ask for a decision before ${tool} is called.` },
     resume: {
       messages: state.messages,
+      opening: state.keepsOpening ? state.opening : undefined,
       steps: state.steps,
       iterations: state.iterations,
       calls: Object.fromEntries(state.calls),
@@ -153,12 +178,16 @@ async function endAtLimit(input: LoopInput, state: RunState, last: StepResult | 
   const stop = input.stopError();
   if (stop !== undefined) throw stop;
   const { onMaxIterations, maxIterations } = input.settings;
-  if (onMaxIterations === 'finalAnswer') {
-    state.messages.push(finalAnswerRequest());
-    const final = await runStep(input, state, { toolChoice: 'none', isLast: true });
-    return { status: 'max_iterations', text: final.text, truncated: final.truncated };
-  }
+  if (onMaxIterations === 'finalAnswer') return answerAtLast(input, state);
   const ending = { status: 'max_iterations', text: last?.text ?? '', truncated: last?.truncated ?? false } as const;
   if (onMaxIterations === 'partial') return ending;
   return { ...ending, error: new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations }) };
+}
+
+async function answerAtLast(input: LoopInput, state: RunState): Promise<Ending> {
+  state.messages.push(finalAnswerRequest(input.format?.tool.name));
+  const final = await runStep(input, state, { toolChoice: 'none', isLast: true });
+  const isFormatted = input.format === undefined || final.kind === 'answer';
+  if (isFormatted) return { status: 'max_iterations', ...answerOf(final) };
+  return { status: 'failed', ...answerOf(final), error: outputInvalid(final.issues) };
 }

@@ -1,12 +1,14 @@
 import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { AssistantMessage, ToolCallMessage } from '../contracts/message';
+import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { PendingStep } from '../contracts/outcome';
+import type { JsonValue } from '../util/json';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { Redact } from '../util/redact';
 import { planToolCalls, type AskedCall } from './plan-tool-calls';
+import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';
 import type { LoopInput, OpenedStep } from './loop-contract';
 import type { OpenStep, RunState } from './run-state';
 import { runToolCalls } from './run-tool-calls';
@@ -15,7 +17,12 @@ import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './tr
 export interface StepResult {
   readonly text: string;
   readonly truncated: boolean;
-  readonly kind: 'answer' | 'tools' | 'empty' | 'filtered' | 'ask';
+  /** `repair`: the answer was not of the required form and is asked for again; `refused`: it was not, once more. */
+  readonly kind: 'answer' | 'tools' | 'empty' | 'filtered' | 'ask' | 'repair' | 'refused';
+  /** The value of an answer that had to have a form. */
+  readonly structured?: JsonValue;
+  /** What was wrong with it. */
+  readonly issues?: string;
   /** Set for `ask`: the call that waits for a person. Nothing of the step has run. */
   readonly asked?: AskedCall & { readonly pending: PendingStep };
 }
@@ -29,8 +36,9 @@ export async function runStep(
   const callNo = ++state.iterations;
   input.emit({ type: 'step-start', step: callNo });
   const { reply, durationMs } = await callModel(input, state, { callNo, toolChoice: options.toolChoice });
+  const { message, given } = takeAnswer(reply.message, input.format);
   const accepted = acceptCalls(
-    withUniqueIds(reply.message, { step: callNo, seen: state.toolCallIds, redact: input.redact }),
+    withUniqueIds(message, { step: callNo, seen: state.toolCallIds, redact: input.redact }),
     {
       toolChoice: options.toolChoice,
       isSingle: input.settings.toolExecution === 'single',
@@ -46,6 +54,7 @@ export async function runStep(
     sent: [],
     outcomes: {},
     isLast: options.isLast,
+    given,
   });
   input.emit({ type: 'step-end', step: callNo, promptTokens, completionTokens });
   return result;
@@ -53,25 +62,53 @@ export async function runStep(
 
 /** The tool calls of a step, unless one of them waits for a person. */
 export async function finishStep(input: LoopInput, state: RunState, step: OpenStep): Promise<StepResult> {
-  const { finishReason, durationMs, callNo, wereDropped } = step;
-  const text = answerText(step.message);
-  const kind = stepKind(step, text);
-  const result = { text, truncated: finishReason === 'length', kind };
+  const { finishReason, durationMs, callNo } = step;
+  const judged = await judge(input, state, step);
+  const result = { ...judged, truncated: finishReason === 'length' };
   const opened = openedStep(step, state);
-  if (kind !== 'answer') input.onStepOpen(opened);
+  const isEnd = judged.kind === 'answer' || judged.kind === 'refused';
+  if (!isEnd) input.onStepOpen(opened);
   const plan = planToolCalls(input, state, step);
   if (plan.asked !== undefined) return { ...result, kind: 'ask', asked: { ...plan.asked, pending: pendingStep(step) } };
   // An empty reply is asked for once more, so another call follows it too.
-  const isLast = step.isLast || kind === 'answer';
+  const isLast = step.isLast || isEnd;
   if (!isLast || plan.runnable.length > 0) {
     const next = { callNo: isLast ? undefined : callNo + 1, calls: plan.runnable };
     plan.apply(await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } }));
   }
   const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
-  state.messages.push(...results.map(({ message }) => message));
-  if (wereDropped) state.messages.push(singleToolReminder());
+  state.messages.push(...results.map(({ message }) => message), ...whatFollows(step, judged, state));
   state.steps.push({ callNo, finishReason, durationMs, toolCalls: results });
   return result;
+}
+
+/** What the model is told after the results. */
+function whatFollows(
+  { wereDropped, message }: OpenStep,
+  { kind, issues }: Judged,
+  state: RunState,
+): readonly Message[] {
+  const reminder = wereDropped ? [singleToolReminder()] : [];
+  if (kind !== 'repair') return reminder;
+  const request = repairRequest(issues);
+  state.repair.push(message, request);
+  return [...reminder, request];
+}
+
+type Judged = Pick<StepResult, 'text' | 'kind' | 'structured'> & { readonly issues?: string };
+
+/** What a reply is, and whether an answer has the form that it must have. */
+async function judge(input: LoopInput, state: RunState, step: OpenStep): Promise<Judged> {
+  const { format, signal } = input;
+  const text = step.given ?? answerText(step.message);
+  const kind = stepKind(step, text);
+  if (kind !== 'answer' || format === undefined) return { text, kind };
+  const read = await readAnswer(format, { text, isCall: step.given !== undefined }, signal);
+  if (!read.ok)
+    return { text, kind: state.repair.length > 0 || step.isLast ? 'refused' : 'repair', issues: read.issues };
+  // An answer that had to be asked for twice was one answer, for whoever reads the conversation later.
+  for (const message of state.repair.splice(0)) state.messages.splice(state.messages.indexOf(message), 1);
+  return { text, kind, structured: read.value };
 }
 
 function openedStep(step: OpenStep, state: RunState): OpenedStep {
@@ -83,6 +120,7 @@ function openedStep(step: OpenStep, state: RunState): OpenedStep {
     finishReason,
     durationMs,
     wereDropped,
+    ...(callNo === 1 && state.keepsOpening ? { opening: state.messages.slice(0, state.opening) } : {}),
     counts: Object.fromEntries(state.calls),
     approvals: state.approvals,
     shown: state.shown,
@@ -115,8 +153,7 @@ async function callModel(
   const request: ModelRequest = {
     modelId: settings.modelId,
     messages: state.messages,
-    tools: input.toolset.definitions,
-    toolChoice: call.toolChoice,
+    ...toolsOfCall(state.tools, call.toolChoice, input.format),
     parallelToolCalls: settings.toolExecution !== 'single',
     temperature: settings.temperature,
     maxTokens: settings.maxTokens,

@@ -8,8 +8,7 @@ import { parseArguments } from './parse-arguments';
 const MAX_NAME_LENGTH = 64;
 const SINGLE_TOOL_RULE = 'Call at most one tool at a time, and wait for its result before you call the next.';
 const SINGLE_TOOL_REMINDER = 'You called several tools at once. Only the first was executed; call one tool at a time.';
-const FINAL_ANSWER_REQUEST =
-  'You have used all your steps. Answer now with what you have found, without calling tools.';
+const FINAL_ANSWER_REQUEST = 'You have used all your steps. Answer now with what you have found, ';
 
 /**
  * The opening of a transcript. Context is data, so it stands in a delimited block of the user message,
@@ -17,17 +16,24 @@ const FINAL_ANSWER_REQUEST =
  */
 export function openTranscript(task: {
   readonly systemPrompt?: string;
+  /** What was said before. */
+  readonly history?: readonly Message[];
   readonly message: string;
   readonly context?: JsonValue;
   readonly singleTool: boolean;
+  /** How the answer has to be given. */
+  readonly formatInstructions?: string;
 }): Message[] {
-  const system = [task.systemPrompt ?? '', task.singleTool ? SINGLE_TOOL_RULE : ''].filter((part) => part !== '');
+  const { systemPrompt = '', formatInstructions = '' } = task;
+  const rules = [task.singleTool ? SINGLE_TOOL_RULE : '', formatInstructions];
+  const system = [systemPrompt, ...rules].filter((part) => part !== '');
   const context =
     task.context === undefined || task.context === null
       ? ''
       : `<context>\n${JSON.stringify(task.context).replaceAll('<', '\\u003c')}\n</context>\n\n`;
   return [
     ...(system.length === 0 ? [] : [{ role: 'system', content: system.join('\n\n') } as const]),
+    ...(task.history ?? []),
     { role: 'user', content: context + task.message },
   ];
 }
@@ -37,9 +43,10 @@ export function singleToolReminder(): Message {
   return { role: 'system', content: SINGLE_TOOL_REMINDER };
 }
 
-/** Asks for the answer when the iterations are used up. */
-export function finalAnswerRequest(): Message {
-  return { role: 'user', content: FINAL_ANSWER_REQUEST };
+/** Asks for the answer when the iterations are used up; through a tool, where one takes it. */
+export function finalAnswerRequest(answerTool?: string): Message {
+  const how = answerTool === undefined ? 'without calling tools.' : `with ${answerTool} and no other tool.`;
+  return { role: 'user', content: FINAL_ANSWER_REQUEST + how };
 }
 
 /** Throws an Error for what is no JSON: a plugin may give anything. */

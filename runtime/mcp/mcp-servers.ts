@@ -5,17 +5,16 @@ import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { startDeadline, untilAborted } from '../util/abort';
-import { elapsedMs, monotonicMs } from '../util/clock';
-import { createMcpClientPool, targetKey, type McpClientPool } from './client-pool';
+import { checkHealth, type ServerHealth } from './check-health';
+import { createMcpClientPool, targetKey } from './client-pool';
 import type { ConnectRequest, McpConnection, McpTarget } from './connection';
 import { createHttpClient } from './http-fetch';
 import { createMcpTransport } from './mcp-transport';
 import type { BrowserLogin } from './oauth-provider';
-import { onConnection } from './on-connection';
 import { createOAuthStores, type StateSealer } from './oauth-stores';
 import { readMcpServer, type McpServerDefaults, type McpServerInput } from './read-server';
 import type { ReadTools } from './read-tools';
-import { credentialSecrets, toServerWarning } from './server-errors';
+import { credentialSecrets } from './server-errors';
 import { createToolDirectory } from './tool-directory';
 
 export interface McpServersOptions extends McpServerDefaults {
@@ -36,15 +35,6 @@ export type TenantServer = McpServerRow | McpServerInput;
 /** What one server gives a run. `server` is undefined when its settings cannot be used. */
 export interface ServerOffer extends ReadTools {
   readonly server: McpServer | undefined;
-}
-
-export interface ServerHealth {
-  readonly server: string;
-  readonly state: 'up' | 'down';
-  readonly protocol?: string;
-  readonly tools: number;
-  readonly duration_ms: number;
-  readonly warnings: readonly ErrorSummary[];
 }
 
 export interface DiscoverRequest {
@@ -214,40 +204,4 @@ function readCatalogueRow(defaults: McpServerDefaults): (settings: ToolSettings)
     known.set(settings, server);
     return server;
   };
-}
-
-async function checkHealth(
-  parts: {
-    readonly pool: McpClientPool;
-    readonly read: ReadTenantServer;
-    readonly directory: ReturnType<typeof createToolDirectory>;
-  },
-  { tenantId, signal }: DiscoverRequest,
-  row: TenantServer,
-): Promise<ServerHealth> {
-  const startedAt = monotonicMs();
-  const report = (rest: Partial<ServerHealth>): ServerHealth => ({
-    server: row.name,
-    state: 'down',
-    tools: 0,
-    warnings: [],
-    ...rest,
-    duration_ms: elapsedMs(startedAt),
-  });
-  const server = parts.read(tenantId, row);
-  if ('code' in server) return report({ warnings: [server] });
-  const target = { tenantId, server };
-  const deadline = startDeadline(server.discoveryTimeoutMs, signal);
-  try {
-    const protocol = await onConnection(parts.pool, { target, signal: deadline.signal }, async (connection) => {
-      await connection.ping(deadline.signal);
-      return connection.protocolVersion;
-    });
-    const { tools, warnings, isFailure } = await parts.directory.refresh(target, deadline.signal);
-    return report({ state: isFailure === true ? 'down' : 'up', protocol, tools: tools.length, warnings });
-  } catch (error) {
-    return report({ warnings: [await toServerWarning(error, target)] });
-  } finally {
-    deadline.dispose();
-  }
 }

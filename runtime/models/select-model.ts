@@ -13,6 +13,8 @@ export interface SelectedModel {
 export interface ModelChoice {
   readonly tier?: string;
   readonly modelOverride?: string;
+  /** The id of a model that the host has connected: it needs no tier that allows it, only a price. */
+  readonly connectedModel?: string;
   readonly settings: TenantSettings;
   readonly tierRows: readonly Tier[];
   readonly prices: readonly ModelPrice[];
@@ -31,12 +33,19 @@ export function selectModel(request: ModelChoice): SelectedModel {
   const { settings, prices } = request;
   const tiers = mergeTiers(request.tierRows);
   const tier = findTier(tiers, request.tier ?? settings.defaultTier ?? FALLBACK_TIER);
-  const modelId = request.modelOverride === undefined ? tier.modelId : normalizeModelId(request.modelOverride);
-  if (settings.maxTier !== undefined) refuseAboveLimit(tiers, settings.maxTier, { tier, modelId });
+  const modelId = request.connectedModel ?? chosenModel(tier, request.modelOverride);
+  if (settings.maxTier !== undefined) {
+    const isGranted = request.connectedModel !== undefined;
+    refuseAboveLimit(tiers, settings.maxTier, { tier, modelId: isGranted ? tier.modelId : modelId });
+  }
   if (settings.monthlyCostLimitUsd !== undefined && !prices.some((price) => price.modelId === modelId)) {
     throw new RuntimeError('MODEL_UNPRICED', { model: modelId });
   }
   return { tier, modelId, isBilled: tier.code !== FREE_TIER || modelId !== tier.modelId };
+}
+
+function chosenModel(tier: Tier, override: string | undefined): string {
+  return override === undefined ? tier.modelId : normalizeModelId(override);
 }
 
 function refuseAboveLimit(

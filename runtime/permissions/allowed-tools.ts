@@ -12,6 +12,8 @@ interface Candidate {
   readonly allowedTiers?: readonly string[];
   /** Another name for the same tool in lists: `server.tool`. */
   readonly alias?: string;
+  /** The name that it has as long as no other tool comes with the same one. */
+  readonly formerName?: string;
   readonly code?: string;
   /** Rules that stand in its own row. */
   readonly permission?: unknown;
@@ -83,13 +85,13 @@ function namesOf({ tool, alias }: Candidate): readonly string[] {
 }
 
 /**
- * With the name that a server's tool has as long as no other comes with the same: a server that brings another one about must
- * not slip out of the rules. Such a name narrows only, since it may be that of two tools.
+ * With the name that it has as long as no other tool comes with the same: one that brings another name about must not slip
+ * out of the rules. Such a name narrows only, since it may be that of two tools.
  */
 function formerNamesOf(candidate: Candidate): readonly string[] {
-  const { alias } = candidate;
+  const { formerName } = candidate;
   const names = namesOf(candidate);
-  return alias === undefined ? names : [...names, alias.replace(/[^a-zA-Z0-9_-]/gu, '_')];
+  return formerName === undefined ? names : [...names, formerName];
 }
 
 /** False when no tool of this server can be allowed, whatever it offers. */

@@ -4,11 +4,14 @@ import { RuntimeError } from '../errors/runtime-error';
 import { MIGRATIONS } from './migrations';
 import type { Postgres, Query } from './postgres';
 import { READABLE_COLUMNS } from './readable-columns';
+import { addColumns, findGaps, keepMonthlySums, type SchemaGaps } from './schema-gaps';
 
 export interface MigrationReport {
   readonly applied: readonly string[];
   /** Applied by an earlier call. */
   readonly present: readonly string[];
+  /** Tables and columns that were lost since they were made, and are there again; their rows and values are not. */
+  readonly restored?: readonly string[];
 }
 
 interface AppliedRow {
@@ -24,21 +27,50 @@ CREATE TABLE IF NOT EXISTS elo_agent_migrations (
   applied_at TIMESTAMPTZ NOT NULL DEFAULT now()
 )`;
 
-/** Brings the database up to date, all or nothing. Callers at the same time wait for one another. */
+/**
+ * Brings the database up to date, all or nothing. Callers at the same time wait for one another. Tables that are there are
+ * adopted: they get the columns that they lack, and keep everything else. Throws DB_SCHEMA_DAMAGED for one that cannot be.
+ */
 export async function migrate(postgres: Postgres): Promise<MigrationReport> {
   return postgres.transaction(async (query) => {
     await query({ text: LOCK, values: [] });
     await query({ text: JOURNAL, values: [] });
     const present = await readApplied(query);
-    const missing = MIGRATIONS.filter(({ name }) => !present.includes(name));
-    for (const { name, sql } of missing) {
-      await query({ text: sql, values: [] });
-      await query({
-        text: 'INSERT INTO elo_agent_migrations (name, checksum) VALUES ($1, $2)',
-        values: [name, checksum(sql)],
-      });
+    const gaps = await findGaps(query);
+    const lost = lostSince(present, gaps);
+    await addColumns(query, gaps);
+    // What went with a table or a column, such as indexes and triggers, comes back by the same statements.
+    const first = MIGRATIONS.findIndex(({ name }) => lost.some(({ migration }) => migration === name));
+    const again = first < 0 ? [] : MIGRATIONS.slice(first).map(({ name }) => name);
+    const restoreSums = again.length > 0 ? await keepMonthlySums(query, gaps) : undefined;
+    const applied: string[] = [];
+    for (const { name, sql } of MIGRATIONS) {
+      const isNew = !present.includes(name);
+      if (isNew || again.includes(name)) await query({ text: sql, values: [] });
+      if (isNew) await writeApplied(query, name, sql);
+      if (isNew) applied.push(name);
     }
-    return { applied: missing.map(({ name }) => name), present };
+    await restoreSums?.();
+    const restored = lost.map(({ what }) => what);
+    return { applied, present, ...(restored.length > 0 && { restored }) };
+  });
+}
+
+/** What an applied migration had made. */
+function lostSince(
+  present: readonly string[],
+  { tables, columns }: SchemaGaps,
+): readonly { readonly what: string; readonly migration: string }[] {
+  return [
+    ...tables.map(({ name, migration }) => ({ what: name, migration })),
+    ...columns.map(({ table, name, migration }) => ({ what: `${table}.${name}`, migration })),
+  ].filter(({ migration }) => present.includes(migration));
+}
+
+async function writeApplied(query: Query, name: string, sql: string): Promise<void> {
+  await query({
+    text: 'INSERT INTO elo_agent_migrations (name, checksum) VALUES ($1, $2)',
+    values: [name, checksum(sql)],
   });
 }
 
@@ -64,6 +96,10 @@ export interface DatabaseStatus {
   readonly isReady: boolean;
   readonly applied: readonly string[];
   readonly missing: readonly string[];
+  /** Tables and views that are not there, be it that they never were. */
+  readonly missingTables: readonly string[];
+  /** Columns that tables lack which are there, each as `table.column`. */
+  readonly missingColumns: readonly string[];
   /** The table that tenants are read from. */
   readonly tenantTable: string | null;
   /** False for a role that row-level security keeps from rows: to it a tenant of ours does not exist. */
@@ -84,10 +120,13 @@ export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus
   const journal = found?.journal ?? null;
   const applied = journal === null ? [] : await readApplied(postgres.query);
   const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
+  const { tables, columns } = await findGaps(postgres.query);
   return {
-    isReady: missing.length === 0,
+    isReady: missing.length + tables.length + columns.length === 0,
     applied,
     missing,
+    missingTables: tables.map(({ name }) => name),
+    missingColumns: columns.map(({ table, name }) => `${table}.${name}`),
     tenantTable: found?.tenants ?? null,
     roleSeesAll: found?.sees_all ?? false,
   };

@@ -33,6 +33,7 @@ export function buildResult(parts: ResultParts): AgentResult {
       text: parts.redact(outcome.text),
       tool_calls: outcome.steps.flatMap((step) => step.toolCalls.map(({ report }) => clean(report, parts.redact))),
     },
+    ...(outcome.structured === undefined ? {} : { structured_output: redactJson(outcome.structured, parts.redact) }),
     model_used: totals.modelBilled,
     agent_tier: parts.tier,
     iterations: outcome.iterations,

@@ -14,7 +14,9 @@ export interface TenantTool {
   readonly allowedTiers?: readonly string[];
   /** Another name for it in allow-lists: `server.tool`. */
   readonly alias?: string;
-  /** How it is reached: the row's transport, or `mcp`. */
+  /** The name that it has as long as no other tool comes with the same one: rules that narrow hold for it too. */
+  readonly formerName?: string;
+  /** How it is reached: the row's transport, `mcp`, `code` for tools of this process, or `connected`. */
   readonly type: string;
   /** Its code in the catalogue. */
   readonly code?: string;
@@ -88,9 +90,9 @@ export function createServerToolBuilder(options: ToolBuilderOptions): BuildServe
   return (tools) => {
     const built: TenantTool[] = [];
     const warnings: ErrorSummary[] = [];
-    for (const { settings, allowedTiers, alias } of tools) {
+    for (const { settings, ...names } of tools) {
       try {
-        built.push({ tool: toTool(prepareTool(mcp, settings), options), allowedTiers, alias, type: 'mcp' });
+        built.push({ ...names, tool: toTool(prepareTool(mcp, settings), options), type: 'mcp' });
       } catch (error) {
         const details = { server: settings.server?.name, count: 1, tools: settings.mcpTool };
         warnings.push(describeError('MCP_TOOLS_SKIPPED', { ...details, reason: errorText(error) }));

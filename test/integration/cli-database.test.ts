@@ -62,7 +62,7 @@ it('fails a migration that the database refuses with one error line', async () =
   const outcome = await cli('db', 'migrate');
   expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
   expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1);
-  expect(errorLine(outcome).code).toBe('DB_SCHEMA_MISSING');
+  expect(errorLine(outcome).code).toBe('DB_SCHEMA_DAMAGED');
 });
 
 it('lets two processes migrate at the same time', async () => {

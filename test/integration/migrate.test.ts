@@ -132,10 +132,13 @@ it('goes on beside a migration of a newer version', async () => {
   await expect(migrate(postgres)).resolves.toMatchObject({ applied: [] });
 });
 
-it('leaves nothing behind when it fails half-way', async () => {
-  // A table of this name that is none of ours makes the second migration fail.
+it('leaves nothing behind when it fails', async () => {
+  // A table of this name that is none of ours.
   await database.query('CREATE TABLE elo_agent_runs (id INT)');
-  await expect(migrate(postgres)).rejects.toMatchObject({ code: 'DB_SCHEMA_MISSING' });
+  await expect(migrate(postgres)).rejects.toMatchObject({
+    code: 'DB_SCHEMA_DAMAGED',
+    message: 'The table elo_agent_runs cannot be adopted: it has no tenant_id, task_id.',
+  });
   expect(await tables()).toEqual(['elo_agent_runs']);
   await database.query('DROP TABLE elo_agent_runs');
   await expect(migrate(postgres)).resolves.toMatchObject({ applied: NAMES });
@@ -191,6 +194,12 @@ describe('the command', () => {
       isReady: false,
       applied: [],
       missing: NAMES,
+      missingTables: expect.arrayContaining([
+        'elo_t_tenants',
+        'elo_agent_journal',
+        'elo_v_tenant_monthly_usage',
+      ]) as string[],
+      missingColumns: [],
       tenantTable: null,
       roleSeesAll: true,
     });
@@ -203,6 +212,8 @@ describe('the command', () => {
       isReady: true,
       applied: NAMES,
       missing: [],
+      missingTables: [],
+      missingColumns: [],
       tenantTable: 'elo_t_tenants',
       roleSeesAll: true,
     });

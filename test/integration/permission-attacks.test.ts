@@ -145,6 +145,7 @@ describe('names', () => {
     const level = readToolRules({ disabled_tools: disabled, enabled_tools: enabled }, 'test');
     const tool = (name: string, alias: string) => ({
       alias,
+      formerName: 'git_drop_all',
       tool: { ...echoTool, definition: { ...echoTool.definition, name } },
     });
     // As they are offered once the server has brought about two tools of one name.

@@ -43,17 +43,22 @@ const NODES: Readonly<Record<string, INodeType>> = {
   'test.items': new ItemsNode(),
 };
 
-const nodeTypes = {
-  getByName: (name: string) => NODES[name],
-  getByNameAndVersion: (name: string) => NODES[name],
-  getKnownTypes: () => ({}),
-} as unknown as INodeTypes;
+function nodeTypes(more: Readonly<Record<string, INodeType>>): INodeTypes {
+  const known = { ...NODES, ...more };
+  return {
+    getByName: (name: string) => known[name],
+    getByNameAndVersion: (name: string) => known[name],
+    getKnownTypes: () => ({}),
+  } as unknown as INodeTypes;
+}
 
 export interface EngineRun {
   readonly workflow: Pick<IWorkflowBase, 'nodes' | 'connections'>;
   readonly items: readonly INodeExecutionData['json'][];
   readonly credentials: Readonly<Record<string, ICredentialDataDecryptedObject>>;
   readonly mode?: WorkflowExecuteMode;
+  /** Node types of the test beside ours, such as sub-nodes, by type. */
+  readonly nodeTypes?: Readonly<Record<string, INodeType>>;
   /** The same id again is what Retry on Fail looks like to a node. */
   readonly executionId?: string;
 }
@@ -65,8 +70,10 @@ export async function runInEngine({
   credentials,
   mode = 'webhook',
   executionId = randomUUID(),
+  nodeTypes: more = {},
 }: EngineRun): Promise<IRun> {
-  const workflow = new Workflow({ ...json, id: 'test', active: false, nodeTypes, settings: { executionOrder: 'v1' } });
+  const settings = { executionOrder: 'v1' as const };
+  const workflow = new Workflow({ ...json, id: 'test', active: false, nodeTypes: nodeTypes(more), settings });
   const start = json.nodes.find((node) => node.type === 'test.items');
   const additionalData = {
     executionId,

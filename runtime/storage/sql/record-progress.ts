@@ -29,7 +29,8 @@ WITH written AS (
     cost_exact numeric, provider_cost_usd numeric, unanswered_requests int, error_code text, is_closed boolean
   )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
-    model_returned = EXCLUDED.model_returned, model_billed = EXCLUDED.model_billed,
+    model_requested = EXCLUDED.model_requested, model_returned = EXCLUDED.model_returned,
+    model_billed = EXCLUDED.model_billed,
     provider_request_id = EXCLUDED.provider_request_id, prompt_tokens = EXCLUDED.prompt_tokens,
     completion_tokens = EXCLUDED.completion_tokens, cached_tokens = EXCLUDED.cached_tokens,
     reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact,

@@ -14,7 +14,12 @@ export default async function globalSetup() {
   const n8n = await startN8n({
     postgresUrl: await postgres.createDatabase('n8n'),
     packageTarball,
-    env: { N8N_LOG_OUTPUT: 'console,file', N8N_LOG_LEVEL: 'debug', N8N_LOG_FILE_LOCATION: logFile },
+    env: {
+      N8N_LOG_OUTPUT: 'console,file',
+      N8N_LOG_LEVEL: 'debug',
+      N8N_LOG_FILE_LOCATION: logFile,
+      NODE_OPTIONS: `--require ${path.join(import.meta.dirname, 'without-sqlite.cjs')}`,
+    },
     log: (line) => process.stdout.write(`${line}\n`),
   });
   globalThis.__e2e = { postgres, n8n, logDirectory: path.dirname(logFile) };

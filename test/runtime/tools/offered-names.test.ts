@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 
-import { offeredNames, type ServerToolName } from '../../../runtime/mcp/tool-names';
+import { offeredNames } from '../../../runtime/tools/offered-names';
 
+const wanted = ([server, tool]: [string, string]) => ({ name: `${server}_${tool}`, identity: [server, tool] });
 const named = (tools: [string, string][], taken: string[] = []): readonly string[] =>
-  offeredNames(
-    tools.map(([server, tool]) => ({ server, tool })),
-    new Set(taken),
-  );
+  offeredNames(tools.map(wanted), new Set(taken));
 
 it('puts the server before the tool, and an underscore for what providers refuse', () => {
   expect(
@@ -38,14 +36,14 @@ it('leaves a name to the tool that has it already', () => {
 });
 
 it('gives every tool a name of its own that providers accept', () => {
-  const tool = fc.record<ServerToolName>({
-    server: fc.stringMatching(/^[a-zA-Z0-9_-]{1,50}$/),
-    tool: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }),
-  });
-  const distinct = fc.uniqueArray(tool, { selector: ({ server, tool: name }) => JSON.stringify([server, name]) });
+  const tool = fc.tuple(
+    fc.stringMatching(/^[a-zA-Z0-9_-]{1,50}$/),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }),
+  );
+  const distinct = fc.uniqueArray(tool, { selector: (names) => JSON.stringify(names) });
   fc.assert(
     fc.property(distinct, (tools) => {
-      const names = offeredNames(tools, new Set());
+      const names = named(tools);
       expect(new Set(names).size).toBe(tools.length);
       for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     }),

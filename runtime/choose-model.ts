@@ -1,0 +1,73 @@
+import type { Budget } from './billing/budget';
+import { findPrice } from './billing/cost';
+import type { Connected } from './contracts/connected';
+import type { Model } from './contracts/model';
+import type { AgentTask } from './contracts/task';
+import type { TenantSnapshot } from './contracts/tenant';
+import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
+import { selectModel, type SelectedModel } from './models/select-model';
+import { withFallback } from './models/with-fallback';
+
+export interface ModelRequirements {
+  readonly config: AgentTask['config'];
+  readonly snapshot: TenantSnapshot;
+  readonly budget: Budget;
+  /** The one of the configuration; undefined where there is none. */
+  readonly model: Model | undefined;
+  readonly connected: Pick<Connected, 'model' | 'fallback'>;
+}
+
+export interface ChosenModel {
+  readonly selected: SelectedModel;
+  readonly model: Model;
+  /** Every id that a call may be billed under. */
+  readonly modelIds: readonly string[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+/**
+ * The model of a run: the connected one, or the tier's. Throws MODEL_MISSING, MODEL_UNPRICED for either of model and
+ * fallback where money is limited, and what `selectModel` throws.
+ */
+export function chooseModel({ config, snapshot, budget, model, connected }: ModelRequirements): ChosenModel {
+  const { tenant, tiers, prices } = snapshot;
+  const { model: own, fallback } = connected;
+  const selected = selectModel({
+    tier: config.agent_tier,
+    modelOverride: config.model_override,
+    connectedModel: own?.name,
+    settings: tenant.settings,
+    tierRows: tiers,
+    prices,
+  });
+  const asked = own?.model ?? model;
+  if (asked === undefined) throw new RuntimeError('MODEL_MISSING');
+  const modelIds = [selected.modelId, ...(fallback === undefined ? [] : [fallback.name])];
+  refuseUnpriced(modelIds, { snapshot, budget });
+  const warnings = own === undefined ? [] : unusedSettings(config);
+  if (fallback === undefined) return { selected, model: asked, modelIds, warnings };
+  const isBilled = selected.isBilled || isOther(fallback, selected);
+  return { selected: { ...selected, isBilled }, model: withFallback(asked, fallback), modelIds, warnings };
+}
+
+function refuseUnpriced(
+  modelIds: readonly string[],
+  { snapshot, budget }: Pick<ModelRequirements, 'snapshot' | 'budget'>,
+): void {
+  const isLimited = budget.maxCostUsd !== undefined || budget.monthly?.costLimitUsd !== undefined;
+  const unpriced = modelIds.find((id) => findPrice(snapshot.prices, [id]) === undefined);
+  if (isLimited && unpriced !== undefined) throw new RuntimeError('MODEL_UNPRICED', { model: unpriced });
+}
+
+/** Only the free tier's own model is free. */
+function isOther(fallback: { readonly name: string }, { modelId }: SelectedModel): boolean {
+  return fallback.name !== modelId;
+}
+
+/** What a task asks of the tier's model, and a connected one has in its own hands. */
+function unusedSettings({ model_override, temperature, max_tokens }: AgentTask['config']): readonly ErrorSummary[] {
+  const unused = Object.entries({ model_override, temperature, max_tokens })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  return unused.length === 0 ? [] : [describeError('MODEL_SETTINGS_UNUSED', { settings: unused.join(', ') })];
+}

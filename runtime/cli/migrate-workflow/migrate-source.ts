@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+
+import type { ErrorSummary } from '../../errors/runtime-error';
+import { toRuntimeError } from '../../errors/to-runtime-error';
+import type { JsonValue } from '../../util/json';
+import type { Migration, MigrationOptions, MigrationReport } from '../../workflow-migration/contract';
+import { migrateWorkflow } from '../../workflow-migration/migrate-workflow';
+import type { Source } from './find-sources';
+import { decodeWorkflow, parseWorkflowText, writeJson } from './read-workflow';
+
+/** What became of one file. */
+export type Outcome = MigratedFile | LeftFile | FailedFile;
+
+export interface MigratedFile {
+  readonly kind: 'migrated';
+  readonly source: Source;
+  readonly original: string;
+  readonly migrated: string;
+  /** Empty when no rows are needed. */
+  readonly sql: string;
+  /** One for each workflow in the file. */
+  readonly reports: readonly MigrationReport[];
+}
+
+export interface LeftFile {
+  readonly kind: 'left';
+  readonly source: Source;
+  readonly reports: readonly MigrationReport[];
+}
+
+export interface FailedFile {
+  readonly kind: 'failed';
+  readonly source: Pick<Source, 'label'>;
+  readonly error: ErrorSummary;
+}
+
+/** Migrates one file, which holds a workflow or, as `n8n export:workflow` writes it, a list of them. Never rejects. */
+export async function migrateSource(source: Source, options: MigrationOptions): Promise<Outcome> {
+  try {
+    const original = decodeWorkflow(source.label, await source.read());
+    const { value, layout } = parseWorkflowText(source.label, original);
+    const workflows: readonly JsonValue[] = isList(value) ? value : [value];
+    const migrations = workflows.map((workflow) => migrateWorkflow(workflow, options));
+    const reports = migrations.map(({ report }) => report);
+    const results = migrations.map((migration, index) => resultOf(migration, workflows[index]));
+    if (migrations.every(({ kind }) => kind === 'unchanged')) return { kind: 'left', source, reports };
+    return {
+      kind: 'migrated',
+      source,
+      original,
+      migrated: writeJson(isList(value) ? results : results[0], layout),
+      sql: migrations
+        .map(sqlOf)
+        .filter((sql) => sql !== '')
+        .join('\n'),
+      reports,
+    };
+  } catch (error) {
+    return failedFile(source, error);
+  }
+}
+
+export function failedFile(source: Pick<Source, 'label'>, error: unknown): FailedFile {
+  return { kind: 'failed', source, error: toRuntimeError(error).toSummary() };
+}
+
+/** An empty list is no workflow either: the parser of workflows says so. */
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value) && value.length > 0;
+}
+
+function resultOf(migration: Migration, workflow: JsonValue | undefined): unknown {
+  return migration.kind === 'migrated' ? migration.workflow : workflow;
+}
+
+function sqlOf(migration: Migration): string {
+  return migration.kind === 'migrated' ? migration.sql.trim() : '';
+}
+
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}

@@ -1,0 +1,61 @@
+import type { MigrationReport } from '../../workflow-migration/contract';
+import { renderText } from '../../workflow-migration/render-report';
+import type { FailedFile, Outcome } from './migrate-source';
+
+const EVERY_MS = 1000;
+
+/** Tells on standard error how far a long run is: nothing for what is done within a second. */
+export function reportProgress(total: number): (done: number) => void {
+  let toldAt = Date.now();
+  return (done) => {
+    if (Date.now() - toldAt < EVERY_MS) return;
+    toldAt = Date.now();
+    process.stderr.write(`${done} of ${total}\n`);
+  };
+}
+
+/** One JSON line on standard error: which file, and what is wrong with it. */
+export function printFailure({ source, error: { code, message, hint } }: FailedFile): void {
+  process.stderr.write(`${JSON.stringify({ file: source.label, code, message, hint })}\n`);
+}
+
+/** Ends a run: a line for each failure, what was done with a single file, and the summary. Gives the exit code. */
+export function printEnd(outcomes: readonly Outcome[], people: NodeJS.WritableStream): number {
+  const failures = outcomes.filter((outcome) => outcome.kind === 'failed');
+  failures.forEach(printFailure);
+  const [only] = outcomes;
+  if (outcomes.length === 1 && only !== undefined && only.kind !== 'failed') {
+    for (const report of only.reports) people.write(renderText({ file: only.source.label, report }));
+  }
+  people.write(summaryOf(outcomes));
+  return failures.length === 0 ? 0 : 1;
+}
+
+/** What became of all files, with the reasons of agents that were left; ends with a line break. */
+function summaryOf(outcomes: readonly Outcome[]): string {
+  const having = (kind: Outcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
+  const lines = [
+    `${plural(outcomes.length, 'file')}: ${having('migrated')} migrated, ${having('left')} left, ${having('failed')} failed.`,
+    ...reasonLines(outcomes),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function reasonLines(outcomes: readonly Outcome[]): readonly string[] {
+  const reasons = outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [] : outcome.reports.flatMap(reasonsOf)));
+  if (reasons.length === 0) return [];
+  const counts = new Map<string, number>();
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const listed = [...counts].sort(([, one], [, other]) => other - one).map(([reason, count]) => `${reason} (${count})`);
+  return [`Agents left as they are, by reason: ${listed.join(', ')}.`];
+}
+
+/** Each reason once for each agent. */
+function reasonsOf({ left }: MigrationReport): readonly string[] {
+  const agents = new Map(left.map((agent) => [JSON.stringify([agent.node, agent.reason]), agent.reason]));
+  return [...agents.values()];
+}
+
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,37 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { unifiedDiff } from '../../util/line-diff';
+import type { MigrationOptions } from '../../workflow-migration/contract';
+import type { Source } from './find-sources';
+import { migrateSource, type MigratedFile, type Outcome } from './migrate-source';
+import { reportProgress } from './progress';
+import { reportEntries, writeSql } from './report-file';
+
+/** Migrates them one after the other, in memory. Never rejects. */
+export async function runMigrations(
+  sources: readonly Source[],
+  options: MigrationOptions,
+): Promise<readonly Outcome[]> {
+  const tell = reportProgress(sources.length);
+  const outcomes: Outcome[] = [];
+  for (const source of sources) {
+    outcomes.push(await migrateSource(source, options));
+    tell(outcomes.length);
+    await nextTurn();
+  }
+  return outcomes;
+}
+
+/** What a dry run prints: a unified diff of each workflow that would be migrated, then the SQL. */
+export function renderDryRun(outcomes: readonly Outcome[]): string {
+  const diffs = outcomes.flatMap((outcome) => (outcome.kind === 'migrated' ? [diffOf(outcome)] : []));
+  return [...diffs, writeSql(reportEntries(outcomes))].filter((part) => part !== '').join('\n');
+}
+
+function diffOf({ source, original, migrated }: MigratedFile): string {
+  const name = source.path.replace(/\p{Cc}/gu, ' ');
+  return `--- a/${name}\n+++ b/${name}\n${unifiedDiff(prettyJson(original), prettyJson(migrated))}`;
+}
+
+/** A line a value, however the file is laid out. */
+const prettyJson = (text: string): string => `${JSON.stringify(JSON.parse(text.replace(/^\uFEFF/, '')), null, 2)}\n`;

@@ -1,0 +1,20 @@
+import type { Branch, WorkflowNode } from './contract';
+import type { Graph } from './graph';
+
+/** The nodes wired to an agent that take part in a run: n8n treats disabled ones as if they were not there. */
+export function attachments(agent: WorkflowNode, graph: Graph): Pick<Branch, 'models' | 'memory' | 'parser' | 'tools'> {
+  const wired = (kind: string): readonly WorkflowNode[] =>
+    graph
+      .into(agent, kind)
+      .filter((edge) => edge.from.disabled !== true)
+      .toSorted((one, other) => one.index - other.index)
+      .map((edge) => edge.from);
+  const [memory] = wired('ai_memory');
+  const [parser] = wired('ai_outputParser');
+  return {
+    models: wired('ai_languageModel'),
+    ...(memory === undefined ? {} : { memory }),
+    ...(parser === undefined ? {} : { parser }),
+    tools: wired('ai_tool'),
+  };
+}

@@ -1,0 +1,18 @@
+import type { MigrationOptions, Workflow } from './contract';
+import type { Graph } from './graph';
+import type { FoundReference } from './references';
+
+/** What the plans of one workflow share. */
+export interface PlanContext {
+  readonly workflow: Workflow;
+  readonly graph: Graph;
+  /** Of links from sub-nodes. */
+  readonly kinds: readonly string[];
+  readonly options: MigrationOptions;
+  /** By the name of the node that they read. */
+  readonly references: ReadonlyMap<string, readonly FoundReference[]>;
+  /** Names that a new node cannot have; those of planned nodes are added. */
+  readonly names: Set<string>;
+  /** The codes that are taken by tools of this workflow, with the node of each; those of planned tools are added. */
+  readonly codes: Map<string, string>;
+}

@@ -1,0 +1,66 @@
+import { planCluster } from './plan-cluster';
+import type { ClusterReport, MergePlan, Migration, MigrationOptions, MigrationReport, Workflow } from './contract';
+import { findClusters } from './find-clusters';
+import { buildGraph } from './graph';
+import type { PlanContext } from './context';
+import { subNodeKinds, subNodesOf } from './sub-nodes';
+import { parseWorkflow } from './parse-workflow';
+import { collectReferences } from './reference-issues';
+import { rewriteWorkflow, type Rewritten } from './rewrite-workflow';
+import { writeSql } from './write-sql';
+
+/**
+ * Puts one Universal AI Agent in the place of the AI Agents of each cluster, where that can be done without a change in
+ * behaviour that was not allowed. A workflow that holds nothing of that is left as it is.
+ *
+ * @param input an exported workflow, parsed
+ * @throws RuntimeError WORKFLOW_INVALID
+ */
+export function migrateWorkflow(input: unknown, options: MigrationOptions): Migration {
+  const workflow = parseWorkflow(input);
+  const context = readContext(workflow, options);
+  const plans = findClusters(workflow).map((cluster) => planCluster(cluster, context));
+  const merges = plans.filter((plan): plan is MergePlan => plan.kind === 'merge');
+  const left = plans.flatMap((plan) => (plan.kind === 'leave' ? plan.left : []));
+  const name = workflow.name ?? '';
+  if (merges.length === 0) {
+    return { kind: 'unchanged', report: { version: 1, workflow: name, clusters: [], left, notes: [] } };
+  }
+  const rewritten = rewriteWorkflow(workflow, merges);
+  const report: MigrationReport = {
+    version: 1,
+    workflow: name,
+    clusters: merges.map((plan) => clusterReport(plan, context, rewritten)),
+    left,
+    notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes],
+  };
+  return { kind: 'migrated', workflow: rewritten.workflow, sql: writeSql(name, merges, options), report };
+}
+
+function readContext(workflow: Workflow, options: MigrationOptions): PlanContext {
+  return {
+    workflow,
+    options,
+    graph: buildGraph(workflow),
+    kinds: subNodeKinds(workflow),
+    references: collectReferences(workflow),
+    names: new Set(workflow.nodes.map((node) => node.name)),
+    codes: new Map<string, string>(),
+  };
+}
+
+/** With what is gone and what stayed, now that all plans are carried out. */
+function clusterReport(plan: MergePlan, { graph, kinds }: PlanContext, { gone }: Rewritten): ClusterReport {
+  const agents = plan.cluster.branches.map(({ agent }) => agent);
+  const subNodes = [...subNodesOf(agents, graph, kinds)].filter((name) => gone.has(name));
+  const connected = new Set(plan.connected.map(({ from }) => from));
+  const wired = agents.flatMap((agent) =>
+    kinds.flatMap((kind) => graph.into(agent, kind).map(({ from }) => from.name)),
+  );
+  return {
+    ...plan.report,
+    removed: [...plan.report.agents, ...subNodes],
+    connected: [...connected],
+    unwired: [...new Set(wired)].filter((name) => !connected.has(name) && !gone.has(name)),
+  };
+}

@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as fc from 'fast-check';
+
+import { RuntimeError } from '../../runtime/errors/runtime-error';
+import { ALLOWANCES, type Migration, type MigrationOptions } from '../../runtime/workflow-migration/contract';
+import { migrateWorkflow } from '../../runtime/workflow-migration/migrate-workflow';
+import { parseWorkflow } from '../../runtime/workflow-migration/parse-workflow';
+import { MIGRATION_OPTIONS, WORKFLOW_FIXTURES } from '../support/workflow-fixtures';
+import { findLosses } from '../support/workflow-links';
+import { mutated, MUTATION_KINDS } from '../support/workflow-mutations';
+
+const RUNS = 4000;
+const EVERYTHING: MigrationOptions = { ...MIGRATION_OPTIONS, allow: ALLOWANCES };
+const VARIANTS: readonly MigrationOptions[] = [MIGRATION_OPTIONS, EVERYTHING, { ...EVERYTHING, tools: 'connected' }];
+
+/** What became of one input, in a word; throws for what must never be. */
+function check(input: unknown, options: MigrationOptions): readonly string[] {
+  const text = JSON.stringify(input);
+  let migration: Migration;
+  try {
+    migration = migrateWorkflow(input, options);
+  } catch (error) {
+    if (error instanceof RuntimeError && error.code === 'WORKFLOW_INVALID') return ['not a workflow'];
+    throw error;
+  }
+  expect(JSON.stringify(input)).toBe(text);
+  const before = parseWorkflow(input);
+  const { report } = migration;
+  const agents = before.nodes.filter(({ type }) => type === '@n8n/n8n-nodes-langchain.agent').map(({ name }) => name);
+  const gone = report.clusters.flatMap((cluster) => cluster.agents);
+  const left = report.left.map(({ node }) => node);
+  expect(new Set([...gone, ...left])).toEqual(new Set(agents));
+  expect(new Set(gone).size).toBe(gone.length);
+  expect(report.left.filter(({ reason, text: why }) => reason === '' || why === '')).toEqual([]);
+  if (migration.kind === 'unchanged') return [...new Set(report.left.map(({ reason }) => reason)), 'unchanged'];
+  expect(findLosses(before, migration.workflow, report)).toEqual([]);
+  const again = migrateWorkflow(migration.workflow, options);
+  expect(again.kind).toBe('unchanged');
+  return [...new Set(report.left.map(({ reason }) => reason)), 'migrated'];
+}
+
+const choice = fc.nat({ max: 10_000 });
+const mutation = fc.record({ kind: fc.constantFrom(...MUTATION_KINDS), choices: fc.tuple(choice, choice, choice) });
+
+it(`migrates ${RUNS} broken workflows or says why it does not, and loses nothing`, () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...Object.values(WORKFLOW_FIXTURES)),
+      fc.array(mutation, { minLength: 1, maxLength: 6 }),
+      fc.constantFrom(...VARIANTS),
+      ({ workflow }, mutations, options) => {
+        check(mutated(workflow, mutations), options);
+      },
+    ),
+    { numRuns: RUNS },
+  );
+});
+
+const folder = process.env.WORKFLOW_CORPUS;
+const files = folder === undefined ? [] : filesIn(folder);
+
+const NAMES = ['nothing allowed', 'everything allowed', 'connected tools'];
+const cases = files.flatMap((file) => VARIANTS.map((options, index) => ({ file, options, name: NAMES[index] ?? '' })));
+
+it('migrates every file of the corpus or says why it does not', () => {
+  const counts = new Map<string, number>();
+  const failures = cases.flatMap(({ file, options, name }) => {
+    try {
+      for (const word of check(readJson(file), options)) count(counts, `${name}: ${word}`);
+      return [];
+    } catch (error) {
+      return [`${file} (${name}): ${String(error)}`];
+    }
+  });
+  const lines = [...counts].sort(([a], [b]) => a.localeCompare(b)).map(([word, number]) => `${word} ${number}`);
+  process.stdout.write(`${files.length} files\n${lines.join('\n')}\n`);
+  expect(failures).toEqual([]);
+});
+
+function count(counts: Map<string, number>, word: string): void {
+  counts.set(word, (counts.get(word) ?? 0) + 1);
+}
+
+function filesIn(path: string): readonly string[] {
+  if (statSync(path).isFile()) return path.endsWith('.json') ? [path] : [];
+  return readdirSync(path)
+    .sort()
+    .flatMap((name) => filesIn(join(path, name)));
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import { chain, main, node } from '../../support/workflow-builder';
+import { migrated, newNodes, reasons, switched } from './a-cluster';
+
+const OURS = 'Universal AI Agent';
+const toOurs = { node: OURS, type: 'main', index: 0 };
+
+it('merges rules side by side, and numbers later outputs anew', () => {
+  const input = switched({ a: {}, b: {}, c: {} });
+  const router = input.nodes.find(({ name }) => name === 'Router');
+  const values = (router?.parameters.rules as { values: object[] }).values;
+  const withOther = {
+    ...input,
+    nodes: input.nodes.map((one) =>
+      one.name === 'Router'
+        ? { ...one, parameters: { rules: { values: [...values, values[0]] }, options: { fallbackOutput: 3 } } }
+        : one,
+    ),
+    connections: {
+      ...input.connections,
+      Router: { main: [...(input.connections.Router?.main ?? []), [{ node: 'Answer', type: 'main', index: 0 }]] },
+    },
+  } as typeof input;
+  const { workflow, report } = migrated(withOther);
+  expect(workflow.connections.Router).toEqual({ main: [[toOurs], [{ node: 'Answer', type: 'main', index: 0 }]] });
+  const changed = workflow.nodes.find(({ name }) => name === 'Router')?.parameters;
+  expect(changed).toMatchObject({
+    options: { fallbackOutput: 1 },
+    rules: { values: [{ conditions: { combinator: 'or', conditions: [{ id: 'a' }, { id: 'b' }, { id: 'c' }] } }, {}] },
+  });
+  expect(report.notes.map(({ node: name }) => name)).toContain('Router');
+});
+
+it('keeps a run for each branch where something behind the agents can tell', () => {
+  const answer = node('Answer', 'base.aggregate@1', {});
+  const { workflow } = migrated(switched({ a: {}, b: {} }, { answer }));
+  expect(workflow.connections.Router).toEqual({ main: [[toOurs], [toOurs]] });
+  const { workflow: merged } = migrated(switched({ a: {}, b: {} }, { answer }), { allow: ['merged-runs'] });
+  expect(merged.connections.Router).toEqual({ main: [[toOurs]] });
+});
+
+it('carries error settings, error outputs and notes', () => {
+  const agent = { onError: 'continueErrorOutput', retryOnFail: true, maxTries: 4, notes: '**Mind** the [shop](x)' };
+  const input = switched(
+    { a: { agent }, b: { agent } },
+    {
+      parts: [node('Failed', 'base.noOp@1')],
+      wires: [...main('Agent a', [], ['Failed']), ...main('Agent b', [], ['Failed'])],
+    },
+  );
+  const { workflow } = migrated(input);
+  expect(newNodes(workflow)[0]).toMatchObject({ onError: 'continueErrorOutput', retryOnFail: true, maxTries: 4 });
+  expect(workflow.connections[OURS]?.main?.[1]).toEqual([{ node: 'Failed', type: 'main', index: 0 }]);
+  const note = workflow.nodes.find(({ type }) => type.endsWith('stickyNote'))?.parameters.content;
+  expect(note).toContain('\\*\\*Mind\\*\\*');
+});
+
+it('drops pins of agents that are gone, and says so', () => {
+  const pinData = { 'Agent a': [{ json: { output: 'x' } }], Start: [{ json: {} }] };
+  const { workflow, report } = migrated({ ...switched({ a: {}, b: {} }), pinData });
+  expect(workflow.pinData).toEqual({ Start: [{ json: {} }] });
+  expect(report.notes.some(({ text }) => text.includes('pinned'))).toBe(true);
+});
+
+it('leaves agents that go on to different nodes', () => {
+  const input = switched({ a: {}, b: {} }, { parts: [node('Other', 'base.noOp@1')], wires: chain('Agent b', 'Other') });
+  expect(reasons(input)).toEqual(['different-next-nodes:']);
+});
+
+it.each([
+  ["={{ $('Agent a').item.json.output }}", "={{ $('Universal AI Agent').item.json.output }}"],
+  ['={{ $node["Agent b"].json["output"] }}', '={{ $node["Universal AI Agent"].json["output"] }}'],
+])('rewrites %s', (value, after) => {
+  const answer = node('Answer', 'base.set@3.4', { value });
+  const { workflow } = migrated(switched({ a: {}, b: {} }, { answer }));
+  expect(workflow.nodes.find(({ name }) => name === 'Answer')?.parameters.value).toBe(after);
+});
+
+it('rewrites code too', () => {
+  const answer = node('Answer', 'base.code@2', { jsCode: "return $('Agent a').item.json.output" });
+  const { workflow } = migrated(switched({ a: {}, b: {} }, { answer }));
+  expect(workflow.nodes.find(({ name }) => name === 'Answer')?.parameters.jsCode).toContain(`$('${OURS}')`);
+});
+
+it.each([
+  "={{ $('Agent a').isExecuted }}",
+  "={{ $('Agent a').all().length }}",
+  "={{ $('Agent a').item.json.intermediateSteps }}",
+  '={{ $json.error }}',
+  "={{ $('Model a').params.model }}",
+])('asks before it changes what %s gives', (value) => {
+  const answer = node('Answer', 'base.set@3.4', { value });
+  expect(reasons(switched({ a: {}, b: {} }, { answer }))).toEqual(['expressions:expressions']);
+});
+
+it('takes a name that no node has', () => {
+  const { workflow } = migrated(switched({ a: {}, b: {} }, { parts: [node(OURS, 'base.noOp@1')] }));
+  expect(newNodes(workflow).map(({ name }) => name)).toEqual(['Universal AI Agent 1']);
+});
