@@ -88,7 +88,9 @@ describe('a JSON Schema', () => {
     });
     const [sent] = models.received;
     expect(sent?.tools?.at(-1)?.function).toMatchObject({ name: TOOL, parameters: PERSON });
-    expect(sent?.messages[0]?.content).toMatch(/^Be kind\.\n\nYour final answer must be a call of the tool format_final_json_response/);
+    expect(sent?.messages[0]?.content).toMatch(
+      /^Be kind\.\n\nYour final answer must be a call of the tool format_final_json_response/,
+    );
   });
 
   it('may be an object of an expression', async () => {
