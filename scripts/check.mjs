@@ -1,4 +1,4 @@
 import { CHECKS } from './lib/checks.mjs';
-import { runSteps } from './lib/run-steps.mjs';
+import { runTogether } from './lib/run-steps.mjs';
 
-await runSteps(CHECKS);
+await runTogether(CHECKS);

@@ -1,4 +1,6 @@
 import { BUILD, CHECKS, jest } from './lib/checks.mjs';
-import { runSteps } from './lib/run-steps.mjs';
+import { runSteps, runTogether } from './lib/run-steps.mjs';
 
-await runSteps([...CHECKS, BUILD, jest(['unit', 'integration'])]);
+await runTogether(CHECKS);
+// One worker is what jest takes on two processors; these tests wait more than they compute.
+await runSteps([BUILD, jest(['unit', 'integration'], '--maxWorkers=2')]);

@@ -12,20 +12,28 @@ function cleanEnvironment() {
 }
 
 /**
- * Runs a program of node_modules with this Node; its output is shown.
- * @param {string} program such as `jest/bin/jest.js`
- * @param {string[]} args
- * @returns {Promise<number>} the exit code
+ * Runs a program of node_modules with this Node.
+ * @param {{ name: string, program: string, args?: string[] }} step `program` such as `jest/bin/jest.js`
+ * @param {'inherit' | 'pipe'} output shown as it comes, or when the program has ended
+ * @returns {Promise<boolean>} whether it went well
  */
-function run(program, args) {
+function run({ name, program, args = [] }, output) {
+  const startedAt = performance.now();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [path.join(root, 'node_modules', program), ...args], {
       cwd: root,
-      stdio: 'inherit',
+      stdio: ['inherit', output, output],
       env: cleanEnvironment(),
     });
+    const said = [];
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk));
     child.on('error', reject);
-    child.on('exit', (code) => resolve(code ?? 1));
+    child.on('close', (code) => {
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      process.stdout.write(Buffer.concat(said));
+      process.stdout.write(`${code === 0 ? '✔' : '✘'} ${name} (${seconds} s)\n`);
+      resolve(code === 0);
+    });
   });
 }
 
@@ -34,12 +42,15 @@ function run(program, args) {
  * @param {readonly {name: string, program: string, args?: string[]}[]} steps
  */
 export async function runSteps(steps) {
-  for (const { name, program, args = [] } of steps) {
-    const startedAt = performance.now();
-    process.stdout.write(`\n▶ ${name}\n`);
-    const code = await run(program, args);
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    process.stdout.write(`${code === 0 ? '✔' : '✘'} ${name} (${seconds} s)\n`);
-    if (code !== 0) process.exit(1);
+  for (const step of steps) {
+    process.stdout.write(`\n▶ ${step.name}\n`);
+    if (!(await run(step, 'inherit'))) process.exit(1);
   }
+}
+
+/** Runs steps beside one another, and ends the process with 1 when all have ended and one has failed. */
+export async function runTogether(steps) {
+  process.stdout.write(`\n▶ ${steps.map(({ name }) => name).join(', ')}\n`);
+  const ended = await Promise.all(steps.map((step) => run(step, 'pipe')));
+  if (ended.includes(false)) process.exit(1);
 }

@@ -143,6 +143,7 @@ it('case 20: a task cannot say itself how often it is tried, that it is run afre
   });
   await world.push(failing);
   expect(await world.reported(failing)).toMatchObject([{ result: null, error_code: 'TASK_REQUEST_FAILED' }]);
+  await untilTrue(async () => (await world.dead()).length > 0);
   expect(await world.dead()).toMatchObject([{ attempts: 1 }]);
   const task = world.order({ ...forged });
   await world.push(task);

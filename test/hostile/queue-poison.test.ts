@@ -42,6 +42,7 @@ it('case 37: a task that ends every process which does it is given up, told of, 
   expect(done).toMatchObject({ result: { text: 'The answer' } });
   expect(dead).toMatchObject({ result: null, error_code: 'TASK_CRASHED' });
   expect(crashes).toBe(3);
+  await untilTrue(async () => (await world.dead()).length > 0);
   expect(await world.dead()).toMatchObject([{ code: 'TASK_CRASHED', task_id: poison.task_id }]);
 });
 

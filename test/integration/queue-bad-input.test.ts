@@ -33,14 +33,14 @@ describe('entries that are no tasks', () => {
   it.each([
     ['text', 'hello CANARY', 'the task is not JSON'],
     ['nothing', '', 'the task is not JSON'],
-    ['a number', '17', 'the task: '],
-    ['a list', '[{"task_type":"ai_agent"}]', 'the task: '],
-    ['a text as config', JSON.stringify(aTask(1, { config: 'CANARY' })), 'config: '],
-    ['a list as meta', JSON.stringify(aTask(1, { meta: [] })), 'meta: '],
-    ['a text as callback', JSON.stringify(aTask(1, { callback: 'http://CANARY' })), 'callback: '],
-    ['an id that is too long', JSON.stringify(aTask('x'.repeat(300))), 'task_id: '],
-    ['a priority that is none', JSON.stringify(aTask(1, { priority: 'high' })), 'priority: '],
-    ['a priority beyond all', JSON.stringify(aTask(1, { priority: 2 ** 21 })), 'priority: '],
+    ['a number', '17', 'the task is not valid ('],
+    ['a list', '[{"task_type":"ai_agent"}]', 'the task is not valid ('],
+    ['a text as config', JSON.stringify(aTask(1, { config: 'CANARY' })), 'config is not valid ('],
+    ['a list as meta', JSON.stringify(aTask(1, { meta: [] })), 'meta is not valid ('],
+    ['a text as callback', JSON.stringify(aTask(1, { callback: 'http://CANARY' })), 'callback is not valid ('],
+    ['an id that is too long', JSON.stringify(aTask('x'.repeat(300))), 'task_id is not valid ('],
+    ['a priority that is none', JSON.stringify(aTask(1, { priority: 'high' })), 'priority is not valid ('],
+    ['a priority beyond all', JSON.stringify(aTask(1, { priority: 2 ** 21 })), 'priority is not valid ('],
     [
       'deep nesting',
       `{"config":${'{"a":'.repeat(300)}1${'}'.repeat(300)}}`,
@@ -186,9 +186,9 @@ describe('a Redis that will not do', () => {
 it.each([
   [{ list: 'a', failedList: 'a' }, 'three different lists'],
   [{ list: 'a', forwardList: 'a' }, 'three different lists'],
-  [{ concurrency: 0 }, 'concurrency: '],
-  [{ attempts: 0 }, 'attempts: '],
-  [{ redis: { url: 'CANARY' } }, 'redis.url: '],
+  [{ concurrency: 0 }, 'concurrency is not valid ('],
+  [{ attempts: 0 }, 'attempts is not valid ('],
+  [{ redis: { url: 'CANARY' } }, 'redis.url is not a'],
 ])('refuses the configuration %j', async (config, issue) => {
   const error = await startConsumer({ redis: { url: redis.url }, ...config }, parts).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(issue) as string });
