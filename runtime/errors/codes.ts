@@ -48,8 +48,14 @@ export const ERROR_CODES = {
     'The workflow "{file}" cannot be read: {reason}.',
     'Give a workflow that was exported from n8n as JSON, or a folder that holds some.',
   ),
-  OUTPUT_EXISTS: caller('File "{file}" is there already, with other contents.', 'Choose another place, or add --overwrite.'),
-  OUTPUT_FAILED: caller('File "{file}" cannot be written: {reason}.', 'Correct what the message names, then run it again.'),
+  OUTPUT_EXISTS: caller(
+    'File "{file}" is there already, with other contents.',
+    'Choose another place, or add --overwrite.',
+  ),
+  OUTPUT_FAILED: caller(
+    'File "{file}" cannot be written: {reason}.',
+    'Correct what the message names, then run it again.',
+  ),
   REPORT_INVALID: caller(
     'File "{file}" is no report of migrate-workflow: {reason}.',
     'Give the JSON file that --report wrote.',
