@@ -1,7 +1,7 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { Memory, Message } from '../../runtime';
-import { describeSteps, historyOf, toHostMessages } from './host-messages';
+import { historyOf, toHostMessages } from './host-messages';
 import type { Item } from './item';
 
 /** A memory of n8n, as far as it is looked at here: an object of LangChain, or one with the same properties. */
@@ -22,19 +22,18 @@ export async function readConnectedMemory({ context, index }: Item): Promise<Mem
   };
 }
 
-/** As n8n's AI Agent keeps a turn: its tool calls as messages of their own where the memory takes such, else as text. */
+/**
+ * Tool calls are messages of their own where the memory takes such. Elsewhere they are left out: from a text that tells of
+ * them models learn to write such texts (n8n's issues 14361 and 23819).
+ */
 async function save(memory: HostMemory, turn: readonly Message[]): Promise<void> {
   const input = turn[0]?.content ?? '';
   const output = turn.at(-1)?.content ?? '';
-  const steps = turn.slice(1, -1);
-  if (steps.length === 0) {
-    await memory.saveContext({ input }, { output });
-    return;
-  }
-  const messages = toHostMessages(turn);
+  const hasSteps = turn.length > 2;
+  const messages = hasSteps ? toHostMessages(turn) : undefined;
   const { chatHistory } = memory;
   if (messages === undefined || typeof chatHistory?.addMessages !== 'function') {
-    await memory.saveContext({ input }, { output: `[Used tools: ${describeSteps(steps)}] ${output}` });
+    await memory.saveContext({ input }, { output });
     return;
   }
   await chatHistory.addMessages(messages);

@@ -5,7 +5,7 @@ import type { Item } from './item';
 import { isToolVariant } from './tool-variant';
 
 const TYPE = NodeConnectionTypes.AiLanguageModel;
-const INPUTS = ['Chat Model', 'Fallback Model'] as const;
+const INPUTS = ['Model', 'Fallback'] as const;
 
 /** The contexts of n8n have it; its types do not say so. */
 interface HasConnections {

@@ -11,11 +11,11 @@ import { isToolVariant } from './tool-variant';
 /** What may be wired to the node. A plain list, since n8n would evaluate an expression in every execution. */
 export const inputs: INodeTypeDescription['inputs'] = [
   NodeConnectionTypes.Main,
-  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Chat Model', required: false, maxConnections: 1 },
-  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Fallback Model', required: false, maxConnections: 1 },
+  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Model', required: false, maxConnections: 1 },
+  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Fallback', required: false, maxConnections: 1 },
   { type: NodeConnectionTypes.AiMemory, displayName: 'Memory', required: false, maxConnections: 1 },
   { type: NodeConnectionTypes.AiTool, displayName: 'Tools', required: false },
-  { type: NodeConnectionTypes.AiOutputParser, displayName: 'Output Parser', required: false, maxConnections: 1 },
+  { type: NodeConnectionTypes.AiOutputParser, displayName: 'Parser', required: false, maxConnections: 1 },
 ];
 
 /** What is wired to the node, with the parameters of this item. */

@@ -87,17 +87,6 @@ function toHostCall({ id, function: { name, arguments: written } }: ToolCallMess
   return { id, name, args: JSON.parse(written) as unknown, type: 'tool_call' };
 }
 
-/** The steps of a turn in a line of text, as n8n's AI Agent puts them for memories that keep nothing else. */
-export function describeSteps(steps: readonly Message[]): string {
-  const results = new Map(steps.map((one) => (one.role === 'tool' ? [one.tool_call_id, one.content] : ['', ''])));
-  return callsOf(steps)
-    .map(
-      ({ id, function: { name, arguments: input } }) =>
-        `Tool: ${name}, Input: ${input}, Result: ${results.get(id) ?? ''}`,
-    )
-    .join('; ');
-}
-
 function callsOf(messages: readonly Message[]): readonly ToolCallMessage[] {
   return messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
 }

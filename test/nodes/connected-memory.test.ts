@@ -210,12 +210,11 @@ describe('a turn is kept', () => {
     expect(sent().map(([role]) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user']);
   });
 
-  it('with its steps as text where the memory takes nothing else', async () => {
+  it('without its steps where the memory takes no such messages', async () => {
     const { memory, saved } = aMemory(plainHistory());
     withTool();
     await run(() => memory);
-    const output = '[Used tools: Tool: clock, Input: {"input":"x"}, Result: "noon"] Noon.';
-    expect(saved).toEqual([[{ input: 'now' }, { output }]]);
+    expect(saved).toEqual([[{ input: 'now' }, { output: 'Noon.' }]]);
   });
 
   it('or it is a warning that it was not', async () => {
