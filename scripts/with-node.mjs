@@ -10,8 +10,8 @@ import { ensureInstalled, npm } from './lib/npm-install.mjs';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const programs = path.join(root, 'node_modules', '.bin');
 
-/** These need the real n8n too. */
-const N8N_SCRIPTS = ['scripts/demo.mjs', 'scripts/test-e2e.mjs'];
+/** These need the real n8n, or nodes of it. */
+const N8N_SCRIPTS = ['scripts/demo.mjs', 'scripts/test-e2e.mjs', 'scripts/test-long.mjs'];
 
 const log = (line) => process.stderr.write(`${line}\n`);
 
