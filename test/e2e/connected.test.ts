@@ -26,7 +26,11 @@ import {
 } from './support/host';
 import { addRedisCredential } from './support/queue';
 
-const PICTURES = path.resolve(__dirname, '../../.cache/screenshots');
+const PICTURES = path.resolve(
+  __dirname,
+  '../..',
+  process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
+);
 const OURS = { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 1 };
 const THEIRS = { type: '@n8n/n8n-nodes-langchain.agent', typeVersion: 3.1 };
 const PROMPTS = { promptType: 'define', text: '={{ $json.message }}', options: { systemMessage: 'Be brief.' } };
@@ -323,7 +327,7 @@ it('shows its five inputs on the canvas', async () => {
     await editor.openWorkflow(id);
     const node = editor.page.locator('[data-test-id="canvas-node"][data-node-name="Agent"]');
     const text = await node.innerText();
-    for (const input of ['Chat Model', 'Fallback Model', 'Memory', 'Tools', 'Output Parser']) {
+    for (const input of ['Model', 'Fallback', 'Memory', 'Tools', 'Parser']) {
       expect(text).toContain(input);
     }
     await editor.screenshot(path.join(PICTURES, 'connected.png'));
