@@ -16,7 +16,7 @@ export interface CallParts {
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
 
-export interface CallRequest {
+interface CallRequest {
   readonly snapshot: TenantSnapshot;
   readonly tier?: string;
   /** Its name or `server.tool`. */

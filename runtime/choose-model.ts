@@ -8,7 +8,7 @@ import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime
 import { selectModel, type SelectedModel } from './models/select-model';
 import { withFallback } from './models/with-fallback';
 
-export interface ModelRequirements {
+interface ModelRequirements {
   readonly config: AgentTask['config'];
   readonly snapshot: TenantSnapshot;
   readonly budget: Budget;
@@ -17,7 +17,7 @@ export interface ModelRequirements {
   readonly connected: Pick<Connected, 'model' | 'fallback'>;
 }
 
-export interface ChosenModel {
+interface ChosenModel {
   readonly selected: SelectedModel;
   readonly model: Model;
   /** Every id that a call may be billed under. */

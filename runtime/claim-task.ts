@@ -28,7 +28,7 @@ export type Claimed =
       readonly before?: EarlierRun;
     };
 
-export interface ClaimContext {
+interface ClaimContext {
   readonly ledger: LedgerStore;
   readonly task: ReadyTask;
   readonly plan: RunPlan;

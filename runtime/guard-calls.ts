@@ -10,7 +10,7 @@ import type { LoopInput, Ruling, Rulings, RunnableCall } from './loop/loop-contr
 import type { RunPlan } from './plan-run';
 import { firstReservation, nextReservation } from './reserve-calls';
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly plan: RunPlan;
   readonly record: RunRecord;
   readonly meter: UsageMeter;

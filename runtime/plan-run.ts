@@ -1,6 +1,7 @@
 import { readBudget, type Budget } from './billing/budget';
 import { chooseModel } from './choose-model';
 import { DEFAULTS } from './config';
+import { BUILT_IN_TIERS } from './contracts/built-in-tiers';
 import type { Connected, OutputFormat } from './contracts/connected';
 import type { Model } from './contracts/model';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
@@ -9,7 +10,6 @@ import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime
 import type { LoopSettings } from './loop/loop-contract';
 import type { McpServerInput } from './mcp/read-server';
 import { normalizeModelId, type SelectedModel } from './models/select-model';
-import { BUILT_IN_TIERS } from './models/tiers';
 import type { SelectedTools, SelectTools } from './select-tools';
 import { callbackWarnings, type ReadyTask } from './tasks/read-task';
 import { resolveLimits } from './tenants/resolve-settings';

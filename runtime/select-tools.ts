@@ -20,7 +20,7 @@ export interface SelectedTools {
   readonly warnings: readonly ErrorSummary[];
 }
 
-export interface SelectToolsRequest {
+interface SelectToolsRequest {
   readonly snapshot: TenantSnapshot;
   /** Undefined: whatever the tier. */
   readonly tier?: string;
@@ -44,7 +44,7 @@ export interface TaskRules {
 /** Rejects with POLICY_INVALID when rules cannot be read: none of them may fall away. */
 export type SelectTools = (request: SelectToolsRequest) => Promise<SelectedTools>;
 
-export interface ToolSources {
+interface ToolSources {
   readonly buildTools: BuildTools;
   readonly buildServerTools: BuildServerTools;
   readonly buildConnectedTools: BuildConnectedTools;

@@ -10,7 +10,7 @@ import { startDeadline } from './util/abort';
 import { isJsonObject, type JsonObject } from './util/json';
 
 /** One tool as people and programs see it. */
-export interface ToolEntry {
+interface ToolEntry {
   /** The name that the model calls. */
   readonly name: string;
   /** `server.tool`, for tools of an MCP server. */
@@ -24,12 +24,12 @@ export interface ToolEntry {
   readonly is_quarantined?: true;
 }
 
-export interface ToolList {
+interface ToolList {
   readonly tools: readonly ToolEntry[];
   readonly warnings: readonly ErrorSummary[];
 }
 
-export interface ToolQuery {
+interface ToolQuery {
   readonly tenantId: string;
   /** Only what this tier may use. */
   readonly tier?: string;

@@ -9,7 +9,7 @@ import { createHookTransport } from './tools/hook-transport';
 import { createRestTransport } from './tools/rest-transport';
 import { createWorkflowTransport } from './tools/workflow-transport';
 
-export interface ToolTransports {
+interface ToolTransports {
   readonly transports: ToolBuilderOptions['transports'];
   readonly close: () => Promise<unknown>;
 }

@@ -4,7 +4,7 @@ import type { QueueDelivery, RuntimeError } from '../../runtime/worker';
 import type { TriggerParts } from './settings';
 
 /** What the item of a task says of its delivery, so that the node knows whether a failure is final. */
-export interface DeliveryOfItem {
+interface DeliveryOfItem {
   /** From 1 on. */
   readonly attempt: number;
   readonly max_attempts: number;

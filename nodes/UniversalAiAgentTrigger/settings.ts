@@ -8,7 +8,7 @@ import { readRedis } from '../UniversalAiAgent/redis';
 /** When a task counts as done. */
 export type Acknowledge = 'executionFinishes' | 'executionSucceeds' | 'immediately';
 
-export interface TriggerSettings {
+interface TriggerSettings {
   readonly consumer: WorkerDoor.ConsumerConfig;
   readonly callbacks: NonNullable<RuntimeConfig['callbacks']>;
   readonly acknowledge: Acknowledge;

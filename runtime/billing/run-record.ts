@@ -54,7 +54,7 @@ export interface NextStep {
   readonly step?: JournalStep;
 }
 
-export interface RunRecordOptions {
+interface RunRecordOptions {
   readonly ledger: LedgerStore;
   readonly key: RunKey;
   readonly modelRequested: string;

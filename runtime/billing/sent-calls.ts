@@ -1,7 +1,7 @@
 import type { JournalStep } from '../contracts/journal';
 
 /** Which calls of the step that is being made may have been sent. */
-export interface SentCalls {
+interface SentCalls {
   /** The calls in `sending` are sent from now on. */
   readonly begin: (step: JournalStep) => void;
   /** The step without a call whose turn never came; undefined when no step knows it. */

@@ -16,7 +16,7 @@ export interface UsageMeter {
   readonly warnings: () => readonly ErrorSummary[];
 }
 
-export interface EndedCall {
+interface EndedCall {
   readonly callNo: number;
   readonly attempts: RequestAttempts;
   readonly reply?: ModelReply;

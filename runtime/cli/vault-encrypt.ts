@@ -21,13 +21,13 @@ interface RowName {
   readonly code: string;
 }
 
-export interface MovedSecret extends RowName {
+interface MovedSecret extends RowName {
   readonly field: string;
   /** What it is called in the vault now. */
   readonly name: string;
 }
 
-export interface EncryptReport {
+interface EncryptReport {
   readonly dry_run: boolean;
   readonly moved: readonly MovedSecret[];
   /** Rows that may hold plain text and could not be changed. */

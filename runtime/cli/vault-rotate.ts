@@ -4,14 +4,14 @@ import { sealingKeyId, type Sealer } from '../vault/sealer';
 import { secretOwner } from '../vault/secret-owner';
 
 /** A sealed text, by what people call it. */
-export interface SealedPlace {
+interface SealedPlace {
   readonly kind: 'secret' | 'oauth_state';
   /** Null: shared. */
   readonly tenant_id: string | null;
   readonly name: string;
 }
 
-export interface RotateReport {
+interface RotateReport {
   /** The key that everything is sealed with now. */
   readonly key_id: string;
   /** Sealed anew by this call. */

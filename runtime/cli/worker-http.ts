@@ -5,7 +5,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { Consumer } from '../worker';
 
-export interface HealthServer {
+interface HealthServer {
   readonly address: { readonly host: string; readonly port: number };
   /** From now on it is not ready: an orchestrator sends nothing more, and does not take it for dead. */
   readonly markEnding: () => void;

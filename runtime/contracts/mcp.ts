@@ -1,6 +1,6 @@
 import type { JsonObject } from '../util/json';
 
-export type McpTransportKind = 'http' | 'sse' | 'websocket' | 'stdio';
+type McpTransportKind = 'http' | 'sse' | 'websocket' | 'stdio';
 
 /** How a tenant proves to a server who it is. */
 export type McpAuth =

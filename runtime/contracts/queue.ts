@@ -130,7 +130,7 @@ const queueTaskFields = z.looseObject({
 export const queueTaskSchema = z.preprocess(withoutPrototypeKey, queueTaskFields);
 
 /** A task whose ids may be missing. */
-export type GivenTask = Omit<QueueTask, 'task_id' | 'trace_id'> & Partial<Pick<QueueTask, 'task_id' | 'trace_id'>>;
+type GivenTask = Omit<QueueTask, 'task_id' | 'trace_id'> & Partial<Pick<QueueTask, 'task_id' | 'trace_id'>>;
 
 /** Throws INPUT_INVALID that names the fields. */
 export function parseQueueTask(input: unknown): GivenTask {

@@ -57,7 +57,7 @@ export interface ToolDefinition {
 }
 
 /** How often a tool may be called, and whether a person is asked first. */
-export interface CallPolicy {
+interface CallPolicy {
   /** Its code in the catalogue, whose daily limit counts; undefined for tools of servers and of this process. */
   readonly code?: string;
   readonly needsApproval: boolean;

@@ -1,6 +1,6 @@
 import { isJsonObject, tryParseJson, type JsonObject } from '../util/json';
 
-export type ParsedArguments =
+type ParsedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };
 
 const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;

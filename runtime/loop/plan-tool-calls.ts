@@ -15,7 +15,7 @@ export interface AskedCall {
 }
 
 /** The calls of one step, each decided on; nothing has run yet. */
-export interface ToolCallPlan {
+interface ToolCallPlan {
   /** The first call that waits for a person. */
   readonly asked?: AskedCall;
   readonly calls: readonly PreparedToolCall[];

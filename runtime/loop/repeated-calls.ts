@@ -16,7 +16,7 @@ export interface Made {
 }
 
 /** Whether a call may be made once more. */
-export type Repetition =
+type Repetition =
   | { readonly kind: 'run' }
   | Repeated
   /** And it was told so before. */

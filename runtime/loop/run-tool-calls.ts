@@ -18,7 +18,7 @@ import type { Repeated } from './repeated-calls';
 import type { RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
 
-export interface ToolCallResult extends ExecutedToolCall {
+interface ToolCallResult extends ExecutedToolCall {
   readonly message: Message;
 }
 

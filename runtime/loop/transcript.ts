@@ -79,7 +79,7 @@ export function withUniqueIds(
   return { ...message, tool_calls: calls };
 }
 
-export interface AcceptedCalls {
+interface AcceptedCalls {
   readonly message: AssistantMessage;
   readonly calls: readonly ToolCallMessage[];
   readonly wereDropped: boolean;

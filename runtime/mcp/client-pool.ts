@@ -19,7 +19,7 @@ interface Entry {
   lastUsedAt: number;
 }
 
-export interface McpClientPoolOptions {
+interface McpClientPoolOptions {
   readonly connect: (target: McpTarget, onClose: () => void) => Promise<McpConnection>;
   /** Above this the longest idle connection is closed; those in use stay. */
   readonly maxConnections: number;

@@ -56,7 +56,7 @@ async function createStdio({ server, stdioCommands }: ConnectRequest): Promise<T
   return new StdioClientTransport({ command, args, stderr: 'ignore' });
 }
 
-export interface RenewableToken {
+interface RenewableToken {
   readonly provider: AuthProvider;
   readonly secrets: () => readonly string[];
 }

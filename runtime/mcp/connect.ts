@@ -30,7 +30,7 @@ import type {
 import { OAuthProvider } from './oauth-provider';
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
-export const CONTEXT_KEY = 'universal-ai-agent/context';
+const CONTEXT_KEY = 'universal-ai-agent/context';
 
 /** The SDK has no "never"; the signal that we pass carries the real deadline. */
 const LONGER_THAN_ANY_CALL_MS = 3_600_000;

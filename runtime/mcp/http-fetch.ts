@@ -8,7 +8,7 @@ import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egre
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-export interface HttpClient {
+interface HttpClient {
   /** A `fetch` for one server. Other hosts, which OAuth metadata may name, must be public or in `allowedHosts`. */
   readonly fetchFor: (server: Pick<McpServer, 'url' | 'allowedHosts' | 'auth'>) => Fetch;
   readonly close: () => Promise<void>;

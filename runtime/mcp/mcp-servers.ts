@@ -37,7 +37,7 @@ export interface ServerOffer extends ReadTools {
   readonly server: McpServer | undefined;
 }
 
-export interface DiscoverRequest {
+interface DiscoverRequest {
   readonly tenantId: string;
   readonly servers: readonly TenantServer[];
   readonly signal: AbortSignal;

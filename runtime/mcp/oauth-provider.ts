@@ -23,7 +23,7 @@ export interface OAuthStateStore {
 }
 
 /** Where the browser came back to: the query of the redirect URL. */
-export type AuthorizeInBrowser = (url: URL) => Promise<URLSearchParams>;
+type AuthorizeInBrowser = (url: URL) => Promise<URLSearchParams>;
 
 export interface BrowserLogin {
   readonly redirectUrl: string;

@@ -4,7 +4,7 @@ import { isDeeperThan, isJsonObject, type JsonObject } from '../util/json';
 import type { ListedTool } from './connection';
 
 /** More than any model can choose from; a server with more should be narrowed down by name. */
-export const MAX_TOOLS = 256;
+const MAX_TOOLS = 256;
 const MAX_NAME_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 16_384;
 const MAX_SCHEMA_CHARS = 65_536;

@@ -13,12 +13,12 @@ import { offeredTools, readTools, type ReadTools } from './read-tools';
 import { toServerWarning } from './server-errors';
 
 /** What the database has of a registered server's list. */
-export interface StoredTools {
+interface StoredTools {
   readonly isFresh: boolean;
   readonly tools: readonly McpListedTool[];
 }
 
-export interface ToolDirectory {
+interface ToolDirectory {
   /**
    * The tools that a server offers, and what is to be said about that. From what is known while it holds, else the
    * server is asked; one that cannot be asked offers none. Rejects only when the signal aborts.

@@ -6,7 +6,7 @@ import { requestBody } from './request-body';
 import { toModelError } from './to-model-error';
 import { createTransport, type AttemptsInit } from './transport';
 
-export interface OpenAiModelConfig {
+interface OpenAiModelConfig {
   readonly apiKey: string;
   /** Up to and with `/v1`. */
   readonly baseUrl: string;

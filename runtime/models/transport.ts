@@ -6,7 +6,7 @@ import { isJsonObject, tryParseJson } from '../util/json';
 /** A model's reply is text; nothing honest is longer. */
 const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 
-export interface ModelTransport {
+interface ModelTransport {
   /** Stands in for `fetch` under the openai client, which brings retries, time-outs and errors. */
   readonly fetch: typeof globalThis.fetch;
   readonly close: () => Promise<void>;

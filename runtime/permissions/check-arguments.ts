@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { compilePattern, type Matches } from './name-pattern';
 
 /** The arguments with every number within its limits, or why they are refused. */
-export type CheckArguments = (input: JsonObject) => ParsedInput;
+type CheckArguments = (input: JsonObject) => ParsedInput;
 
 /**
  * Rules for arguments, compiled once. They are checked on values that have passed the tool's schema. A tool with such

@@ -3,7 +3,7 @@ import { least } from './read-tool-rules';
 
 const STRICTNESS: readonly Decision[] = ['allow', 'ask', 'deny'];
 
-export const FREE: ToolPermission = { decision: 'allow', limits: {}, patterns: {}, fixedArguments: {} };
+const FREE: ToolPermission = { decision: 'allow', limits: {}, patterns: {}, fixedArguments: {} };
 
 /**
  * All levels at once: each can only narrow what the others leave. Of two fixed values for one argument the first level's

@@ -21,10 +21,10 @@ import { createTenantSlots } from './tenant-slots';
 import type { JobData } from './turn';
 
 /** A client of ioredis, as BullMQ and our scripts use it. */
-export type QueueClient = RedisClient & ConnectionOptions & { readonly disconnect: () => void };
+type QueueClient = RedisClient & ConnectionOptions & { readonly disconnect: () => void };
 
 /** Three connections that wait as long as Redis is away, so that nothing is given up because of it. */
-export interface ConsumerClients {
+interface ConsumerClients {
   readonly commands: QueueClient;
   /** For nothing but waiting for the next task. */
   readonly blocking: QueueClient;

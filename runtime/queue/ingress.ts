@@ -16,7 +16,7 @@ export interface NewJob {
   readonly jobId: string;
 }
 
-export interface IngressParts {
+interface IngressParts {
   readonly store: TaskStore;
   /** A connection for nothing else: it waits in Redis for the next task. */
   readonly blocking: RedisClient;

@@ -1,7 +1,7 @@
 import type { RuntimeError } from '../errors/runtime-error';
 
 /** What becomes of a task whose try has failed. */
-export type Verdict =
+type Verdict =
   /** Another try, one of those that it has. */
   | { readonly kind: 'retry' }
   /** Later again, and this was no try. */

@@ -11,7 +11,7 @@ import type { QueueMetrics, TaskOutcome } from './metrics';
 import type { TenantSlots } from './tenant-slots';
 import { defer, factsOf, giveBack, readTurn, type JobData, type TaskTurn, type Turn } from './turn';
 
-export interface ProcessorParts extends ConsumerParts, GiveUpParts {
+interface ProcessorParts extends ConsumerParts, GiveUpParts {
   /** Without them tenants have no limit. */
   readonly slots?: TenantSlots;
   readonly metrics: QueueMetrics;

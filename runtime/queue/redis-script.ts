@@ -6,7 +6,7 @@ export interface RedisClient {
   readonly callBuffer: SendCommand;
 }
 
-export type RedisScript = (
+type RedisScript = (
   client: RedisClient,
   keys: readonly string[],
   args?: readonly CommandArgument[],

@@ -6,7 +6,7 @@ import { peekTaskType } from './peek-task-type';
 import { parseEntry, readAddressee, readListedTask, typeOf } from './read-task';
 import type { TakenEntry, TaskStore } from './task-store';
 
-export type SortedEntry =
+type SortedEntry =
   | { readonly kind: 'task'; readonly task: QueueTask; readonly raw: string }
   /** Somebody else's: it goes to the forward list. */
   | { readonly kind: 'foreign'; readonly taskType: string }

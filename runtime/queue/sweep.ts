@@ -8,7 +8,7 @@ import type { DyingJobs } from './dying-jobs';
 import type { QueueKeys } from './keys';
 import { redisScript, type RedisClient } from './redis-script';
 
-export interface SweepParts {
+interface SweepParts {
   readonly client: RedisClient;
   readonly queue: Queue;
   readonly keys: QueueKeys;

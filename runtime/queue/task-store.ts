@@ -13,7 +13,7 @@ export interface TakenEntry {
 
 export type Take = { readonly state: 'open' | 'paused' | 'full'; readonly entries: readonly TakenEntry[] };
 
-export interface TakeOptions {
+interface TakeOptions {
   /** Ids that are dealt with: the same round trip settles them. */
   readonly settled: readonly string[];
   readonly count: number;
@@ -23,7 +23,7 @@ export interface TakeOptions {
 }
 
 /** Of a task that is too large only so much is kept. */
-export const KEPT_BYTES = 1024;
+const KEPT_BYTES = 1024;
 /** Tasks beyond stay on the list, where they are seen: so many in the queue are enough for priorities to hold. */
 const MAX_WAITING = 5000;
 /** A take ends with the entry that goes beyond. */

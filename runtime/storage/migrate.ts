@@ -92,7 +92,7 @@ function checksum(sql: string): string {
   return createHash('sha256').update(sql).digest('hex');
 }
 
-export interface DatabaseStatus {
+interface DatabaseStatus {
   readonly isReady: boolean;
   readonly applied: readonly string[];
   readonly missing: readonly string[];

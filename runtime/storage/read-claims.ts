@@ -8,7 +8,7 @@ import type { ResumeRow } from './sql/resume-run';
 import type { WaitingRuns } from './waiting-runs';
 
 /** Rejects with a VAULT_ code, when what is kept cannot be opened: the run was claimed, and is given back. */
-export interface ClaimReader {
+interface ClaimReader {
   readonly claim: (row: ClaimRow, request: ClaimRequest) => Promise<Claim>;
   readonly resumed: (row: ResumeRow, request: ResumeRequest) => Promise<Resumed>;
 }

@@ -14,7 +14,7 @@ import {
 /** What Redis says to a user that it does not know, or that may not do this. */
 const REFUSALS = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:AUTH|invalid password|Client sent AUTH))/;
 
-export interface Watch {
+interface Watch {
   /** Asked once there is a connection. */
   readonly check?: (client: Redis) => Promise<void>;
   readonly onLost?: () => void;

@@ -9,7 +9,7 @@ export interface SchemaGaps {
   readonly columns: readonly MissingColumn[];
 }
 
-export interface MissingColumn extends ExpectedColumn {
+interface MissingColumn extends ExpectedColumn {
   readonly table: string;
   readonly migration: string;
 }

@@ -2,7 +2,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { CATALOGUE_ROWS, type CatalogueRow } from './catalogue-rows';
 import type { Postgres } from './postgres';
 
-export interface SeedToolsReport {
+interface SeedToolsReport {
   readonly added: readonly string[];
   readonly updated: readonly string[];
   /** They were there before. */

@@ -7,7 +7,7 @@ import type { Postgres, Query } from './postgres';
 import { READABLE_COLUMNS, READABLE_VIEW } from './readable-columns';
 import { scramVerifier } from './scram-verifier';
 
-export interface SqlRoleRequest {
+interface SqlRoleRequest {
   readonly name: string;
   /** Generated where none is given. */
   readonly password?: string;
@@ -15,7 +15,7 @@ export interface SqlRoleRequest {
   readonly tables: readonly string[];
 }
 
-export interface SqlRoleReport {
+interface SqlRoleReport {
   readonly role: string;
   readonly isNew: boolean;
   /** Everything that it may read. */

@@ -6,7 +6,7 @@ import type { JsonValue } from '../util/json';
 import { redactJson, type Redact } from '../util/redact';
 import type { ReadyTask } from './read-task';
 
-export interface ResultParts {
+interface ResultParts {
   readonly task: ReadyTask;
   readonly runId: string;
   readonly tier: string;

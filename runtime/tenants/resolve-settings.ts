@@ -2,7 +2,7 @@ import type { TaskConfig } from '../contracts/task';
 import type { TenantSettings, Tier } from '../contracts/tenant';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 
-export interface RunLimits {
+interface RunLimits {
   readonly maxIterations: number;
   readonly temperature?: number;
   readonly maxTokens?: number;

@@ -36,7 +36,7 @@ export interface ToolBuilderOptions extends ExecuteOptions {
 }
 
 /** A discovered tool, ready to be called. */
-export interface ServerTool extends Omit<TenantTool, 'tool' | 'type'> {
+interface ServerTool extends Omit<TenantTool, 'tool' | 'type'> {
   readonly settings: ToolSettings;
 }
 

@@ -6,7 +6,7 @@ import type { JsonValue } from '../util/json';
 const MAX_NAME = 64;
 const HASH_LENGTH = 8;
 
-export interface WantedName {
+interface WantedName {
   /** Any text. */
   readonly name: string;
   /** What keeps two tools apart that want the same name. */

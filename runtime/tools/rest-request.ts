@@ -4,7 +4,7 @@ import { hasDotSegment, type RestConfig } from './rest-config';
 import { argumentText, fillJson, fillText, placeholdersOf } from './template';
 
 /** Where a call goes and what it carries. */
-export interface RestRequest {
+interface RestRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

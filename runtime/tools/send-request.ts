@@ -4,7 +4,7 @@ import type { ToolSettings, TransportReply } from '../contracts/tool-transport';
 import { readBounded, utf8Text } from './read-bounded';
 
 /** A request to the server that a row names, with the row's own headers added. */
-export interface ServerRequest {
+interface ServerRequest {
   readonly url: string;
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;

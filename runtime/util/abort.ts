@@ -1,5 +1,5 @@
 /** Why a deadline's signal was aborted. */
-export type AbortCause = 'cancelled' | 'timeout';
+type AbortCause = 'cancelled' | 'timeout';
 
 export interface Deadline {
   readonly signal: AbortSignal;

@@ -4,11 +4,7 @@ export type CommandArgument = string | Buffer | number;
 /** Sends one command and resolves with its reply. */
 export type SendCommand = (command: string, args: CommandArgument[]) => Promise<unknown>;
 
-export type LuaScript = (
-  send: SendCommand,
-  keys: readonly string[],
-  args?: readonly CommandArgument[],
-) => Promise<unknown>;
+type LuaScript = (send: SendCommand, keys: readonly string[], args?: readonly CommandArgument[]) => Promise<unknown>;
 
 /** A script that a server runs as one step. It is sent once to each server, and again when the server has forgotten it. */
 export function luaScript(lua: string): LuaScript {

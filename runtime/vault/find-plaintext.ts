@@ -9,7 +9,7 @@ export interface PlainSecret {
 }
 
 /** A JSON column, taken out of the texts that it may be wrapped in. */
-export interface UnwrappedJson {
+interface UnwrappedJson {
   readonly json: string;
   readonly value: JsonObject;
   /** How many texts it was wrapped in, as a TEXT column of JSON within JSON comes. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../util/json';
+import type { JsonObject } from '../util/json';
 
 /** An exported workflow of n8n. What is not named here is kept as it is. */
 export interface Workflow {
@@ -122,9 +122,6 @@ export interface Note {
   readonly allowance?: Allowance;
 }
 
-/** A value in a node's parameters with an n8n expression begins with `=`. */
-export type Parameter = JsonValue;
-
 /** Agents that one node can stand for. Every agent of a workflow, a disabled one too, is in exactly one cluster. */
 export interface Cluster {
   /** The outermost router; undefined for a lone agent. */
@@ -193,7 +190,7 @@ export interface MergePlan {
   readonly notes: readonly Note[];
 }
 
-export interface LeavePlan {
+interface LeavePlan {
   readonly kind: 'leave';
   readonly cluster: Cluster;
   readonly left: readonly LeftAgent[];

@@ -4,7 +4,7 @@ import { type FilterOptions, readAs, type Side } from './filter-values';
 import { regexTest } from './regex-test';
 import { jsTest, type Test } from './test-expressions';
 
-export interface Comparison {
+interface Comparison {
   readonly left: Side;
   readonly right: Carried;
   readonly type: string;

@@ -29,7 +29,7 @@ const BY_ITEM: ReadonlySet<string> = new Set([
 const OF_ALL_ITEMS = /\.(?:all|first|last)\(|\$items\(|\$runIndex|\$itemIndex|\$prevNode|\$input\.(?:all|first|last)/;
 
 /** The nodes that a run may come to after these, the nodes themselves left out unless a link leads back to them. */
-export function nodesAfter(agents: readonly WorkflowNode[], graph: Graph): readonly WorkflowNode[] {
+function nodesAfter(agents: readonly WorkflowNode[], graph: Graph): readonly WorkflowNode[] {
   const found = new Map<string, WorkflowNode>();
   const open = [...agents];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {

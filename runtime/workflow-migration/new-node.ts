@@ -7,7 +7,7 @@ import { errorSettingsOf } from './outer-settings';
 import { withoutUndefined } from './parameters';
 import type { NodeParts } from './plan-parts';
 
-export const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const NODE_NAME = 'Universal AI Agent';
 
 interface NodeRequest {

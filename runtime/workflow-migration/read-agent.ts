@@ -44,7 +44,7 @@ export function readAgent(agent: WorkflowNode): AgentSettings {
 }
 
 /** The agent's kind: `toolsAgent`, or what the old versions offered beside it. */
-export function agentKind({ parameters, typeVersion }: WorkflowNode): string {
+function agentKind({ parameters, typeVersion }: WorkflowNode): string {
   if (typeVersion >= 2) return 'toolsAgent';
   const { agent } = parameters;
   if (typeof agent === 'string' && agent !== '') return agent;

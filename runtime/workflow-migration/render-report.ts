@@ -1,7 +1,7 @@
 import type { ClusterReport, LeftAgent, MigrationReport, Note, TierReport } from './contract';
 
 /** A report and the file that it is about. */
-export interface NamedReport {
+interface NamedReport {
   readonly file: string;
   readonly report: MigrationReport;
 }

@@ -7,7 +7,7 @@ import { toolNameOf } from './tool-names';
 import { MAX_CODE, restStatement, vaultName, type Refusal, type RowRequest, type ToolRow } from './tool-row';
 
 /** A request as an HTTP tool node describes it; undefined for a part that a row cannot have. */
-export interface HttpRequest {
+interface HttpRequest {
   readonly url: ArgumentText | undefined;
   readonly query: readonly Pair[] | undefined;
   readonly headers: readonly Pair[] | undefined;

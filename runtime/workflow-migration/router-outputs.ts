@@ -5,7 +5,7 @@ import type { Reason, Router, WorkflowNode } from './contract';
 import { ALWAYS, type Test, unknownTest } from './test-expressions';
 
 /** The outputs of a router in the order in which it decides: an item takes the first whose test holds. */
-export type Routing =
+type Routing =
   | { readonly kind: 'first-match'; readonly outputs: readonly RoutedOutput[] }
   /** What it does with an item cannot be known behind it. */
   | { readonly kind: 'opaque'; readonly why: Reason };

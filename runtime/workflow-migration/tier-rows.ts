@@ -1,33 +1,19 @@
 import { createHash } from 'node:crypto';
 
+import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
 import { canonicalJson, type JsonValue } from '../util/json';
+import type { Tier } from '../contracts/tenant';
 import type { TierReport } from './contract';
 import { isExpression } from './parameters';
 import type { TierModel } from './read-model';
 import { showName } from './show-name';
 import { sqlNumber, sqlText } from './sql-text';
 
-/** A tier as the database has it. */
-interface TierRow {
-  readonly code: string;
-  readonly modelId: string;
-  readonly maxTokens?: number;
-  readonly temperature?: number;
-}
-
-/** The five tiers that every database has; a row with the same code replaces one of them. */
-const BUILT_IN: readonly TierRow[] = [
-  { code: 'nano', modelId: 'qwen/qwen3-4b:free', maxTokens: 500, temperature: 0.1 },
-  { code: 'small', modelId: 'qwen/qwen3-8b', maxTokens: 800, temperature: 0.2 },
-  { code: 'optima', modelId: 'anthropic/claude-3-haiku', maxTokens: 1000, temperature: 0.3 },
-  { code: 'pro', modelId: 'openai/gpt-4o-mini', maxTokens: 2000, temperature: 0.5 },
-  { code: 'expert', modelId: 'anthropic/claude-3-5-sonnet', maxTokens: 4000, temperature: 0.7 },
-];
-
 /** The tier of one branch, and what it cannot hold, which becomes an option of the node. */
 export interface PlannedTier {
   readonly report: TierReport;
-  readonly row?: TierRow & { readonly name: string };
+  /** A row that the database lacks. */
+  readonly row?: Tier;
   readonly temperature?: JsonValue;
   readonly maxTokens?: JsonValue;
 }
@@ -51,7 +37,7 @@ export function planTier(model: TierModel, agent: string, workflow: string): Pla
     temperature: temperature === undefined ? model.temperature : undefined,
     maxTokens: maxTokens === undefined ? model.maxTokens : undefined,
   };
-  const known = BUILT_IN.find(
+  const known = BUILT_IN_TIERS.find(
     (tier) => tier.modelId === modelId && tier.temperature === temperature && tier.maxTokens === maxTokens,
   );
   if (known !== undefined) return { report: { code: known.code, model: modelId, agent, isNew: false } };

@@ -38,7 +38,7 @@ export function isTenantId(tenant: string): boolean {
 }
 
 /** The tenant as a literal, or as the variable that psql is given. */
-export function sqlTenant(tenant: string): string {
+function sqlTenant(tenant: string): string {
   return isTenantId(tenant) ? sqlText(tenant.toLowerCase()) : ":'tenant_id'";
 }
 
@@ -47,7 +47,7 @@ export function vaultName(code: string): string {
   return `${code.toLowerCase()}_auth`;
 }
 
-export interface RestRow {
+interface RestRow {
   readonly code: string;
   readonly label: string;
   readonly description: string;

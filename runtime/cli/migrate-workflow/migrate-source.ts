@@ -22,7 +22,7 @@ export interface MigratedFile {
   readonly reports: readonly MigrationReport[];
 }
 
-export interface LeftFile {
+interface LeftFile {
   readonly kind: 'left';
   readonly source: Source;
   readonly reports: readonly MigrationReport[];

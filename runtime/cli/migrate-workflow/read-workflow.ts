@@ -2,17 +2,17 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson, type JsonValue } from '../../util/json';
 
 /** Larger than anything that n8n's editor opens. */
-export const MAX_WORKFLOW_BYTES = 64 * 1024 * 1024;
+const MAX_WORKFLOW_BYTES = 64 * 1024 * 1024;
 
 /** How a JSON file is laid out, so that what is written again looks the same. */
-export interface JsonLayout {
+interface JsonLayout {
   /** Empty: all on one line. */
   readonly indent: string;
   readonly newline: '\n' | '\r\n';
   readonly endsWithNewline: boolean;
 }
 
-export interface WorkflowText {
+interface WorkflowText {
   readonly value: JsonValue;
   readonly layout: JsonLayout;
 }

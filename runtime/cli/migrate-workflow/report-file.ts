@@ -8,7 +8,7 @@ import { renderMarkdown } from '../../workflow-migration/render-report';
 import { sha256, type MigratedFile, type Outcome } from './migrate-source';
 
 /** The JSON report: by file what was done, and what it takes to undo it. No times, so that it is the same every time. */
-export interface ReportFile {
+interface ReportFile {
   readonly version: 1;
   readonly files: readonly ReportEntry[];
 }
@@ -25,7 +25,7 @@ export interface MigratedEntry {
   readonly migrated: { readonly sha256: string };
 }
 
-export interface LeftEntry {
+interface LeftEntry {
   readonly status: 'left';
   readonly path: string;
   readonly reports: readonly MigrationReport[];

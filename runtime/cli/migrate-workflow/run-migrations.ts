@@ -1,11 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { unifiedDiff } from '../../util/line-diff';
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
+
 import type { MigrationOptions } from '../../workflow-migration/contract';
 import type { Source } from './find-sources';
 import { migrateSource, type MigratedFile, type Outcome } from './migrate-source';
 import { reportProgress } from './progress';
 import { reportEntries, writeSql } from './report-file';
+
+/** Beyond so many changed lines a shortest diff costs more than it tells. */
+const MAX_EDITS = 5000;
 
 /** Migrates them one after the other, in memory. Never rejects. */
 export async function runMigrations(
@@ -30,7 +34,12 @@ export function renderDryRun(outcomes: readonly Outcome[]): string {
 
 function diffOf({ source, original, migrated }: MigratedFile): string {
   const name = source.path.replace(/\p{Cc}/gu, ' ');
-  return `--- a/${name}\n+++ b/${name}\n${unifiedDiff(prettyJson(original), prettyJson(migrated))}`;
+  const [before, after] = [prettyJson(original), prettyJson(migrated)];
+  const patch = createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {
+    maxEditLength: MAX_EDITS,
+    headerOptions: FILE_HEADERS_ONLY,
+  });
+  return patch ?? `${name}: more than ${MAX_EDITS} lines would change\n`;
 }
 
 /** A line a value, however the file is laid out. */

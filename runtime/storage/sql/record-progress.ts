@@ -133,7 +133,7 @@ export interface ProgressRow {
 const MAX_INT = 2_147_483_647;
 
 /** What the run that comes after this one goes on with. */
-export interface KeptForLater {
+interface KeptForLater {
   /** JSON text, for a run that waits for an approval. */
   readonly waiting: string | null;
   readonly journal: readonly JournalLine[];

@@ -4,7 +4,7 @@ import { readAllowedHosts } from '../web/allowed-hosts';
 import { RefusedUrl } from '../web/judge-url';
 import { requestWeb, type WebReply, type WebRequest } from '../web/request-web';
 
-export type AskWeb = (
+type AskWeb = (
   call: TransportCall,
   request: Pick<WebRequest, 'url' | 'method' | 'body' | 'limitBytes'> & Partial<Pick<WebRequest, 'headers'>>,
 ) => Promise<WebReply>;

@@ -21,9 +21,7 @@ export interface WebPage {
   readonly isCut: boolean;
 }
 
-export type FetchPage = (
-  call: TransportCall,
-) => Promise<{ readonly page: WebPage } | { readonly failure: TransportReply }>;
+type FetchPage = (call: TransportCall) => Promise<{ readonly page: WebPage } | { readonly failure: TransportReply }>;
 
 /** Gets the page at the argument `url`. Reads the row once, and throws an Error for what cannot be used in it. */
 export function fetchPageFor(settings: ToolSettings): FetchPage {

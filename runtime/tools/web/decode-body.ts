@@ -1,7 +1,7 @@
 import type { WebReply } from './request-web';
 
 /** What a reply says of its body. */
-export interface ContentType {
+interface ContentType {
   /** Lower case, without parameters; empty when the server names none. */
   readonly type: string;
   readonly charset?: string;

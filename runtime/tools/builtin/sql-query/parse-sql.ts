@@ -3,8 +3,7 @@ import type { PgQueryModule } from 'libpg-query/wasm/libpg-query.js';
 import type { JsonObject } from '../../../util/json';
 
 /** The tree of Postgres' own grammar, as libpg_query writes it: `{stmts: [{stmt, stmt_location, stmt_len}]}`. */
-export type ParsedSql =
-  { readonly ok: true; readonly tree: JsonObject } | { readonly ok: false; readonly reason: string };
+type ParsedSql = { readonly ok: true; readonly tree: JsonObject } | { readonly ok: false; readonly reason: string };
 
 let loading: Promise<PgQueryModule> | undefined;
 
