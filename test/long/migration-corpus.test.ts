@@ -56,6 +56,7 @@ it(`migrates ${RUNS} broken workflows or says why it does not, and loses nothing
     ),
     { numRuns: RUNS },
   );
+  for (const made of [{}, structuredClone({})]) expect(Object.keys(Object.getPrototypeOf(made) as object)).toEqual([]);
 });
 
 const folder = process.env.WORKFLOW_CORPUS;

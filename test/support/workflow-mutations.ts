@@ -2,9 +2,10 @@ import type { JsonObject } from '../../runtime/util/json';
 
 /** A workflow in the making: whatever JSON allows. */
 type Loose = Record<string, unknown>;
+type LinksByType = Record<string, (Loose[] | null)[]>;
 interface LooseWorkflow {
   nodes: Loose[];
-  connections: Record<string, Record<string, (Loose[] | null)[]> | undefined>;
+  connections: Record<string, LinksByType | undefined>;
 }
 
 export interface Mutation {
@@ -87,7 +88,7 @@ const MUTATIONS: Readonly<Record<string, Mutate>> = {
   },
   addLink: (workflow, [a, b, c]) => {
     const link = { node: some(workflow.nodes, b).name, type: 'main', index: c % 3 === 0 ? 1 : 0 };
-    const byType = (workflow.connections[String(some(workflow.nodes, a).name)] ??= {});
+    const byType = linksFrom(workflow, some(workflow.nodes, a));
     const main = byType.main ?? [];
     byType.main = main;
     const output = c % Math.max(1, main.length);
@@ -96,12 +97,10 @@ const MUTATIONS: Readonly<Record<string, Mutate>> = {
   addSubLink: (workflow, [a, b, c]) => {
     const type = pick(SUB_TYPES, c) ?? '';
     const link = { node: some(workflow.nodes, b).name, type, index: c % 2 };
-    (workflow.connections[String(some(workflow.nodes, a).name)] ??= {})[type] = [[link]];
+    linksFrom(workflow, some(workflow.nodes, a))[type] = [[link]];
   },
   linkNowhere: (workflow, [a]) => {
-    (workflow.connections[String(some(workflow.nodes, a).name)] ??= {}).main = [
-      [{ node: 'Nowhere', type: 'main', index: 0 }],
-    ];
+    linksFrom(workflow, some(workflow.nodes, a)).main = [[{ node: 'Nowhere', type: 'main', index: 0 }]];
   },
   moveLink: (workflow, [a, b, c]) => {
     const link = pick(pick(outputsOf(workflow, a), b) ?? [], c);
@@ -135,6 +134,14 @@ function pick<T>(list: readonly T[], choice: number): T | undefined {
 /** A node of a workflow that has some. */
 function some(nodes: readonly Loose[], choice: number): Loose {
   return pick(nodes, choice) ?? {};
+}
+
+/** The links of a node by type, its own even where it is called `__proto__`: the tests after this one share that object. */
+function linksFrom({ connections }: LooseWorkflow, node: Loose): LinksByType {
+  const name = String(node.name);
+  const links = (Object.hasOwn(connections, name) ? connections[name] : undefined) ?? {};
+  Object.defineProperty(connections, name, { value: links, writable: true, enumerable: true, configurable: true });
+  return links;
 }
 
 function outputsOf({ connections }: LooseWorkflow, choice: number): (Loose[] | null)[] {
