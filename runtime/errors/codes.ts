@@ -551,7 +551,7 @@ export const ERROR_CODES = {
   ),
   QUEUE_REDIS_UNSUITABLE: caller(
     'This Redis cannot hold a queue: {reason}.',
-    'Use a single Redis server of version 6.2 or later that takes writes.',
+    'Use a single Redis server of version 6.2 or later that takes writes, and a user who may read INFO and run scripts.',
   ),
 
   // Executions that the trigger starts, and results that a tool may not read

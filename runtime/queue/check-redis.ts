@@ -6,15 +6,29 @@ const OLDEST = '6.2';
 
 /**
  * Whether a queue is safe in this Redis. Throws QUEUE_REDIS_EVICTS for one that throws keys away to save memory, and
- * QUEUE_REDIS_UNSUITABLE for one that is too old or takes no writes.
+ * QUEUE_REDIS_UNSUITABLE for one that is too old, takes no writes, or keeps this user from what a queue needs.
  */
 export async function checkRedis(client: RedisClient): Promise<void> {
-  const info = readInfo(String(await client.callBuffer('INFO', [])));
+  const info = readInfo(String(await permitted(client.callBuffer('INFO', []))));
   const reason = whyUnsuitable(info);
   if (reason !== undefined) throw new RuntimeError('QUEUE_REDIS_UNSUITABLE', { reason });
+  await permitted(client.callBuffer('EVAL', ['return 1', '0']));
   const policy = info.get('maxmemory_policy') ?? 'noeviction';
   const isLimited = Number(info.get('maxmemory') ?? 0) > 0;
   if (policy !== 'noeviction' && isLimited) throw new RuntimeError('QUEUE_REDIS_EVICTS', { policy });
+}
+
+async function permitted<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.startsWith('NOPERM')) throw error;
+    throw new RuntimeError(
+      'QUEUE_REDIS_UNSUITABLE',
+      { reason: error.message.slice('NOPERM '.length) },
+      { cause: error },
+    );
+  }
 }
 
 function whyUnsuitable(info: ReadonlyMap<string, string>): string | undefined {

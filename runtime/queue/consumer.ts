@@ -3,7 +3,6 @@ import { setMaxListeners } from 'node:events';
 import { Queue, UnrecoverableError, Worker, type ConnectionOptions, type Job, type JobsOptions } from 'bullmq';
 
 import { TASK_TYPES } from '../contracts/queue';
-import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
 import type { Consumer, ConsumerHealth, ConsumerParts } from './consumer-contract';
 import { createDyingJobs, type DyingJobs } from './dying-jobs';
@@ -14,6 +13,7 @@ import { createMetrics, type QueueMetrics } from './metrics';
 import { createProcessor } from './process-job';
 import { countTasks, type QueueCounts } from './queue-counts';
 import type { RedisClient } from './redis-script';
+import { restAfterErrors } from './rest-after-errors';
 import type { SortOptions } from './sort-entry';
 import { startSweep } from './sweep';
 import { createTaskStore } from './task-store';
@@ -193,7 +193,7 @@ function startWorker({ clients, keys, settings, parts, dying, metrics, signal }:
     runRetryDelay: RECONNECT_MS,
     settings: { backoffStrategy: retryDelayMs },
   });
-  worker.on('error', (error) => parts.log('warn', 'the queue reports', { reason: toRuntimeError(error).message }));
+  restAfterErrors(worker, parts.log);
   worker.on('stalled', () => parts.log('warn', 'a task of a lost consumer comes again'));
   worker.on('failed', (job, error) => {
     if (job === undefined || !(error instanceof UnrecoverableError)) return;
