@@ -101,12 +101,18 @@ function taskOfFields({ context, door, index }: TaskItem, options: IDataObject):
     config: {
       ...options,
       agent_tier: tier === '' ? undefined : (tier as string),
-      system_prompt: read('systemPrompt') as string,
-      message: read('message') as string,
+      system_prompt: promptOf(read('systemPrompt')),
+      message: promptOf(read('message')),
       context: readContext(door, read('context')),
     },
     meta: { tenant_id: tenantIdOf(tenant) },
   };
+}
+
+/** An expression may give an object or a number, which n8n's AI Agent shows to the model as JSON. */
+function promptOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The picker gives an object, an expression a plain value. */

@@ -19,8 +19,13 @@ export function requestBody(request: ModelRequest): string {
     if (!request.parallelToolCalls) fields.push('"parallel_tool_calls":false');
   }
   if (request.temperature !== undefined) fields.push(`"temperature":${request.temperature}`);
-  if (request.maxTokens !== undefined) fields.push(`"max_tokens":${request.maxTokens}`);
+  if (request.maxTokens !== undefined) fields.push(`"${limitName(request.modelId)}":${request.maxTokens}`);
   return `{${fields.join(',')}}`;
+}
+
+/** OpenAI's reasoning models refuse `max_tokens`. OpenRouter, whose ids begin with a provider, takes it for all. */
+function limitName(modelId: string): string {
+  return /^(?:o\d|gpt-5(?!-chat))/.test(modelId) ? 'max_completion_tokens' : 'max_tokens';
 }
 
 function remember<K extends object>(texts: WeakMap<K, string>, key: K, make: (key: K) => string): string {

@@ -18,3 +18,13 @@ export function attachments(agent: WorkflowNode, graph: Graph): Pick<Branch, 'mo
     tools: wired('ai_tool'),
   };
 }
+
+/** Disabled nodes wired to an agent: they do nothing, and stay wired, so that a person may enable them again. */
+export function disabledParts(
+  agent: WorkflowNode,
+  graph: Graph,
+): readonly { readonly from: string; readonly type: string }[] {
+  return ['ai_memory', 'ai_outputParser', 'ai_tool'].flatMap((type) =>
+    graph.into(agent, type).flatMap(({ from }) => (from.disabled === true ? [{ from: from.name, type }] : [])),
+  );
+}

@@ -15,4 +15,6 @@ export interface PlanContext {
   readonly names: Set<string>;
   /** The codes that are taken by tools of this workflow, with the node of each; those of planned tools are added. */
   readonly codes: Map<string, string>;
+  /** The field of the items that the tenant is read from, where nothing in the workflow names it. */
+  readonly missingTenant?: string;
 }

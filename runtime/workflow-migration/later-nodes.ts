@@ -1,3 +1,4 @@
+import type { JsonValue } from '../util/json';
 import type { Cluster, Workflow, WorkflowNode } from './contract';
 import type { Graph } from './graph';
 import { kindOf, parameterAt } from './parameters';
@@ -69,7 +70,15 @@ function answersWithLastRun(node: WorkflowNode): boolean {
 
 /** True when an answer of the workflow is streamed piece by piece, which the new node does not do. */
 export function streamsAnswers(node: WorkflowNode): boolean {
-  const kind = kindOf(node);
-  const mode = kind === 'webhook' ? node.parameters.responseMode : parameterAt(node.parameters, 'options.responseMode');
-  return (kind === 'webhook' || kind === 'chatTrigger') && node.disabled !== true && mode === 'streaming';
+  if (node.disabled === true) return false;
+  return kindOf(node) === 'webhook'
+    ? node.parameters.responseMode === 'streaming'
+    : kindOf(node) === 'chatTrigger' && chatAnswer(node) === 'streaming';
+}
+
+/** How a chat trigger answers. */
+export function chatAnswer({ parameters }: WorkflowNode): JsonValue {
+  return (
+    parameterAt(parameters, 'options.responseMode') ?? (parameters.availableInChat === true ? 'streaming' : 'lastNode')
+  );
 }

@@ -1,6 +1,6 @@
 import type { Branch, Cluster, Link, Workflow, WorkflowNode } from './contract';
 import { agentNames, type Issue } from './issue';
-import { SELECTOR_TYPE } from './model-selector';
+import { kindOf } from './parameters';
 import { showName } from './show-name';
 
 /** How many inputs of a kind an agent has; tools share one. */
@@ -30,11 +30,11 @@ export function linkIssues(cluster: Cluster, { nodes, connections }: Workflow): 
   const agents = new Set(agentNames(cluster));
   const parts = new Set(cluster.branches.flatMap(partsOf).map(({ name }) => name));
   const inputs = new Set<string>();
-  const kindOf = new Map<string, string>();
+  const kinds = new Map<string, string>();
   const odd = links.filter(
     (link) =>
       (agents.has(link.from) && link.kind !== 'main') ||
-      (agents.has(link.node) && (!isOrdinary(link) || isTaken(link, inputs) || isOfTwoKinds(link, kindOf))) ||
+      (agents.has(link.node) && (!isOrdinary(link) || isTaken(link, inputs) || isOfTwoKinds(link, kinds))) ||
       (parts.has(link.from) && link.kind === 'main') ||
       parts.has(link.node),
   );
@@ -57,13 +57,13 @@ function isTaken({ node, kind, index }: FlatLink, inputs: Set<string>): boolean 
   return inputs.has(input) || inputs.add(input).size === 0;
 }
 
-function isOfTwoKinds({ from, kind }: FlatLink, kindOf: Map<string, string>): boolean {
-  const known = kindOf.get(from) ?? kind;
-  kindOf.set(from, known);
+function isOfTwoKinds({ from, kind }: FlatLink, kinds: Map<string, string>): boolean {
+  const known = kinds.get(from) ?? kind;
+  kinds.set(from, known);
   return known !== kind;
 }
 
-/** Sub-nodes that lead to an agent and that nothing leads to. Others, such as tools, may have parts of their own. */
+/** n8n's own models and memories, which nothing leads to. Others, such as LangChain Code, tools and selectors, may have parts of their own. */
 function partsOf({ models, memory }: Branch): readonly WorkflowNode[] {
-  return [...models.filter(({ type }) => type !== SELECTOR_TYPE), ...(memory === undefined ? [] : [memory])];
+  return [...models, ...(memory === undefined ? [] : [memory])].filter((node) => /^(?:lm|memory)/.test(kindOf(node)));
 }

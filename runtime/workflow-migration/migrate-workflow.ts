@@ -46,7 +46,13 @@ function readContext(workflow: Workflow, options: MigrationOptions): PlanContext
     references: collectReferences(workflow),
     names: new Set(workflow.nodes.map((node) => node.name)),
     codes: new Map<string, string>(),
+    missingTenant: missingTenant(workflow, options),
   };
+}
+
+function missingTenant({ nodes, pinData }: Workflow, { tenant }: MigrationOptions): string | undefined {
+  const field = /^=\s*\{\{\s*\$json\.([\w$]+)\s*\}\}\s*$/.exec(tenant)?.[1];
+  return field === undefined || JSON.stringify([nodes, pinData]).includes(field) ? undefined : field;
 }
 
 /** With what is gone and what stayed, now that all plans are carried out. */

@@ -9,6 +9,8 @@ import type { NodeParts } from './plan-parts';
 
 const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const NODE_NAME = 'Universal AI Agent';
+/** An AI Agent has no time-out; this is the longest that the node takes. */
+const LONGEST_SECONDS = 86_400;
 
 interface NodeRequest {
   readonly cluster: Cluster;
@@ -63,6 +65,7 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions): JsonObjec
       onMaxIterations: parts.onMaxIterations,
       temperature: model.temperature,
       maxTokens: model.maxTokens,
+      timeoutSeconds: LONGEST_SECONDS,
       tools: tools.allowed,
     }),
   });

@@ -1,10 +1,12 @@
-import type { Cluster, ClusterPlan, Note, Workflow, WorkflowNode } from './contract';
+import { disabledParts } from './attachments';
+import type { Cluster, ClusterPlan, MergePlan, Note, Workflow, WorkflowNode } from './contract';
 import type { PlanContext } from './context';
 import { agentNames, judgeIssues, type Issue } from './issue';
 import { linkIssues } from './link-issues';
 import { canTellRuns, streamsAnswers } from './later-nodes';
 import { newNode, takeName } from './new-node';
 import { outerIssues } from './outer-settings';
+import { ownNotes } from './own-notes';
 import { parameterAt } from './parameters';
 import { planParts, type NodeParts } from './plan-parts';
 import { readAgent } from './read-agent';
@@ -67,20 +69,18 @@ interface MergeRequest {
 
 function merge({ cluster, parts, node, notes }: MergeRequest, context: PlanContext): ClusterPlan {
   const { workflow, graph, options } = context;
-  const { model, memory, parser, tools } = parts;
+  const { model, memory, tools } = parts;
   for (const { code, node: tool } of tools.rows) context.codes.set(code, tool);
   const isLone = agentNames(cluster).length === 1;
   const mayMergeRuns = options.allow.includes('merged-runs');
   const canTell = !isLone && canTellRuns(cluster, workflow, graph);
+  const [first] = cluster.branches;
+  const disabled = isLone && first !== undefined ? disabledParts(first.agent, graph) : [];
   return {
     kind: 'merge',
     cluster,
     node,
-    connected: [model.connected, [memory.connected], [parser.connected], tools.connected].flatMap((nodes, kind) =>
-      nodes.flatMap((from, index) =>
-        from === undefined ? [] : [{ from: from.name, type: KINDS[kind] as string, index: kind === 0 ? index : 0 }],
-      ),
-    ),
+    connected: [...connectionsOf(parts), ...disabled.map((part) => ({ ...part, index: 0 }))],
     changed: memory.changed === undefined ? [] : [memory.changed],
     mergesRuns: !isLone && (!canTell || mayMergeRuns),
     statements: [...model.statements, ...tools.statements],
@@ -98,31 +98,12 @@ function merge({ cluster, parts, node, notes }: MergeRequest, context: PlanConte
   };
 }
 
-const KINDS = ['ai_languageModel', 'ai_memory', 'ai_outputParser', 'ai_tool'];
-
-/** What a person has to do or know, whatever was allowed. */
-function ownNotes(
-  { cluster, parts, node }: Pick<MergeRequest, 'cluster' | 'parts' | 'node'>,
-  { options }: PlanContext,
-): readonly Note[] {
-  const texts: string[] = [];
-  if (options.postgres === undefined) texts.push('Choose its Postgres credential in the editor.');
-  if (parts.model.credential === undefined && parts.model.connected.length === 0)
-    texts.push('Choose the credential of its model provider in the editor.');
-  if (parts.tools.allowed === undefined) {
-    texts.push(
-      'It may use all tools of its tenant, since the names of connected tools are not known: limit them under Tool Names or IDs if the tenant has others.',
-    );
-  }
-  if (
-    cluster.branches.some(({ agent }) => parameterAt(agent.parameters, 'options.passthroughBinaryImages') === undefined)
-  ) {
-    texts.push('Images in the items are not shown to the model.');
-  }
-  if (cluster.alone !== undefined) texts.push(cluster.alone.text);
-  if (parts.memory.changed !== undefined)
-    texts.push(
-      `Its memory ${parts.memory.changed.name} keeps the histories of the branches apart by its key, as before.`,
-    );
-  return texts.map((text) => ({ node: node.name, text }));
+function connectionsOf({ model, memory, parser, tools }: NodeParts): MergePlan['connected'] {
+  return [model.connected, [memory.connected], [parser.connected], tools.connected].flatMap((nodes, kind) =>
+    nodes.flatMap((from, index) =>
+      from === undefined ? [] : [{ from: from.name, type: KINDS[kind] as string, index: kind === 0 ? index : 0 }],
+    ),
+  );
 }
+
+const KINDS = ['ai_languageModel', 'ai_memory', 'ai_outputParser', 'ai_tool'];

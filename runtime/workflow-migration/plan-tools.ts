@@ -61,7 +61,7 @@ export function planTools(request: ToolsRequest): ToolsPlan {
     statements: rows.map(({ row }) => row.statement),
     allowed: names.includes(undefined) ? undefined : [...rows.map(({ row }) => row.allowed), ...(names as string[])],
     notes,
-    issues: connected.flatMap(sharedIssue),
+    issues: connected.flatMap((candidate) => [...sharedIssue(candidate), ...personIssue(candidate)]),
   };
 }
 
@@ -120,4 +120,11 @@ function sharedIssue(candidate: Candidate): readonly Issue[] {
   const name = showName(candidate.node.name);
   const text = `Only some of the branches have the tool ${name}, and it stays connected. Connect it to all of them, or make a row of the database of it.`;
   return [{ reason: 'several-toolsets', text }];
+}
+
+/** Such a node asks a person before it calls the tool behind it, which n8n does for its own agents alone. */
+function personIssue({ node }: Candidate): readonly Issue[] {
+  if (!node.type.endsWith('HitlTool')) return [];
+  const text = `Its tool ${showName(node.name)} asks a person before each call, which n8n does for its own agents alone. Wire the tool behind it, and set its decision to ask in the node.`;
+  return [{ reason: 'human-review', text }];
 }

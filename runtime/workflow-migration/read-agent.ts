@@ -2,6 +2,7 @@ import type { JsonValue } from '../util/json';
 import type { WorkflowNode } from './contract';
 import type { Issue } from './issue';
 import { isExpression, parameterAt } from './parameters';
+import { promptIssues, promptTypeOf } from './prompt-issues';
 import { showName } from './show-name';
 
 /** What an AI Agent node does, with the defaults of its version filled in. */
@@ -39,7 +40,7 @@ export function readAgent(agent: WorkflowNode): AgentSettings {
     // The first versions had no such switch: what was connected was used.
     hasOutputParser: typeVersion <= WITHOUT_PROMPT_TYPE_UP_TO ? hasOutputParser !== false : hasOutputParser === true,
     needsFallback: parameters.needsFallback === true,
-    issues: [...kindIssues(agent), ...iterationIssues(agent), ...optionIssues(agent)],
+    issues: [...kindIssues(agent), ...promptIssues(agent), ...iterationIssues(agent), ...optionIssues(agent)],
   };
 }
 
@@ -55,7 +56,7 @@ function readMessage({ parameters, typeVersion }: WorkflowNode): JsonValue {
   if (typeVersion <= WITHOUT_PROMPT_TYPE_UP_TO) {
     return parameters.text ?? `={{ $json.${FIRST_PROMPTS[String(typeVersion)] ?? 'chatInput'} }}`;
   }
-  const type = parameters.promptType ?? 'auto';
+  const type = promptTypeOf(parameters);
   if (type === 'define') return parameters.text ?? '';
   return type === 'guardrails' ? '={{ $json.guardrailsInput }}' : '={{ $json.chatInput }}';
 }

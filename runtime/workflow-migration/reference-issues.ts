@@ -46,7 +46,7 @@ export function referenceIssues(
     ]
       .filter((name) => !connected.has(name))
       .flatMap((name) => (references.get(name) ?? []).map(({ from }) => issueOf(from, name, 'the node itself'))),
-    ...errorIssues(cluster, graph),
+    ...fieldIssues(cluster, graph),
   ];
   return [...new Map(issues.map((issue) => [issue.text, issue])).values()];
 }
@@ -74,19 +74,28 @@ function whatIsOther(reference: Reference, isLone: boolean): string | undefined 
 function otherField(reads: string): string | undefined {
   const [inside = ''] = reads.split('}}');
   const field = OTHER_FIELD.exec(inside)?.groups?.field;
-  return field === undefined || field === 'output' ? undefined : `the field ${showName(field)}`;
+  return field === undefined || !CHANGED_FIELDS.has(field) ? undefined : `the field ${showName(field)}`;
 }
 
-const ERROR_FIELD = /\$json\s*(?:\??\.\s*|\[\s*["'])(?<field>error|intermediateSteps)\b/;
+/** What only one of the two nodes gives, or each in another way. Any other field is nothing of both. */
+const CHANGED_FIELDS: ReadonlySet<string> = new Set(
+  (
+    'error intermediateSteps task_id trace_id run_id status result structured_output model_used agent_tier iterations tokens ' +
+    'tokenUsage cost_usd provider_cost_usd duration_ms warnings truncated replayed variables awaiting trace'
+  ).split(' '),
+);
+const CHANGED_FIELD = new RegExp(
+  String.raw`\$json\s*(?:\??\.\s*|\[\s*["'])(?<field>${[...CHANGED_FIELDS].join('|')})\b`,
+);
 
-/** An error was a text and is an object with code, message and hint. */
-function errorIssues({ branches }: Cluster, graph: Graph): readonly Issue[] {
+/** Read by the nodes right behind the agents. An error was a text and is an object with code, message and hint. */
+function fieldIssues({ branches }: Cluster, graph: Graph): readonly Issue[] {
   const next = new Map(
     branches.flatMap(({ agent }) => graph.outOf(agent, 'main').map(({ to }): [string, WorkflowNode] => [to.name, to])),
   );
   const first = branches[0]?.agent.name ?? '';
   return [...next.values()].flatMap((node): Issue[] => {
-    const field = [...codeTexts(node.parameters)].map((text) => ERROR_FIELD.exec(text)?.groups?.field).find(Boolean);
+    const field = [...codeTexts(node.parameters)].map((text) => CHANGED_FIELD.exec(text)?.groups?.field).find(Boolean);
     return field === undefined ? [] : [issueOf(node.name, first, `the field ${field}`)];
   });
 }

@@ -29,6 +29,9 @@ const METHODS: ReadonlySet<JsonValue> = new Set(['GET', 'POST', 'PUT', 'PATCH', 
 const WITH_BODY: ReadonlySet<JsonValue> = new Set(['POST', 'PUT', 'PATCH']);
 const SECRET_NAME = /token|secret|key|passw|auth|credential|cookie|session/i;
 const MAX_ENDPOINT = 500;
+/** What n8n waits for an answer when the node says nothing. */
+const DEFAULT_TIMEOUT_MS = 300_000;
+const MAX_TIMEOUT_MS = 600_000;
 
 /** The row of the transport `rest` that sends the same request and looks the same to the model. */
 export function restRow(request: RowRequest, http: HttpRequest): ToolRow | Refusal {
@@ -42,7 +45,7 @@ export function restRow(request: RowRequest, http: HttpRequest): ToolRow | Refus
   if (schema === undefined) return { why: 'it asks the model for one argument in two ways.' };
   const { authHeader, secrets } = readAuth(node, code);
   const { options } = node.parameters;
-  const timeout = isJsonObject(options) ? options.timeout : undefined;
+  const timeout = isJsonObject(options) ? (options.timeout ?? DEFAULT_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS;
   const row = {
     code,
     label: showName(node.name),
@@ -68,7 +71,13 @@ function outerRefusal(node: WorkflowNode, code: string): string | undefined {
 }
 
 function hasPlainOptions(options: JsonValue): boolean {
-  return isJsonObject(options) && Object.keys(options).every((name) => name === 'timeout');
+  return (
+    isJsonObject(options) && Object.entries(options).every(([name, value]) => name === 'timeout' && isTimeout(value))
+  );
+}
+
+function isTimeout(value: JsonValue): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_TIMEOUT_MS;
 }
 
 function descriptionOf({ parameters: { toolDescription, descriptionType } }: WorkflowNode): string | undefined {

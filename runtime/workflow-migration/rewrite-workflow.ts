@@ -1,6 +1,7 @@
 import type { JsonObject } from '../util/json';
 import { mapCodeTexts } from './code-texts';
 import type { MergePlan, Note, Workflow, WorkflowNode } from './contract';
+import { boxesOf } from './free-place';
 import { agentNames } from './issue';
 import { mergeRules } from './merge-rules';
 import { renameReferences } from './references';
@@ -59,12 +60,15 @@ function stickyNotes(
   gone: ReadonlySet<string>,
 ): readonly WorkflowNode[] {
   const taken = new Set(nodes.map(({ name }) => name));
+  const boxes = [...boxesOf(nodes)];
   return plans.map((plan) => {
     const plain = `Migration of ${plan.node.name}`;
     let name = plain;
     for (let number = 1; taken.has(name); number++) name = `${plain} ${number}`;
     taken.add(name);
-    return stickyNote(plan, gone, name);
+    const { note, box } = stickyNote({ plan, gone, name, boxes });
+    boxes.push(box);
+    return note;
   });
 }
 

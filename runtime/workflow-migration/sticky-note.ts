@@ -1,25 +1,51 @@
 import type { MergePlan, WorkflowNode } from './contract';
 import { agentNames } from './issue';
+import { type Box, freePlace, STICKY_NOTE } from './free-place';
 import { stableId } from './new-node';
 import { showInMarkdown } from './show-name';
 
 const WIDTH = 380;
-const HEIGHT = 260;
+const MIN_HEIGHT = 260;
+const HEADING_HEIGHT = 50;
+const LINE_HEIGHT = 22;
+const LETTERS_A_LINE = 46;
 const GAP = 40;
 const MAX_LINES = 40;
 
+interface NoteRequest {
+  readonly plan: MergePlan;
+  readonly gone: ReadonlySet<string>;
+  readonly name: string;
+  /** What it must not cover. */
+  readonly boxes: readonly Box[];
+}
+
 /** Says on the canvas, above the new node, what was done. */
-export function stickyNote(plan: MergePlan, gone: ReadonlySet<string>, name: string): WorkflowNode {
+export function stickyNote({ plan, gone, name, boxes }: NoteRequest): {
+  readonly note: WorkflowNode;
+  readonly box: Box;
+} {
   const { node } = plan;
   const [x, y] = node.position;
-  return {
-    parameters: { content: contentOf(plan, gone), height: HEIGHT, width: WIDTH, color: 5 },
+  const content = contentOf(plan, gone);
+  const height = heightOf(content);
+  const box = freePlace({ x: x - GAP, y: y - height - GAP, width: WIDTH, height }, boxes);
+  const note = {
+    parameters: { content, height, width: WIDTH, color: 5 },
     id: stableId(['note', ...agentNames(plan.cluster), node.id ?? '']),
     name,
-    type: 'n8n-nodes-base.stickyNote',
+    type: STICKY_NOTE,
     typeVersion: 1,
-    position: [x - GAP, y - HEIGHT - GAP],
-  };
+    position: [box.x, box.y],
+  } as const;
+  return { note, box };
+}
+
+/** So high that all of it can be read. */
+function heightOf(content: string): number {
+  const [, ...lines] = content.replaceAll('\\', '').split('\n');
+  const shown = lines.reduce((sum, { length }) => sum + Math.ceil(length / LETTERS_A_LINE), 0);
+  return Math.max(MIN_HEIGHT, HEADING_HEIGHT + shown * LINE_HEIGHT);
 }
 
 function contentOf({ node, cluster, connected, report }: MergePlan, gone: ReadonlySet<string>): string {

@@ -95,6 +95,12 @@ it("takes the tenant's default tier when none is chosen, and a tenant given as p
   expect(outputOf(await run([item()], { parameters }), 'Agent')[0]?.json.agent_tier).toBe('optima');
 });
 
+it('shows the model prompts that are no text as JSON', async () => {
+  const parameters = { ...FIELDS, systemPrompt: '={{ $json.rules }}', message: '={{ $json.order }}' };
+  await run([{ ...item(), rules: 7, order: { id: 1, lines: ['a'] } }], { parameters });
+  expect(models.received[0]?.messages.map(({ content }) => content)).toEqual(['7', '{"id":1,"lines":["a"]}']);
+});
+
 it.each([
   ['an object', '={{ { client_id: "123" } }}'],
   ['JSON text', '{"client_id":"123"}'],

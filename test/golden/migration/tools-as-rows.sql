@@ -8,7 +8,7 @@ BEGIN;
 -- Tool weather: weather.
 -- Tool Shop_Server: Shop Server.
 INSERT INTO elo_agent_tools (code, name, description, parameters_schema, transport, mcp_endpoint, auth_header, timeout_ms, transport_config, allowed_tiers)
-VALUES ('Find_Orders', 'Find Orders', 'Finds the orders of a customer', '{"type":"object","properties":{"customer":{"type":"string","description":"Name of the customer"}},"required":["customer"],"additionalProperties":false}', 'rest', 'http://tools.example.com', NULL, NULL, '{"method":"GET","path":"/orders","query":{"customer":"{{customer}}"}}'::jsonb, NULL)
+VALUES ('Find_Orders', 'Find Orders', 'Finds the orders of a customer', '{"type":"object","properties":{"customer":{"type":"string","description":"Name of the customer"}},"required":["customer"],"additionalProperties":false}', 'rest', 'http://tools.example.com', NULL, 300000, '{"method":"GET","path":"/orders","query":{"customer":"{{customer}}"}}'::jsonb, NULL)
 ON CONFLICT (code) DO NOTHING;
 -- Fails when another tool has this code already: rename the tool in the workflow, and migrate again.
 SELECT ('the code ' || code || ' is that of another tool already')::int FROM elo_agent_tools
@@ -17,7 +17,7 @@ INSERT INTO elo_t_tenant_tools (tenant_id, tool_id)
 SELECT '11111111-1111-4111-8111-111111111111', id FROM elo_agent_tools WHERE code = 'Find_Orders'
 ON CONFLICT DO NOTHING;
 INSERT INTO elo_agent_tools (code, name, description, parameters_schema, transport, mcp_endpoint, auth_header, timeout_ms, transport_config, allowed_tiers)
-VALUES ('weather', 'weather', 'Gives the weather of a city', '{"type":"object","properties":{"city":{"type":"string","description":"Name of the city"}},"required":["city"],"additionalProperties":false}', 'rest', 'http://tools.example.com', NULL, NULL, '{"method":"GET","path":"/weather/{{city}}"}'::jsonb, NULL)
+VALUES ('weather', 'weather', 'Gives the weather of a city', '{"type":"object","properties":{"city":{"type":"string","description":"Name of the city"}},"required":["city"],"additionalProperties":false}', 'rest', 'http://tools.example.com', NULL, 300000, '{"method":"GET","path":"/weather/{{city}}"}'::jsonb, NULL)
 ON CONFLICT (code) DO NOTHING;
 -- Fails when another tool has this code already: rename the tool in the workflow, and migrate again.
 SELECT ('the code ' || code || ' is that of another tool already')::int FROM elo_agent_tools

@@ -39,6 +39,15 @@ it('sends temperature 0 and leaves out what is not set', () => {
   expect(bodyOf()).not.toHaveProperty('temperature');
 });
 
+it.each([
+  ['gpt-5-mini', 'max_completion_tokens'],
+  ['o3', 'max_completion_tokens'],
+  ['gpt-5-chat-latest', 'max_tokens'],
+  ['openai/gpt-5-mini', 'max_tokens'],
+])('limits the answer of %s by %s', (modelId, name) => {
+  expect(bodyOf({ modelId, maxTokens: 5 })).toHaveProperty(name, 5);
+});
+
 it('follows a transcript that grows', () => {
   const messages: { role: 'user'; content: string }[] = [{ role: 'user', content: 'one' }];
   expect(bodyOf({ messages })).toMatchObject({ messages: [{ content: 'one' }] });

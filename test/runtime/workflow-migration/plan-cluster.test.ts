@@ -114,6 +114,10 @@ it.each(['returnIntermediateSteps', 'passthroughBinaryImages', 'forceToolCallOnF
   },
 );
 
+it('sets no time-out, since agents had none', () => {
+  expect(newNode(switched({ a: {}, b: {} })).parameters.options).toMatchObject({ timeoutSeconds: 86_400 });
+});
+
 it('leaves agents whose settings for errors differ', () => {
   expect(reasons(switched({ a: { agent: { onError: 'continueRegularOutput' } }, b: {} }))).toEqual(['error-settings:']);
 });
@@ -170,6 +174,15 @@ describe('tools', () => {
     expect(sql).toContain('"path":"/orders/{{id}}"');
     expect(sql).toContain('"properties":{"id":{"type":"string","description":"The order"}},"required":["id"]');
     expect(workflow.nodes.some(({ name }) => name === 'Find Orders')).toBe(false);
+  });
+
+  it('have as much time as in n8n, and none that no row has', () => {
+    const withTime = (timeout: JsonObject['timeout']): Part => tool('Find Orders', { options: { timeout } });
+    expect(migrated(withTool(tool('Find Orders'))).sql).toContain('NULL, 300000,');
+    expect(migrated(withTool(withTime(5000))).sql).toContain('NULL, 5000,');
+    for (const timeout of ['={{ $json.t }}', 0, 900_000]) {
+      expect(migrated(withTool(withTime(timeout))).report.clusters[0]?.connected).toEqual(['Find Orders']);
+    }
   });
 
   it('are the only ones that the node may use', () => {
