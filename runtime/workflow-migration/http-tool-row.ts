@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { readArgumentText } from './from-ai';
 import { isExpression } from './parameters';
-import { bodyOf, restRow, type Body, type Pair } from './rest-row';
+import { restRow, type Body, type Pair } from './rest-row';
 import type { Refusal, RowRequest, ToolRow } from './tool-row';
 
 /** The HTTP Request node as a tool: what the model gives stands in its expressions as `$fromAI(...)`. */
@@ -43,10 +43,7 @@ function readBody(parameters: JsonObject): Body | undefined {
   const pairs = readPairs(parameters, 'Body');
   if (pairs === undefined) return undefined;
   const value = Object.fromEntries(pairs.map((pair) => [pair.name, pair.value.template]));
-  return bodyOf(
-    value,
-    pairs.flatMap((pair) => pair.value.arguments),
-  );
+  return { value, arguments: pairs.flatMap((pair) => pair.value.arguments) };
 }
 
 /** Arguments may stand within texts of the JSON, where they are texts. */
@@ -55,7 +52,7 @@ function readJsonBody(parameter: JsonValue | undefined): Body | undefined {
   if (text === undefined || text.arguments.some(({ type }) => type !== 'string')) return undefined;
   try {
     const value = JSON.parse(text.template) as JsonValue;
-    return isJsonObject(value) ? bodyOf(value, text.arguments) : undefined;
+    return isJsonObject(value) ? { value, arguments: text.arguments } : undefined;
   } catch {
     return undefined;
   }

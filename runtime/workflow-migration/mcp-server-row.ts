@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../util/json';
 import type { WorkflowNode } from './contract';
 import { isExpression, parameterAt } from './parameters';
+import { namesSecret } from './seal-secrets';
 import { showName } from './show-name';
 import { serverNameOf } from './tool-names';
 import {
@@ -24,6 +25,9 @@ export function mcpServerRow(request: RowRequest): ToolRow | Refusal {
     return { why: `its name gives a code of more than ${MAX_CODE} characters.` };
   const target = readTarget(node);
   if (typeof target === 'string') return { why: target };
+  // A row of a server has no place for a secret but its authorization.
+  if ([...new URL(target.url).searchParams.keys()].some(namesSecret))
+    return { why: 'its address holds what looks like a secret.' };
   const hasSecret = node.parameters.authentication === 'bearerAuth';
   const secret = hasSecret ? vaultName(code) : undefined;
   const credential = showName(node.credentials?.httpBearerAuth?.name ?? 'httpBearerAuth');

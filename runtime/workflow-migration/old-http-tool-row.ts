@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import type { ArgumentText, ModelArgument } from './from-ai';
 import { isExpression, parameterAt } from './parameters';
-import { bodyOf, restRow, type Body, type Pair } from './rest-row';
+import { restRow, type Body, type Pair } from './rest-row';
 import type { Refusal, RowRequest, ToolRow } from './tool-row';
 
 /** Before it, the model was given all arguments as one text. */
@@ -94,5 +94,5 @@ function readBody(pairs: readonly Pair[] | undefined): Body | undefined {
   const isWhole = ({ name, value }: Pair): boolean => value.template === `{{${name}}}`;
   if (pairs.some((pair) => !isWhole(pair) && pair.value.arguments.some(({ type }) => type !== 'string')))
     return undefined;
-  return bodyOf(Object.fromEntries(pairs.map(({ name, value }) => [name, value.template])), found);
+  return { value: Object.fromEntries(pairs.map(({ name, value }) => [name, value.template])), arguments: found };
 }

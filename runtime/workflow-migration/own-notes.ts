@@ -26,6 +26,9 @@ function toDo({ cluster, parts: { model, tools } }: NotesRequest, context: PlanC
   return [
     options.postgres === undefined ? 'Choose its Postgres credential in the editor.' : undefined,
     hasModel ? undefined : 'Choose the credential of its model provider in the editor.',
+    tools.needsVault
+      ? 'Choose its Vault Key credential in the editor: secrets of its tools are in the vault now.'
+      : undefined,
     missingTenant === undefined ? undefined : tenantNote(missingTenant),
     tools.allowed === undefined ? ANY_TOOL : disabledNote(cluster, context),
   ];

@@ -16,6 +16,8 @@ export interface ToolsPlan {
   readonly statements: readonly string[];
   /** The only tools that the node may use; undefined where the names of connected ones are not known. */
   readonly allowed?: readonly string[];
+  /** Rows of it name secrets. */
+  readonly needsVault: boolean;
   readonly notes: readonly Note[];
   readonly issues: readonly Issue[];
 }
@@ -60,6 +62,7 @@ export function planTools(request: ToolsRequest): ToolsPlan {
     rows: rows.map(({ node, row }) => ({ node, code: row.code })),
     statements: rows.map(({ row }) => row.statement),
     allowed: names.includes(undefined) ? undefined : [...rows.map(({ row }) => row.allowed), ...(names as string[])],
+    needsVault: rows.some(({ row }) => row.secrets.length > 0),
     notes,
     issues: connected.flatMap((candidate) => [...sharedIssue(candidate), ...personIssue(candidate)]),
   };

@@ -2,9 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import type { WorkflowNode } from './contract';
 import type { ArgumentText, ModelArgument } from './from-ai';
 import { isExpression, withoutUndefined } from './parameters';
+import { sealSecrets } from './seal-secrets';
 import { showName } from './show-name';
 import { toolNameOf } from './tool-names';
-import { MAX_CODE, restStatement, vaultName, type Refusal, type RowRequest, type ToolRow } from './tool-row';
+import { isRefusal, MAX_CODE, restStatement, vaultName, type Refusal, type RowRequest, type ToolRow } from './tool-row';
 
 /** A request as an HTTP tool node describes it; undefined for a part that a row cannot have. */
 interface HttpRequest {
@@ -27,7 +28,6 @@ export interface Body {
 
 const METHODS: ReadonlySet<JsonValue> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 const WITH_BODY: ReadonlySet<JsonValue> = new Set(['POST', 'PUT', 'PATCH']);
-const SECRET_NAME = /token|secret|key|passw|auth|credential|cookie|session/i;
 const MAX_ENDPOINT = 500;
 /** What n8n waits for an answer when the node says nothing. */
 const DEFAULT_TIMEOUT_MS = 300_000;
@@ -43,6 +43,8 @@ export function restRow(request: RowRequest, http: HttpRequest): ToolRow | Refus
   if (typeof parts === 'string') return { why: parts };
   const schema = schemaOf(parts.arguments);
   if (schema === undefined) return { why: 'it asks the model for one argument in two ways.' };
+  const sealed = sealSecrets(code, parts.config);
+  if (isRefusal(sealed)) return sealed;
   const { authHeader, secrets } = readAuth(node, code);
   const { options } = node.parameters;
   const timeout = isJsonObject(options) ? (options.timeout ?? DEFAULT_TIMEOUT_MS) : DEFAULT_TIMEOUT_MS;
@@ -52,11 +54,11 @@ export function restRow(request: RowRequest, http: HttpRequest): ToolRow | Refus
     description: descriptionOf(node) ?? '',
     schema,
     endpoint: parts.endpoint,
-    config: parts.config,
+    config: sealed.config,
     authHeader,
     timeoutMs: typeof timeout === 'number' ? timeout : undefined,
   };
-  return { code, allowed: code, statement: restStatement(row, request), secrets };
+  return { code, allowed: code, statement: restStatement(row, request), secrets: [...secrets, ...sealed.secrets] };
 }
 
 function outerRefusal(node: WorkflowNode, code: string): string | undefined {
@@ -127,8 +129,8 @@ function readParts({ parameters }: WorkflowNode, http: HttpRequest): Parts | str
 const WHY = {
   url: 'its URL is no address whose path alone holds what the model gives.',
   query: 'its query is not a list of plain names and values.',
-  headers: 'its headers are not a list of plain names and values, or hold what looks like a secret.',
-  body: 'its body is no plain JSON, or holds what looks like a secret.',
+  headers: 'its headers are not a list of plain names and fixed values.',
+  body: 'its body is no plain JSON.',
   method: 'its method and its body do not go together in a row.',
 };
 
@@ -162,14 +164,9 @@ function isPlainPath(path: string): boolean {
   return !isUpward && !path.startsWith('//');
 }
 
-/** A secret belongs into a credential, not into a file of SQL; and no header is made of what the model writes. */
-function isFixedHeader({ name, value }: Pair): boolean {
-  return value.arguments.length === 0 && !SECRET_NAME.test(name);
-}
-
-/** A body without anything that looks like a secret. */
-export function bodyOf(value: JsonObject, found: readonly ModelArgument[]): Body | undefined {
-  return Object.keys(value).some((name) => SECRET_NAME.test(name)) ? undefined : { value, arguments: found };
+/** No header is made of what the model writes. */
+function isFixedHeader({ value }: Pair): boolean {
+  return value.arguments.length === 0;
 }
 
 /** As n8n shows the arguments to the model; undefined when one of them is described in two ways. */

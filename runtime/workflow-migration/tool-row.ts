@@ -24,12 +24,13 @@ export interface Refusal {
   readonly why: string;
 }
 
-export function isRefusal(row: ToolRow | Refusal): row is Refusal {
+export function isRefusal(row: object): row is Refusal {
   return 'why' in row;
 }
 
 export const MAX_CODE = 50;
 const MAX_TOOL_LABEL = 100;
+const MAX_VAULT_NAME = 100;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** True when the SQL file itself can name the tenant. */
@@ -42,9 +43,9 @@ function sqlTenant(tenant: string): string {
   return isTenantId(tenant) ? sqlText(tenant.toLowerCase()) : ":'tenant_id'";
 }
 
-/** The name of the secret in the vault, made of the tool's code. */
-export function vaultName(code: string): string {
-  return `${code.toLowerCase()}_auth`;
+/** The name of the secret in the vault, made of the tool's code: codes that differ in their case are two tools. */
+export function vaultName(code: string, place = 'auth'): string {
+  return `${code}_${place.replace(/[^\w.-]/g, '_')}`.slice(0, MAX_VAULT_NAME);
 }
 
 interface RestRow {

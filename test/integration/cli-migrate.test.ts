@@ -1,5 +1,6 @@
 import { symlinkSync } from 'node:fs';
 
+import type { Workflow } from '../../runtime/workflow-migration/contract';
 import { startCli } from '../support/cli';
 import {
   anExport,
@@ -22,6 +23,10 @@ beforeEach(() => {
   folder = makeMigrationFolder();
 });
 afterEach(() => folder.remove());
+
+function disabled(workflow: Workflow): Workflow {
+  return { ...workflow, nodes: workflow.nodes.map((node) => ({ ...node, disabled: true })) };
+}
 
 const outAndSql = (out: string): string[] => ['-o', folder.at(out), '--sql', folder.at('rows.sql')];
 
@@ -208,6 +213,17 @@ describe('a dry run', () => {
     expect(outcome.stdout).toContain('INSERT INTO elo_agent_tiers');
     expect(outcome.stderr).toContain('1 migrated');
     expect(folder.files()).toEqual(['a.json']);
+  });
+
+  it('of several files says of each with agents what would be done, or why it is left', async () => {
+    folder.write('in/a.json', anExport());
+    folder.write('in/b.json', disabled(anExport('Disabled')));
+    folder.write('in/c.json', aPlainExport());
+    const { stderr } = await folder.migrate([folder.at('in'), '--dry-run']);
+    expect(stderr).toMatch(/a\.json: Shop\n {2}AI Agent\n[^]*To know or to do/);
+    expect(stderr).toMatch(/b\.json: Disabled\n {2}Left as it is\.\n[^]*AI Agent \(disabled\): It is disabled/);
+    expect(stderr).not.toContain('c.json');
+    expect(stderr).toContain('3 files: 1 migrated, 2 left, 0 failed.');
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Memory, Message, RunOptions } from '../../runtime';
+import { schemaFormat, type Memory, type Message, type RunOptions } from '../../runtime';
 import { aTask, failureOf, gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { addTenant } from '../support/database';
 import { containing } from '../support/matchers';
@@ -170,6 +170,35 @@ describe('the turn', () => {
       result: { text: 'ok' },
       warnings: [{ code: 'MEMORY_NOT_SAVED', message: containing('disk full') }],
     });
+  });
+
+  it('that the memory does not take shows no secret of its failure', async () => {
+    const secret = 'sk-0123456789abcdefABCDEF';
+    const memory: Memory = { ...aMemory().memory, save: () => Promise.reject(new Error(`${secret} is refused`)) };
+    fixture.models.script(textReply('ok'));
+    const { warnings } = await run(aTask(fixture.tenantId), memory);
+    expect(warnings).toMatchObject([{ code: 'MEMORY_NOT_SAVED', message: containing('is refused') }]);
+    expect(JSON.stringify(warnings)).not.toContain(secret);
+  });
+
+  it('without an answer at the limit is not kept', async () => {
+    const { memory, turns } = aMemory();
+    fixture.models.script(toolReply([{ name: 'echo' }]));
+    const task = aTask(fixture.tenantId, { max_iterations: 1, on_max_iterations: 'partial' });
+    expect(await run(task, memory)).toMatchObject({ status: 'max_iterations', result: { text: '' } });
+    expect(turns).toEqual([]);
+  });
+
+  it('of an answer in a form has its text, and no call that was not done', async () => {
+    const { memory, turns } = aMemory();
+    const format = schemaFormat({ type: 'object', properties: { n: { type: 'number' } } });
+    fixture.models.script(
+      toolReply([{ name: 'echo', id: 'a' }]),
+      toolReply([{ name: 'echo' }, { name: format.tool.name, arguments: { n: 1 } }]),
+    );
+    await fixture.runtime.run(aTask(fixture.tenantId), { connected: { memory, format } });
+    expect(turns[0]?.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+    expect(turns[0]?.at(-1)).toEqual(answer('{"n":1}'));
   });
 
   it('holds no secret that a model wrote', async () => {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../runtime/util/json';
 import { attach, node } from '../support/workflow-builder';
 import { createMigratedDatabase, type TestDatabase } from '../support/database';
+import { vaultWorld } from '../support/vault';
 import { migrated, switched } from '../runtime/workflow-migration/a-cluster';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
@@ -69,4 +70,27 @@ it('fails as a whole when a code belongs to another tool', async () => {
   await expect(database.query(sqlFor('https://other.example.com'))).rejects.toThrow(
     'the code Find_Orders is that of another tool already',
   );
+});
+
+describe('a secret that stood in a workflow', () => {
+  const world = vaultWorld();
+
+  it('is in none of the rows, and is sent once it is in the vault', async () => {
+    const part = node('Find Orders', 'base.httpRequestTool@4.2', {
+      toolDescription: 'Finds orders',
+      url: world.hook().url,
+      sendHeaders: true,
+      headerParameters: { parameters: [{ name: 'X-Api-Key', value: 'CANARY' }] },
+    });
+    const wires = attach('Find Orders', 'ai_tool', ['Agent a', 'Agent b']);
+    const input = switched({ a: {}, b: {} }, { parts: [part], wires });
+    const { sql } = migrated(input, { tenant: world.tenantId() });
+    expect(sql).not.toContain('CANARY');
+    await world.fixture().database.query(sql);
+    const before = await world.run(world.aRuntime(), 'Find_Orders');
+    expect(before.warnings).toContainEqual(expect.objectContaining({ code: 'TOOL_SKIPPED' }));
+    await world.setOwn('Find_Orders_headers_X-Api-Key', 'CANARY');
+    await world.run(world.aRuntime(), 'Find_Orders');
+    expect(world.hook().requests.map(({ headers }) => headers['x-api-key'])).toEqual(['CANARY']);
+  });
 });

@@ -22,6 +22,8 @@ it.each([
   ['{"age":3}', "the answer must have required property 'name'"],
   ['{"name":"Ann","age":"x"}', 'age must be integer'],
   ['Ann', 'it holds no valid JSON'],
+  // A call has arguments, and no words around them.
+  ['She is {"name":"Ann"}', 'it holds no valid JSON'],
   ['{"name":"Ann"', 'it holds no valid JSON'],
 ])('says what is wrong with %s', async (text, issues) => {
   await expect(parse(PERSON, text)).resolves.toEqual({ ok: false, issues });
@@ -33,6 +35,11 @@ it.each(['Here it is:\n```json\n{"name":"Ann"}\n```', 'I found {"x":1}, so {"nam
     await expect(parse(PERSON, text, false)).resolves.toEqual({ ok: true, value: { name: 'Ann' } });
   },
 );
+
+it('says what is wrong with the first value of a text, when none of them fits', async () => {
+  const issues = "the answer must have required property 'name'";
+  await expect(parse(PERSON, 'Not {"age":3} but {"name":1}.', false)).resolves.toEqual({ ok: false, issues });
+});
 
 it('wraps a schema that is no object, and keeps what it refers to', async () => {
   const schema = { type: 'array', items: { $ref: '#/$defs/tag' }, $defs: { tag: { type: 'string' } } };
@@ -61,4 +68,11 @@ it.each([
 ])('refuses %j, which is no schema', (schema, reason) => {
   expect(() => schemaFormat(schema)).toThrow(withCode('OUTPUT_FORMAT_INVALID'));
   expect(() => schemaFormat(schema)).toThrow(reason);
+});
+
+it('refuses a schema that is nested without end', () => {
+  let schema: object = {};
+  for (let level = 0; level < 300; level++) schema = { not: schema };
+  expect(() => schemaFormat(schema)).toThrow('nested deeper');
+  expect(() => schemaFormat(JSON.stringify(schema))).toThrow('nested deeper');
 });

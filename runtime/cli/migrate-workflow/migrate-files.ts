@@ -5,7 +5,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
 import { findSources, type Found, type Source } from './find-sources';
 import { failedFile, type FailedFile, type Outcome } from './migrate-source';
-import { printEnd, reportProgress } from './progress';
+import { printDryEnd, printEnd, reportProgress } from './progress';
 import { entriesOfBefore, writeRecords } from './records';
 import { markdownName, type MigrateRequest } from './request';
 import { failClashes } from './row-clashes';
@@ -39,7 +39,7 @@ export async function migrateFiles(request: MigrateRequest): Promise<number> {
 async function dryRun({ options, isDryRun }: MigrateRequest, found: Found): Promise<number> {
   const outcomes = [...failuresOf(found), ...failClashes(await runMigrations(found.sources, options), [])];
   if (isDryRun) process.stdout.write(renderDryRun(outcomes));
-  return printEnd(outcomes, process.stderr);
+  return printDryEnd(outcomes, process.stderr);
 }
 
 const failuresOf = ({ failures }: Found): readonly FailedFile[] =>

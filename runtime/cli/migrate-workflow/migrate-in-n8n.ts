@@ -5,7 +5,7 @@ import type { Source } from './find-sources';
 import { failedFile, type FailedFile, type MigratedFile, type Outcome } from './migrate-source';
 import { copyName, copyOf, isCopy, textOf } from './n8n-copy';
 import { openN8n, type N8nApi } from './n8n-api';
-import { printEnd, reportProgress } from './progress';
+import { printDryEnd, printEnd, reportProgress } from './progress';
 import { entriesOfBefore, writeRecords } from './records';
 import type { MigrateRequest, N8nAddress } from './request';
 import { failClashes } from './row-clashes';
@@ -31,7 +31,7 @@ export async function migrateInN8n(request: MigrateRequest, address: N8nAddress)
   const outcomes = [...failures, ...failClashes(migrated, before)];
   if (request.isDryRun) {
     process.stdout.write(renderDryRun(outcomes));
-    return printEnd(outcomes, process.stderr);
+    return printDryEnd(outcomes, process.stderr);
   }
   writeRecords(request, outcomes, before);
   const tell = reportProgress(outcomes.length);

@@ -23,12 +23,26 @@ export function printFailure({ source, error: { code, message, hint } }: FailedF
 export function printEnd(outcomes: readonly Outcome[], people: NodeJS.WritableStream): number {
   const failures = outcomes.filter((outcome) => outcome.kind === 'failed');
   failures.forEach(printFailure);
-  const [only] = outcomes;
-  if (outcomes.length === 1 && only !== undefined && only.kind !== 'failed') {
-    for (const report of only.reports) people.write(renderText({ file: only.source.label, report }));
-  }
+  if (outcomes.length === 1) people.write(renderOutcomes(outcomes));
   people.write(summaryOf(outcomes));
   return failures.length === 0 ? 0 : 1;
+}
+
+/** Ends a dry run, of which there is no report: what would be done with every file that has agents, and the same. */
+export function printDryEnd(outcomes: readonly Outcome[], people: NodeJS.WritableStream): number {
+  if (outcomes.length > 1) people.write(renderOutcomes(outcomes.filter(hasAgents)));
+  return printEnd(outcomes, people);
+}
+
+function hasAgents(outcome: Outcome): boolean {
+  return outcome.kind !== 'failed' && outcome.reports.some(({ clusters, left }) => clusters.length + left.length > 0);
+}
+
+function renderOutcomes(outcomes: readonly Outcome[]): string {
+  return outcomes
+    .flatMap((outcome) => (outcome.kind === 'failed' ? [] : [outcome]))
+    .flatMap(({ source, reports }) => reports.map((report) => renderText({ file: source.label, report })))
+    .join('');
 }
 
 /** What became of all files, with the reasons of agents that were left; ends with a line break. */

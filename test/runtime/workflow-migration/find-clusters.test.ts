@@ -205,6 +205,30 @@ describe('findClusters', () => {
     expect(clusters[0]?.branches.map(({ models }) => models[0]?.name)).toEqual(['Two', 'One']);
   });
 
+  it.each([
+    ['the first model where a rule names none', { more: {}, rules: [{}], models: ['One'] }],
+    [
+      'no model that is disabled',
+      { more: { disabled: true }, rules: [{ modelIndex: 1 }, { modelIndex: 2 }], models: ['Selector'] },
+    ],
+  ])('takes %s of a Model Selector', (_which, { more, rules, models }) => {
+    const rule = rules.map((one) => ({ ...one, conditions: conditions([tierIs('a')]) }));
+    const clusters = clustersOf(
+      [
+        ...agents('A'),
+        node('Selector', 'ai.modelSelector@1', { rules: { rule } }),
+        node('One', 'ai.lmChatOpenRouter@1'),
+        { ...node('Two', 'ai.lmChatOpenRouter@1'), ...more },
+      ],
+      [
+        ...attach('Selector', 'ai_languageModel', ['A']),
+        ...attach('One', 'ai_languageModel', ['Selector']),
+        ...attach('Two', 'ai_languageModel:1', ['Selector']),
+      ],
+    );
+    expect(clusters[0]?.branches.map((branch) => branch.models[0]?.name)).toEqual(models);
+  });
+
   it('survives routers in a circle and thousands of them in a row', () => {
     const circle = [yesNo('P', 'p'), yesNo('Q', 'q'), ...agents('A', 'B')];
     const wires = [...main('P', ['Q'], ['A']), ...main('Q', ['P'], ['B'])];

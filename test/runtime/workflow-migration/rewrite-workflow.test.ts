@@ -1,5 +1,5 @@
-import { chain, main, node } from '../../support/workflow-builder';
-import { migrated, newNodes, reasons, switched } from './a-cluster';
+import { attach, chain, main, node, type Part, workflow } from '../../support/workflow-builder';
+import { agentNode, migrated, modelNode, newNodes, reasons, switched } from './a-cluster';
 
 const OURS = 'Universal AI Agent';
 const toOurs = { node: OURS, type: 'main', index: 0 };
@@ -38,8 +38,18 @@ it('keeps a run for each branch where something behind the agents can tell', () 
   expect(merged.connections.Router).toEqual({ main: [[toOurs]] });
 });
 
+it.each([
+  ['the agents', { executeOnce: true }, {}],
+  ['the node behind them', {}, { executeOnce: true }],
+])('keeps a run for each branch where %s run once', (_which, agent, more) => {
+  const answer = { ...node('Answer', 'base.set@3.4', { value: '={{ $json.output }}' }), ...more };
+  const { workflow } = migrated(switched({ a: { agent }, b: { agent } }, { answer }));
+  expect(workflow.connections.Router).toEqual({ main: [[toOurs], [toOurs]] });
+});
+
 it('carries error settings, error outputs and notes', () => {
-  const agent = { onError: 'continueErrorOutput', retryOnFail: true, maxTries: 4, notes: '**Mind** the [shop](x)' };
+  const settings = { onError: 'continueErrorOutput', retryOnFail: true, maxTries: 4, waitBetweenTries: 7 };
+  const agent = { ...settings, alwaysOutputData: true, notes: '**Mind** the [shop](x)' };
   const input = switched(
     { a: { agent }, b: { agent } },
     {
@@ -48,7 +58,7 @@ it('carries error settings, error outputs and notes', () => {
     },
   );
   const { workflow } = migrated(input);
-  expect(newNodes(workflow)[0]).toMatchObject({ onError: 'continueErrorOutput', retryOnFail: true, maxTries: 4 });
+  expect(newNodes(workflow)[0]).toMatchObject({ ...settings, alwaysOutputData: true });
   expect(workflow.connections[OURS]?.main?.[1]).toEqual([{ node: 'Failed', type: 'main', index: 0 }]);
   const note = workflow.nodes.find(({ type }) => type.endsWith('stickyNote'))?.parameters.content;
   expect(note).toContain('\\*\\*Mind\\*\\*');
@@ -64,6 +74,51 @@ it('drops pins of agents that are gone, and says so', () => {
 it('leaves agents that go on to different nodes', () => {
   const input = switched({ a: {}, b: {} }, { parts: [node('Other', 'base.noOp@1')], wires: chain('Agent b', 'Other') });
   expect(reasons(input)).toEqual(['different-next-nodes:']);
+});
+
+it('leaves agents that go on to different inputs of one node', () => {
+  const toJoin = (from: string, input: number) => ({ from, to: 'Join', type: 'main', output: 0, input });
+  const wires = [toJoin('Agent a', 0), toJoin('Agent b', 1)];
+  const input = switched({ a: {}, b: {} }, { parts: [node('Join', 'base.merge@3')], wires });
+  expect(reasons(input)).toEqual(['different-next-nodes:']);
+});
+
+it('leaves agents with links to inputs that they do not have', () => {
+  const wires = attach('Model a', 'ai_languageModel:5', ['Agent a']);
+  expect(reasons(switched({ a: {}, b: {} }, { wires }))).toEqual(['odd-links:']);
+});
+
+it('keeps a tool that became a row where a node that stays leads to it', () => {
+  const parts = [node('Find', 'base.httpRequestTool@4.2', { toolDescription: 'Finds', url: 'https://x.example.com' })];
+  const wires = [...attach('Find', 'ai_tool', ['Agent a', 'Agent b']), ...chain('Start', 'Find')];
+  const { workflow } = migrated(switched({ a: {}, b: {} }, { parts, wires }));
+  expect(workflow.nodes.map(({ name }) => name)).toContain('Find');
+  expect(workflow.connections.Start?.main?.[0]?.map((link) => link.node)).toEqual(['Router', 'Find']);
+});
+
+it('leaves the names of agents that keep theirs as they are written', () => {
+  const value = "={{ $('Ann\\'s agent').item.json.output }}";
+  const input = workflow('Lone', {
+    parts: [
+      node('Start', 'base.manualTrigger@1'),
+      agentNode("Ann's agent"),
+      modelNode('Model'),
+      node('Answer', 'base.set@3.4', { value }),
+      // Another agent is renamed, so that texts are gone through.
+      ...switched({ a: {}, b: {} }).nodes.filter(
+        ({ name }) => /^(?:Router|Agent|Model) ?/.test(name) && name !== 'Model',
+      ),
+    ] as Part[],
+    wires: [
+      ...chain('Start', "Ann's agent", 'Answer'),
+      ...attach('Model', 'ai_languageModel', ["Ann's agent"]),
+      ...chain('Start', 'Router'),
+      ...main('Router', ['Agent a'], ['Agent b']),
+      ...attach('Model a', 'ai_languageModel', ['Agent a']),
+      ...attach('Model b', 'ai_languageModel', ['Agent b']),
+    ],
+  });
+  expect(migrated(input).workflow.nodes.find(({ name }) => name === 'Answer')?.parameters.value).toBe(value);
 });
 
 it.each([
