@@ -1,4 +1,4 @@
-import { NodeConnectionTypes } from 'n8n-workflow';
+import { NodeConnectionTypes, type IExecuteFunctions } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../runtime';
 import { hostModule } from './host-modules';
@@ -20,10 +20,23 @@ interface HostTool {
  * The tools that are wired to the node, with their parameters for this item. Rejects with CONNECTED_TOOL_UNUSABLE for what
  * could not be called, and with n8n's own error when a sub-node fails.
  */
-export async function readConnectedTools({ context, door, index }: Item): Promise<readonly ConnectedTool[]> {
+export async function readConnectedTools({ door, ...item }: Item): Promise<readonly ConnectedTool[]> {
+  const { context, index } = asOnlyItem(item);
   const connected: unknown = await context.getInputConnectionData(NodeConnectionTypes.AiTool, index);
   const given: readonly unknown[] = Array.isArray(connected) ? connected : [];
   return given.flatMap(toolsOf).map((tool) => toConnectedTool(tool, door));
+}
+
+/**
+ * When n8n calls a node as a tool, or another workflow, it looks at the first item, for whichever item the tool was
+ * read. So each item's tools are read as if there were no other: else those of one tenant would get the fields of another.
+ */
+function asOnlyItem({ context, index }: Pick<Item, 'context' | 'index'>): Pick<Item, 'context' | 'index'> {
+  // The contexts of n8n have it; its types do not say so.
+  const { connectionInputData: items } = context as unknown as { readonly connectionInputData?: readonly unknown[] };
+  if (items?.[index] === undefined) return { context, index };
+  const alone = Object.create(context, { connectionInputData: { value: [items[index]] } }) as IExecuteFunctions;
+  return { context: alone, index: 0 };
 }
 
 /** A toolkit holds several. */

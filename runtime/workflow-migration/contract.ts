@@ -51,7 +51,7 @@ export interface MigrationOptions {
 
 /** Changes in behaviour that are refused unless they are allowed by name. */
 export const ALLOWANCES = [
-  /** The agents were no tools agents (conversational, ReAct, plan and execute, SQL): their prompts were others. */
+  /** The agents were no tools agents (conversational, ReAct, plan and execute): their prompts were others. */
   'agent-kind',
   /** Nodes after the agents run once with all items instead of once a branch. */
   'merged-runs',

@@ -34,10 +34,12 @@ function toDo({ cluster, parts: { model, tools } }: NotesRequest, context: PlanC
   ];
 }
 
-function toKnow({ cluster, parts: { memory } }: NotesRequest, context: PlanContext): Texts {
+function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest, context: PlanContext): Texts {
   const { changed } = memory;
   return [
     passesFiles(cluster) ? 'Images and text files in the items are not shown to the model.' : undefined,
+    parser.hasOutputParser ? OTHER_WORDS : undefined,
+    goesOnAfterErrors(node) ? OTHER_ERROR : undefined,
     cluster.alone?.text,
     changed && `Its memory ${changed.name} keeps the histories of the branches apart by its key, as before.`,
     keepsMore(cluster) ? LONGER_TURNS : undefined,
@@ -47,6 +49,12 @@ function toKnow({ cluster, parts: { memory } }: NotesRequest, context: PlanConte
 
 const ANY_TOOL =
   'It may use all tools of its tenant, since the names of connected tools are not known: limit them under Tool Names or IDs if the tenant has others.';
+
+const OTHER_WORDS =
+  'The model is asked for the form of its answer in other words. The tool that takes it has the same name and parameters.';
+
+const OTHER_ERROR =
+  'An item that failed has an error with code, message and hint instead of a text, and an empty output.';
 
 const LONGER_TURNS =
   'Its memory keeps tool calls too, which this version of the agent did not: its Context Window Length holds fewer turns. Raise it where too little is remembered.';
@@ -60,6 +68,10 @@ function disabledNote({ branches: [first] }: Cluster, { graph }: PlanContext): s
 
 function tenantNote(field: string): string {
   return `Its tenant is the field ${field} of the item, which nothing in this workflow names: an item without it fails. Choose the tenant in the node, or migrate with --tenant.`;
+}
+
+function goesOnAfterErrors({ continueOnFail, onError = '' }: WorkflowNode): boolean {
+  return continueOnFail === true || onError.startsWith('continue');
 }
 
 function passesFiles({ branches }: Cluster): boolean {

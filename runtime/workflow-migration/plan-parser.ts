@@ -19,9 +19,8 @@ export function planParser(branches: readonly Branch[], settings: readonly Agent
   if (isShared) {
     // One that is wired and not used stays wired and not used.
     const unused = first === undefined ? branches.find(({ parser }) => parser !== undefined)?.parser : undefined;
-    const issues = branches.some(({ memory }, index) => memory === undefined && isUnwrapped(used[index]))
-      ? [WRAPPED]
-      : [];
+    const wraps = first !== undefined && wrapsValue(first, graph);
+    const issues = first === undefined ? [] : branches.flatMap((one, index) => placeIssue(one, settings[index], wraps));
     return { connected: first ?? unused, hasOutputParser: first !== undefined, issues };
   }
   const text =
@@ -29,18 +28,23 @@ export function planParser(branches: readonly Branch[], settings: readonly Agent
   return { hasOutputParser: false, issues: [{ reason: 'several-parsers', text }] };
 }
 
-/** Without a memory, an agent spreads what these parsers give over the item; all others put it under `output`. */
-function isUnwrapped(parser: WorkflowNode | undefined): boolean {
-  if (parser === undefined) return false;
-  const kind = kindOf(parser);
-  return kind === 'outputParserItemList' || (kind === 'outputParserStructured' && parser.typeVersion === 1);
+/** Whether the parser gives `{ output: value }`. The first version of the structured one and lists give the value alone. */
+function wrapsValue(parser: WorkflowNode, graph: Graph): boolean {
+  const [inner] = kindOf(parser) === 'outputParserAutofixing' ? graph.into(parser, 'ai_outputParser') : [];
+  const { from } = inner ?? { from: parser };
+  return kindOf(from) === 'outputParserStructured' && from.typeVersion > 1;
 }
 
-const WRAPPED: Issue = {
-  reason: 'output-shape',
-  text: 'What its output parser gives stands in the item itself, and stands under output afterwards: nodes behind it have to read it there.',
-  allowance: 'expressions',
-};
+/** The new node gives the value in `output`, always. */
+function placeIssue({ agent, memory }: Branch, settings: AgentSettings | undefined, wraps: boolean): readonly Issue[] {
+  const isNested = settings?.parsedAs === 'output' && wraps;
+  // With a memory, it is taken apart.
+  const isSpread = settings?.parsedAs === 'item' && !wraps && memory === undefined;
+  if (!isNested && !isSpread) return [];
+  const place = isNested ? 'output.output' : 'the item itself';
+  const text = `With its parser, the answer stands in ${place}; the new node gives it in output. Change the nodes behind that read it.`;
+  return [{ node: agent.name, reason: 'output-shape', text, allowance: 'expressions' }];
+}
 
 function isSameParser(one: WorkflowNode | undefined, other: WorkflowNode | undefined, graph: Graph): boolean {
   if (one === undefined || other === undefined) return false;

@@ -12,6 +12,8 @@ export interface AgentSettings {
   readonly maxIterations: JsonValue;
   readonly onMaxIterations: 'error' | 'partial';
   readonly hasOutputParser: boolean;
+  /** What a parser gives: its value alone in `output`, or as it is, in `output` or instead of the item. */
+  readonly parsedAs: 'value' | 'output' | 'item';
   readonly needsFallback: boolean;
   readonly issues: readonly Issue[];
 }
@@ -21,6 +23,7 @@ const WITHOUT_PROMPT_TYPE_UP_TO = 1.2;
 /** From here on, no system message means none. */
 const NO_DEFAULT_SYSTEM_PROMPT_FROM = 1.9;
 const FAILS_AT_MAX_ITERATIONS_FROM = 3;
+const PARSED_AS_OUTPUT_UP_TO = 1.6;
 
 const DEFAULT_SYSTEM_PROMPT = 'You are a helpful assistant';
 const DEFAULT_ITERATIONS = 10;
@@ -39,6 +42,7 @@ export function readAgent(agent: WorkflowNode): AgentSettings {
     onMaxIterations: typeVersion >= FAILS_AT_MAX_ITERATIONS_FROM ? 'error' : 'partial',
     // The first versions had no such switch: what was connected was used.
     hasOutputParser: typeVersion <= WITHOUT_PROMPT_TYPE_UP_TO ? hasOutputParser !== false : hasOutputParser === true,
+    parsedAs: parsedAs(agent),
     needsFallback: parameters.needsFallback === true,
     issues: [...kindIssues(agent), ...promptIssues(agent), ...iterationIssues(agent), ...optionIssues(agent)],
   };
@@ -48,8 +52,15 @@ export function readAgent(agent: WorkflowNode): AgentSettings {
 function agentKind({ parameters, typeVersion }: WorkflowNode): string {
   if (typeVersion >= 2) return 'toolsAgent';
   const { agent } = parameters;
+  // n8n runs it with the code of the tools agent.
+  if (agent === 'openAiFunctionsAgent') return 'toolsAgent';
   if (typeof agent === 'string' && agent !== '') return agent;
   return typeVersion <= CONVERSATIONAL_UP_TO ? 'conversationalAgent' : 'toolsAgent';
+}
+
+function parsedAs(agent: WorkflowNode): AgentSettings['parsedAs'] {
+  if (agentKind(agent) === 'toolsAgent') return 'item';
+  return agent.typeVersion <= PARSED_AS_OUTPUT_UP_TO ? 'output' : 'value';
 }
 
 function readMessage({ parameters, typeVersion }: WorkflowNode): JsonValue {
@@ -75,7 +86,11 @@ function kindIssues(agent: WorkflowNode): readonly Issue[] {
       'It is a SQL Agent, which reads a database of its own. Give a Tools Agent a tool for that database first.';
     return [{ node, reason: 'sql-agent', text }];
   }
-  const text = `It is no Tools Agent but the kind ${showName(kind)}, which wraps prompts of its own around the messages; the new node sends them as they are.`;
+  const remembers =
+    kind === 'conversationalAgent'
+      ? ' Without a memory it also shows the model the items before, which the new node does not.'
+      : '';
+  const text = `It is no Tools Agent but the kind ${showName(kind)}, which wraps prompts of its own around the messages; the new node sends them as they are.${remembers}`;
   return [{ node, reason: 'agent-kind', text, allowance: 'agent-kind' }];
 }
 

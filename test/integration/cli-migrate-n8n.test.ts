@@ -147,6 +147,16 @@ it('tells of a copy that n8n refuses, and does the others', async () => {
   expect(stored.map(({ name }) => name)).toContain('Help (migrated)');
 });
 
+it.each<[string, (response: ServerResponse) => void]>([
+  ['a page that is not there', (response) => void response.writeHead(404).end('<html>Not Found</html>')],
+  ['another page', (response) => sendJson(response, { hello: 'world' })],
+])('does not take %s for a workflow that is missing or broken', async (_what, answerWith) => {
+  fault = (_request, response) => answerWith(response);
+  const outcome = await migrate(['shop1', 'help1']);
+  expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(failures(outcome)).toMatchObject([{ code: 'N8N_REFUSED' }]);
+});
+
 describe.each<[string, string, (request: ReceivedRequest, response: ServerResponse) => void]>([
   ['a refused key', 'N8N_UNAUTHORIZED', (_request, response) => sendJson(response, { message: `bad key ${KEY}` }, 401)],
   ['a forbidden scope', 'N8N_UNAUTHORIZED', (_request, response) => sendJson(response, {}, 403)],

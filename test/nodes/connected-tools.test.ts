@@ -196,6 +196,30 @@ describe('a call', () => {
     expect(models.received.flatMap((request) => told(request))).toEqual(['north', 'south']);
   });
 
+  it('of a node that n8n makes a tool of sees the item that it is called for', async () => {
+    const seen: unknown[] = [];
+    const type = nodeAsTool(
+      function () {
+        // Such a node knows one item only: what the model asks for.
+        seen.push(['city', 'about'].map((name) => this.getNodeParameter(name, 0)));
+        return Promise.resolve([[{ json: {} }]]);
+      },
+      ['city', 'about'],
+    );
+    const parameters = {
+      city: "={{ $fromAI('city') }}",
+      about: '={{ $json.about }}',
+    };
+    models.script(
+      ...['Oslo', 'Rome'].flatMap((city) => [toolReply([{ name: 'Guide', arguments: { city } }]), textReply('Done')]),
+    );
+    await run([{ name: 'Guide', type, parameters }], { items: [{ about: 'fjords' }, { about: 'ruins' }] });
+    expect(seen).toEqual([
+      ['Oslo', 'fjords'],
+      ['Rome', 'ruins'],
+    ]);
+  });
+
   it('that fails is told to the model, with what n8n says of it', async () => {
     const failing = (thrown: Error) => ({ description: 'Fails', invoke: () => Promise.reject(thrown) });
     const described = Object.assign(new Error('Bad request'), { description: 'the city is unknown' });

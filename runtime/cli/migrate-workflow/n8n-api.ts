@@ -26,7 +26,11 @@ interface Call {
 export function openN8n(address: N8nAddress, timeoutMs = TIMEOUT_MS): N8nApi {
   const call = async (request: Call): Promise<JsonObject> => objectOf(address, await send(address, request, timeoutMs));
   return {
-    workflow: (id) => call({ path: `/workflows/${encodeURIComponent(id)}`, id }),
+    workflow: async (id) => {
+      const workflow = await call({ path: `/workflows/${encodeURIComponent(id)}`, id });
+      if (!Array.isArray(workflow.nodes)) throw refused(address, 'its answer is no workflow');
+      return workflow;
+    },
     workflows: async (name) => {
       const found: JsonObject[] = [];
       for (let cursor: JsonValue | undefined = ''; typeof cursor === 'string';) {
@@ -75,16 +79,19 @@ function failureOf(
 ): RuntimeError {
   const { url } = address;
   if (status === 401 || status === 403) return new RuntimeError('N8N_UNAUTHORIZED', { url, status });
-  if (status === 404 && id !== undefined) return new RuntimeError('N8N_WORKFLOW_NOT_FOUND', { url, id });
-  const reason = clean(address, `HTTP ${status} ${messageOf(text)}`);
+  // The API says in JSON what it does not have; other pages of n8n, and other servers, do not.
+  if (status === 404 && id !== undefined && saidIn(text) !== undefined) {
+    return new RuntimeError('N8N_WORKFLOW_NOT_FOUND', { url, id });
+  }
+  const reason = clean(address, `HTTP ${status} ${saidIn(text) ?? text}`);
   if (status >= 500 || status === 429) return new RuntimeError('N8N_UNAVAILABLE', { url, reason });
   return refused(address, reason);
 }
 
-function messageOf(text: string): string {
+function saidIn(text: string): string | undefined {
   const parsed = tryParseJson(text);
   const said = parsed.ok && isJsonObject(parsed.value) ? parsed.value.message : undefined;
-  return typeof said === 'string' ? said : text;
+  return typeof said === 'string' ? said : undefined;
 }
 
 function objectOf(address: N8nAddress, text: string): JsonObject {

@@ -9,6 +9,7 @@ import { textReply, toolReply, type ModelServerRequest } from '../../support/mod
 import { optionsOf, WORKFLOW_FIXTURES } from '../../support/workflow-fixtures';
 import type { WorkflowFixture } from '../../support/workflow-parts';
 import { addModelCredential, addPostgresCredential, ended, type Credential, type N8n } from './host';
+import { answerToConversational } from './old-agents';
 
 /** The servers and credentials that every fixture runs with. */
 export interface MigrationWorld {
@@ -25,7 +26,9 @@ export async function startWorld(n8n: N8n): Promise<MigrationWorld> {
   const models = await startServer((raw, response) => {
     const request = JSON.parse(raw.body) as ModelServerRequest & { readonly stream?: boolean };
     received.push(request);
-    answer(response, reply(request), request.stream === true);
+    const status = statusFor(request);
+    if (status === 200) return answer(response, reply(request), request.stream === true);
+    sendJson(response, { error: { message: `told to fail with ${status}` } }, status);
   });
   const url = `${models.url}/v1`;
   const tools: TestServer = await startServer((request, response) => sendJson(response, { asked: request.path }));
@@ -96,24 +99,45 @@ function answer(response: ServerResponse, body: unknown, isStream: boolean): voi
   );
 }
 
+/** A system prompt that says `Fail with 401` gets it. */
+function statusFor(request: ModelServerRequest): number {
+  return Number(/Fail with (\d{3})/.exec(systemOf(request))?.[1] ?? 200);
+}
+
 /** The same answer to the same request; the last tool by name is called once, where there are tools. Some models are broken. */
 function reply(request: ModelServerRequest): unknown {
+  const { model } = request;
   const asked = textOf(request.messages.filter(({ role }) => role === 'user').at(-1)?.content);
-  const isBroken = request.model.includes('broken');
-  const system = textOf(request.messages.find(({ role }) => role === 'system')?.content);
-  if (isBroken || (system.includes('You fail') && request.model.includes('qwen3-8b'))) {
+  const system = systemOf(request);
+  if (model.includes('broken') || (system.includes('You fail') && model.includes('qwen3-8b'))) {
     return { error: { code: 400, message: 'no' } };
   }
-  const tool = byName(request).at(-1);
-  if (tool !== undefined && request.messages.at(-1)?.role === 'user') {
-    return toolReply([{ name: tool.function.name, arguments: argumentsFor(tool.function.parameters) }]).body;
-  }
-  return textReply(`${request.model} answers ${asked}`).body;
+  if (model.includes('fixer')) return textReply(FIXED).body;
+  const spared = system.includes('tools for pro only') && !asked.includes('pro');
+  const call = spared ? undefined : toolCall(request, system);
+  return call ?? textReply(answerToConversational(request) ?? `${model} answers ${asked}`).body;
 }
+
+function toolCall(request: ModelServerRequest, system: string): unknown {
+  const { function: tool } = byName(request).at(-1) ?? {};
+  if (tool === undefined || request.messages.at(-1)?.role !== 'user') return undefined;
+  const given = system.includes('wrong form') ? { output: {} } : argumentsFor(tool.parameters);
+  return toolReply([{ name: tool.name, arguments: given }]).body;
+}
+
+function systemOf({ messages }: ModelServerRequest): string {
+  return textOf(messages.find(({ role }) => role === 'system')?.content);
+}
+
+/** What a model makes of an answer of the wrong form. */
+const FIXED = JSON.stringify({ output: { city: 'Ada' } });
 
 function argumentsFor(schema: unknown): object {
   const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> };
-  return Object.fromEntries(Object.keys(properties).map((name) => [name, 'Ada']));
+  const typeOf = (of: unknown): unknown => (of as { readonly type?: unknown } | null)?.type;
+  const valueFor = (of: unknown): unknown => (typeOf(of) === 'object' ? argumentsFor(of) : 'Ada');
+  const given = Object.entries(properties).filter(([, of]) => typeOf(of) !== 'array');
+  return Object.fromEntries(given.map(([name, of]) => [name, valueFor(of)]));
 }
 
 function textOf(content: unknown): string {
@@ -128,7 +152,7 @@ export function realFixture(world: MigrationWorld, name: string): WorkflowFixtur
   return { ...fixture, workflow: filledIn(world, fixture.workflow) };
 }
 
-function filledIn(world: MigrationWorld, workflow: Workflow): Workflow {
+export function filledIn(world: MigrationWorld, workflow: Workflow): Workflow {
   const entries = Object.entries(world.real);
   return JSON.parse(
     entries.reduce((text, [from, to]) => text.replaceAll(from, to), JSON.stringify(workflow)),
@@ -156,11 +180,18 @@ interface SeenRequest {
 
 /** Saves the workflow, runs it on its pinned items, and tells what was seen. */
 export async function observe(world: MigrationWorld, workflow: Workflow): Promise<Observed> {
-  const { n8n, received, tools } = world;
-  const { id } = await n8n.createWorkflow({ ...workflow, name: workflow.name ?? '' });
+  const { id } = await world.n8n.createWorkflow({ ...workflow, name: workflow.name ?? '' });
+  return observeSaved(world, { ...workflow, id });
+}
+
+/** The same for one that is saved already. */
+export async function observeSaved(
+  { n8n, received, tools }: MigrationWorld,
+  workflow: Workflow & { readonly id: string },
+): Promise<Observed> {
   received.length = 0;
   tools.requests.length = 0;
-  const { status, data } = await ended(n8n, await n8n.runManually(id, 'Start'));
+  const { status, data } = await ended(n8n, await n8n.runManually(workflow.id, 'Start'));
   if (status !== 'success') throw new Error(`${status}: ${JSON.stringify(data.resultData.error)}`);
   const runData = data.resultData.runData as unknown as Readonly<Record<string, readonly NodeRun[]>>;
   const last = workflow.nodes.filter((node) => isLast(workflow, node));

@@ -101,3 +101,8 @@ export function newNode(input: Workflow, options: Partial<MigrationOptions> = {}
   if (first === undefined || others.length > 0) throw new Error('not one new node');
   return first;
 }
+
+/** A branch on this model. */
+export const model = (modelId: string, options: JsonObject = {}): { model: Partial<Part> } => ({
+  model: { parameters: { model: modelId, options } },
+});
