@@ -11,7 +11,7 @@ interface HostTool {
   readonly name: string;
   readonly description: string;
   /** Of zod or JSON Schema. Undefined: a single text. */
-  readonly schema?: object;
+  readonly schema?: object | null;
   readonly invoke: (input: unknown, options: { readonly signal: AbortSignal }) => Promise<unknown>;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -60,7 +60,7 @@ function toConnectedTool(given: unknown, door: Door): ConnectedTool {
   return {
     definition: { name, description, inputSchema },
     source: typeof metadata.sourceNodeName === 'string' ? metadata.sourceNodeName : undefined,
-    call: async (input, signal) => given.invoke(input, { signal }).catch(explain),
+    call: (input, signal) => invoke(given, input, signal),
   };
 }
 
@@ -83,8 +83,8 @@ const TEXT_INPUT: InputSchema = {
 };
 
 /** As n8n's own models show it to their provider. Undefined where n8n's converter is not to be had. */
-export function toJsonSchema(schema: object | undefined): InputSchema | undefined {
-  if (schema === undefined) return TEXT_INPUT;
+export function toJsonSchema(schema: object | null | undefined): InputSchema | undefined {
+  if (schema === undefined || schema === null) return TEXT_INPUT;
   if (!('_def' in schema || '_zod' in schema)) return plain(schema);
   const { toJsonSchema } = hostModule('@langchain/core/utils/json_schema') ?? {};
   const { zodToJsonSchema } = typeof toJsonSchema === 'function' ? {} : (hostModule('zod-to-json-schema') ?? {});
@@ -97,9 +97,17 @@ function plain(schema: unknown): InputSchema {
   return JSON.parse(JSON.stringify(schema)) as InputSchema;
 }
 
+async function invoke(tool: HostTool, input: unknown, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await tool.invoke(input, { signal });
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
 /** n8n keeps half of what went wrong in the description. */
-function explain(error: unknown): never {
-  const { message, description } = error as { readonly message?: unknown; readonly description?: unknown };
-  if (typeof message !== 'string' || typeof description !== 'string' || message.includes(description)) throw error;
-  throw new Error(`${message}: ${description}`, { cause: error });
+function explained(error: unknown): unknown {
+  const { message, description } = (error ?? {}) as { readonly message?: unknown; readonly description?: unknown };
+  if (typeof message !== 'string' || typeof description !== 'string' || message.includes(description)) return error;
+  return new Error(`${message}: ${description}`, { cause: error });
 }

@@ -1,4 +1,5 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
+import { escapeHidden } from '../util/escape-hidden';
 import { readArguments, UsageError, type Options } from './arguments';
 import { auditCommand } from './audit-command';
 import { dbCommand } from './db-command';
@@ -114,7 +115,7 @@ export async function runCommandLine(argv: readonly string[]): Promise<void> {
 
 function reportFailure(error: unknown): number {
   if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${escapeHidden(error.message)}\n`);
     return 2;
   }
   printError(toRuntimeError(error).toSummary());

@@ -1,4 +1,5 @@
 import type { ErrorSummary } from '../errors/runtime-error';
+import { escapeHidden } from '../util/escape-hidden';
 
 /** The answer of a command, on standard output. */
 export function printJson(value: unknown): void {
@@ -7,5 +8,6 @@ export function printJson(value: unknown): void {
 
 /** One JSON line on standard error. */
 export function printError(error: ErrorSummary): void {
-  process.stderr.write(`${JSON.stringify({ code: error.code, message: error.message, hint: error.hint })}\n`);
+  const { code, message, hint } = error;
+  process.stderr.write(`${escapeHidden(JSON.stringify({ code, message, hint }))}\n`);
 }

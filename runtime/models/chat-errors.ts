@@ -18,14 +18,24 @@ export function secretsOf(model: object): readonly string[] {
   const visit = (value: object, depth: number): void => {
     if (depth === 0 || seen.has(value) || seen.size >= MAX_OBJECTS) return;
     seen.add(value);
-    for (const [name, inner] of Object.entries(value) as [string, unknown][]) {
+    for (const name of Object.keys(value)) {
       if (name === NOT_OF_THE_MODEL) continue;
+      const inner = readField(value, name);
       if (typeof inner === 'string' && SECRET_NAMES.test(name)) found.add(inner);
       if (typeof inner === 'object' && inner !== null) visit(inner, depth - 1);
     }
   };
   visit(model, MAX_DEPTH);
   return [...found];
+}
+
+/** Undefined also for what does not let itself be read: the model's own failure is what has to be told. */
+function readField(value: object, name: string): unknown {
+  try {
+    return (value as Readonly<Record<string, unknown>>)[name];
+  } catch {
+    return undefined;
+  }
 }
 
 /** What a LangChain chat model threw, as one of our LLM_ codes. Texts of the provider are redacted and cut. */
@@ -80,7 +90,8 @@ function statusOf(error: unknown): number | undefined {
     const ofResponse = isJsonObject(response) ? response.status : undefined;
     const ofCode = typeof code === 'string' ? STATUS_BY_CODE[code] : undefined;
     const found = [status, statusCode, httpCode, ofResponse, ofCode]
-      .map(Number)
+      .map((value) => (typeof value === 'string' ? Number(value) : value))
+      .filter((value) => typeof value === 'number')
       .find((value) => value >= 400 && value < 600);
     if (found !== undefined) return found;
   }

@@ -110,8 +110,21 @@ function toJson(reply: unknown): JsonObject | undefined {
   if (!isJsonObject(reply)) return undefined;
   // LangChain's own JSON of a message is of another shape.
   const { id, content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata, usage_metadata } = reply;
+  if (content === undefined) return undefined;
   const fields = { id, content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata, usage_metadata };
-  return content === undefined ? undefined : (JSON.parse(JSON.stringify(fields)) as JsonObject);
+  return Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => copied(name, value)));
+}
+
+/** None of what cannot be written: the answer was paid for, and what a client hangs on to it may be anything. */
+function copied(name: string, value: unknown): readonly (readonly [string, JsonValue])[] {
+  try {
+    const text: unknown = JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === 'bigint' ? Number(inner) : inner,
+    );
+    return typeof text === 'string' ? [[name, JSON.parse(text) as JsonValue]] : [];
+  } catch {
+    return [];
+  }
 }
 
 const FINISH_REASONS: Readonly<Record<string, string>> = {

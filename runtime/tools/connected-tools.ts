@@ -8,6 +8,7 @@ import type { JsonObject } from '../util/json';
 import { createRedactor, redactBoth } from '../util/redact';
 import type { BuiltTools, TenantTool } from './build-tools';
 import type { ExecuteOptions } from './execute-tool';
+import { objectSchema } from './object-schema';
 import { offeredNames, plainName } from './offered-names';
 import { readOutput, shorten } from './tool-output';
 import { compileInputSchema } from './validate-input';
@@ -47,9 +48,10 @@ function namesOf(connected: readonly ConnectedTool[], taken: ReadonlySet<string>
 
 function toTool(connected: ConnectedTool, name: string, options: ExecuteOptions): Tool {
   const { definition, isRepeatable } = connected;
+  const inputSchema = objectSchema(definition.inputSchema, 'schema');
   return {
-    definition: { ...definition, name },
-    parseInput: compileInputSchema(definition.inputSchema),
+    definition: { ...definition, name, inputSchema },
+    parseInput: compileInputSchema(inputSchema),
     isRepeatable,
     execute: (input, context) => execute({ connected, name, options }, input, context),
   };

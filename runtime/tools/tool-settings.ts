@@ -2,11 +2,11 @@ import * as z from 'zod/v4';
 
 import type { ToolRow } from '../contracts/tenant';
 import type { ToolSettings } from '../contracts/tool-transport';
-import { isJsonObject, tryParseJson, withoutPrototypeKeys, type JsonObject, type JsonValue } from '../util/json';
+import { tryParseJson, withoutPrototypeKeys, type JsonObject, type JsonValue } from '../util/json';
+import { NO_ARGUMENTS, objectSchema } from './object-schema';
 
 const MAX_TIMEOUT_MS = 600_000;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const NO_ARGUMENTS: JsonObject = { type: 'object', properties: {} };
 
 const customConfigSchema = z.object({
   mcp_endpoint: z.string().optional(),
@@ -95,11 +95,7 @@ function readSecret(value: string | null): string | undefined {
 function readSchema(raw: unknown): JsonObject {
   if (raw === null || raw === undefined) return NO_ARGUMENTS;
   const value = typeof raw === 'string' ? parseText(raw) : raw;
-  if (!isJsonObject(value)) throw new Error('its parameters_schema is not a JSON object');
-  if (value.type !== undefined && value.type !== 'object')
-    throw new Error('its parameters_schema is not of type object');
-  // Providers refuse the whole request for one tool whose schema lacks either.
-  return value.type !== undefined && value.properties !== undefined ? value : { ...NO_ARGUMENTS, ...value };
+  return objectSchema(value, 'parameters_schema');
 }
 
 function parseText(text: string): JsonValue {

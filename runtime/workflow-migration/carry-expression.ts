@@ -2,7 +2,7 @@ import type { JsonValue } from '../util/json';
 import type { Reason } from './contract';
 import { literal } from './javascript';
 import { isExpressionCode } from './merge-values';
-import { type Piece, splitExpression } from './split-expression';
+import { type Piece, splitExpression, trimCode } from './split-expression';
 
 /** What a router tests, as a JavaScript expression that gives the same at the node behind it. */
 export type Carried =
@@ -59,26 +59,30 @@ const CHANGES_WITH_TIME = /\b(Date|DateTime|Interval|Duration|toDate|toDateTime|
 
 function problemOf(code: string): Reason | undefined {
   const text = `it reads ${shorten(code)}`;
-  const outside = code.replace(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/g, '""').replace(/\$input\.item\b/g, '$json');
+  const outside = withoutTexts(code).replace(/\$input\.item\b/g, '$json');
   const names = [...outside.matchAll(/\$(?:[\p{ID_Continue}$]+|(?=\())/gu)].map(([name]) => name);
   if (names.some((name) => name === '$now' || name === '$today') || CHANGES_WITH_TIME.test(outside))
     return { reason: 'condition-time', text: `What a condition gives changes with time: ${text}.` };
   if (/\bthis\b/.test(outside) || names.some((name) => !SAME_BEHIND_THE_ROUTER.has(name)))
     return { reason: 'condition-position', text: `A condition means something else behind the router: ${text}.` };
   // n8n's own parser fails on a catch without a name, and then on everything around it.
-  const isWhole = isExpressionCode(trimmed(code)) && !/\{\{|\}\}|\bcatch\s*\{/.test(code);
+  const isWhole = isExpressionCode(trimCode(code)) && !/\{\{|\}\}|\bcatch\s*\{/.test(code);
   return isWhole ? undefined : { reason: 'condition-unreadable', text: `A condition cannot be read: ${text}.` };
 }
 
-/** n8n cuts off semicolons at the end. */
-const trimmed = (code: string): string => code.trim().replace(/[;\s]+$/, '');
+/** What is within quotes names nothing. What no quote ends stays, read once. */
+function withoutTexts(code: string): string {
+  return code.replace(/"(?:[^"\\\n]|\\.)*("?)|'(?:[^'\\\n]|\\.)*('?)/g, (text: string, ...ends: string[]) =>
+    ends[0] || ends[1] ? '""' : text,
+  );
+}
 
 const FIELD = String.raw`\.[\p{ID_Start}_][\p{ID_Continue}$]*|\[\d+\]|\["[^"\\\n]*"\]|\['[^'\\\n]*'\]`;
 const FIELDS = new RegExp(String.raw`^(\$json|\$binary)((?:${FIELD})*)$`, 'u');
 
 /** The code, giving `undefined` where it fails: fields of fields with `?.`, anything else with a `try`. */
 function failSafe(code: string): string {
-  const text = trimmed(code);
+  const text = trimCode(code);
   const [, root = '', fields] = FIELDS.exec(text) ?? [];
   if (fields !== undefined) {
     const steps = [...fields.matchAll(new RegExp(FIELD, 'gu'))].map(([step]) => step);

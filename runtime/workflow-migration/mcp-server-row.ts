@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../util/json';
 import type { WorkflowNode } from './contract';
 import { isExpression, parameterAt } from './parameters';
-import { namesSecret } from './seal-secrets';
+import { holdsSecret, isSecretName } from './secret-text';
 import { showName } from './show-name';
 import { serverNameOf } from './tool-names';
 import {
@@ -25,9 +25,6 @@ export function mcpServerRow(request: RowRequest): ToolRow | Refusal {
     return { why: `its name gives a code of more than ${MAX_CODE} characters.` };
   const target = readTarget(node);
   if (typeof target === 'string') return { why: target };
-  // A row of a server has no place for a secret but its authorization.
-  if ([...new URL(target.url).searchParams.keys()].some(namesSecret))
-    return { why: 'its address holds what looks like a secret.' };
   const hasSecret = node.parameters.authentication === 'bearerAuth';
   const secret = hasSecret ? vaultName(code) : undefined;
   const credential = showName(node.credentials?.httpBearerAuth?.name ?? 'httpBearerAuth');
@@ -52,7 +49,7 @@ function readTarget(node: WorkflowNode): Target | string {
   const transport = transportOf(node);
   const lists = readLists(parameters);
   const timeout = parameterAt(parameters, 'options.timeout') ?? DEFAULT_TIMEOUT_MS;
-  if (!isFixedUrl(url)) return 'its address is not written in the node.';
+  if (!isFixedUrl(url)) return 'its address is not written in the node, or holds what looks like a secret.';
   if (transport === undefined) return 'its transport is none that a row can have.';
   if (authentication !== 'none' && authentication !== 'bearerAuth') return 'only n8n knows how its credential is sent.';
   if (lists === undefined) return 'its list of tools is an expression.';
@@ -89,8 +86,24 @@ function isFixedUrl(url: JsonValue | undefined): url is string {
     !isExpression(url) &&
     url.length <= MAX_URL &&
     /^https?:\/\/[^@]+$/i.test(url) &&
-    URL.canParse(url)
+    URL.canParse(url) &&
+    !holdsSecretPart(url)
   );
+}
+
+/** Many servers know their users by a part of the path or a parameter. */
+function holdsSecretPart(address: string): boolean {
+  const { hostname, pathname, searchParams, hash } = new URL(address);
+  const texts = [hostname, decoded(pathname), hash, ...searchParams.values()];
+  return texts.some(holdsSecret) || [...searchParams.keys()].some(isSecretName);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function namesOf(value: JsonValue | undefined): readonly string[] | undefined {

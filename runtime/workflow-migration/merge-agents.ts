@@ -16,11 +16,13 @@ interface Tree {
   /** Every router after the one in front of it. */
   readonly routers: readonly WorkflowNode[];
   readonly names: ReadonlySet<string>;
-  /** Routers that would be deeper in the tree than is sensible. */
-  readonly tooDeep: readonly WorkflowNode[];
+  /** Routers that would be deeper in the tree than is sensible, or reached in more ways. */
+  readonly tooFar: readonly WorkflowNode[];
 }
 
 const MAX_DEPTH = 50;
+/** Several outputs of one router may lead to the same next one, so that the ways multiply with each. */
+const MAX_WAYS = 50;
 
 /** All that can be merged among the agents behind these routers. */
 export function mergeAgents(nodes: readonly WorkflowNode[], search: Search): readonly MergedAgents[] {
@@ -28,8 +30,8 @@ export function mergeAgents(nodes: readonly WorkflowNode[], search: Search): rea
   const roots = nodes.filter((node) => search.routings.has(node.name) && !isInner(node, search)).reverse();
   for (let root = roots.pop(); root !== undefined; root = roots.pop()) {
     const tree = gather(root, search);
-    for (const deep of tree.tooDeep) search.severed.add(deep.name);
-    roots.push(...tree.tooDeep);
+    for (const far of tree.tooFar) search.severed.add(far.name);
+    roots.push(...tree.tooFar);
     if (linkedAgents(tree, search).size < 2) continue;
     const result = tryTree(tree, search);
     if (result.kind === 'merged') found.push(...result.merged);
@@ -41,15 +43,26 @@ export function mergeAgents(nodes: readonly WorkflowNode[], search: Search): rea
 function gather(root: WorkflowNode, search: Search): Tree {
   const names = new Set([root.name]);
   const routers = [root];
-  let level: readonly WorkflowNode[] = [root];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    const next = new Set(level.flatMap((router) => routedEdges(router, search).map((edge) => edge.to)));
-    level = [...next].filter((node) => !names.has(node.name) && isInner(node, search));
-    if (depth === MAX_DEPTH) return { routers, names, tooDeep: level };
-    for (const node of level) names.add(node.name);
-    routers.push(...level);
+  const tooFar: WorkflowNode[] = [];
+  let level: ReadonlyMap<WorkflowNode, number> = new Map([[root, 1]]);
+  for (let depth = 0; level.size > 0; depth += 1) {
+    const next = [...waysOn(level, search)].filter(([node]) => !names.has(node.name) && isInner(node, search));
+    const isFar = ([, ways]: (typeof next)[number]): boolean => depth === MAX_DEPTH || ways > MAX_WAYS;
+    tooFar.push(...next.filter(isFar).map(([node]) => node));
+    level = new Map(next.filter((step) => !isFar(step)));
+    for (const node of level.keys()) names.add(node.name);
+    routers.push(...level.keys());
   }
-  return { routers, names, tooDeep: [] };
+  return { routers, names, tooFar };
+}
+
+/** What these routers lead to, and in how many ways. */
+function waysOn(level: ReadonlyMap<WorkflowNode, number>, search: Search): ReadonlyMap<WorkflowNode, number> {
+  const next = new Map<WorkflowNode, number>();
+  for (const [router, ways] of level) {
+    for (const { to } of routedEdges(router, search)) next.set(to, (next.get(to) ?? 0) + ways);
+  }
+  return next;
 }
 
 function linkedAgents(tree: Tree, search: Search): ReadonlySet<WorkflowNode> {

@@ -2,7 +2,7 @@ import { Script } from 'node:vm';
 
 import { canonicalJson, type JsonValue } from '../util/json';
 import { literal } from './javascript';
-import { splitExpression } from './split-expression';
+import { splitExpression, trimCode } from './split-expression';
 
 /** What a parameter is in one branch. Undefined: not set there. */
 export interface BranchValue {
@@ -51,7 +51,7 @@ function toCodes(value: JsonValue | undefined): readonly (string | undefined)[] 
 }
 
 function readCode(text: string): string | undefined {
-  const code = text.trim().replace(/[;\s]+$/, '');
+  const code = trimCode(text);
   if (!isExpressionCode(code)) return undefined;
   const isComment = code.includes('//') || code.includes('/*');
   if (isComment) return `(${code}\n)`;

@@ -104,9 +104,9 @@ function markdownList(title: string, lines: readonly string[]): readonly string[
   return [`### ${title}`, lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n')];
 }
 
-/** Names of nodes are anybody's text: no line break, no control character of a terminal. */
+/** Names of nodes are anybody's text: no line break, no control character of a terminal, nothing that turns text around. */
 function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
 }
 
 function escapeMarkdown(text: string): string {

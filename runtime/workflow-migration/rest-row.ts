@@ -1,8 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { redactForms } from '../util/redact';
 import type { WorkflowNode } from './contract';
 import type { ArgumentText, ModelArgument } from './from-ai';
 import { isExpression, withoutUndefined } from './parameters';
 import { sealSecrets } from './seal-secrets';
+import { holdsSecret } from './secret-text';
 import { showName } from './show-name';
 import { toolNameOf } from './tool-names';
 import { isRefusal, MAX_CODE, restStatement, vaultName, type Refusal, type RowRequest, type ToolRow } from './tool-row';
@@ -65,7 +67,8 @@ function outerRefusal(node: WorkflowNode, code: string): string | undefined {
   const { parameters } = node;
   const { options = {}, method = 'GET' } = parameters;
   if (code.length > MAX_CODE || code === '') return `its name gives a code of more than ${MAX_CODE} characters.`;
-  if (descriptionOf(node) === undefined) return 'its description is not written in the node.';
+  if (descriptionOf(node) === undefined)
+    return 'its description is not written in the node, or holds what looks like a secret.';
   if (!METHODS.has(method)) return 'its method is none that a row can have.';
   if (!isKnownAuth(parameters)) return 'only n8n knows how its credential is sent.';
   if (!hasPlainOptions(options)) return 'it has options that a row has no like for.';
@@ -85,7 +88,10 @@ function isTimeout(value: JsonValue): boolean {
 function descriptionOf({ parameters: { toolDescription, descriptionType } }: WorkflowNode): string | undefined {
   if (typeof toolDescription !== 'string' || isExpression(toolDescription) || descriptionType === 'auto')
     return undefined;
-  return toolDescription.trim() === '' ? undefined : toolDescription;
+  // What has the form of a secret is none of the model's business, either.
+  return toolDescription.trim() === '' || redactForms(toolDescription) !== toolDescription
+    ? undefined
+    : toolDescription;
 }
 
 function isKnownAuth({ authentication = 'none', genericAuthType }: JsonObject): boolean {
@@ -127,7 +133,7 @@ function readParts({ parameters }: WorkflowNode, http: HttpRequest): Parts | str
 }
 
 const WHY = {
-  url: 'its URL is no address whose path alone holds what the model gives.',
+  url: 'its URL is no address whose path alone holds what the model gives, or holds what looks like a secret.',
   query: 'its query is not a list of plain names and values.',
   headers: 'its headers are not a list of plain names and fixed values.',
   body: 'its body is no plain JSON.',
@@ -156,6 +162,7 @@ function readAddress(url: ArgumentText | undefined): Address | undefined {
   if (url === undefined) return undefined;
   const [, endpoint = '', path = ''] = /^\s*(https?:\/\/[^/?#\s{}@\\]+)([^?#\\]*)\s*$/i.exec(url.template) ?? [];
   if (!URL.canParse(endpoint) || endpoint.length > MAX_ENDPOINT || !isPlainPath(path)) return undefined;
+  if (holdsSecret(endpoint) || holdsSecret(path)) return undefined;
   return { endpoint, path: path.trim(), arguments: url.arguments };
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { holdsSecret, isSecretName } from './secret-text';
 import { showName } from './show-name';
 import { vaultName, type Refusal } from './tool-row';
 
@@ -9,16 +10,9 @@ export interface Sealed {
   readonly secrets: readonly string[];
 }
 
-const SECRET_NAME = /token(?!s)|secret|key(?!word)|passw|auth(?!ors?\b)|credential|cookie|session/i;
-const SECRET_TEXT = /^\s*(?:(?:bearer|basic|token)\s+|sk-|gh[a-z]_|github_pat_|xox[a-z]-|AKIA|eyJ)\S{12,}\s*$/i;
 /** What a row would read as the name of a secret, and send in its place: files of strangers may ask for none. */
 const REFERENCE = /^\s*(?:\S+\s+)?(?:vault|channel):/i;
 const ARGUMENT = /^\{\{[\w-]+\}\}$/;
-
-/** True when a value of this name is likely to be a secret. */
-export function namesSecret(name: string): boolean {
-  return SECRET_NAME.test(name);
-}
 
 interface Walk {
   readonly code: string;
@@ -48,7 +42,7 @@ function sealObject(value: JsonObject, at: Place): JsonObject {
 }
 
 function below({ walk, place, isSecret }: Place, key: string): Place {
-  return { walk, place: [...place, key], isSecret: isSecret || (place.length > 0 && namesSecret(key)) };
+  return { walk, place: [...place, key], isSecret: isSecret || (place.length > 0 && isSecretName(key)) };
 }
 
 function seal(value: JsonValue, at: Place): JsonValue {
@@ -61,7 +55,7 @@ function seal(value: JsonValue, at: Place): JsonValue {
 
 function sealText(text: string, { walk, place, isSecret }: Place): string {
   if (REFERENCE.test(text)) walk.why = 'it sends a text that a row would read as the name of a secret.';
-  if (text === '' || ARGUMENT.test(text) || !(isSecret || SECRET_TEXT.test(text))) return text;
+  if (text === '' || ARGUMENT.test(text) || !(isSecret || holdsSecret(text))) return text;
   if (text.includes('{{')) walk.why = 'what looks like a secret is put together with what the model gives.';
   const name = vaultName(walk.code, place.join('_'));
   if (walk.secrets.has(name)) walk.why = 'two of its secrets would have the same name in the vault.';

@@ -46,10 +46,18 @@ function readCode(text: string): { readonly text: string; readonly rest: string 
 function findUnescaped(text: string, brackets: string): { start: number; end: number; isEscaped: boolean } {
   const start = text.indexOf(brackets);
   if (start === -1) return { start, end: text.length, isEscaped: false };
-  const backslashes = /\\*$/.exec(text.slice(0, start))?.[0].length ?? 0;
+  let backslashes = 0;
+  while (text[start - backslashes - 1] === '\\') backslashes++;
   return { start, end: start + brackets.length, isEscaped: backslashes % 2 === 1 };
 }
 
 function addText(pieces: Piece[], text: string): void {
   if (text !== '') pieces.push({ kind: 'text', text });
+}
+
+/** Code without the semicolons at its end, which n8n cuts off. */
+export function trimCode(code: string): string {
+  let end = code.length;
+  while (end > 0 && /[;\s]/.test(code.charAt(end - 1))) end--;
+  return code.slice(0, end).trimStart();
 }

@@ -1,3 +1,4 @@
+import { escapeHidden } from '../util/escape-hidden';
 import type { JsonValue } from '../util/json';
 import { showName } from './show-name';
 
@@ -8,7 +9,9 @@ import { showName } from './show-name';
 export function sqlText(text: string): string {
   const clean = text.replaceAll('\u0000', '').toWellFormed().replaceAll("'", "''");
   // With the old reading of plain literals a backslash would be an escape; this kind means the same to all servers.
-  return clean.includes('\\') ? `E'${clean.replaceAll('\\', '\\\\')}'` : `'${clean}'`;
+  // Nor does the file hold what a terminal would obey.
+  const escaped = escapeHidden(clean.replaceAll('\\', '\\\\'));
+  return escaped === clean ? `'${clean}'` : `E'${escaped}'`;
 }
 
 /** JSON as a literal. */

@@ -13,6 +13,7 @@ export function writeSql(workflow: string, plans: readonly MergePlan[], { tenant
     ...(hasTools && !isTenantId(tenant) ? [TENANT_COMMENT] : []),
     ...(hasTiers ? [TIER_COMMENT] : []),
     ...(hasTools ? [TOOL_COMMENT] : []),
+    ENCODING,
     'BEGIN;',
     '',
     ...plans.flatMap((plan) => planLines(plan, statements)),
@@ -20,6 +21,13 @@ export function writeSql(workflow: string, plans: readonly MergePlan[], { tenant
     '',
   ].join('\n');
 }
+
+/**
+ * psql takes the bytes of a file for those of the machine's own alphabet, in some of which the quote that ends a literal is
+ * half a letter, and what stands in the next one could be a command of psql. Not for the transaction only, since one that
+ * failed would bring the old alphabet back.
+ */
+const ENCODING = "SET client_encoding = 'UTF8';";
 
 const TENANT_COMMENT = sqlComment(
   'Run it for every tenant that uses the workflow, with psql:\npsql "$DATABASE_URL" -v ON_ERROR_STOP=1 -v tenant_id=ID -f FILE',

@@ -1,5 +1,8 @@
 import { chmodSync } from 'node:fs';
 
+import { startCli } from '../support/cli';
+import { containing } from '../support/matchers';
+import { node } from '../support/workflow-builder';
 import {
   aPlainExport,
   anExport,
@@ -151,4 +154,51 @@ it.each([
 it('refuses a tenant that is neither an id nor an expression', async () => {
   const outcome = await folder.migrate(['a.json', '--dry-run', '--tenant', 'shop']);
   expect(failures(outcome)).toMatchObject([{ code: 'TENANT_ID_INVALID' }]);
+});
+
+it('shows nothing that a terminal would obey, whatever names and texts hold', async () => {
+  const evil = '\u001b]0;x\u0007\u009b31m\u202e';
+  folder.write('in/a.json', toolExport(evil, `Tool ${evil}`));
+  folder.write(`in/b${evil}.json`, '{');
+  folder.write(`in/c${evil}.json`, anExport(`Shop ${evil}`));
+  const dry = await folder.migrate([folder.at('in'), '--dry-run']);
+  const one = await folder.migrate([folder.at('in/a.json'), ...outAndSql(), '--report', folder.at('report.json')]);
+  const shown = [dry.stdout, dry.stderr, one.stdout, one.stderr, folder.read('rows.sql'), folder.read('report.md')];
+  expect(dry.stdout).toContain('u009b31m');
+  expect(one.exitCode).toBe(0);
+  for (const text of shown) {
+    expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+  }
+});
+
+/** One with a tool whose description becomes a text of the SQL file. */
+function toolExport(text: string, called = 'Tool'): object {
+  const tool = node(called, 'base.httpRequestTool@4.2', {
+    toolDescription: `Finds ${text}`,
+    url: 'https://shop.example.com/orders',
+  });
+  const { nodes, connections, ...rest } = anExport();
+  return {
+    ...rest,
+    nodes: [...nodes, { ...tool, id: 'tool', position: [0, 0] }],
+    connections: { ...connections, [tool.name]: { ai_tool: [[{ node: 'AI Agent', type: 'ai_tool', index: 0 }]] } },
+  };
+}
+
+it('refuses what is piped in without an end', async () => {
+  const { process: child, ended } = startCli(['migrate-workflow', '-', '-o', '-', '--sql', folder.at('rows.sql')], {
+    keepsInput: true,
+  });
+  const chunk = Buffer.alloc(1024 * 1024, '[');
+  const more = (): void => void child.stdin?.write(chunk, (error) => error ?? more());
+  more();
+  expect(failures(await ended)).toMatchObject([{ code: 'WORKFLOW_UNREADABLE', message: containing('is the limit') }]);
+});
+
+it('takes a text of many megabytes, and does the others', async () => {
+  folder.write('in/big.json', toolExport('x'.repeat(30_000_000)));
+  folder.write('in/good.json', anExport());
+  const outcome = await folder.migrate([folder.at('in'), ...outAndSql()]);
+  expect(failures(outcome)).toEqual([]);
+  expect(outcome.stdout).toContain('2 files: 2 migrated');
 });

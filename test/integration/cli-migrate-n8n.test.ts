@@ -113,6 +113,13 @@ it('reads all of them, page by page, and makes no copy twice', async () => {
   expect(posts()).toHaveLength(2);
 });
 
+it('shows names of strangers without what a terminal would obey', async () => {
+  stored.push({ id: 'evil', ...withName(anExport('Shop \u001b]0;x\u0007\u009b31m')) });
+  const { stdout } = await migrate(['evil']);
+  expect(stdout).toContain('evil -> new4 Shop');
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+});
+
 it('does not take a workflow of the same name for its copy', async () => {
   stored.push({ id: 'other', ...withName(aPlainExport('Shop (migrated)')) });
   await migrate(['shop1']);

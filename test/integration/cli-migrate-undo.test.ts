@@ -7,6 +7,8 @@ import {
   type MigrationFolder,
 } from '../support/migration-folder';
 import type { CliOutcome } from '../support/cli';
+import { attach, chain, node, workflow } from '../support/workflow-builder';
+import { agent, openRouter, prompts } from '../support/workflow-parts';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);
@@ -116,6 +118,41 @@ it('keeps the originals, the rows and the report when it is run again in place',
   for (const [name, content] of Object.entries(originals)) expect(folder.read(name)).toBe(content);
   expect(folder.read('wf/later.json')).toBe(JSON.stringify(anExport('Later'), null, 2));
 });
+
+it('keeps the first original and all rows of a file of which more is migrated later', async () => {
+  const { parts, wires } = withOldAgent();
+  const original = folder.write('wf/a.json', workflow('A', { parts, wires })) && folder.read('wf/a.json');
+  await inPlace('--overwrite');
+  const tiers = (): string[] =>
+    [...folder.read('wf/a.json').matchAll(/"tier": "([^"]+)"/g)].map(([, tier = '']) => tier);
+  expect(tiers()).toHaveLength(1);
+  expect((await inPlace('--overwrite', '--allow', 'agent-kind')).exitCode).toBe(0);
+  expect(tiers()).toHaveLength(2);
+  for (const tier of tiers()) expect(folder.read('rows.sql')).toContain(`'${tier}'`);
+  const before = contents();
+  await inPlace('--overwrite', '--allow', 'agent-kind');
+  expect(contents()).toEqual(before);
+  await undo();
+  expect(folder.read('wf/a.json')).toBe(original);
+});
+
+/** One agent that is migrated, and behind it one that has to be allowed. */
+function withOldAgent(): Parameters<typeof workflow>[1] {
+  return {
+    parts: [
+      node('Start', 'base.manualTrigger@1'),
+      agent('AI Agent', '3.1', prompts('={{ $json.message }}', 'Be brief.')),
+      openRouter('Model', 'mistralai/a'),
+      agent('Old', '1', { agent: 'conversationalAgent', text: '={{ $json.q }}' }),
+      openRouter('Old model', 'mistralai/b'),
+    ],
+    wires: [
+      ...chain('Start', 'AI Agent', 'Old'),
+      ...attach('Model', 'ai_languageModel', ['AI Agent']),
+      ...attach('Old model', 'ai_languageModel', ['Old']),
+    ],
+  };
+}
 
 it.each([
   ['is not there', undefined, 'no such file'],

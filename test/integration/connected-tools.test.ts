@@ -166,6 +166,23 @@ describe('a run', () => {
   });
 });
 
+it.each([[{ type: 'string' }], [{ type: 'array' }], [true as never]])(
+  'is not shown the schema %j, for which a provider would refuse everything',
+  async (inputSchema: object) => {
+    fixture.models.script(textReply('ok'));
+    const { warnings } = await run(aTask(fixture.tenantId), [connected('bad', { inputSchema })]);
+    expect(warnings).toMatchObject([{ code: 'CONNECTED_TOOL_UNUSABLE' }]);
+    expect(offered()).toEqual(['echo']);
+  },
+);
+
+it('is shown a schema with the type and properties that providers ask for', async () => {
+  fixture.models.script(textReply('ok'));
+  await run(aTask(fixture.tenantId), [connected('bare', { inputSchema: {} })]);
+  const bare = fixture.models.received.at(-1)?.tools?.find((tool) => tool.function.name === 'bare');
+  expect(bare?.function.parameters).toMatchObject({ type: 'object', properties: {} });
+});
+
 describe('what a tool answers', () => {
   const answering = (answer: unknown) => connected('find', { call: () => Promise.resolve(answer) });
 

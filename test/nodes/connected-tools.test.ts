@@ -235,6 +235,17 @@ describe('a call', () => {
     expect(outputOf(ran, 'Agent')[0]?.json.output).toBe('ok');
   });
 
+  it('that answers at once, or throws nothing, is told to the model all the same', async () => {
+    const odd = { name: 'odd', description: 'Odd', schema: null };
+    models.script(toolReply([{ name: 'odd' }]), textReply('ok'));
+    outputOf(await run([supplying('Odd', () => ({ ...odd, invoke: () => 'at once' }))]), 'Agent');
+    expect(told()).toEqual(['at once']);
+    models.script(toolReply([{ name: 'odd' }]), textReply('ok'));
+    const invoke = jest.fn().mockRejectedValue(undefined);
+    outputOf(await run([supplying('Odd', () => ({ ...odd, invoke }))]), 'Agent');
+    expect(told()).toMatchObject([{ error: { code: 'TOOL_FAILED', message: containing('failed: undefined') } }]);
+  });
+
   it('gets the signal that stops the run', async () => {
     const signals: unknown[] = [];
     const invoke = (_input: unknown, options: { signal: AbortSignal }) => {

@@ -20,10 +20,15 @@ export interface CliOptions {
   /** The whole environment, but for PATH: nothing of the test run's own leaks in. */
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** Whoever starts it writes the input. */
+  readonly keepsInput?: boolean;
 }
 
 /** Starts the built command line as a process of its own. */
-export function startCli(args: readonly string[], { env = {}, input = '' }: CliOptions = {}): CliRun {
+export function startCli(
+  args: readonly string[],
+  { env = {}, input = '', keepsInput = false }: CliOptions = {},
+): CliRun {
   if (!existsSync(CLI)) throw new Error('dist/runtime/cli.js is missing: run `npm run build` first');
   const child = spawn(process.execPath, [CLI, ...args], { env: { PATH: process.env.PATH, ...env } });
   const ended = new Promise<CliOutcome>((resolve, reject) => {
@@ -35,7 +40,8 @@ export function startCli(args: readonly string[], { env = {}, input = '' }: CliO
     child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
   });
   // A command that does not read its input may be gone before it is written.
-  child.stdin.on('error', () => undefined).end(input);
+  child.stdin.on('error', () => undefined);
+  if (!keepsInput) child.stdin.end(input);
   return { process: child, ended };
 }
 

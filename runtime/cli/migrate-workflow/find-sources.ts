@@ -1,6 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { buffer } from 'node:stream/consumers';
 
 import { describeError, isRuntimeError, type ErrorSummary } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
@@ -121,7 +120,20 @@ function readWhole(place: string): Uint8Array {
 
 function standardInput(): Source {
   let bytes: Promise<Uint8Array> | undefined;
-  return { path: 'workflow.json', label: 'standard input', read: () => (bytes ??= buffer(process.stdin)) };
+  const label = 'standard input';
+  return { path: 'workflow.json', label, read: () => (bytes ??= readBounded(label, process.stdin)) };
+}
+
+/** What is piped in may have no end. */
+async function readBounded(label: string, input: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of input) {
+    size += chunk.length;
+    refuseLarge(label, size);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function addFailure(search: Search, label: string, reason: string): void {

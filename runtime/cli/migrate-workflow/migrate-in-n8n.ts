@@ -1,5 +1,6 @@
 import { isRuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject } from '../../util/json';
+import { showName } from '../../workflow-migration/show-name';
 import { UsageError } from '../arguments';
 import type { Source } from './find-sources';
 import { failedFile, type FailedFile, type MigratedFile, type Outcome } from './migrate-source';
@@ -82,7 +83,7 @@ async function writeCopy(api: N8nApi, { id, workflow }: StoredWorkflow, outcome:
     );
     const copy = existing ?? (await api.create(copyOf(workflow, migratedWorkflow(outcome), id)));
     process.stdout.write(
-      `${id} -> ${textOf(copy.id)} ${name}${existing === undefined ? '' : ' (was there already)'}\n`,
+      `${showName(id)} -> ${showName(textOf(copy.id))} ${showName(name)}${existing === undefined ? '' : ' (was there already)'}\n`,
     );
     return outcome;
   } catch (error) {

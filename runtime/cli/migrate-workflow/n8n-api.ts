@@ -6,6 +6,8 @@ import type { N8nAddress } from './request';
 const TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 100;
 const MAX_REASON_CHARS = 300;
+/** A server that always has one more would keep us for ever. */
+const MAX_PAGES = 1000;
 
 /** A running n8n, over its public API. Every call throws N8N_UNAUTHORIZED, N8N_UNAVAILABLE or N8N_REFUSED. */
 export interface N8nApi {
@@ -33,7 +35,9 @@ export function openN8n(address: N8nAddress, timeoutMs = TIMEOUT_MS): N8nApi {
     },
     workflows: async (name) => {
       const found: JsonObject[] = [];
-      for (let cursor: JsonValue | undefined = ''; typeof cursor === 'string';) {
+      const seen = new Set<JsonValue>();
+      for (let cursor: JsonValue | undefined = ''; typeof cursor === 'string' && !seen.has(cursor);) {
+        if (seen.add(cursor).size > MAX_PAGES) throw refused(address, `its list has more than ${MAX_PAGES} pages`);
         const query = new URLSearchParams({
           limit: String(PAGE_SIZE),
           ...(name && { name }),
@@ -42,8 +46,7 @@ export function openN8n(address: N8nAddress, timeoutMs = TIMEOUT_MS): N8nApi {
         const page = await call({ path: `/workflows?${query.toString()}` });
         if (!Array.isArray(page.data)) throw refused(address, 'its answer is no list of workflows');
         found.push(...(page.data as readonly JsonValue[]).filter(isJsonObject));
-        // A server that repeats its cursor would keep us for ever.
-        cursor = page.nextCursor === cursor ? undefined : page.nextCursor;
+        cursor = page.nextCursor;
       }
       return found;
     },

@@ -1,3 +1,4 @@
+import { escapeHidden } from '../../util/escape-hidden';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderText } from '../../workflow-migration/render-report';
 import type { FailedFile, Outcome } from './migrate-source';
@@ -16,7 +17,7 @@ export function reportProgress(total: number): (done: number) => void {
 
 /** One JSON line on standard error: which file, and what is wrong with it. */
 export function printFailure({ source, error: { code, message, hint } }: FailedFile): void {
-  process.stderr.write(`${JSON.stringify({ file: source.label, code, message, hint })}\n`);
+  process.stderr.write(`${escapeHidden(JSON.stringify({ file: source.label, code, message, hint }))}\n`);
 }
 
 /** Ends a run: a line for each failure, what was done with a single file, and the summary. Gives the exit code. */

@@ -22,7 +22,8 @@ export function entriesOfBefore({ report }: Pick<RecordsRequest, 'report'>): rea
 
 /**
  * Writes what belongs beside the workflows: the report with its Markdown, and the SQL file. Both go on with those of an
- * earlier run. Everything is checked before the first byte is written. Throws OUTPUT_EXISTS, OUTPUT_FAILED.
+ * earlier run. Everything is checked before the first byte is written. Throws OUTPUT_EXISTS, OUTPUT_FAILED, the latter
+ * when another run has written the report since `before` was read: it may hold the only copy of an original.
  */
 export function writeRecords(
   { sql, report, overwrite }: RecordsRequest,
@@ -32,8 +33,9 @@ export function writeRecords(
   const now = reportEntries(outcomes);
   const entries = mergeEntries(before, now);
   const statements = writeSql(entries);
-  if (report !== undefined && !overwrite && lostOriginals(before, now).length > 0) {
-    throw new RuntimeError('OUTPUT_EXISTS', { file: report });
+  if (report !== undefined) {
+    refuseChanged(report, before);
+    if (!overwrite && lostOriginals(before, now).length > 0) throw new RuntimeError('OUTPUT_EXISTS', { file: report });
   }
   // A run that needs no rows leaves the file of an earlier one alone.
   const sqlFile = statements === '' ? undefined : sql;
@@ -43,6 +45,11 @@ export function writeRecords(
     writeWhole(markdownName(report), writeMarkdownReport(entries));
   }
   if (sqlFile !== undefined) writeWhole(sqlFile, statements);
+}
+
+function refuseChanged(report: string, before: readonly ReportEntry[]): void {
+  if (writeReport(entriesOfBefore({ report })) === writeReport(before)) return;
+  throw new RuntimeError('OUTPUT_FAILED', { file: report, reason: 'another run has changed it meanwhile' });
 }
 
 /** True for the SQL file that the run of an earlier report wrote: this run goes on with it. */

@@ -52,15 +52,31 @@ function migratedEntry({ source, reports, sql, original, migrated }: MigratedFil
 }
 
 /**
+ * True for a file that was migrated in place before, and now again, since more was allowed: what counts as its original
+ * now is what the run of before made of it.
+ */
+export function isContinued(before: MigratedEntry, originalNow: string): boolean {
+  return before.migrated.sha256 === originalNow;
+}
+
+/**
  * The entries of before and of now, in the order of their paths. A file that is left now because it was migrated before
- * keeps its entry: it holds the original.
+ * keeps its entry: it holds the original. One that was migrated in place twice keeps its first original, and all rows.
  */
 export function mergeEntries(before: readonly ReportEntry[], now: readonly ReportEntry[]): readonly ReportEntry[] {
   const byPath = new Map(before.map((entry) => [entry.path, entry]));
   for (const entry of now) {
-    if (entry.status === 'migrated' || byPath.get(entry.path)?.status !== 'migrated') byPath.set(entry.path, entry);
+    const old = byPath.get(entry.path);
+    if (entry.status === 'migrated') byPath.set(entry.path, continued(old, entry));
+    else if (old?.status !== 'migrated') byPath.set(entry.path, entry);
   }
   return [...byPath.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+function continued(old: ReportEntry | undefined, now: MigratedEntry): MigratedEntry {
+  if (old?.status !== 'migrated' || !isContinued(old, now.original.sha256)) return now;
+  const sql = [old.sql, now.sql].filter((text) => text !== '').join('\n');
+  return { ...now, original: old.original, sql, reports: [...old.reports, ...now.reports] };
 }
 
 /** The originals that the entries of now would push out of the report, by path. */
@@ -71,7 +87,8 @@ export function lostOriginals(before: readonly ReportEntry[], now: readonly Repo
   return before.flatMap((entry) => {
     const later = originals.get(entry.path);
     if (entry.status !== 'migrated' || later === undefined) return [];
-    return later.original.sha256 === entry.original.sha256 ? [] : [entry.path];
+    const isKept = later.original.sha256 === entry.original.sha256 || isContinued(entry, later.original.sha256);
+    return isKept ? [] : [entry.path];
   });
 }
 

@@ -1,9 +1,9 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { failedFile, type Outcome } from './migrate-source';
-import type { ReportEntry } from './report-file';
+import { failedFile, sha256, type Outcome } from './migrate-source';
+import { isContinued, type ReportEntry } from './report-file';
 
-/** Comments, literals, the end of a statement, and any other character. */
-const TOKENS = /(--[^\n]*)|(\b[Ee]'(?:[^'\\]|''|\\[^])*'|'(?:[^']|'')*'|\$(\w*)\$[^]*?\$\3\$)|(;)|[^]/g;
+/** What ends a statement, or begins what no semicolon ends it in. */
+const MARK = /--|'|;/g;
 /** Rows that are inserted once, whoever comes first, named by their first literal. */
 const OWN_ROW = /^INSERT INTO (elo_agent_tiers|elo_agent_tools|elo_agent_mcp_servers)\b[^']*'((?:[^']|'')*)'/;
 
@@ -20,9 +20,13 @@ export function failClashes(outcomes: readonly Outcome[], before: readonly Repor
   const wanted = new Map<string, { readonly statement: string; readonly path: string }>();
   const keep = (path: string, rows: readonly Row[]): void =>
     rows.forEach(({ name, statement }) => wanted.set(name, { statement, path }));
-  const isNow = new Set(outcomes.flatMap((outcome) => (outcome.kind === 'migrated' ? [outcome.source.path] : [])));
+  const now = new Map(
+    outcomes.flatMap((one) => (one.kind === 'migrated' ? [[one.source.path, sha256(one.original)] as const] : [])),
+  );
   for (const entry of before) {
-    if (entry.status === 'migrated' && !isNow.has(entry.path)) keep(entry.path, rowsOf(entry.sql));
+    if (entry.status !== 'migrated') continue;
+    const original = now.get(entry.path);
+    if (original === undefined || isContinued(entry, original)) keep(entry.path, rowsOf(entry.sql));
   }
   return outcomes.map((outcome) => {
     if (outcome.kind !== 'migrated') return outcome;
@@ -45,17 +49,35 @@ function rowsOf(sql: string): readonly Row[] {
   });
 }
 
-/** Without comments; a semicolon in a literal ends nothing. */
+/** Without comments; a semicolon in a literal ends nothing. Literals may be as long as a file. */
 function statementsOf(sql: string): readonly string[] {
   const statements: string[] = [];
   let statement = '';
-  for (const [token, comment, , , end] of sql.matchAll(TOKENS)) {
-    if (comment !== undefined) continue;
-    if (end === undefined) statement += token;
-    else {
-      statements.push(statement.trim());
-      statement = '';
-    }
+  let done = 0;
+  for (MARK.lastIndex = 0; ; MARK.lastIndex = done) {
+    const found = MARK.exec(sql);
+    if (found === null) return statements;
+    const [mark] = found;
+    const end = mark === "'" ? endOfLiteral(sql, found.index) : found.index;
+    statement += sql.slice(done, end);
+    done = mark === '--' ? endOfLine(sql, end) : end;
+    if (mark !== ';') continue;
+    statements.push(statement.trim());
+    statement = '';
+    done++;
   }
-  return statements;
+}
+
+function endOfLine(sql: string, from: number): number {
+  const end = sql.indexOf('\n', from);
+  return end < 0 ? sql.length : end;
+}
+
+/** After its last quote. Quotes in it are doubled, with backslashes as without. */
+function endOfLiteral(sql: string, from: number): number {
+  for (let at = from + 1; ; at += 2) {
+    at = sql.indexOf("'", at);
+    if (at < 0) return sql.length;
+    if (sql[at + 1] !== "'") return at + 1;
+  }
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 
+import { escapeHidden } from '../../util/escape-hidden';
 import type { MigrationOptions } from '../../workflow-migration/contract';
 import type { Source } from './find-sources';
 import { migrateSource, type MigratedFile, type Outcome } from './migrate-source';
@@ -29,7 +30,7 @@ export async function runMigrations(
 /** What a dry run prints: a unified diff of each workflow that would be migrated, then the SQL. */
 export function renderDryRun(outcomes: readonly Outcome[]): string {
   const diffs = outcomes.flatMap((outcome) => (outcome.kind === 'migrated' ? [diffOf(outcome)] : []));
-  return [...diffs, writeSql(reportEntries(outcomes))].filter((part) => part !== '').join('\n');
+  return escapeHidden([...diffs, writeSql(reportEntries(outcomes))].filter((part) => part !== '').join('\n'));
 }
 
 function diffOf({ source, original, migrated }: MigratedFile): string {

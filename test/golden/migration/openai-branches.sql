@@ -2,6 +2,7 @@
 -- Tiers: a tenant with settings.max_tier may use a new tier only once it has a rank (nano 1, small 2, optima 3, pro 4, expert 5):
 -- UPDATE elo_agent_tiers SET rank = 3 WHERE code = '...';
 -- A tenant with a money limit needs a price for the model: a row in elo_model_pricing.
+SET client_encoding = 'UTF8';
 BEGIN;
 
 -- For the node "Universal AI Agent", which stands for: Agent small, Agent pro.

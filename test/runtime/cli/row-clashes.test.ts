@@ -1,5 +1,5 @@
 import { failClashes } from '../../../runtime/cli/migrate-workflow/row-clashes';
-import type { MigratedFile } from '../../../runtime/cli/migrate-workflow/migrate-source';
+import { sha256, type MigratedFile } from '../../../runtime/cli/migrate-workflow/migrate-source';
 import type { MigratedEntry } from '../../../runtime/cli/migrate-workflow/report-file';
 
 const file = (path: string, sql: string): MigratedFile => ({
@@ -36,6 +36,14 @@ it('sees where a statement ends, whatever its literals hold', () => {
   expect(failClashes(both, []).map(({ kind }) => kind)).toEqual(['migrated', 'failed']);
 });
 
+it('reads a literal of many megabytes', () => {
+  const long = 'x'.repeat(30_000_000);
+  expect(failClashes([file('a', tool('x', long)), file('b', tool('x', 'v'))], [])).toMatchObject([
+    { kind: 'migrated' },
+    { kind: 'failed' },
+  ]);
+});
+
 it('looks at the rows of an earlier run too, but for those of the same file', () => {
   const entry = (path: string): MigratedEntry => ({
     status: 'migrated',
@@ -43,8 +51,10 @@ it('looks at the rows of an earlier run too, but for those of the same file', ()
     sql: tool('x', 'u'),
     reports: [],
     original: { sha256: '', text: '' },
-    migrated: { sha256: '' },
+    migrated: { sha256: sha256('what it was made') },
   });
+  const continued = { ...file('a', tool('x', 'v')), original: 'what it was made' };
+  expect(failClashes([continued], [entry('a')])).toMatchObject([{ kind: 'failed' }]);
   expect(failClashes([file('b', tool('x', 'v'))], [entry('a')])).toMatchObject([{ kind: 'failed' }]);
   expect(failClashes([file('a', tool('x', 'v'))], [entry('a')])).toMatchObject([{ kind: 'migrated' }]);
 });

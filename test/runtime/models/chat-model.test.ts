@@ -216,6 +216,21 @@ describe('blocks that the model must get back', () => {
   });
 });
 
+it('keeps an answer that was paid for, whatever else hangs on the reply', async () => {
+  const endless: Record<string, unknown> = {};
+  endless.self = endless;
+  const reply = {
+    content: 'Hi',
+    additional_kwargs: endless,
+    response_metadata: { finish_reason: 'stop', created: 1n },
+    usage_metadata: { input_tokens: 10n, output_tokens: 5 },
+  };
+  expect(await ask(() => reply)).toMatchObject({
+    message: { content: 'Hi' },
+    usage: { promptTokens: 10, completionTokens: 5 },
+  });
+});
+
 describe('a failure', () => {
   const failing = (fields: object, message = 'no'): (() => never) => {
     return () => {
@@ -239,6 +254,7 @@ describe('a failure', () => {
     [{ name: 'TimeoutError' }, 'LLM_TIMEOUT'],
     [{ code: 'ECONNREFUSED' }, 'LLM_UNAVAILABLE'],
     [{}, 'LLM_UNAVAILABLE'],
+    [{ status: Object.create(null) as object }, 'LLM_UNAVAILABLE'],
   ])('of %j has one of our codes', async (fields, code) => {
     expect(await codeOf(failing(fields))).toBe(code);
   });
@@ -260,6 +276,19 @@ describe('a failure', () => {
     );
     const failed = fromChatModel(given, 'Chat Model').model.generate(aRequest());
     await expect(failed).rejects.toThrow('Bad request: key [redacted] of team [redacted]');
+  });
+
+  it('is told although the model does not let itself be looked through', async () => {
+    const { given } = aChatModel(failing({ status: 429 }, 'slow down, hunter2-secret'), { apiKey: 'hunter2-secret' });
+    const locked = Object.defineProperty(given, 'client', {
+      enumerable: true,
+      get: () => {
+        throw new Error('locked');
+      },
+    });
+    await expect(fromChatModel(locked, 'Chat Model').model.generate(aRequest())).rejects.toThrow(
+      withCode('LLM_RATE_LIMITED', { message: containing('slow down, [redacted]') }),
+    );
   });
 
   it('of the tools that cannot be bound is one of the model', async () => {

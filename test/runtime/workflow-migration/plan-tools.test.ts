@@ -128,6 +128,8 @@ describe('tools', () => {
     ['headers_X-Other', 'headers.X-Other', headers({ name: 'X-Other', value: 'Bearer CANARY-CANARY' })],
     ['query_api_key', 'query.api_key', queries({ name: 'api_key', value: 'CANARY' })],
     ['query_q', 'query.q', queries({ name: 'q', value: 'sk-CANARY-CANARY' })],
+    ['query_appid', 'query.appid', queries({ name: 'appid', value: '=CANARY' })],
+    ['headers_X-Sig', 'headers.X-Sig', headers({ name: 'X-Sig', value: 'CANARY_9f8e7d6c5b4a3f2e1d' })],
     ['body_login_password', 'body.login.password', { ...POST, jsonBody: '{"login":{"password":"CANARY"}}' }],
     ['body_auth_0', 'body.auth.0', { ...POST, jsonBody: '{"auth":["CANARY"]}' }],
     [
@@ -160,10 +162,29 @@ describe('tools', () => {
     expect(sql).not.toContain('"vault:');
   });
 
-  it('of an MCP server whose address holds a secret stay connected', () => {
-    const server = (endpointUrl: string): Part => node('Shop', 'ai.mcpClientTool@1.2', { endpointUrl, options: {} });
-    const sqlOf = (part: Part): string => migrated(withTool(part)).sql;
-    expect(sqlOf(server('https://mcp.example.com/mcp?apiKey=CANARY'))).not.toContain('CANARY');
-    expect(sqlOf(server('https://mcp.example.com/mcp?shop=1'))).toContain('/mcp?shop=1');
+  it.each([
+    ['its path', { url: 'https://hooks.slack.com/services/T0000/B0000/k3J9xQ2mZ7pL5vR8tN4w' }, 'k3J9xQ2mZ7pL5vR8tN4w'],
+    ['its description', { toolDescription: `Use sk-or-v1-${'0a1b'.repeat(8)}` }, '0a1b0a1b'],
+  ])('stay connected with a secret in %s', (_what, parameters, secret) => {
+    const { sql, report } = migrated(withTool(tool('Find Orders', parameters)));
+    expect(report.clusters[0]?.connected).toEqual(['Find Orders']);
+    expect(JSON.stringify([sql, report])).not.toContain(secret);
+  });
+
+  it('may have a year in their path', () => {
+    const url = 'https://x.example.com/find-orders-2024-and-returns';
+    expect(migrated(withTool(tool('Find Orders', { url }))).report.clusters[0]?.tools).toHaveLength(1);
+  });
+
+  it.each([
+    'https://x.example.com/mcp?api_key=hunter2',
+    'https://x.example.com/mcp?k=4f2a9c0d1e5b7f3a8c6d2e9b',
+    'https://x.example.com/s/4f2a9c0d%2D1e5b7f3a8c6d2e9b/mcp',
+  ])('of the server %s stay connected', (endpointUrl) => {
+    const server = (url: string): Part => node('Shop', 'ai.mcpClientTool@1.2', { endpointUrl: url, options: {} });
+    const { sql, report } = migrated(withTool(server(endpointUrl)));
+    expect(report.clusters[0]?.connected).toEqual(['Shop']);
+    expect(sql).not.toContain('x.example.com');
+    expect(migrated(withTool(server('https://x.example.com/mcp?shop=1'))).sql).toContain('/mcp?shop=1');
   });
 });

@@ -8,11 +8,15 @@ function readLiteral(sql: string): string {
   const [, escape, inside = ''] = /^(E?)'((?:[^']|'')*)'$/.exec(sql) ?? [];
   if (escape === undefined) throw new Error(`not one literal: ${sql}`);
   const text = inside.replaceAll("''", "'");
+  // Nothing that a terminal would obey.
+  expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   if (escape === '') {
     expect(text).not.toContain('\\');
     return text;
   }
-  return text.replaceAll('\\\\', '\\');
+  return text.replace(/\\(?:u([0-9a-f]{4})|\\)/g, (_match, code?: string) =>
+    code === undefined ? '\\' : String.fromCharCode(parseInt(code, 16)),
+  );
 }
 
 it.each([
@@ -22,6 +26,7 @@ it.each([
   ["\\'", "E'\\\\'''"],
   ['$$ $1 :name', "'$$ $1 :name'"],
   ['a\u0000b', "'ab'"],
+  ['\u001b]0;x\u0007\\u', "E'\\u001b]0;x\\u0007\\\\u'"],
 ])('writes %j as %s', (text, sql) => {
   expect(sqlText(text)).toBe(sql);
 });
@@ -29,7 +34,12 @@ it.each([
 it('writes any text as one literal that says the same', () => {
   fc.assert(
     fc.property(
-      fc.string({ unit: fc.oneof(fc.constantFrom("'", '\\', '$', '\n', ';', '-'), fc.string({ maxLength: 1 })) }),
+      fc.string({
+        unit: fc.oneof(
+          fc.constantFrom("'", '\\', '$', '\n', ';', '-', 'u001b', '\u001b', '\u009b'),
+          fc.string({ maxLength: 1 }),
+        ),
+      }),
       (text) => {
         expect(readLiteral(sqlText(text))).toBe(text.replaceAll('\u0000', '').toWellFormed());
       },
