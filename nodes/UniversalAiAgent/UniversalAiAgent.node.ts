@@ -13,6 +13,7 @@ import { toErrorItem, toNodeError } from './errors';
 import { reportWarnings } from './hints';
 import { operationOf } from './operations';
 import { getTenantTools, searchTenants } from './pickers';
+import { isSimplified, simplifyOutput } from './simplify-output';
 import { testSqlRole } from './test-sql-role';
 import { testVaultKey } from './test-vault-key';
 
@@ -52,7 +53,7 @@ export class UniversalAiAgent implements INodeType {
       try {
         const { item, warnings: ofItem } = await operationOf(this.getNode(), door)({ context: this, door, index });
         warnings.push(...ofItem);
-        output.push(item);
+        output.push(isSimplified(this, index) ? simplifyOutput(item) : item);
       } catch (error) {
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
         output.push(toErrorItem(this, error, index));

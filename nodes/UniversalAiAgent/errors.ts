@@ -3,6 +3,7 @@ import { NodeOperationError, type IExecuteFunctions, type INode, type INodeExecu
 import type { AgentResult, RuntimeError } from '../../runtime';
 import { hasConnectedModel } from './connected-model';
 import { toJson } from './result';
+import { isSimplified } from './simplify-output';
 
 /** Code, message and hint as n8n shows them. The cause stays behind: it may hold what must not be stored. */
 export function toNodeError(node: INode, error: unknown, itemIndex?: number): NodeOperationError {
@@ -23,6 +24,9 @@ export function toNodeError(node: INode, error: unknown, itemIndex?: number): No
  * so an `error` that is not enumerable does the first and escapes the second.
  */
 export function toErrorItem(context: IExecuteFunctions, error: unknown, itemIndex: number): INodeExecutionData {
+  if (isSimplified(context, itemIndex)) {
+    return { json: { error: summarize(error).message }, pairedItem: { item: itemIndex } };
+  }
   const result = (error as Partial<RuntimeError>).result as AgentResult | undefined;
   const item: INodeExecutionData = {
     json: {

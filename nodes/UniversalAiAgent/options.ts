@@ -172,6 +172,15 @@ export const options: INodeProperties = {
       displayOptions: ofEnqueue,
     },
     {
+      displayName: 'Simplify Output',
+      name: 'simplifyOutput',
+      type: 'boolean',
+      default: false,
+      description:
+        'Whether to put only the answer into the item, as the AI Agent node does, without steps, tokens and cost',
+      displayOptions: ofRun,
+    },
+    {
       displayName: 'Task List',
       name: 'taskList',
       type: 'string',

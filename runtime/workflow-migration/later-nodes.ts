@@ -77,7 +77,7 @@ export function streamsAnswers(node: WorkflowNode): boolean {
 }
 
 /** How a chat trigger answers. */
-export function chatAnswer({ parameters }: WorkflowNode): JsonValue {
+function chatAnswer({ parameters }: WorkflowNode): JsonValue {
   return (
     parameterAt(parameters, 'options.responseMode') ?? (parameters.availableInChat === true ? 'streaming' : 'lastNode')
   );

@@ -66,6 +66,8 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions): JsonObjec
       temperature: model.temperature,
       maxTokens: model.maxTokens,
       timeoutSeconds: LONGEST_SECONDS,
+      // Nodes behind it may take the whole item: a table, a chat, whoever called the workflow.
+      simplifyOutput: true,
       tools: tools.allowed,
     }),
   });

@@ -4,7 +4,6 @@ import type { Cluster, Note, WorkflowNode } from './contract';
 import { parameterAt } from './parameters';
 import type { NodeParts } from './plan-parts';
 import { showName } from './show-name';
-import { wholeItemNote } from './whole-item';
 
 interface NotesRequest {
   readonly cluster: Cluster;
@@ -14,7 +13,7 @@ interface NotesRequest {
 
 /** What a person has to do or know, whatever was allowed. */
 export function ownNotes(request: NotesRequest, context: PlanContext): readonly Note[] {
-  const texts = [...toDo(request, context), ...toKnow(request, context)];
+  const texts = [...toDo(request, context), ...toKnow(request)];
   return texts.flatMap((text) => (text === undefined ? [] : [{ node: request.node.name, text }]));
 }
 
@@ -34,7 +33,7 @@ function toDo({ cluster, parts: { model, tools } }: NotesRequest, context: PlanC
   ];
 }
 
-function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest, context: PlanContext): Texts {
+function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest): Texts {
   const { changed } = memory;
   return [
     passesFiles(cluster) ? 'Images and text files in the items are not shown to the model.' : undefined,
@@ -43,7 +42,6 @@ function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest, cont
     cluster.alone?.text,
     changed && `Its memory ${changed.name} keeps the histories of the branches apart by its key, as before.`,
     keepsMore(cluster) ? LONGER_TURNS : undefined,
-    wholeItemNote(cluster, context),
   ];
 }
 
@@ -53,8 +51,7 @@ const ANY_TOOL =
 const OTHER_WORDS =
   'The model is asked for the form of its answer in other words. The tool that takes it has the same name and parameters.';
 
-const OTHER_ERROR =
-  'An item that failed has an error with code, message and hint instead of a text, and an empty output.';
+const OTHER_ERROR = 'The text of an error is another one.';
 
 const LONGER_TURNS =
   'Its memory keeps tool calls too, which this version of the agent did not: its Context Window Length holds fewer turns. Raise it where too little is remembered.';

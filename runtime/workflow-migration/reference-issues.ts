@@ -56,6 +56,8 @@ function issueOf(from: string, name: string, what: string): Issue {
   return { node: from, reason: 'expressions', text, allowance: 'expressions' };
 }
 
+const STEPS = 'intermediateSteps';
+const READS_STEPS = /\$json\s*(?:\??\.\s*|\[\s*["'])intermediateSteps\b/;
 const OTHER_FIELD = /\.json\s*(?:\?\.|\.)?\s*(?:\[\s*\\*["'`])?\s*(?<field>[\p{L}_$][\p{L}\p{N}_$]*)?/u;
 const SEVERAL = /^\s*\??\.\s*(?:first|last|all|itemMatching)\b|^\s*\[/;
 /** These are the same of a node that stands for one agent. */
@@ -74,28 +76,18 @@ function whatIsOther(reference: Reference, isLone: boolean): string | undefined 
 function otherField(reads: string): string | undefined {
   const [inside = ''] = reads.split('}}');
   const field = OTHER_FIELD.exec(inside)?.groups?.field;
-  return field === undefined || !CHANGED_FIELDS.has(field) ? undefined : `the field ${showName(field)}`;
+  return field === STEPS ? `the field ${field}` : undefined;
 }
 
-/** What only one of the two nodes gives, or each in another way. Any other field is nothing of both. */
-const CHANGED_FIELDS: ReadonlySet<string> = new Set(
-  (
-    'error intermediateSteps task_id trace_id run_id status result structured_output model_used agent_tier iterations tokens ' +
-    'tokenUsage cost_usd provider_cost_usd duration_ms warnings truncated replayed variables awaiting trace'
-  ).split(' '),
-);
-const CHANGED_FIELD = new RegExp(
-  String.raw`\$json\s*(?:\??\.\s*|\[\s*["'])(?<field>${[...CHANGED_FIELDS].join('|')})\b`,
-);
-
-/** Read by the nodes right behind the agents. An error was a text and is an object with code, message and hint. */
+/** What agents give beside `output` and `error`. Read by the nodes right behind them. */
 function fieldIssues({ branches }: Cluster, graph: Graph): readonly Issue[] {
   const next = new Map(
     branches.flatMap(({ agent }) => graph.outOf(agent, 'main').map(({ to }): [string, WorkflowNode] => [to.name, to])),
   );
   const first = branches[0]?.agent.name ?? '';
-  return [...next.values()].flatMap((node): Issue[] => {
-    const field = [...codeTexts(node.parameters)].map((text) => CHANGED_FIELD.exec(text)?.groups?.field).find(Boolean);
-    return field === undefined ? [] : [issueOf(node.name, first, `the field ${field}`)];
-  });
+  return [...next.values()].flatMap((node) =>
+    [...codeTexts(node.parameters)].some((text) => READS_STEPS.test(text))
+      ? [issueOf(node.name, first, `the field ${STEPS}`)]
+      : [],
+  );
 }

@@ -210,6 +210,27 @@ it('sends a bad item to the error output with what was done and spent', async ()
   });
 });
 
+describe('a simplified output', () => {
+  const parameters = { ...FIELDS, options: { simplifyOutput: true } };
+
+  it('is the answer alone, as the AI Agent node gives it', async () => {
+    expect(outputOf(await run([item()], { parameters }), 'Agent')[0]?.json).toEqual({ output: 'to: hello' });
+  });
+
+  it.each([
+    ['continueRegularOutput', 0],
+    ['continueErrorOutput', 1],
+  ] as const)('of a failed item is the text of its error (%s)', async (onError, index) => {
+    const finished = await run([item({ message: '' }), item()], { parameters, node: { onError } });
+    const failed = outputOf(finished, 'Agent', index)[0];
+    expect(failed).toMatchObject({
+      pairedItem: { item: 0 },
+      json: { error: expect.stringContaining('message') as string },
+    });
+    expect(failed?.json).not.toHaveProperty('output');
+  });
+});
+
 it('uses an OpenAI-compatible credential with its base URL and headers', async () => {
   await run([item()], { parameters: { ...FIELDS, modelProvider: 'openAiCompatible' } });
   expect(models.requests[0]?.headers).toMatchObject({

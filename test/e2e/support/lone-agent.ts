@@ -15,8 +15,10 @@ export interface LoneAgent {
   readonly wires?: readonly Wire[];
 }
 
+const WHOLE_ITEM = answer('Answer', '={{ JSON.stringify($json) }}');
+
 export function loneAgent(shape: LoneAgent): WorkflowFixture['workflow'] {
-  const { version, parameters, settings = {}, options = {}, tools = [], parser, behind = [answer()], wires } = shape;
+  const { version, parameters, settings = {}, options = {}, tools = [], parser, behind = [WHOLE_ITEM], wires } = shape;
   const { part, pinData } = start(['small', 'small', 'pro']);
   const model = openRouter('Model', 'openai/gpt-4o-mini', { ...FIVE[3]?.options, ...options });
   const parsers = parser === undefined ? [] : [parser];

@@ -28,39 +28,6 @@ const notes = (input: Workflow, options: Partial<MigrationOptions> = {}): string
     .report.notes.map(({ text }) => text)
     .join('\n');
 
-describe('the whole item, which holds more than before', () => {
-  const set = (parameters: JsonObject): Part => node('Next', 'base.set@3.4', parameters);
-
-  it.each<[string, Part[]]>([
-    ['a merge', [node('Next', 'base.merge@3')]],
-    ['a merge behind a node that hands items on', [node('Is it long', 'base.if@2.2'), node('Next', 'base.merge@3')]],
-    [
-      'columns for all fields',
-      [node('Next', 'base.googleSheets@4.5', { columns: { mappingMode: 'autoMapInputData' } })],
-    ],
-    ['other fields that are kept', [set({ includeOtherFields: true })]],
-    ['an answer with the item', [node('Next', 'base.respondToWebhook@1.1')]],
-    ['text made of the item', [set({ value: '={{ JSON.stringify($json) }}' })]],
-    ['a copy of the item', [node('Next', 'base.code@2', { jsCode: 'return { json: { ...$json, a: 1 } }' })]],
-  ])('is told of before %s', (_what, behind) => {
-    expect(notes(lone({ behind }))).toMatch(/More than output is in its items now, .* gets to [^.]*Next/);
-  });
-
-  it.each<[string, Part]>([
-    ['a webhook', node('Start', 'base.webhook@2', { responseMode: 'lastNode' })],
-    ['a chat', node('Start', 'ai.chatTrigger@1.1', { public: true })],
-    ['another workflow', node('Start', 'base.executeWorkflowTrigger@1.1')],
-  ])('is told of where %s gets it', (_what, start) => {
-    expect(notes(lone({ start }))).toContain('gets to whoever called the workflow');
-    expect(notes(lone({ start, behind: [set({ value: '={{ $json.output }}' })] }))).not.toContain('More than output');
-  });
-
-  it('is no matter where one field is read', () => {
-    const behind = [set({ value: '={{ $json.output.toUpperCase() }}', keys: '={{ Object.keys($json.output) }}' })];
-    expect(notes(lone({ behind }))).not.toContain('More than output');
-  });
-});
-
 it('tells of a tenant that nothing in the workflow names', () => {
   const tenant = '={{ $json.tenant_id }}';
   expect(notes(lone({}), { tenant })).toContain('Its tenant is the field tenant_id');
@@ -127,16 +94,15 @@ describe('what the new node could not do', () => {
   });
 });
 
-it('leaves an agent whose error or steps are read, and not one for fields that neither node gives', () => {
+it('leaves an agent whose steps are read, and not one for fields that both nodes give or neither', () => {
   const reads = (field: string): Workflow =>
     lone({
       behind: [
         node('Next', 'base.set@3.4', { a: `={{ $('Helper').item.json.${field} }}`, b: `={{ $json.${field} }}` }),
       ],
     });
-  expect(reasons(reads('error'))).toEqual(['expressions:expressions']);
-  expect(reasons(reads('result'))).toEqual(['expressions:expressions']);
-  expect(reasons(reads('priority'))).toEqual([]);
+  expect(reasons(reads('intermediateSteps'))).toEqual(['expressions:expressions']);
+  for (const field of ['output', 'error', 'priority']) expect(reasons(reads(field))).toEqual([]);
 });
 
 it.each(['n8n-nodes-traces.lmTraced', '@n8n/n8n-nodes-langchain.code'])('keeps %s with the model behind it', (type) => {

@@ -140,7 +140,7 @@ it.each([
   "={{ $('Agent a').isExecuted }}",
   "={{ $('Agent a').all().length }}",
   "={{ $('Agent a').item.json.intermediateSteps }}",
-  '={{ $json.error }}',
+  '={{ $json.intermediateSteps }}',
   "={{ $('Model a').params.model }}",
 ])('asks before it changes what %s gives', (value) => {
   const answer = node('Answer', 'base.set@3.4', { value });
