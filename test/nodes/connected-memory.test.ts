@@ -1,63 +1,30 @@
 import { InMemoryChatMessageHistory } from '@langchain/core/chat_history';
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
 import { DynamicTool } from '@langchain/core/tools';
-import type { ICredentialDataDecryptedObject, INode, IRun, ISupplyDataFunctions } from 'n8n-workflow';
+import type { IRun, ISupplyDataFunctions } from 'n8n-workflow';
 
-import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { connectedWorld, NODE_TYPE } from '../support/connected-world';
 import { containing } from '../support/matchers';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
-import { subNodeType, wired } from '../support/sub-nodes';
+import { textReply, toolReply } from '../support/model-server';
+import { outputOf } from '../support/n8n-engine';
+import { subNodeType } from '../support/sub-nodes';
 
-const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
-
-let database: TestDatabase;
-let models: ModelServer;
-let tenant: string;
-let credentials: Record<string, ICredentialDataDecryptedObject>;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  models = await startModelServer();
-  tenant = await addTenant(database);
-  credentials = {
-    openRouterApi: { apiKey: 'sk-node', url: models.url },
-    postgres: { ...postgresCredential(database.url), maxConnections: 100 },
-  };
-});
-afterAll(() => Promise.all([models.close(), database.close()]));
-beforeEach(() => {
-  models.received.length = 0;
-});
+const world = connectedWorld();
 
 type Supply = (context: ISupplyDataFunctions, itemIndex: number) => unknown;
 
 /** A workflow of our node with a memory and a tool named `clock`. */
-function run(memory: Supply, { type = TYPE, items = [{}] as object[] } = {}): Promise<IRun> {
-  const agent: INode = {
-    id: 'agent-node',
-    name: 'Agent',
-    type,
-    typeVersion: 1,
-    position: [0, 0],
-    parameters: {
-      tenantId: { __rl: true, mode: 'id', value: tenant },
-      tier: 'pro',
-      systemPrompt: 'Be kind.',
-      message: '={{ $json.message || "now" }}',
-    },
-    credentials: { openRouterApi: { id: '1', name: 'OpenRouter' }, postgres: { id: '2', name: 'Postgres' } },
-  };
+function run(memory: Supply, { type = NODE_TYPE, items = [{}] as object[] } = {}): Promise<IRun> {
   const clock = new DynamicTool({ name: 'clock', description: 'Tells the time', func: () => Promise.resolve('noon') });
-  return runInEngine({
-    workflow: wired(agent, [
+  return world.run({
+    parameters: { systemPrompt: 'Be kind.', message: '={{ $json.message || "now" }}' },
+    node: { type },
+    wires: [
       { name: 'Memory', type: 'test.memory', output: 'ai_memory' },
       { name: 'Clock', type: 'test.clock', output: 'ai_tool' },
-    ]),
-    items: items as never,
-    credentials,
+    ],
     nodeTypes: { 'test.memory': subNodeType('ai_memory', memory), 'test.clock': subNodeType('ai_tool', () => clock) },
+    items,
   });
 }
 
@@ -71,7 +38,11 @@ function aMemory(history: { getMessages: () => Promise<BaseMessage[]> }, more: o
 
 /** A history that cannot take messages of tools. */
 const plainHistory = (...messages: BaseMessage[]) => ({ getMessages: () => Promise.resolve(messages) });
-const sent = () => models.received.at(-1)?.messages.map(({ role, content }) => [role, content]) ?? [];
+const sent = () =>
+  world
+    .models()
+    .received.at(-1)
+    ?.messages.map(({ role, content }) => [role, content]) ?? [];
 const call = (id: string, name = 'clock') => ({ id, name, args: { input: 'x' }, type: 'tool_call' as const });
 
 describe('what a memory holds', () => {
@@ -89,7 +60,7 @@ describe('what a memory holds', () => {
       new AIMessage(''),
       new AIMessage('Hi.'),
     );
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run(() => aMemory(history).memory);
     expect(sent()).toEqual([
       ['system', 'Be kind.'],
@@ -100,7 +71,7 @@ describe('what a memory holds', () => {
       ['assistant', 'Hi.'],
       ['user', 'now'],
     ]);
-    expect(models.received[0]?.messages[3]?.tool_calls).toEqual([
+    expect(world.models().received[0]?.messages[3]?.tool_calls).toEqual([
       { id: 'a', type: 'function', function: { name: 'clock', arguments: '{"input":"x"}' } },
     ]);
   });
@@ -108,7 +79,7 @@ describe('what a memory holds', () => {
   it('is read from messages that have the old name for their kind', async () => {
     const old = { _getType: () => 'human', content: 'before' };
     const odd = { getType: () => 'remove', content: 'gone' };
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run(() => aMemory(plainHistory(old as never, odd as never)).memory);
     expect(sent().map(([, content]) => content)).toEqual(['Be kind.', 'before', 'now']);
   });
@@ -121,7 +92,7 @@ describe('what a memory holds', () => {
       new AIMessage({ content: '', tool_calls: [call('b'), call('c')] }),
       new ToolMessage({ content: 'noon', tool_call_id: 'b' }),
     );
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run(() => aMemory(history).memory);
     expect(sent().map(([role]) => role)).toEqual(['system', 'assistant', 'user', 'user']);
   });
@@ -141,7 +112,7 @@ describe('what a memory holds', () => {
   ])('fails the item before the model is asked when it %s', async (_what, memory, message) => {
     const ran = await run(memory);
     expect(ran.data.resultData.error).toMatchObject({ message: containing(message) });
-    expect(models.received).toEqual([]);
+    expect(world.models().received).toEqual([]);
   });
 
   it("fails the item with n8n's own error when its node does", async () => {
@@ -153,7 +124,7 @@ describe('what a memory holds', () => {
 
   it('is that of the item', async () => {
     const histories = [new InMemoryChatMessageHistory(), new InMemoryChatMessageHistory()];
-    models.script(textReply('one'), textReply('two'));
+    world.models().script(textReply('one'), textReply('two'));
     const memory: Supply = (_context, index) => {
       const history = histories[index] as InMemoryChatMessageHistory;
       return aMemory(history, {
@@ -173,8 +144,8 @@ describe('what a memory holds', () => {
 
   it('is ignored where the node is a tool of another agent', async () => {
     const { memory, saved } = aMemory(plainHistory(new HumanMessage('before')));
-    models.script(textReply('ok'));
-    await run(() => memory, { type: `${TYPE}Tool` });
+    world.models().script(textReply('ok'));
+    await run(() => memory, { type: `${NODE_TYPE}Tool` });
     expect(sent()).toHaveLength(2);
     expect(saved).toEqual([]);
   });
@@ -182,11 +153,11 @@ describe('what a memory holds', () => {
 
 describe('a turn is kept', () => {
   const withTool = () =>
-    models.script(toolReply([{ name: 'clock', arguments: { input: 'x' }, id: 'a' }]), textReply('Noon.'));
+    world.models().script(toolReply([{ name: 'clock', arguments: { input: 'x' }, id: 'a' }]), textReply('Noon.'));
 
   it('without steps as question and answer', async () => {
     const { memory, saved } = aMemory(new InMemoryChatMessageHistory());
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run(() => memory);
     expect(saved).toEqual([[{ input: 'now' }, { output: 'ok' }]]);
   });
@@ -205,7 +176,7 @@ describe('a turn is kept', () => {
       { content: 'Noon.' },
     ]);
     expect(saved).toEqual([]);
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run(() => memory);
     expect(sent().map(([role]) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user']);
   });
@@ -219,7 +190,7 @@ describe('a turn is kept', () => {
 
   it('or it is a warning that it was not', async () => {
     const { memory } = aMemory(plainHistory(), { saveContext: () => Promise.reject(new Error('disk full')) });
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     const [item] = outputOf(await run(() => memory), 'Agent');
     expect(item?.json).toMatchObject({ output: 'ok', warnings: [{ code: 'MEMORY_NOT_SAVED' }] });
   });

@@ -1,38 +1,20 @@
 import { coerceMessageLikeToMessage, AIMessage } from '@langchain/core/messages';
-import type { ICredentialDataDecryptedObject, INode, IRun } from 'n8n-workflow';
+import type { INode, IRun } from 'n8n-workflow';
 import { validateNodeCredentials } from 'n8n-workflow';
 
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
-import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { startModelServer, textReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
-import { subNodeType, wired, type Wire } from '../support/sub-nodes';
+import { connectedWorld, NODE_TYPE } from '../support/connected-world';
+import { textReply } from '../support/model-server';
+import { outputOf } from '../support/n8n-engine';
+import { subNodeType, type Wire } from '../support/sub-nodes';
 
-const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
-
-let database: TestDatabase;
-let models: ModelServer;
-let tenant: string;
-let credentials: Record<string, ICredentialDataDecryptedObject>;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  models = await startModelServer();
-  tenant = await addTenant(database);
-  await database.query(
-    `INSERT INTO elo_model_pricing VALUES ('mine/main', 'test', 1, 2), ('mine/spare', 'test', 2, 4)`,
-  );
-  credentials = {
-    openRouterApi: { apiKey: 'sk-node', url: models.url },
-    postgres: { ...postgresCredential(database.url), maxConnections: 100 },
-  };
-});
-afterAll(() => Promise.all([models.close(), database.close()]));
-beforeEach(() => {
-  models.received.length = 0;
-  models.always(() => textReply('from the tier').body);
-});
+const world = connectedWorld();
+beforeAll(() =>
+  world
+    .database()
+    .query(`INSERT INTO elo_model_pricing VALUES ('mine/main', 'test', 1, 2), ('mine/spare', 'test', 2, 4)`),
+);
+beforeEach(() => world.models().always(() => textReply('from the tier').body));
 
 const USAGE = { input_tokens: 1000, output_tokens: 100, total_tokens: 1100 };
 
@@ -69,22 +51,14 @@ const model = (type: string, more: Partial<Wire> = {}): Wire => ({
 const asFallback = { input: 1 };
 
 function run(wires: readonly Wire[], { node = {}, items = [{}] as object[] } = {}): Promise<IRun> {
-  const agent: INode = {
-    id: 'agent-node',
-    name: 'Agent',
-    type: TYPE,
-    typeVersion: 1,
-    position: [0, 0],
-    parameters: {
-      tenantId: { __rl: true, mode: 'id', value: tenant },
-      tier: 'pro',
-      message: '={{ $json.message || "hello" }}',
-    },
+  return world.run({
+    parameters: { message: '={{ $json.message || "hello" }}' },
     // Without one of a model provider.
-    credentials: { postgres: { id: '2', name: 'Postgres' } },
-    ...node,
-  };
-  return runInEngine({ workflow: wired(agent, wires), items: items as never, credentials, nodeTypes });
+    node: { credentials: { postgres: { id: '2', name: 'Postgres' } }, ...node },
+    wires,
+    nodeTypes,
+    items,
+  });
 }
 
 const withProvider = { credentials: { openRouterApi: { id: '1', name: 'a' }, postgres: { id: '2', name: 'b' } } };
@@ -101,7 +75,7 @@ it('needs no credential of a provider, neither to publish nor to run, and bills 
   });
   // n8n's Logs panel would count it beside what the model's own node tells.
   expect(item).not.toHaveProperty('tokenUsage');
-  expect(models.received).toEqual([]);
+  expect(world.models().received).toEqual([]);
   const node = { parameters: {}, credentials: { postgres: { id: '2', name: 'Postgres' } } } as unknown as INode;
   expect(validateNodeCredentials(node, new UniversalAiAgent())).toEqual([]);
 });
@@ -126,7 +100,7 @@ describe('of two inputs of the same kind', () => {
 
   it("the second alone is no chat model, but the fallback of the tier's", async () => {
     expect(first(await run([model('spare', asFallback)], { node: withProvider }))?.output).toBe('from the tier');
-    models.script({ status: 401, body: {} });
+    world.models().script({ status: 401, body: {} });
     expect(first(await run([model('spare', asFallback)], { node: withProvider }))?.output).toBe('mine/spare: "hello"');
   });
 
@@ -153,6 +127,6 @@ it('fails the item with one of our codes when the model fails, and names what is
 });
 
 it('asks nothing of n8n that a tool of another agent cannot answer', async () => {
-  const ran = await run([], { node: { ...withProvider, type: `${TYPE}Tool` } });
+  const ran = await run([], { node: { ...withProvider, type: `${NODE_TYPE}Tool` } });
   expect(first(ran)?.output).toBe('from the tier');
 });

@@ -1,34 +1,14 @@
 import { DynamicStructuredTool, DynamicTool } from '@langchain/core/tools';
-import type { ICredentialDataDecryptedObject, INode, INodeParameters, INodeType, IRun } from 'n8n-workflow';
+import type { INodeParameters, INodeType, IRun } from 'n8n-workflow';
 import { z } from 'zod';
 
-import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { connectedWorld, NODE_TYPE } from '../support/connected-world';
 import { containing } from '../support/matchers';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
-import { nodeAsTool, subNodeType, wired, type Wire } from '../support/sub-nodes';
+import { textReply, toolReply } from '../support/model-server';
+import { outputOf } from '../support/n8n-engine';
+import { nodeAsTool, subNodeType, type Wire } from '../support/sub-nodes';
 
-const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
-
-let database: TestDatabase;
-let models: ModelServer;
-let tenant: string;
-let credentials: Record<string, ICredentialDataDecryptedObject>;
-
-beforeAll(async () => {
-  database = await createMigratedDatabase();
-  models = await startModelServer();
-  tenant = await addTenant(database);
-  credentials = {
-    openRouterApi: { apiKey: 'sk-node', url: models.url },
-    postgres: { ...postgresCredential(database.url), maxConnections: 100 },
-  };
-});
-afterAll(() => Promise.all([models.close(), database.close()]));
-beforeEach(() => {
-  models.received.length = 0;
-});
+const world = connectedWorld();
 
 interface ToolNode {
   readonly name: string;
@@ -43,27 +23,14 @@ function run(
   tools: readonly ToolNode[],
   given: { items?: object[]; type?: string; options?: object } = {},
 ): Promise<IRun> {
-  const agent: INode = {
-    id: 'agent-node',
-    name: 'Agent',
-    type: given.type ?? TYPE,
-    typeVersion: 1,
-    position: [0, 0],
-    parameters: {
-      tenantId: { __rl: true, mode: 'id', value: tenant },
-      tier: 'pro',
-      message: 'hello',
-      options: { ...given.options },
-    },
-    credentials: { openRouterApi: { id: '1', name: 'OpenRouter' }, postgres: { id: '2', name: 'Postgres' } },
-  };
   const typeName = (tool: ToolNode, index: number) => tool.typeName ?? `test.tool${index}`;
   const wires = tools.map((tool, index): Wire => ({ output: 'ai_tool', ...tool, type: typeName(tool, index) }));
-  return runInEngine({
-    workflow: wired(agent, wires),
-    items: (given.items ?? [{}]) as never,
-    credentials,
+  return world.run({
+    parameters: { options: { ...given.options } },
+    node: { type: given.type ?? NODE_TYPE },
+    wires,
     nodeTypes: Object.fromEntries(tools.map((tool, index) => [typeName(tool, index), tool.type])),
+    items: given.items,
   });
 }
 
@@ -80,18 +47,18 @@ const weather = (name = 'weather') =>
   });
 /** By name: n8n gives them in an order of its own. */
 const definitions = () =>
-  (models.received.at(-1)?.tools ?? [])
+  (world.models().received.at(-1)?.tools ?? [])
     .map((tool) => tool.function)
     .sort((one, other) => one.name.localeCompare(other.name));
 /** What the model was told of its calls. */
-const told = (request = models.received.at(-1)) =>
+const told = (request = world.models().received.at(-1)) =>
   (request?.messages ?? [])
     .filter(({ role }) => role === 'tool')
     .map(({ content }) => JSON.parse(content ?? '') as unknown);
 
 describe('the model is shown', () => {
   it("a structured tool of LangChain as n8n's own models show it", async () => {
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run([supplying('Weather', () => weather())]);
     expect(definitions()).toEqual([
       {
@@ -118,7 +85,7 @@ describe('the model is shown', () => {
       func: (input) => Promise.resolve(input.toUpperCase()),
     });
     const bare = { name: 'bare', description: 'Bare', invoke: () => Promise.resolve('') };
-    models.script(toolReply([{ name: 'shout', arguments: { input: 'hey' } }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'shout', arguments: { input: 'hey' } }]), textReply('ok'));
     await run([supplying('Shout', () => shout), supplying('Bare', () => bare)]);
     const input = { type: 'object', properties: { input: { type: 'string' } }, additionalProperties: false };
     expect(definitions()).toMatchObject([
@@ -137,7 +104,7 @@ describe('the model is shown', () => {
       invoke: (input: unknown) => Promise.resolve(input),
     });
     const [one, two] = [tool('one'), tool('two')];
-    models.script(toolReply([{ name: 'two', arguments: { id: 'a' } }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'two', arguments: { id: 'a' } }]), textReply('ok'));
     await run([
       supplying('Kit', () => ({ tools: [one], getTools: () => [one] })),
       supplying('Other Kit', () => ({ getTools: () => [two] })),
@@ -169,7 +136,7 @@ describe('a call', () => {
   });
 
   it('of a node that n8n makes a tool of runs it, logged under its own name', async () => {
-    models.script(toolReply([{ name: 'Look_Up', arguments: { city: 'Bern' } }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'Look_Up', arguments: { city: 'Bern' } }]), textReply('ok'));
     const ran = await run([lookup()], { items: [{ shop: 'north' }] });
     expect(definitions()).toMatchObject([
       { name: 'Look_Up', description: 'Looks up', parameters: { required: ['city'] } },
@@ -185,15 +152,15 @@ describe('a call', () => {
       return { name: 'shop', description: `Of ${shop}`, invoke: () => Promise.resolve(shop) };
     });
     const one = [toolReply([{ name: 'shop' }]), textReply('ok')];
-    models.script(...one, ...one);
+    world.models().script(...one, ...one);
     await run([tool], { items: [{ shop: 'north' }, { shop: 'south' }] });
-    expect(models.received.map((request) => request.tools?.[0]?.function.description)).toEqual([
+    expect(world.models().received.map((request) => request.tools?.[0]?.function.description)).toEqual([
       'Of north',
       'Of north',
       'Of south',
       'Of south',
     ]);
-    expect(models.received.flatMap((request) => told(request))).toEqual(['north', 'south']);
+    expect(world.models().received.flatMap((request) => told(request))).toEqual(['north', 'south']);
   });
 
   it('of a node that n8n makes a tool of sees the item that it is called for', async () => {
@@ -210,9 +177,11 @@ describe('a call', () => {
       city: "={{ $fromAI('city') }}",
       about: '={{ $json.about }}',
     };
-    models.script(
-      ...['Oslo', 'Rome'].flatMap((city) => [toolReply([{ name: 'Guide', arguments: { city } }]), textReply('Done')]),
-    );
+    world
+      .models()
+      .script(
+        ...['Oslo', 'Rome'].flatMap((city) => [toolReply([{ name: 'Guide', arguments: { city } }]), textReply('Done')]),
+      );
     await run([{ name: 'Guide', type, parameters }], { items: [{ about: 'fjords' }, { about: 'ruins' }] });
     expect(seen).toEqual([
       ['Oslo', 'fjords'],
@@ -223,7 +192,7 @@ describe('a call', () => {
   it('that fails is told to the model, with what n8n says of it', async () => {
     const failing = (thrown: Error) => ({ description: 'Fails', invoke: () => Promise.reject(thrown) });
     const described = Object.assign(new Error('Bad request'), { description: 'the city is unknown' });
-    models.script(toolReply([{ name: 'one' }, { name: 'two' }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'one' }, { name: 'two' }]), textReply('ok'));
     const ran = await run([
       supplying('One', () => ({ name: 'one', ...failing(described) })),
       supplying('Two', () => ({ name: 'two', ...failing(new TypeError('no fetch')) })),
@@ -237,10 +206,10 @@ describe('a call', () => {
 
   it('that answers at once, or throws nothing, is told to the model all the same', async () => {
     const odd = { name: 'odd', description: 'Odd', schema: null };
-    models.script(toolReply([{ name: 'odd' }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'odd' }]), textReply('ok'));
     outputOf(await run([supplying('Odd', () => ({ ...odd, invoke: () => 'at once' }))]), 'Agent');
     expect(told()).toEqual(['at once']);
-    models.script(toolReply([{ name: 'odd' }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'odd' }]), textReply('ok'));
     const invoke = jest.fn().mockRejectedValue(undefined);
     outputOf(await run([supplying('Odd', () => ({ ...odd, invoke }))]), 'Agent');
     expect(told()).toMatchObject([{ error: { code: 'TOOL_FAILED', message: containing('failed: undefined') } }]);
@@ -252,13 +221,13 @@ describe('a call', () => {
       signals.push(options.signal);
       return Promise.resolve('done');
     };
-    models.script(toolReply([{ name: 'one' }]), textReply('ok'));
+    world.models().script(toolReply([{ name: 'one' }]), textReply('ok'));
     await run([supplying('One', () => ({ name: 'one', description: 'One', invoke }))]);
     expect(signals).toEqual([expect.any(AbortSignal)]);
   });
 
   it('follows the rules of the node', async () => {
-    models.script(textReply('ok'));
+    world.models().script(textReply('ok'));
     await run([supplying('Weather', () => weather()), supplying('Other', () => weather('other'))], {
       options: { disabledTools: ['weather'] },
     });
@@ -273,7 +242,7 @@ describe('what is connected and cannot be called', () => {
   ])('fails the item: %s', async (_what, given, message) => {
     const ran = await run([supplying('Odd', () => given)]);
     expect(ran.data.resultData.error).toMatchObject({ message: containing(message) });
-    expect(models.received).toEqual([]);
+    expect(world.models().received).toEqual([]);
   });
 
   it('fails the item: a tool whose calls a person has to approve', async () => {
@@ -284,25 +253,25 @@ describe('what is connected and cannot be called', () => {
     ]);
     expect(ran.data.resultData.error).toMatchObject({ message: containing('"weather"') });
     expect(ran.data.resultData.error?.message).toContain('asks a person');
-    expect(models.received).toEqual([]);
+    expect(world.models().received).toEqual([]);
   });
 });
 
 it('two tools of one name are both offered, each with its own answer', async () => {
   const tool = (answer: string) => ({ name: 'find', description: answer, invoke: () => Promise.resolve(answer) });
-  models.script(textReply('ok'));
+  world.models().script(textReply('ok'));
   const tools = [supplying('A', () => tool('from A')), supplying('B', () => tool('from B'))];
   await run(tools);
   const names = definitions().map(({ name }) => name);
   expect(new Set(names).size).toBe(2);
-  models.script(toolReply(names.map((name) => ({ name }))), textReply('ok'));
+  world.models().script(toolReply(names.map((name) => ({ name }))), textReply('ok'));
   await run(tools);
   expect(told()).toEqual(definitions().map(({ description }) => description));
 });
 
 it('as a tool of another agent the node has none', async () => {
-  models.script(textReply('ok'));
-  await run([supplying('Weather', () => weather())], { type: `${TYPE}Tool` });
+  world.models().script(textReply('ok'));
+  await run([supplying('Weather', () => weather())], { type: `${NODE_TYPE}Tool` });
   expect(definitions()).toEqual([]);
-  expect(models.received).toHaveLength(1);
+  expect(world.models().received).toHaveLength(1);
 });
