@@ -192,6 +192,7 @@ describe('a model that fails', () => {
       error: '={{ typeof $json.error }}',
       fields: '={{ Object.keys($json).join() }}',
     });
+  const FIELDS = 'n,tier,level,vip,shop,chatInput,input,chat_input,message,sessionId,error';
   const cases = ['1.7', '2.2', '3.1'].flatMap((version) => [401, 500].map((status) => [version, status] as const));
   const failing = (
     version: string,
@@ -216,7 +217,7 @@ describe('a model that fails', () => {
       const items = MESSAGES.map((message, index) => ({ n: index + 1, message }));
       expect(before.answers).toEqual({
         Answer: [],
-        Failed: items.map((item) => ({ ...item, output: null, error: 'string', fields: 'n,message,error' })),
+        Failed: items.map((item) => ({ ...item, output: null, error: 'string', fields: FIELDS })),
       });
       expect(after.answers).toEqual(before.answers);
       expect(after.requests).toEqual(before.requests);
