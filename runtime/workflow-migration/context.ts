@@ -1,6 +1,6 @@
 import type { MigrationOptions, Workflow } from './contract';
 import type { Graph } from './graph';
-import type { FoundReference } from './references';
+import type { FoundReference } from './expressions/references';
 
 /** What the plans of one workflow share. */
 export interface PlanContext {

@@ -1,6 +1,6 @@
 import { escapeHidden } from '../../util/escape-hidden';
 import type { MigrationReport } from '../../workflow-migration/contract';
-import { renderText } from '../../workflow-migration/render-report';
+import { renderText } from '../../workflow-migration/rewrite/render-report';
 import type { FailedFile, Outcome } from './migrate-source';
 
 const EVERY_MS = 1000;

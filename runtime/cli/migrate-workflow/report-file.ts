@@ -4,7 +4,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { isJsonObject, tryParseJson, type JsonObject } from '../../util/json';
 import type { MigrationReport } from '../../workflow-migration/contract';
-import { renderMarkdown } from '../../workflow-migration/render-report';
+import { renderMarkdown } from '../../workflow-migration/rewrite/render-report';
 import { sha256, type MigratedFile, type Outcome } from './migrate-source';
 
 /** The JSON report: by file what was done, and what it takes to undo it. No times, so that it is the same every time. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { executeFilter, Expression, type FilterValue, type INodeParameters } from 'n8n-workflow';
 
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
-import { filterTest } from '../../../runtime/workflow-migration/conditions-filter';
+import { filterTest } from '../../../runtime/workflow-migration/routers/conditions-filter';
 
 const engine = new Expression('UTC');
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { Script } from 'node:vm';
 
-import { literal } from '../../../runtime/workflow-migration/javascript';
-import { mergeValues, type BranchValue } from '../../../runtime/workflow-migration/merge-values';
-import { findReferences, renameReferences } from '../../../runtime/workflow-migration/references';
-import { splitExpression } from '../../../runtime/workflow-migration/split-expression';
+import { literal } from '../../../runtime/workflow-migration/expressions/javascript';
+import { mergeValues, type BranchValue } from '../../../runtime/workflow-migration/expressions/merge-values';
+import { findReferences, renameReferences } from '../../../runtime/workflow-migration/expressions/references';
+import { splitExpression } from '../../../runtime/workflow-migration/expressions/split-expression';
 
 /** What n8n makes of a parameter: text and values joined; what fails or is empty is nothing. */
 function evaluate(parameter: unknown, json: unknown): unknown {

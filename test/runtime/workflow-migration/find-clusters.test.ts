@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../runtime/util/json';
 import type { Cluster } from '../../../runtime/workflow-migration/contract';
-import { findClusters } from '../../../runtime/workflow-migration/find-clusters';
+import { findClusters } from '../../../runtime/workflow-migration/routers/find-clusters';
 import { parseWorkflow } from '../../../runtime/workflow-migration/parse-workflow';
 import { attach, chain, main, node, type Part, workflow, type Wire } from '../../support/workflow-builder';
 import { conditions, switch3, tierIs } from '../../support/workflow-parts';

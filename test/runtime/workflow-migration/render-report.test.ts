@@ -1,5 +1,5 @@
 import type { MigrationReport } from '../../../runtime/workflow-migration/contract';
-import { renderMarkdown, renderText } from '../../../runtime/workflow-migration/render-report';
+import { renderMarkdown, renderText } from '../../../runtime/workflow-migration/rewrite/render-report';
 
 const MIGRATED: MigrationReport = {
   version: 1,

@@ -1,0 +1,109 @@
+import { disabledParts } from '../attachments';
+import type { Cluster, ClusterPlan, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
+import type { PlanContext } from '../context';
+import { agentNames, judgeIssues, type Issue } from '../issue';
+import { linkIssues } from './link-issues';
+import { canTellRuns, streamsAnswers } from './later-nodes';
+import { newNode, takeName } from './new-node';
+import { outerIssues } from './outer-settings';
+import { ownNotes } from './own-notes';
+import { parameterAt } from '../parameters';
+import { planParts, type NodeParts } from './plan-parts';
+import { readAgent } from './read-agent';
+import { referenceIssues } from './reference-issues';
+
+/** One new node for the agents of a cluster, or why not. */
+export function planCluster(cluster: Cluster, context: PlanContext): ClusterPlan {
+  const { workflow, options, graph } = context;
+  if (cluster.alone?.reason === 'disabled') return leave(cluster, [{ ...cluster.alone }], context);
+  const settings = cluster.branches.map(({ agent }) => readAgent(agent));
+  const parts = planParts(cluster, settings, context);
+  const node = newNode({ cluster, parts, name: takeName(cluster, context.names), options });
+  const issues = [
+    ...linkIssues(cluster, workflow),
+    ...outerIssues(cluster, graph),
+    ...settings.flatMap((one) => one.issues).filter(isFirstOfItsKind),
+    ...streamingIssues(cluster, workflow),
+    ...parts.model.issues,
+    ...parts.memory.issues,
+    ...parts.parser.issues,
+    ...parts.tools.issues,
+    ...parts.issues,
+    ...referenceIssues(cluster, connectedNames(parts), context),
+  ];
+  const judged = judgeIssues(issues, cluster, options);
+  if (judged.left.length > 0) return { kind: 'leave', cluster, left: judged.left };
+  context.names.add(node.name);
+  return merge({ cluster, parts, node, notes: judged.notes }, context);
+}
+
+/** Behind a Model Selector every branch has the same agent. */
+function isFirstOfItsKind(issue: Issue, index: number, all: readonly Issue[]): boolean {
+  return all.findIndex((other) => other.node === issue.node && other.text === issue.text) === index;
+}
+
+function streamingIssues({ branches }: Cluster, { nodes }: Workflow): readonly Issue[] {
+  const isStreamed = branches.some(
+    ({ agent }) => agent.typeVersion >= 2.1 && parameterAt(agent.parameters, 'options.enableStreaming') !== false,
+  );
+  if (!isStreamed || !nodes.some(streamsAnswers)) return [];
+  const text = 'The answer is no longer streamed: it comes as a whole.';
+  return [{ reason: 'streaming', text, allowance: 'dropped-options' }];
+}
+
+function leave(cluster: Cluster, issues: readonly Issue[], { options }: PlanContext): ClusterPlan {
+  return { kind: 'leave', cluster, left: judgeIssues(issues, cluster, options).left };
+}
+
+function connectedNames({ model, memory, parser, tools }: NodeParts): ReadonlySet<string> {
+  const nodes = [...model.connected, memory.connected, parser.connected, ...tools.connected];
+  return new Set(nodes.flatMap((node) => (node === undefined ? [] : [node.name])));
+}
+
+interface MergeRequest {
+  readonly cluster: Cluster;
+  readonly parts: NodeParts;
+  readonly node: WorkflowNode;
+  readonly notes: readonly Note[];
+}
+
+function merge({ cluster, parts, node, notes }: MergeRequest, context: PlanContext): ClusterPlan {
+  const { workflow, graph, options } = context;
+  const { model, memory, tools } = parts;
+  for (const { code, node: tool } of tools.rows) context.codes.set(code, tool);
+  const isLone = agentNames(cluster).length === 1;
+  const mayMergeRuns = options.allow.includes('merged-runs');
+  const canTell = !isLone && canTellRuns(cluster, workflow, graph);
+  const [first] = cluster.branches;
+  const disabled = isLone && first !== undefined ? disabledParts(first.agent, graph) : [];
+  return {
+    kind: 'merge',
+    cluster,
+    node,
+    connected: [...connectionsOf(parts), ...disabled.map((part) => ({ ...part, index: 0 }))],
+    changed: memory.changed === undefined ? [] : [memory.changed],
+    mergesRuns: !isLone && (!canTell || mayMergeRuns),
+    statements: [...model.statements, ...tools.statements],
+    report: {
+      node: node.name,
+      ...(cluster.router === undefined ? {} : { router: cluster.router.node.name }),
+      agents: agentNames(cluster),
+      removed: [],
+      connected: [],
+      unwired: [],
+      tiers: model.tiers,
+      tools: tools.rows,
+    },
+    notes: [...notes, ...ownNotes({ cluster, parts, node }, context), ...tools.notes],
+  };
+}
+
+function connectionsOf({ model, memory, parser, tools }: NodeParts): MergePlan['connected'] {
+  return [model.connected, [memory.connected], [parser.connected], tools.connected].flatMap((nodes, kind) =>
+    nodes.flatMap((from, index) =>
+      from === undefined ? [] : [{ from: from.name, type: KINDS[kind] as string, index: kind === 0 ? index : 0 }],
+    ),
+  );
+}
+
+const KINDS = ['ai_languageModel', 'ai_memory', 'ai_outputParser', 'ai_tool'];

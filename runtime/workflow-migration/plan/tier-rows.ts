@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+
+import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
+import { canonicalJson, type JsonValue } from '../../util/json';
+import type { Tier } from '../../contracts/tenant';
+import type { TierReport } from '../contract';
+import { isExpression } from '../parameters';
+import type { TierModel } from './read-model';
+import { showName } from '../show-name';
+import { sqlNumber, sqlText } from '../sql-text';
+
+/** The tier of one branch, and what it cannot hold, which becomes an option of the node. */
+export interface PlannedTier {
+  readonly report: TierReport;
+  /** A row that the database lacks. */
+  readonly row?: Tier;
+  readonly temperature?: JsonValue;
+  readonly maxTokens?: JsonValue;
+}
+
+/** Codes are kept in the bills of every call, in a column of this width. */
+const MAX_CODE = 20;
+const WORKFLOW_PART = 5;
+const HASH = 7;
+const MAX_NAME = 100;
+const MAX_TOKENS = 2_147_483_647;
+
+/**
+ * One of the five tiers where all of it is the same, else a row of its own. The code holds a part of a hash of the row, so
+ * that a code that is already there stands for the same model and settings.
+ */
+export function planTier(model: TierModel, agent: string, workflow: string): PlannedTier {
+  const { modelId } = model;
+  const temperature = asTemperature(model.temperature);
+  const maxTokens = asMaxTokens(model.maxTokens);
+  const beside = {
+    temperature: temperature === undefined ? model.temperature : undefined,
+    maxTokens: maxTokens === undefined ? model.maxTokens : undefined,
+  };
+  const known = BUILT_IN_TIERS.find(
+    (tier) => tier.modelId === modelId && tier.temperature === temperature && tier.maxTokens === maxTokens,
+  );
+  if (known !== undefined) return { report: { code: known.code, model: modelId, agent, isNew: false } };
+  const values = { modelId, maxTokens, temperature };
+  const hash = shortHash(canonicalJson([workflow, agent, values]));
+  const code = [slug(workflow).slice(0, WORKFLOW_PART), slugOfAgent(agent), hash]
+    .map((part) => part.replace(/^_+|_+$/g, ''))
+    .filter((part) => part !== '')
+    .join('_');
+  const name = Array.from(`${showName(workflow)}: ${showName(agent)}`)
+    .slice(0, MAX_NAME)
+    .join('');
+  return { report: { code, model: modelId, agent, isNew: true }, row: { code, name, ...values }, ...beside };
+}
+
+/** 36 bits in as few characters as may be, so that like-named workflows do not meet. */
+function shortHash(text: string): string {
+  const digest = createHash('sha256').update(text).digest();
+  return digest.readBigUInt64BE().toString(36).padStart(HASH, '0').slice(-HASH);
+}
+
+function slug(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+}
+
+/** Without the words that every agent has in its name. */
+function slugOfAgent(name: string): string {
+  const telling = slug(name).replace(/^(?:ai_)?agent(?:_|$)/, '');
+  return (telling === '' ? 'agent' : telling).slice(0, MAX_CODE - WORKFLOW_PART - HASH - 2);
+}
+
+/** The column holds 0.00 to 9.99; models take 0 to 2. */
+function asTemperature(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= 2 && Number(value.toFixed(2)) === value
+    ? value
+    : undefined;
+}
+
+function asMaxTokens(value: JsonValue | undefined): number | undefined {
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_TOKENS;
+  return isCount ? value : undefined;
+}
+
+/** True for what the node's option takes as it is. */
+export function isOptionValue(value: JsonValue | undefined): boolean {
+  return value === undefined || typeof value === 'number' || isExpression(value);
+}
+
+/** The rank decides what a tenant with a highest tier may use; only a person knows where the model belongs. */
+export function tierStatement({
+  code,
+  name,
+  modelId,
+  maxTokens,
+  temperature,
+}: NonNullable<PlannedTier['row']>): string {
+  const values = [sqlText(code), sqlText(name), sqlText(modelId), sqlNumber(maxTokens), sqlNumber(temperature)];
+  return [
+    'INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)',
+    `VALUES (${values.join(', ')})`,
+    'ON CONFLICT (code) DO NOTHING;',
+  ].join('\n');
+}

@@ -1,0 +1,114 @@
+import type { ClusterReport, LeftAgent, MigrationReport, Note, TierReport } from '../contract';
+
+/** A report and the file that it is about. */
+interface NamedReport {
+  readonly file: string;
+  readonly report: MigrationReport;
+}
+
+/** The report of one workflow for a terminal; ends with a line break. */
+export function renderText({ file, report }: NamedReport): string {
+  const lines = [
+    `${oneLine(file)}: ${oneLine(report.workflow)}`,
+    ...(report.clusters.length === 0 ? ['  Left as it is.'] : report.clusters.flatMap(clusterLines)),
+    ...section('Left as they are', leftLines(report.left)),
+    ...section('To know or to do', report.notes.map(noteLine)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** The reports of many workflows as one Markdown text; ends with a line break. */
+export function renderMarkdown(reports: readonly NamedReport[]): string {
+  const migrated = reports.filter(({ report }) => report.clusters.length > 0);
+  const left = reports.filter(({ report }) => report.clusters.length === 0);
+  const parts = [
+    '# Migrated workflows',
+    `${migrated.length} of ${reports.length} workflows were migrated.`,
+    ...migrated.map(markdownOf),
+    ...(left.length === 0 ? [] : ['# Left as they are', ...left.map(markdownOf)]),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+function markdownOf({ file, report }: NamedReport): string {
+  const parts = [
+    `## ${escapeMarkdown(report.workflow === '' ? file : report.workflow)}`,
+    `File: ${escapeMarkdown(file)}`,
+    ...report.clusters.map(clusterMarkdown),
+    ...markdownList('Agents left as they are', leftLines(report.left)),
+    ...markdownList('To know or to do', report.notes.map(noteLine)),
+  ];
+  return parts.join('\n\n');
+}
+
+function clusterMarkdown(cluster: ClusterReport): string {
+  const rows = cluster.tiers.map(({ agent, code, model, isNew }) =>
+    [agent, code, model, isNew ? 'new, in the SQL file' : 'there already'].map(escapeMarkdown).join(' | '),
+  );
+  const table = ['| agent | tier | model | its row |', '| --- | --- | --- | --- |', ...rows.map((row) => `| ${row} |`)];
+  return [
+    `### ${escapeMarkdown(cluster.node)}`,
+    ...clusterFacts(cluster).map((fact) => `- ${escapeMarkdown(fact)}`),
+    ...(rows.length === 0 ? [] : ['', ...table]),
+  ].join('\n');
+}
+
+function clusterLines(cluster: ClusterReport): readonly string[] {
+  return [
+    `  ${oneLine(cluster.node)}`,
+    ...[...clusterFacts(cluster), ...cluster.tiers.map(tierFact)].map((fact) => `    ${oneLine(fact)}`),
+  ];
+}
+
+/** Sentences without an end mark, so that they can stand in a list. */
+function clusterFacts({ agents, router, removed, connected, unwired, tools }: ClusterReport): readonly string[] {
+  const facts = [
+    [`Stands for: ${names(agents)}`, agents.length > 0],
+    [`Behind the router: ${router ?? ''}`, router !== undefined],
+    [`Removed: ${names(removed)}`, removed.length > 0],
+    [`Connected as before: ${names(connected)}`, connected.length > 0],
+    [`No longer wired to it, and kept for others: ${names(unwired)}`, unwired.length > 0],
+    [`Tools that are rows now: ${names(tools.map(({ node, code }) => `${node} (${code})`))}`, tools.length > 0],
+  ] as const;
+  return facts.flatMap(([fact, isTrue]) => (isTrue ? [fact] : []));
+}
+
+const tierFact = ({ agent, code, model, isNew }: TierReport): string =>
+  `${agent}: tier ${code} with ${model}${isNew ? ', a new row' : ''}`;
+
+const names = (list: readonly string[]): string => list.join(', ');
+
+/** A line for each reason, with all the agents that it holds for. */
+function leftLines(left: readonly LeftAgent[]): readonly string[] {
+  const agents = new Map<string, string[]>();
+  for (const { node, reason, text, allowance } of left) {
+    const why = `(${reason}): ${text}${allowedBy(allowance)}`;
+    agents.set(why, [...(agents.get(why) ?? []), node]);
+  }
+  return [...agents].map(([why, nodes]) => `${names(nodes)} ${why}`);
+}
+
+function noteLine({ node, text, allowance }: Note): string {
+  return `${node}: ${text}${allowance === undefined ? '' : ` (allowed by ${allowance})`}`;
+}
+
+const allowedBy = (allowance: string | undefined): string =>
+  allowance === undefined ? '' : ` Allow it with --allow ${allowance}.`;
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`  ${title}:`, ...lines.map((line) => `    ${oneLine(line)}`)];
+}
+
+function markdownList(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  return [`### ${title}`, lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n')];
+}
+
+/** Names of nodes are anybody's text: no line break, no control character of a terminal, nothing that turns text around. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ').trim();
+}
+
+function escapeMarkdown(text: string): string {
+  return oneLine(text).replace(/[\\`*_{}[\]<>#|~&]/g, String.raw`\$&`);
+}

@@ -1,0 +1,133 @@
+import type { Branch, MigrationOptions, Note, WorkflowNode } from '../contract';
+import type { Graph } from '../graph';
+import { httpToolRow } from './http-tool-row';
+import type { Issue } from '../issue';
+import { mcpServerRow } from './mcp-server-row';
+import { oldHttpToolRow } from './old-http-tool-row';
+import { kindOf } from '../parameters';
+import { showName } from '../show-name';
+import { allowedName } from './tool-names';
+import { isRefusal, type Refusal, type ToolRow } from './tool-row';
+
+export interface ToolsPlan {
+  /** Tools that stay connected. */
+  readonly connected: readonly WorkflowNode[];
+  readonly rows: readonly { readonly node: string; readonly code: string }[];
+  readonly statements: readonly string[];
+  /** The only tools that the node may use; undefined where the names of connected ones are not known. */
+  readonly allowed?: readonly string[];
+  /** Rows of it name secrets. */
+  readonly needsVault: boolean;
+  readonly notes: readonly Note[];
+  readonly issues: readonly Issue[];
+}
+
+interface ToolsRequest {
+  readonly branches: readonly Branch[];
+  /** The tier of each branch; undefined where the model stays connected. */
+  readonly tiers: readonly (string | undefined)[];
+  readonly options: Pick<MigrationOptions, 'tools' | 'tenant'>;
+  /** Codes that other tools of this workflow have, with their nodes. */
+  readonly codes: ReadonlyMap<string, string>;
+  readonly graph: Graph;
+}
+
+interface Candidate {
+  readonly node: WorkflowNode;
+  /** By branch: whether its agent has the tool. */
+  readonly ofBranch: readonly boolean[];
+}
+
+/** Rows where a row is the same to the model and to the server; everything else stays where it is. */
+export function planTools(request: ToolsRequest): ToolsPlan {
+  const candidates = readCandidates(request.branches);
+  const notes: Note[] = [];
+  const rows: { readonly node: string; readonly row: ToolRow }[] = [];
+  const connected: Candidate[] = [];
+  for (const candidate of candidates) {
+    const { node } = candidate;
+    const taken = new Map([...request.codes, ...rows.map(({ node: other, row }) => [row.code, other] as const)]);
+    const row = request.options.tools === 'database' ? refuseTaken(readRow(candidate, request), taken) : undefined;
+    if (row === undefined || isRefusal(row)) {
+      connected.push(candidate);
+      if (row !== undefined) notes.push({ node: node.name, text: `It stays connected: ${row.why}` });
+    } else {
+      rows.push({ node: node.name, row });
+      notes.push(...row.secrets.map((text) => ({ node: node.name, text })));
+    }
+  }
+  const names = connected.map(({ node }) => allowedName(node));
+  return {
+    connected: connected.map(({ node }) => node),
+    rows: rows.map(({ node, row }) => ({ node, code: row.code })),
+    statements: rows.map(({ row }) => row.statement),
+    allowed: names.includes(undefined) ? undefined : [...rows.map(({ row }) => row.allowed), ...(names as string[])],
+    needsVault: rows.some(({ row }) => row.secrets.length > 0),
+    notes,
+    issues: connected.flatMap((candidate) => [...sharedIssue(candidate), ...personIssue(candidate)]),
+  };
+}
+
+function readCandidates(branches: readonly Branch[]): readonly Candidate[] {
+  const nodes = new Map(branches.flatMap(({ tools }) => tools.map((tool) => [tool.name, tool] as const)));
+  return [...nodes.values()].map((node) => ({
+    node,
+    ofBranch: branches.map(({ tools }) => tools.some(({ name }) => name === node.name)),
+  }));
+}
+
+function isShared({ ofBranch }: Candidate): boolean {
+  return ofBranch.every(Boolean);
+}
+
+function readRow(candidate: Candidate, { branches, tiers, options, graph }: ToolsRequest): ToolRow | Refusal {
+  const { node, ofBranch } = candidate;
+  const agents = new Set(branches.map(({ agent }) => agent.name));
+  // Whatever becomes of the others now, a second run has to find the same.
+  if (graph.outOf(node, 'ai_tool').some(({ to }) => !agents.has(to.name))) {
+    return { why: 'other nodes than these agents use it too.' };
+  }
+  const allowedTiers = isShared(candidate) ? null : tiersOf(ofBranch, tiers);
+  if (allowedTiers === undefined) {
+    return { why: 'only some of the branches have it, and they do not have tiers of their own.' };
+  }
+  const kind = kindOf(node);
+  const request = { node, allowedTiers: allowedTiers ?? undefined, tenant: options.tenant };
+  if (kind === 'httpRequestTool') return httpToolRow(request);
+  if (kind === 'toolHttpRequest') return oldHttpToolRow(request);
+  if (kind === 'mcpClientTool') return mcpServerRow(request);
+  if (kind === 'toolWorkflow') return { why: WORKFLOW_TOOL };
+  return { why: `a tool of the kind ${showName(kind)} has no like in the database.` };
+}
+
+/** A code means one tool in the whole database. */
+function refuseTaken(row: ToolRow | Refusal, taken: ReadonlyMap<string, string>): ToolRow | Refusal {
+  if (isRefusal(row)) return row;
+  const other = taken.get(row.code);
+  return other === undefined ? row : { why: `its name gives the same code as that of ${showName(other)}.` };
+}
+
+const WORKFLOW_TOOL =
+  'a row of the database calls a workflow by its webhook. Give that workflow a Webhook node and write a row with the transport "workflow" to have it there.';
+
+/** The tiers of the branches that have the tool; undefined when another branch has one of them too. */
+function tiersOf(ofBranch: readonly boolean[], tiers: readonly (string | undefined)[]): readonly string[] | undefined {
+  const withTool = new Set(tiers.filter((_tier, index) => ofBranch[index] === true));
+  const without = tiers.filter((_tier, index) => ofBranch[index] === false);
+  if (withTool.has(undefined) || tiers.length !== ofBranch.length) return undefined;
+  return without.some((tier) => withTool.has(tier)) ? undefined : ([...withTool] as string[]);
+}
+
+function sharedIssue(candidate: Candidate): readonly Issue[] {
+  if (isShared(candidate)) return [];
+  const name = showName(candidate.node.name);
+  const text = `Only some of the branches have the tool ${name}, and it stays connected. Connect it to all of them, or make a row of the database of it.`;
+  return [{ reason: 'several-toolsets', text }];
+}
+
+/** Such a node asks a person before it calls the tool behind it, which n8n does for its own agents alone. */
+function personIssue({ node }: Candidate): readonly Issue[] {
+  if (!node.type.endsWith('HitlTool')) return [];
+  const text = `Its tool ${showName(node.name)} asks a person before each call, which n8n does for its own agents alone. Wire the tool behind it, and set its decision to ask in the node.`;
+  return [{ reason: 'human-review', text }];
+}
