@@ -47,22 +47,36 @@ export function routerFixtures(): Record<string, WorkflowFixture> {
   };
 }
 
-/** The workflow that everybody has: a Switch by tier and an agent a tier, each like the tier of its name. */
-function fiveBranches(): WorkflowFixture['workflow'] {
-  const { parts, wires, agents } = branches(FIVE, '3.1', () =>
-    prompts(CUSTOMER, 'You help customers of a bicycle shop.'),
-  );
-  const { part, pinData } = start(TIERS);
-  return workflow('Five branches', {
-    parts: [part, tierSwitch('3.4', TIERS), ...parts, answer()],
+interface TierSwitch {
+  readonly version: string;
+  readonly tiers: readonly string[];
+  /** The tiers of the items. */
+  readonly items: readonly string[];
+}
+
+/** A Switch with an output a tier, its agents, and one node behind all of them. */
+function behindSwitch(
+  name: string,
+  { parts, wires, agents }: ReturnType<typeof branches>,
+  { version, tiers, items }: TierSwitch,
+): WorkflowFixture['workflow'] {
+  const { part, pinData } = start(items);
+  return workflow(name, {
+    parts: [part, tierSwitch(version, tiers), ...parts, answer()],
     wires: [
       ...chain('Start', 'Tier Router'),
-      ...main('Tier Router', ...agents.map((name) => [name])),
+      ...main('Tier Router', ...agents.map((agent) => [agent])),
       ...wires,
-      ...agents.flatMap((name) => chain(name, 'Answer')),
+      ...agents.flatMap((agent) => chain(agent, 'Answer')),
     ],
     pinData,
   });
+}
+
+/** The workflow that everybody has: a Switch by tier and an agent a tier, each like the tier of its name. */
+function fiveBranches(): WorkflowFixture['workflow'] {
+  const made = branches(FIVE, '3.1', () => prompts(CUSTOMER, 'You help customers of a bicycle shop.'));
+  return behindSwitch('Five branches', made, { version: '3.4', tiers: TIERS, items: TIERS });
 }
 
 /** Models, temperatures, prompts and limits that no tier has, some of them expressions. */
@@ -84,19 +98,9 @@ function ownTiers(): WorkflowFixture['workflow'] {
     ),
     expert: prompts(CUSTOMER, undefined, { maxIterations: 15 }),
   };
-  const { parts, wires, agents } = branches(models, '2.2', ({ tier }) => texts[tier] ?? {});
+  const made = branches(models, '2.2', ({ tier }) => texts[tier] ?? {});
   const tiers = models.map(({ tier }) => tier);
-  const { part, pinData } = start([...tiers, 'nano', 'small']);
-  return workflow('Own tiers', {
-    parts: [part, tierSwitch('3.2', tiers), ...parts, answer()],
-    wires: [
-      ...chain('Start', 'Tier Router'),
-      ...main('Tier Router', ...agents.map((name) => [name])),
-      ...wires,
-      ...agents.flatMap((name) => chain(name, 'Answer')),
-    ],
-    pinData,
-  });
+  return behindSwitch('Own tiers', made, { version: '3.2', tiers, items: [...tiers, 'nano', 'small'] });
 }
 
 /** IF after IF; the last agent stands on the last "false". */

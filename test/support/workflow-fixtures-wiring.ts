@@ -4,6 +4,8 @@ import {
   agent,
   answer,
   branches,
+  colleague,
+  shopServer,
   bufferMemory,
   first,
   httpTool,
@@ -153,32 +155,8 @@ function sharedTools(name: string): WorkflowFixture['workflow'] {
         url: 'http://tools.example.com/weather/{city}',
         placeholderDefinitions: { values: [{ name: 'city', description: 'Name of the city', type: 'string' }] },
       }),
-      node('Shop Server', 'ai.mcpClientTool@1.2', {
-        endpointUrl: 'http://mcp.example.com/mcp',
-        serverTransport: 'httpStreamable',
-        include: 'selected',
-        includeTools: ['echo'],
-        options: {},
-      }),
-      node('Call Colleague', 'ai.toolWorkflow@2.2', {
-        description: 'Asks a colleague',
-        workflowId: { __rl: true, mode: 'list', value: 'workflow-colleague', cachedResultName: 'Colleague' },
-        workflowInputs: {
-          mappingMode: 'defineBelow',
-          value: { question: "={{ $fromAI('question', 'What to ask', 'string') }}" },
-          matchingColumns: [],
-          schema: [
-            {
-              id: 'question',
-              displayName: 'question',
-              required: false,
-              defaultMatch: false,
-              display: true,
-              type: 'string',
-            },
-          ],
-        },
-      }),
+      shopServer(),
+      colleague(),
     ],
     wires: (agents) => tools.flatMap((tool) => attach(tool, 'ai_tool', agents)),
   });

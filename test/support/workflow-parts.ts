@@ -188,3 +188,37 @@ export function httpTool(name: string, description = 'Finds the orders of a cust
 export function bufferMemory(name: string, version: string, parameters: JsonObject = {}): Part {
   return node(name, `ai.memoryBufferWindow@${version}`, parameters);
 }
+
+/** An MCP server of which one tool is taken. */
+export function shopServer(): Part {
+  return node('Shop Server', 'ai.mcpClientTool@1.2', {
+    endpointUrl: 'http://mcp.example.com/mcp',
+    serverTransport: 'httpStreamable',
+    include: 'selected',
+    includeTools: ['echo'],
+    options: {},
+  });
+}
+
+/** A tool that calls another workflow. */
+export function colleague(): Part {
+  return node('Call Colleague', 'ai.toolWorkflow@2.2', {
+    description: 'Asks a colleague',
+    workflowId: { __rl: true, mode: 'list', value: 'workflow-colleague', cachedResultName: 'Colleague' },
+    workflowInputs: {
+      mappingMode: 'defineBelow',
+      value: { question: "={{ $fromAI('question', 'What to ask', 'string') }}" },
+      matchingColumns: [],
+      schema: [
+        {
+          id: 'question',
+          displayName: 'question',
+          required: false,
+          defaultMatch: false,
+          display: true,
+          type: 'string',
+        },
+      ],
+    },
+  });
+}

@@ -1,6 +1,16 @@
 import type { JsonObject } from '../../../runtime/util/json';
 import { attach, chain, node, workflow, type Part, type Wire } from '../../support/workflow-builder';
-import { agent, answer, FIVE, httpTool, openRouter, start, type WorkflowFixture } from '../../support/workflow-parts';
+import {
+  agent,
+  answer,
+  FIVE,
+  colleague,
+  httpTool,
+  openRouter,
+  shopServer,
+  start,
+  type WorkflowFixture,
+} from '../../support/workflow-parts';
 
 /** One agent on a model that is a tier, three items, and the node that keeps the answers. */
 export interface LoneAgent {
@@ -45,32 +55,8 @@ export const shout = (): Part =>
 /** One of each kind of tool, by its name. */
 export const TOOLS: Readonly<Record<string, Part>> = {
   'Find Orders': httpTool('Find Orders'),
-  'Shop Server': node('Shop Server', 'ai.mcpClientTool@1.2', {
-    endpointUrl: 'http://mcp.example.com/mcp',
-    serverTransport: 'httpStreamable',
-    include: 'selected',
-    includeTools: ['echo'],
-    options: {},
-  }),
-  'Call Colleague': node('Call Colleague', 'ai.toolWorkflow@2.2', {
-    description: 'Asks a colleague',
-    workflowId: { __rl: true, mode: 'list', value: 'workflow-colleague', cachedResultName: 'Colleague' },
-    workflowInputs: {
-      mappingMode: 'defineBelow',
-      value: { question: "={{ $fromAI('question', 'What to ask', 'string') }}" },
-      matchingColumns: [],
-      schema: [
-        {
-          id: 'question',
-          displayName: 'question',
-          required: false,
-          defaultMatch: false,
-          display: true,
-          type: 'string',
-        },
-      ],
-    },
-  }),
+  'Shop Server': shopServer(),
+  'Call Colleague': colleague(),
   shout: shout(),
   Calculator: node('Calculator', 'ai.toolCalculator@1'),
 };
