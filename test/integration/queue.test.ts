@@ -103,16 +103,13 @@ it('says which try it is, and how many there are', async () => {
 });
 
 it('tells of its health and its numbers', async () => {
-  let finish = (): void => undefined;
+  const finish: (() => void)[] = [];
   const consumer = await queue.consume(
-    ({ task }) =>
-      new Promise((resolve) => {
-        finish = () => resolve({ ...aReport, task_id: task.task_id });
-      }),
+    ({ task }) => new Promise((resolve) => finish.push(() => resolve({ ...aReport, task_id: task.task_id }))),
     { concurrency: 1 },
   );
   await queue.push(aTask(1), aTask(2, { task_type: 'sing' }), 'poison');
-  await untilTrue(async () => (await consumer.health()).waiting === 1);
+  await untilTrue(async () => finish.length === 1 && (await consumer.health()).waiting === 1);
   expect(await consumer.health()).toEqual({
     ok: true,
     redis: 'ready',
@@ -120,9 +117,9 @@ it('tells of its health and its numbers', async () => {
     ...{ pending: 0, waiting: 1, active: 1, delayed: 0, dead: 1, running: 1 },
   });
   expect(await consumer.metrics()).toContain('universal_ai_agent_queue_tasks{state="waiting"} 1');
-  finish();
-  await untilTrue(async () => (await consumer.health()).waiting === 0);
-  finish();
+  finish[0]?.();
+  await untilTrue(() => Promise.resolve(finish.length === 2));
+  finish[1]?.();
   await consumer.idle();
   const text = await consumer.metrics();
   expect(text).toContain('universal_ai_agent_tasks_total{task_type="ai_agent",outcome="done"} 1');
