@@ -177,7 +177,8 @@ it('shows answer, tool calls, tokens and cost after an execution', async () => {
   await output.getByText('Ada has two orders').first().waitFor();
   await output.getByText('JSON', { exact: true }).click();
   await output.getByText('cost_usd').first().waitFor();
-  await editor.page.locator('.el-notification__closeBtn').first().click();
+  // "Workflow executed successfully" goes by itself, and may have gone before it could be clicked away.
+  await editor.page.locator('.el-notification').first().waitFor({ state: 'hidden' });
   await editor.screenshot(path.join(PICTURES, 'output.png'));
   const text = await output.innerText();
   for (const shown of ['find_orders', 'openai/gpt-4o-mini', '0.00012000']) expect(text).toContain(shown);
