@@ -28,21 +28,37 @@ export function linkIssues(cluster: Cluster, { nodes, connections }: Workflow): 
     ),
   );
   const agents = new Set(agentNames(cluster));
-  const parts = new Set(cluster.branches.flatMap(partsOf).map(({ name }) => name));
+  const parts = cluster.branches.flatMap(partsOf);
+  const partNames = new Set(parts.map(({ name }) => name));
+  const leaves = new Set(parts.filter(isLeaf).map(({ name }) => name));
+  const enabled = new Set(nodes.filter(({ disabled }) => disabled !== true).map(({ name }) => name));
+  const withModel = new Set(
+    links.filter((link) => isModel(link) && link.index === 0 && enabled.has(link.from)).map(({ node }) => node),
+  );
   const inputs = new Set<string>();
   const kinds = new Map<string, string>();
+  const isOddInput = (link: FlatLink): boolean =>
+    !isOrdinary(link) ||
+    isTaken(link, inputs) ||
+    isOfTwoKinds(link, kinds) ||
+    // A fallback of nothing: whether n8n would take it for the model is not known.
+    (isModel(link) && link.index > 0 && !withModel.has(link.node));
   const odd = links.filter(
     (link) =>
       (agents.has(link.from) && link.kind !== 'main') ||
-      (agents.has(link.node) && (!isOrdinary(link) || isTaken(link, inputs) || isOfTwoKinds(link, kinds))) ||
-      (parts.has(link.from) && link.kind === 'main') ||
-      parts.has(link.node),
+      (agents.has(link.node) && isOddInput(link)) ||
+      (partNames.has(link.from) && link.kind === 'main') ||
+      leaves.has(link.node),
   );
   return odd.map(({ from, node, type }) => ({
     reason: 'odd-links',
     node: agents.has(node) ? node : from,
     text: `A link from ${showName(from)} to ${showName(node)} (${showName(type)}) is none that such nodes have. Remove it.`,
   }));
+}
+
+function isModel({ kind }: FlatLink): boolean {
+  return kind === 'ai_languageModel';
 }
 
 function isOrdinary({ kind, type, index }: FlatLink): boolean {
@@ -63,7 +79,11 @@ function isOfTwoKinds({ from, kind }: FlatLink, kinds: Map<string, string>): boo
   return known !== kind;
 }
 
-/** n8n's own models and memories, which nothing leads to. Others, such as LangChain Code, tools and selectors, may have parts of their own. */
 function partsOf({ models, memory }: Branch): readonly WorkflowNode[] {
-  return [...models, ...(memory === undefined ? [] : [memory])].filter((node) => /^(?:lm|memory)/.test(kindOf(node)));
+  return [...models, ...(memory === undefined ? [] : [memory])];
+}
+
+/** n8n's own models and memories, which nothing leads to. Others, such as LangChain Code and selectors, may have parts of their own. */
+function isLeaf(node: WorkflowNode): boolean {
+  return /^(?:lm|memory)/.test(kindOf(node));
 }

@@ -67,8 +67,8 @@ function tenantNote(field: string): string {
   return `Its tenant is the field ${field} of the item, which nothing in this workflow names: an item without it fails. Choose the tenant in the node, or migrate with --tenant.`;
 }
 
-function goesOnAfterErrors({ continueOnFail, onError = '' }: WorkflowNode): boolean {
-  return continueOnFail === true || onError.startsWith('continue');
+function goesOnAfterErrors({ continueOnFail, onError }: WorkflowNode): boolean {
+  return continueOnFail === true || (typeof onError === 'string' && onError.startsWith('continue'));
 }
 
 function passesFiles({ branches }: Cluster): boolean {

@@ -124,6 +124,25 @@ it.each(['n8n-nodes-traces.lmTraced', '@n8n/n8n-nodes-langchain.code'])('keeps %
   expect(after.connections.Model).toEqual(input.connections.Model);
 });
 
+it('leaves an agent whose model is a node of another kind', () => {
+  const input = workflow('Odd', {
+    parts: [node('Start', 'base.manualTrigger@1'), node('Between', 'base.noOp@1'), agentNode('Helper')],
+    wires: [...chain('Start', 'Between', 'Helper'), ...attach('Start', 'ai_languageModel', ['Helper'])],
+  });
+  expect(reasons(input)).toContain('odd-links:');
+});
+
+it('leaves an agent with a fallback and no model', () => {
+  const input = workflow('Odd', {
+    parts: [node('Start', 'base.manualTrigger@1'), agentNode('Helper'), modelNode('Spare')],
+    wires: [
+      ...chain('Start', 'Helper'),
+      { from: 'Spare', to: 'Helper', type: 'ai_languageModel', output: 0, input: 1 },
+    ],
+  });
+  expect(reasons(input)).toContain('odd-links:');
+});
+
 it('reads a source of the prompt that is written as a fixed expression', () => {
   const agent = { parameters: { promptType: '=define', text: 'Say hello', options: {} } };
   expect(newNode(lone({ agent })).parameters.message).toBe('Say hello');
