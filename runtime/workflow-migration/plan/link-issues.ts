@@ -35,12 +35,14 @@ export function linkIssues(cluster: Cluster, { nodes, connections }: Workflow): 
   const withModel = new Set(
     links.filter((link) => isModel(link) && link.index === 0 && enabled.has(link.from)).map(({ node }) => node),
   );
+  const ordinary = new Set(nodes.filter(({ type }) => type.startsWith('n8n-nodes-base.')).map(({ name }) => name));
   const inputs = new Set<string>();
   const kinds = new Map<string, string>();
   const isOddInput = (link: FlatLink): boolean =>
     !isOrdinary(link) ||
     isTaken(link, inputs) ||
     isOfTwoKinds(link, kinds) ||
+    (isPart(link) && ordinary.has(link.from)) ||
     // A fallback of nothing: whether n8n would take it for the model is not known.
     (isModel(link) && link.index > 0 && !withModel.has(link.node));
   const odd = links.filter(
@@ -55,6 +57,11 @@ export function linkIssues(cluster: Cluster, { nodes, connections }: Workflow): 
     node: agents.has(node) ? node : from,
     text: `A link from ${showName(from)} to ${showName(node)} (${showName(type)}) is none that such nodes have. Remove it.`,
   }));
+}
+
+/** What only a sub-node can be; an ordinary node may be a tool. */
+function isPart({ kind }: FlatLink): boolean {
+  return kind !== 'main' && kind !== 'ai_tool';
 }
 
 function isModel({ kind }: FlatLink): boolean {
