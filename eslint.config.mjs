@@ -47,8 +47,10 @@ export default tseslint.config(
         '@typescript-eslint/unbound-method',
       ),
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      'no-restricted-imports': ['error', { name: 'fast-check', message: 'Take fc of test/support/properties.' }],
     },
   },
+  { files: ['test/support/properties.ts'], rules: off('no-restricted-imports') },
   {
     files: ['scripts/**/*.mjs', 'examples/**/*.mjs', 'bench/**/*.mjs', 'gulpfile.js'],
     rules: sizes,

@@ -1,10 +1,10 @@
 import type { Workflow } from '../../runtime/workflow-migration/contract';
 import type { JsonObject } from '../../runtime/util/json';
 import { attach, node, type Part } from '../support/workflow-builder';
-import { answer, openRouter, prompts, set, type WorkflowFixture } from '../support/workflow-parts';
+import { answer, openRouter, prompts, set } from '../support/workflow-parts';
 import { connect } from './support/host';
 import { loneAgent, shout, structuredParser, type LoneAgent } from './support/lone-agent';
-import { filledIn, migrateInto, observe, startWorld, type MigrationWorld, type Observed } from './support/migration';
+import { beforeAndAfter, startWorld, type MigrationWorld, type Observed } from './support/migration';
 
 const PROMPTS = prompts('={{ $json.message }}', 'You are a clerk.');
 const MESSAGES = ['Message 1 of small', 'Message 2 of small', 'Message 3 of pro'];
@@ -15,20 +15,6 @@ beforeAll(async () => {
   world = await startWorld(await connect().catch(connect));
 });
 afterAll(() => world.close());
-
-async function beforeAndAfter(
-  plain: Workflow,
-  allow?: WorkflowFixture['allow'],
-): Promise<{ readonly before: Observed; readonly after: Observed }> {
-  const original = filledIn(world, plain);
-  const before = await observe(world, original);
-  const { workflow: migrated, database } = await migrateInto(world, { workflow: original, allow });
-  try {
-    return { before, after: await observe(world, migrated) };
-  } finally {
-    await database.close();
-  }
-}
 
 /** The same without the words around an output parser: those of the system prompt, and of the tool that takes the answer. */
 function withoutWords({ requests, ...rest }: Observed): object {
@@ -46,7 +32,7 @@ describe('an OpenAI Functions Agent, which n8n runs as a tools agent', () => {
   it.each(['1', '1.1', '1.2', '1.3', '1.4', '1.5', '1.6', '1.7', '1.8', '1.9'])(
     'of version %s behaves as before',
     async (version) => {
-      const { before, after } = await beforeAndAfter(loneAgent({ version, parameters }));
+      const { before, after } = await beforeAndAfter(world, { workflow: loneAgent({ version, parameters }) });
       expect(before.requests.map(({ user }) => user)).toEqual(MESSAGES.map((message) => [message]));
       expect(after).toEqual(before);
     },
@@ -54,14 +40,16 @@ describe('an OpenAI Functions Agent, which n8n runs as a tools agent', () => {
 
   it('behaves as before with a tool, and with its own default for the system prompt', async () => {
     const plain = { agent: 'openAiFunctionsAgent', ...prompts('={{ $json.message }}') };
-    const { before, after } = await beforeAndAfter(loneAgent({ version: '1.7', parameters: plain, tools: [shout()] }));
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: loneAgent({ version: '1.7', parameters: plain, tools: [shout()] }),
+    });
     expect(before.requests).toHaveLength(6);
     expect(after).toEqual(before);
   });
 
   it('gives the same value with a parser', async () => {
     const parsed = { version: '1.7', parameters: { ...parameters, hasOutputParser: true }, ...withParser('1.3') };
-    const { before, after } = await beforeAndAfter(loneAgent(parsed));
+    const { before, after } = await beforeAndAfter(world, { workflow: loneAgent(parsed) });
     expect(withoutWords(after)).toEqual(withoutWords(before));
   });
 });
@@ -76,7 +64,10 @@ describe('a Conversational Agent', () => {
   it.each(['1', '1.1', '1.2', '1.3', '1.4', '1.5', '1.6', '1.7'])(
     'of version %s gives the same output; its prompts are others',
     async (version) => {
-      const { before, after } = await beforeAndAfter(conversational(version), ['agent-kind']);
+      const { before, after } = await beforeAndAfter(world, {
+        workflow: conversational(version),
+        allow: ['agent-kind'],
+      });
       expect(after.answers).toEqual(before.answers);
       // What is the same: model, temperature, tokens; and the system prompt, but for a sentence after it.
       const settings = ({ requests }: Observed): readonly object[] =>
@@ -93,7 +84,10 @@ describe('a Conversational Agent', () => {
   );
 
   it('calls the same tool: told in a text before, offered as a tool after', async () => {
-    const { before, after } = await beforeAndAfter(conversational('1.7', { tools: [shout()] }), ['agent-kind']);
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: conversational('1.7', { tools: [shout()] }),
+      allow: ['agent-kind'],
+    });
     expect(after.answers).toEqual(before.answers);
     expect(before.requests).toHaveLength(6);
     expect(before.requests.flatMap(({ tools }) => tools)).toEqual([]);
@@ -104,14 +98,20 @@ describe('a Conversational Agent', () => {
 
   it.each(['1.7', '1.8', '1.9'])('of version %s gives the same value with a parser', async (version) => {
     const parsed = { parameters: { hasOutputParser: true }, ...withParser('1.3') };
-    const { before, after } = await beforeAndAfter(conversational(version, parsed), ['agent-kind']);
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: conversational(version, parsed),
+      allow: ['agent-kind'],
+    });
     expect(values(before)).toEqual(CITIES);
     expect(after.answers).toEqual(before.answers);
   });
 
   it.each(['1.2', '1.3', '1.6'])('of version %s has the value under one output less', async (version) => {
     const parsed = { parameters: { hasOutputParser: true }, ...withParser('1.3') };
-    const { before, after } = await beforeAndAfter(conversational(version, parsed), ['agent-kind', 'expressions']);
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: conversational(version, parsed),
+      allow: ['agent-kind', 'expressions'],
+    });
     expect(values(before)).toEqual(CITIES.map((city) => `{"output":${city}}`));
     expect(values(after)).toEqual(CITIES);
   });
@@ -136,7 +136,9 @@ describe('a parser', () => {
     ['3.1', '1.3'],
   ])('of AI Agent %s and its own version %s: the same but for the words around it', async (version, own) => {
     const parameters = { ...PROMPTS, hasOutputParser: true };
-    const { before, after } = await beforeAndAfter(loneAgent({ version, parameters, ...withParser(own) }));
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: loneAgent({ version, parameters, ...withParser(own) }),
+    });
     expect(values(before)).toEqual(CITIES);
     expect(withoutWords(after)).toEqual(withoutWords(before));
     const words = ({ requests }: Observed): string => JSON.stringify(requests[0]);
@@ -147,7 +149,7 @@ describe('a parser', () => {
     const parameters = { ...PROMPTS, hasOutputParser: true };
     const behind = [answer('Answer', '={{ JSON.stringify([$json.city, $json.output?.city]) }}')];
     const plain = loneAgent({ version: '3.1', parameters, parser: structuredParser('1'), behind });
-    const { before, after } = await beforeAndAfter(plain, ['expressions']);
+    const { before, after } = await beforeAndAfter(world, { workflow: plain, allow: ['expressions'] });
     expect(values(before)).toEqual(MESSAGES.map(() => '["Ada",null]'));
     expect(values(after)).toEqual(MESSAGES.map(() => '[null,"Ada"]'));
   });
@@ -158,8 +160,8 @@ describe('a parser', () => {
       const fixing: Part = node('Fixing', 'ai.outputParserAutofixing@1', { options: {} });
       const parts = [openRouter('Fixer', 'some/fixer', { temperature: 0 }), structuredParser('1.3')];
       const shape = withParser('1.3', fixing);
-      const { before, after } = await beforeAndAfter(
-        loneAgent({
+      const { before, after } = await beforeAndAfter(world, {
+        workflow: loneAgent({
           version,
           parameters: { ...prompts('={{ $json.message }}', 'You choose the wrong form.'), hasOutputParser: true },
           ...shape,
@@ -169,7 +171,7 @@ describe('a parser', () => {
             ...attach('Parser', 'ai_outputParser', ['Fixing']),
           ],
         }),
-      );
+      });
       expect(values(before)).toEqual(CITIES);
       expect(after.answers).toEqual(before.answers);
       const models = ({ requests }: Observed): readonly string[] => requests.map(({ model }) => model).sort();
@@ -213,7 +215,7 @@ describe('a model that fails', () => {
         behind: [answer(), failed('Failed')],
         wires: [{ from: 'AI Agent', to: 'Failed', type: 'main', output: 1, input: 0 }],
       });
-      const { before, after } = await beforeAndAfter(plain);
+      const { before, after } = await beforeAndAfter(world, { workflow: plain });
       const items = MESSAGES.map((message, index) => ({ n: index + 1, message }));
       expect(before.answers).toEqual({
         Answer: [],
@@ -229,7 +231,7 @@ describe('a model that fails', () => {
       ...failing(version, status, { onError: 'continueRegularOutput' }),
       behind: [failed('Answer')],
     });
-    const { before, after } = await beforeAndAfter(plain);
+    const { before, after } = await beforeAndAfter(world, { workflow: plain });
     const items = MESSAGES.map((_message, index) => ({ n: index + 1, message: null }));
     expect(before.answers).toEqual({
       Answer: items.map((item) => ({ ...item, output: null, error: 'string', fields: 'error' })),

@@ -3,7 +3,7 @@ import { attach, chain, main, node, workflow } from '../support/workflow-builder
 import { answer, branches, first, httpTool, prompts, set, start, tierSwitch } from '../support/workflow-parts';
 import { connect } from './support/host';
 import { loneAgent, TOOLS } from './support/lone-agent';
-import { filledIn, migrateInto, observe, startWorld, type MigrationWorld, type Observed } from './support/migration';
+import { beforeAndAfter, filledIn, observe, startWorld, type MigrationWorld, type Observed } from './support/migration';
 
 const PROMPTS = prompts('={{ $json.message }}', 'You are a clerk.');
 
@@ -13,20 +13,6 @@ beforeAll(async () => {
   world = await startWorld(await connect().catch(connect));
 });
 afterAll(() => world.close());
-
-async function beforeAndAfter(
-  plain: Workflow,
-  tools?: 'connected',
-): Promise<{ readonly before: Observed; readonly after: Observed }> {
-  const original = filledIn(world, plain);
-  const before = await observe(world, original);
-  const { workflow: migrated, database } = await migrateInto(world, { workflow: original, tools });
-  try {
-    return { before, after: await observe(world, migrated) };
-  } finally {
-    await database.close();
-  }
-}
 
 /** What the tools gave, as the model was told it in the last run. */
 const results = (): readonly string[] =>
@@ -66,7 +52,9 @@ describe.each(['2.2', '3', '3.1'])('AI Agent %s', (version) => {
   it.each(Object.entries(TOOLS))(
     'behaves as before with the tool %s, for each of several items',
     async (_name, tool) => {
-      const { before, after } = await beforeAndAfter(loneAgent({ version, parameters: PROMPTS, tools: [tool] }));
+      const { before, after } = await beforeAndAfter(world, {
+        workflow: loneAgent({ version, parameters: PROMPTS, tools: [tool] }),
+      });
       expect(before.requests).toHaveLength(6);
       expect(after).toEqual(before);
       expect(results()).toHaveLength(3);
@@ -75,9 +63,9 @@ describe.each(['2.2', '3', '3.1'])('AI Agent %s', (version) => {
   );
 
   it('behaves as before behind a router', async () => {
-    const { before, after } = await beforeAndAfter(
-      threeBranches(version, ['Find Orders', 'Shop Server', 'Calculator']),
-    );
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: threeBranches(version, ['Find Orders', 'Shop Server', 'Calculator']),
+    });
     expect(before.requests).toHaveLength(6);
     expect(after).toEqual(before);
   });
@@ -93,7 +81,10 @@ const askedAbout = ({ asked }: Observed): readonly (string | undefined)[] =>
   asked.map((line) => /about=(.*) $/.exec(line)?.[1]);
 
 it('gives a tool that stays connected the fields of the item that asks for it', async () => {
-  const { before, after } = await beforeAndAfter(asking('={{ $json.sessionId }}-{{ $json.n }}'), 'connected');
+  const { before, after } = await beforeAndAfter(world, {
+    workflow: asking('={{ $json.sessionId }}-{{ $json.n }}'),
+    tools: 'connected',
+  });
   expect(askedAbout(before)).toEqual(['session-pro-3', 'session-small-1', 'session-small-2']);
   expect(after).toEqual(before);
 });
@@ -102,7 +93,9 @@ describe('what AI Agent 3.x does by mistake, and the new node does not', () => {
   const numbers = ({ answers }: Observed): unknown => answers.Answer?.map((item) => (item as { n?: unknown }).n);
 
   it('after a tool call, it takes its items for those of the first output of the router', async () => {
-    const { before, after } = await beforeAndAfter(threeBranches('3.1', ['Find Orders'], answer()));
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: threeBranches('3.1', ['Find Orders'], answer()),
+    });
     // The third item has gone through the first output.
     expect(numbers(before)).toEqual([3, 3, 3]);
     expect(numbers(after)).toEqual([1, 2, 3]);
@@ -110,13 +103,19 @@ describe('what AI Agent 3.x does by mistake, and the new node does not', () => {
   });
 
   it('in the parameters of a tool, too, it takes every item for the first one', async () => {
-    const { before, after } = await beforeAndAfter(asking("={{ $('Start').item.json.n }}"), 'connected');
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: asking("={{ $('Start').item.json.n }}"),
+      tools: 'connected',
+    });
     expect(askedAbout(before)).toEqual(['1', '1', '1']);
     expect(askedAbout(after)).toEqual(['1', '2', '3']);
   });
 
   it('but $node[…] is the first item in both', async () => {
-    const { before, after } = await beforeAndAfter(asking('={{ $node["Start"].json.n }}'), 'connected');
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: asking('={{ $node["Start"].json.n }}'),
+      tools: 'connected',
+    });
     expect(askedAbout(before)).toEqual(['1', '1', '1']);
     expect(after).toEqual(before);
   });
@@ -124,7 +123,9 @@ describe('what AI Agent 3.x does by mistake, and the new node does not', () => {
   it('it asks the model again for items that were answered, where another one needs a tool', async () => {
     const parameters = prompts('={{ $json.message }}', 'You have tools for pro only.');
     const tools = [httpTool('Find Orders')];
-    const { before, after } = await beforeAndAfter(loneAgent({ version: '3.1', parameters, tools }));
+    const { before, after } = await beforeAndAfter(world, {
+      workflow: loneAgent({ version: '3.1', parameters, tools }),
+    });
     const questions = ({ requests }: Observed): readonly string[] => requests.flatMap(({ user }) => user).sort();
     const [one, two, three] = ['Message 1 of small', 'Message 2 of small', 'Message 3 of pro'];
     expect(questions(before)).toEqual([one, one, two, two, three, three]);
@@ -142,7 +143,7 @@ describe('what AI Agent 3.x does by mistake, and the new node does not', () => {
     const original = filledIn(world, plain);
     expect((await observe(world, original)).asked).toEqual([]);
     expect(results()[0]).toContain('has a \\"supplyData\\" method but no \\"execute\\" method');
-    const { after } = await beforeAndAfter(plain);
+    const { after } = await beforeAndAfter(world, { workflow: plain });
     expect(after.asked).toEqual(Array.from({ length: 3 }, () => 'GET /weather/Ada '));
   });
 });

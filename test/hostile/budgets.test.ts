@@ -1,11 +1,10 @@
-import fc from 'fast-check';
-
 import { createRuntime, type AgentResult, type Model, type ModelRequest, type Runtime } from '../../runtime';
 import { aTask, echoTool, eventually, failureOf, gate } from '../support/agent-fixture';
 import '../support/errors-of-node';
 import { addTenant } from '../support/database';
 import { COST_OF_ONE, hostileWorld, warned } from '../support/hostile-world';
 import { textReply, toolReply } from '../support/model-server';
+import { fc } from '../support/properties';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 
-import fc from 'fast-check';
-
 import type { AgentResult, LedgerStore, Model, ModelCallRecord, RunProgress } from '../../runtime';
 import { createLedgerStore } from '../../runtime/storage/ledger-store';
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
 import { createRuntime } from '../../runtime';
 import { aTask, echoTool, failureOf } from '../support/agent-fixture';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { fc } from '../support/properties';
 
 let database: TestDatabase;
 let postgres: Postgres;

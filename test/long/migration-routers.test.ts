@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-import fc from 'fast-check';
 import { Expression, type INodeExecutionData, type INodeType, type VersionedNodeType } from 'n8n-workflow';
 
 import type { JsonObject } from '../../runtime/util/json';
 import { parseWorkflow } from '../../runtime/workflow-migration/parse-workflow';
 import { readRouter } from '../../runtime/workflow-migration/routers/router-outputs';
 import { outputOf, runInEngine } from '../support/n8n-engine';
+import { fc } from '../support/properties';
 
 const nodesOfN8n = createRequire(join(__dirname, '../e2e/package.json'));
 
@@ -75,6 +75,8 @@ const item = fc.record({ a: value, b: value }, { noNullPrototype: true });
 const left = fc.constantFrom('={{ $json.a }}', '={{ $json.b }}', '={{ $json.a.b }}', '=x{{ $json.b }}', 'a');
 const right = fc.oneof(value, fc.constantFrom('={{ $json.b }}', '={{ $json.a }}'));
 
+const leftOrNone = fc.option(left);
+
 const OPERATIONS = {
   string:
     'contains notContains endsWith notEndsWith equal notEqual regex notRegex startsWith notStartsWith isEmpty isNotEmpty',
@@ -88,7 +90,12 @@ const operationOf = (type: keyof typeof OPERATIONS, isSwitch: boolean) =>
   fc.constantFrom(...OPERATIONS[type].split(' ').filter((name) => !isSwitch || !/^is/.test(name)));
 
 const legacySwitch = fc
-  .record({ version: fc.constantFrom(1, 2), type: dataType, value1: left, fallbackOutput: fc.constantFrom(-1, 0, 1) })
+  .record({
+    version: fc.constantFrom(1, 2),
+    type: dataType,
+    value1: leftOrNone,
+    fallbackOutput: fc.constantFrom(-1, 0, 1),
+  })
   .chain(({ version, type, value1, fallbackOutput }) =>
     fc
       .array(
@@ -113,7 +120,10 @@ const legacyYesNo = fc
       dataType.chain((type) =>
         fc.tuple(
           fc.constant(type),
-          fc.record({ value1: left, operation: operationOf(type, false), value2: right }, { noNullPrototype: true }),
+          fc.record(
+            { value1: leftOrNone, operation: operationOf(type, false), value2: right },
+            { requiredKeys: [], noNullPrototype: true },
+          ),
         ),
       ),
       { minLength: 1, maxLength: 3 },

@@ -1,9 +1,8 @@
-import fc from 'fast-check';
-
 import { createRuntime, type AgentResult, type ModelRequest, type Tool } from '../../runtime';
 import type { AssistantMessage, Message } from '../../runtime/contracts/message';
 import { gate } from '../support/agent-fixture';
 import { journalingLedger, memoryTenants, TENANT_ID } from '../support/memory-stores';
+import { fc } from '../support/properties';
 import { everyTimerBut } from '../support/timers';
 
 interface ScriptedCall {

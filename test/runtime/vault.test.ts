@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
-import * as fc from 'fast-check';
-
 import { testVaultKey } from '../../nodes/UniversalAiAgent/test-vault-key';
 import { createSealer } from '../../runtime/vault/sealer';
 import { secretOwner } from '../../runtime/vault/secret-owner';
 import { withCode } from '../support/matchers';
+import { fc } from '../support/properties';
 
 const aKey = (): string => randomBytes(32).toString('base64');
 const wrong = withCode('VAULT_KEY_WRONG');

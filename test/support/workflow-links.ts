@@ -131,7 +131,8 @@ function inventedNodes({ after, added, clusters }: Change): string[] {
 
 function lostLinks(change: Change): string[] {
   const { before, after, routers } = change;
-  const exact = new Set(linksOf(after).map(keyOf));
+  const exact = countsOf(linksOf(after).map(keyOf));
+  const asked = countsOf(linksOf(before).map(keyOf));
   const loose = new Set(linksOf(after).map(pairOf));
   const names = new Set(before.nodes.map(({ name }) => name));
   return linksOf(before).flatMap((link) => {
@@ -140,9 +141,17 @@ function lostLinks(change: Change): string[] {
     if (expected === undefined) return [];
     // The outputs of a router are numbered anew when rules are merged; the inputs of an agent are the node's own.
     const isFree = routers.has(link.from) || expected.to !== link.to;
-    const isKept = isFree ? loose.has(pairOf(expected)) : exact.has(keyOf(expected));
+    // n8n takes the same link twice for two.
+    const isSame = exact.get(keyOf(expected)) === asked.get(keyOf(link));
+    const isKept = isFree ? loose.has(pairOf(expected)) : isSame;
     return isKept ? [] : [`the link ${keyOf(link)} is gone and the report does not say so`];
   });
+}
+
+function countsOf(keys: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
 }
 
 /** What a link has to be afterwards; undefined where the report says that it is gone. */

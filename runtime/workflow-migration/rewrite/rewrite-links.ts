@@ -26,7 +26,8 @@ export function rewriteLinks(
     Array.from(moved, ([name, byType]) => [name, mapOutputs(byType, (links) => withoutLinksTo(links, unused))]),
   );
   const agents = [...planOf].filter(([agent, plan]) => agent !== plan.node.name).map(([agent]) => agent);
-  return { connections, gone: new Set([...agents, ...unused]) };
+  // Links may come from names that no node has.
+  return { connections, gone: new Set([...agents, ...unused].filter((name) => names.has(name))) };
 }
 
 function mapOutputs(
@@ -44,16 +45,21 @@ function moveLinks(
   from: string | undefined,
   planOf: ReadonlyMap<string, MergePlan>,
 ): readonly Link[] {
-  const moved = new Map<string, Link>();
-  for (const link of links) {
-    const to = moveLink(link, from, planOf.get(link.node));
-    if (to !== undefined) moved.set(JSON.stringify([to.node, to.type, to.index]), to);
-  }
-  return [...moved.values()];
+  const ledTo = new Map<string, string>();
+  return links.flatMap((link) => {
+    const plan = planOf.get(link.node);
+    if (plan === undefined) return [link];
+    const to = moveLink(link, from, plan);
+    if (to === undefined) return [];
+    // What led to several agents leads to one node once; but two links to one agent are two for n8n.
+    const key = JSON.stringify([to.node, to.type, to.index]);
+    const first = ledTo.get(key) ?? link.node;
+    ledTo.set(key, first);
+    return first === link.node ? [to] : [];
+  });
 }
 
-function moveLink(link: Link, from: string | undefined, plan: MergePlan | undefined): Link | undefined {
-  if (plan === undefined) return link;
+function moveLink(link: Link, from: string | undefined, plan: MergePlan): Link | undefined {
   if (from === undefined || !link.type.startsWith('ai_')) return { ...link, node: plan.node.name };
   const kept = plan.connected.find((one) => one.from === from && one.type === link.type);
   return kept && { ...link, node: plan.node.name, index: kept.index };

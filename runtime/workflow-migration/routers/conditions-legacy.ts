@@ -25,7 +25,7 @@ export function legacyConditionsTest(conditions: JsonValue | undefined, combines
   const tests = DATA_TYPES.flatMap((type) => {
     const rows = conditions?.[type] ?? [];
     if (!Array.isArray(rows)) return [UNREADABLE];
-    return rows.map((row: JsonValue) => (isJsonObject(row) ? legacyTest(type, row) : UNREADABLE));
+    return rows.map((row: JsonValue) => (isJsonObject(row) ? legacyTest(type, row.value1, row) : UNREADABLE));
   });
   if (combinesAll) return tests.length === 0 ? jsTest('true') : allOf(tests);
   return anyOf(tests);
@@ -37,12 +37,10 @@ const UNREADABLE = unknownTest('condition-unreadable', 'A router has conditions 
  * One comparison of Switch 1 and 2, IF 1 and Filter 1: `value1` and `value2` as they are, whatever their type.
  * It holds exactly when n8n's own function says so, where that does not fail.
  */
-export function legacyTest(type: DataType, row: JsonObject): Test {
-  // n8n fills in what is missing or null.
-  const { operation, value } = DEFAULTS[type];
-  const left = carryParameter(row.value1 ?? value);
-  const right = carryParameter(row.value2 ?? value);
-  const asked = row.operation ?? operation;
+export function legacyTest(type: DataType, value1: JsonValue | undefined, row: JsonObject): Test {
+  const left = carryParameter(filledIn(type, value1));
+  const right = carryParameter(filledIn(type, row.value2));
+  const { operation: asked = DEFAULTS[type].operation } = row;
   if (left.kind === 'unknown') return left;
   if (typeof asked !== 'string') return UNREADABLE;
   const readValue = type === 'dateTime' ? time : plain;
@@ -51,6 +49,12 @@ export function legacyTest(type: DataType, row: JsonObject): Test {
   if (right.kind === 'unknown') return right;
   const js = (PAIR[asked] ?? none)(readValue(left), readValue(right), right);
   return carried(js, type, asked);
+}
+
+/** As n8n does: what is missing, and null too where the field takes text. */
+function filledIn(type: DataType, given: JsonValue | undefined): JsonValue {
+  const { value } = DEFAULTS[type];
+  return value === '' ? (given ?? value) : given === undefined ? value : given;
 }
 
 const none = (): undefined => undefined;

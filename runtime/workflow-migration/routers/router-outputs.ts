@@ -102,7 +102,8 @@ function readSwitch1({ typeVersion, parameters }: WorkflowNode): Routing {
   const rows = rowsOf(rules, 'rules');
   if (mode !== 'rules' || rows === undefined) return UNREADABLE;
   const outputs = rows.flatMap((row, index) => {
-    const given = typeVersion < 2 ? (row.output ?? 0) : index;
+    const { output: asked = 0 } = row;
+    const given = typeVersion < 2 ? asked : index;
     return typeof given === 'number' ? [{ output: given, test: ruleTest(parameters, row) }] : [];
   });
   return outputs.length < rows.length ? UNREADABLE : withFallback(outputs, fallbackOutput);
@@ -111,7 +112,7 @@ function readSwitch1({ typeVersion, parameters }: WorkflowNode): Routing {
 function ruleTest({ dataType = 'number', value1 }: JsonObject, row: JsonObject): Test {
   if (!isDataType(dataType))
     return unknownTest('condition-unreadable', 'The router compares a type that n8n does not know.');
-  return legacyTest(dataType, { ...row, value1: value1 ?? null });
+  return legacyTest(dataType, value1, row);
 }
 
 /** Undefined for rules that an expression makes. */

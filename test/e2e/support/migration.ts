@@ -258,3 +258,18 @@ export async function migrateInto(
   await database.query(migration.sql);
   return { workflow: migration.workflow, database };
 }
+
+/** What a workflow does before its migration and after it. */
+export async function beforeAndAfter(
+  world: MigrationWorld,
+  fixture: WorkflowFixture,
+): Promise<{ readonly before: Observed; readonly after: Observed }> {
+  const workflow = filledIn(world, fixture.workflow);
+  const before = await observe(world, workflow);
+  const { workflow: migrated, database } = await migrateInto(world, { ...fixture, workflow });
+  try {
+    return { before, after: await observe(world, migrated) };
+  } finally {
+    await database.close();
+  }
+}

@@ -1,6 +1,5 @@
-import fc from 'fast-check';
-
 import { callCost, findPrice, roundCost, sumDecimals } from '../../../runtime/billing/cost';
+import { fc } from '../../support/properties';
 
 const tokens = (promptTokens: number, completionTokens: number) => ({
   promptTokens,

@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-
 import type { ToolContext } from '../../../runtime';
 import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
@@ -8,6 +6,7 @@ import { compileInputSchema } from '../../../runtime/tools/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { aTool } from '../../support/loop-script';
 import { containing } from '../../support/matchers';
+import { fc } from '../../support/properties';
 
 const SCHEMA = {
   type: 'object',

@@ -1,6 +1,5 @@
-import fc from 'fast-check';
-
 import { peekTaskType } from '../../../runtime/queue/peek-task-type';
+import { fc } from '../../support/properties';
 
 const peek = (text: string): string | undefined => peekTaskType(Buffer.from(text));
 

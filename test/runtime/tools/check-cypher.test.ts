@@ -1,6 +1,5 @@
-import fc from 'fast-check';
-
 import { cypherIssue, usesParameter } from '../../../runtime/tools/builtin/check-cypher';
+import { fc } from '../../support/properties';
 
 it.each([
   'MATCH (n:Person {tenant: $tenant_id}) RETURN n.name LIMIT 5',

@@ -1,7 +1,6 @@
-import fc from 'fast-check';
-
 import { readAllowedHosts } from '../../../runtime/tools/web/allowed-hosts';
 import { judgeUrl, RefusedUrl } from '../../../runtime/tools/web/judge-url';
+import { fc } from '../../support/properties';
 
 const policy = (hosts: readonly string[] = [], more: object = {}) => ({
   allowsHost: readAllowedHosts(hosts),

@@ -1,6 +1,5 @@
-import fc from 'fast-check';
-
 import { offeredNames } from '../../../runtime/tools/offered-names';
+import { fc } from '../../support/properties';
 
 const wanted = ([server, tool]: [string, string]) => ({ name: `${server}_${tool}`, identity: [server, tool] });
 const named = (tools: [string, string][], taken: string[] = []): readonly string[] =>

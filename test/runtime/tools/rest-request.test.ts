@@ -1,8 +1,7 @@
-import fc from 'fast-check';
-
 import { readRestConfig } from '../../../runtime/tools/rest-config';
 import { buildRestRequest } from '../../../runtime/tools/rest-request';
 import type { JsonObject } from '../../../runtime/util/json';
+import { fc } from '../../support/properties';
 
 const BASE = 'http://api.test/v1';
 const build = (config: JsonObject, input: JsonObject = {}, endpoint = BASE) =>

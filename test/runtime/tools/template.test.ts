@@ -1,7 +1,6 @@
-import fc from 'fast-check';
-
 import { fillJson, fillText, placeholdersOf } from '../../../runtime/tools/template';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
+import { fc } from '../../support/properties';
 
 it.each([
   ['{{a}}', { a: 5 }, 5],

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { executeFilter, Expression, type FilterValue, type INodeParameters } from 'n8n-workflow';
 
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { filterTest } from '../../../runtime/workflow-migration/routers/conditions-filter';
+import { fc } from '../../support/properties';
 
 const engine = new Expression('UTC');
 

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { Script } from 'node:vm';
 
 import { literal } from '../../../runtime/workflow-migration/expressions/javascript';
 import { mergeValues, type BranchValue } from '../../../runtime/workflow-migration/expressions/merge-values';
 import { findReferences, renameReferences } from '../../../runtime/workflow-migration/expressions/references';
 import { splitExpression } from '../../../runtime/workflow-migration/expressions/split-expression';
+import { fc } from '../../support/properties';
 
 /** What n8n makes of a parameter: text and values joined; what fails or is empty is nothing. */
 function evaluate(parameter: unknown, json: unknown): unknown {

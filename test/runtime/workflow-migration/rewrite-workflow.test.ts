@@ -96,6 +96,14 @@ it('keeps a tool that became a row where a node that stays leads to it', () => {
   expect(workflow.connections.Start?.main?.[0]?.map((link) => link.node)).toEqual(['Router', 'Find']);
 });
 
+it('keeps two links from one node to another, which are two runs in n8n', () => {
+  const parts = [node('Start', 'base.manualTrigger@1'), node('Log', 'base.noOp@1'), agentNode('Agent'), modelNode('M')];
+  const wires = [...main('Start', ['Log', 'Log', 'Agent', 'Agent']), ...attach('M', 'ai_languageModel', ['Agent'])];
+  const { workflow: after } = migrated(workflow('Shop', { parts, wires }));
+  expect(newNodes(after)).toHaveLength(1);
+  expect(after.connections.Start?.main?.[0]?.map((link) => link.node)).toEqual(['Log', 'Log', 'Agent', 'Agent']);
+});
+
 it('leaves the names of agents that keep theirs as they are written', () => {
   const value = "={{ $('Ann\\'s agent').item.json.output }}";
   const input = workflow('Lone', {

@@ -1,7 +1,6 @@
-import fc from 'fast-check';
-
 import { sqlComment, sqlJson, sqlText, sqlTextArray } from '../../../runtime/workflow-migration/sql-text';
 import { showInMarkdown, showName } from '../../../runtime/workflow-migration/show-name';
+import { fc } from '../../support/properties';
 
 /** Reads a literal as Postgres does, whatever its setting for backslashes; fails on what is not one literal. */
 function readLiteral(sql: string): string {
