@@ -87,6 +87,8 @@ function clientOptions({ url, rejectUnauthorized }: RedisConfig): RedisOptions {
     username: decodeURIComponent(username) || undefined,
     password: decodeURIComponent(password) || undefined,
     db: Number(pathname.slice(1)) || 0,
+    // Nothing of the newer one is used, and proxies know this one.
+    protocol: 2,
     connectTimeout: CONNECT_TIMEOUT_MS,
     ...(url.startsWith('rediss:') ? { tls: { rejectUnauthorized } } : {}),
   };

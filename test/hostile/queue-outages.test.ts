@@ -198,7 +198,7 @@ describe('Redis', () => {
     await model.asked();
     const { client, password } = world.redis();
     await client.config('SET', 'requirepass', 'another');
-    await client.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     model.answer();
     await untilTrue(async () => (await fetch(`http://127.0.0.1:${port as number}/healthz`)).status === 503);
     const before = worker.lines().length;

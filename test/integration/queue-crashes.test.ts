@@ -34,7 +34,7 @@ const taken = (): Promise<number> => redis.client.hlen(`${list}:taken`);
 
 /** As if the time had passed after which a consumer is taken for lost. */
 async function letTimePass(): Promise<void> {
-  const ids = await redis.client.zrange(`${list}:taken-until`, 0, -1);
+  const ids = await redis.client.zrange(`${list}:taken-until`, 0, '-1');
   for (const id of ids) await redis.client.zadd(`${list}:taken-until`, 0, id);
 }
 

@@ -174,7 +174,7 @@ describe('one task by hand', () => {
     const taken = await takeOne(queue.config);
     expect(await workThroughNothing()).toEqual([]);
     const list = queue.config.list ?? '';
-    for (const id of await redis.client.zrange(`${list}:taken-until`, 0, -1)) {
+    for (const id of await redis.client.zrange(`${list}:taken-until`, 0, '-1')) {
       await redis.client.zadd(`${list}:taken-until`, 0, id);
     }
     expect(await workThrough()).toEqual(['task-1']);
