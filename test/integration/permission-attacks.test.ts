@@ -34,7 +34,7 @@ const slowTool: Tool = {
   ...echoTool,
   definition: { ...echoTool.definition, name: 'slow' },
   execute: async () => {
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await new Promise((resolve) => setTimeout(resolve, 3000).unref());
     return { isError: false, value: 'late' };
   },
 };
