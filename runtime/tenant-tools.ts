@@ -1,11 +1,15 @@
+import * as z from 'zod/v4';
+
 import type { McpServerRow } from './contracts/mcp';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
 import type { ToolOutput } from './contracts/tool';
 import { callTenantTool, type CallParts } from './call-tenant-tool';
+import { describeIssues } from './errors/describe-issues';
 import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import type { ServerHealth } from './mcp/check-health';
 import type { McpServers, TenantServer } from './mcp/mcp-servers';
 import type { SelectedTools } from './select-tools';
+import { readTenantId } from './tasks/read-task';
 import { startDeadline } from './util/abort';
 import { isJsonObject, type JsonObject } from './util/json';
 
@@ -36,6 +40,13 @@ interface ToolQuery {
   readonly signal?: AbortSignal;
 }
 
+const querySchema = z.object({
+  tenantId: z.string(),
+  tier: z.string().optional(),
+  server: z.string().optional(),
+});
+const callSchema = querySchema.extend({ tool: z.string() });
+
 /** A tenant's tools outside a run: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
 export interface TenantTools {
   readonly list: (query: ToolQuery) => Promise<ToolList>;
@@ -59,22 +70,28 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
     const selected = await parts.selectTools({ snapshot, tier, rules: {}, servers: [], signal });
     return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings: selected.warnings };
   };
-  const bounded = async <T>(query: ToolQuery, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const bounded = async <Q extends ToolQuery, T>(
+    given: Q,
+    work: (query: Q, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    check(querySchema, given);
+    const query = { ...given, tenantId: readTenantId(given.tenantId) };
     const deadline = startDeadline(parts.timeoutMs, query.signal);
     try {
-      return await work(deadline.signal);
+      return await work(query, deadline.signal);
     } finally {
       deadline.dispose();
     }
   };
   return {
-    list: (query) => bounded(query, (signal) => list(query, signal)),
+    list: (query) => bounded(query, list),
     call: (query) =>
-      bounded(query, async (signal) =>
-        callTenantTool(parts, { ...query, snapshot: await loadTenant(parts.tenants, query.tenantId), signal }),
-      ),
-    refresh: (query) =>
-      bounded(query, async (signal) => {
+      bounded(query, async ({ tenantId, ...call }, signal) => {
+        check(callSchema, query);
+        return callTenantTool(parts, { ...call, snapshot: await loadTenant(parts.tenants, tenantId), signal });
+      }),
+    refresh: (given) =>
+      bounded(given, async (query, signal) => {
         const servers = await serversOf(parts.tenants, query);
         const offers = await parts.mcp.refresh({ tenantId: query.tenantId, servers, signal });
         const { tools, warnings } = await list(query, signal);
@@ -83,12 +100,18 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
         const fresh = offers.flatMap((offer) => offer.warnings).filter(({ message }) => !said.has(message));
         return { tools, warnings: [...fresh, ...warnings] };
       }),
-    health: (query) =>
-      bounded(query, async (signal) => {
+    health: (given) =>
+      bounded(given, async (query, signal) => {
         const servers = await serversOf(parts.tenants, query);
         return parts.mcp.health({ tenantId: query.tenantId, servers, signal });
       }),
   };
+}
+
+/** What calls a library need not be TypeScript. */
+function check(schema: z.ZodType, query: unknown): void {
+  const { error } = schema.safeParse(query);
+  if (error !== undefined) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(error, 'the query') });
 }
 
 async function loadTenant(tenants: TenantStore, tenantId: string): Promise<TenantSnapshot> {

@@ -1,5 +1,8 @@
+import * as z from 'zod/v4';
+
 import type { TaskLists } from '../contracts/callback';
 import type { TaskReport } from '../contracts/queue';
+import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { elapsedMs, monotonicMs, sleep } from '../util/clock';
 import { isJsonObject, tryParseJson } from '../util/json';
@@ -19,18 +22,25 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 const MAX_WAIT_SECONDS = 86_400;
 
+const querySchema = z.object({
+  resultKey: z.string().min(1),
+  taskId: z.string().optional(),
+  waitSeconds: z.number().min(0).max(MAX_WAIT_SECONDS).default(0),
+});
+
 /**
  * The report of a task under a result key, which stays there. Rejects with RESULT_NOT_READY when it has not come in time,
  * CALLBACK_KEY_FORBIDDEN, CALLBACK_KEY_UNUSABLE, REDIS_UNAVAILABLE, INPUT_INVALID or RUN_CANCELLED.
  */
 export async function findResult(
   { lists, keys }: { readonly lists: TaskLists; readonly keys: KeyRules },
-  { resultKey, taskId, waitSeconds = 0, signal }: ResultQuery,
+  query: ResultQuery,
 ): Promise<TaskReport> {
+  const parsed = querySchema.safeParse(query);
+  if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the query') });
+  const { resultKey, taskId, waitSeconds } = parsed.data;
   checkResultKey(resultKey, keys);
-  if (!(waitSeconds >= 0 && waitSeconds <= MAX_WAIT_SECONDS)) {
-    throw new RuntimeError('INPUT_INVALID', { issues: `waitSeconds must be from 0 to ${MAX_WAIT_SECONDS}` });
-  }
+  const { signal } = query;
   const startedAt = monotonicMs();
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     if (signal?.aborted === true) throw new RuntimeError('RUN_CANCELLED');

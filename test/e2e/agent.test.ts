@@ -1,4 +1,5 @@
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/database';
+import { documentsTask } from '../support/documents-task';
 import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
 import {
@@ -108,23 +109,7 @@ it("takes the documents' task as the item, unchanged", async () => {
     textReply('I found 5 orders for client X...', { prompt: 250, completion: 40 }),
   );
   await activate('task-item', { inputMode: 'item', options: {} });
-  const [item] = await call('task-item', [
-    {
-      task_id: 'agent_123',
-      trace_id: 'trace_456',
-      task_type: 'ai_agent',
-      config: {
-        agent_tier: 'pro',
-        system_prompt: 'You are a helpful assistant...',
-        message: 'Find all orders for client X',
-        context: { client_id: '123', dialog_id: '456' },
-        max_iterations: 5,
-        temperature: 0.7,
-      },
-      meta: { tenant_id: tenant, client_id: 'client-123', dialog_id: 'dialog-456' },
-      callback: { result_key: 'elo:results:trace_456', notify_webhook: 'https://n8n.../webhook/callback' },
-    },
-  ]);
+  const [item] = await call('task-item', [documentsTask(tenant)]);
   expect(item).toEqual({
     output: 'I found 5 orders for client X...',
     task_id: 'agent_123',

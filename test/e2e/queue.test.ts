@@ -1,5 +1,6 @@
 import { eventually } from '../support/agent-fixture';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { documentsTask } from '../support/documents-task';
 import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { startModelServer, textReply, type ModelServer } from '../support/model-server';
 import { startRedis, type TestRedis } from '../support/redis';
@@ -61,21 +62,7 @@ async function whileActive(
   }
 }
 
-const documentsExample = (): object => ({
-  task_id: 'uuid',
-  trace_id: 'trace_456',
-  task_type: 'ai_agent',
-  config: {
-    agent_tier: 'pro',
-    system_prompt: 'You are a helpful assistant.',
-    message: 'Find all orders of client X',
-    context: { client_id: '123', dialog_id: '456' },
-    max_iterations: 5,
-    temperature: 0.7,
-  },
-  meta: { tenant_id: tenant, client_id: 'client_uuid', dialog_id: 'dialog_uuid' },
-  callback: { result_key: 'elo:results:trace_456', notify_webhook: `${hooks.url}/webhook/done` },
-});
+const documentsExample = (): object => documentsTask(tenant, { webhook: `${hooks.url}/webhook/done` });
 
 it("answers the documents' example, pushed with redis-cli, on its key and at its webhook", async () => {
   const agent = { options: { callbackHosts: '127.0.0.1' } };
@@ -83,12 +70,12 @@ it("answers the documents' example, pushed with redis-cli, on its key and at its
     await redisCli(redis, 'LPUSH', 'elo:tasks:pending', JSON.stringify(documentsExample()));
     const [result] = await filled('elo:results:trace_456');
     expect(result).toMatchObject({
-      task_id: 'uuid',
+      task_id: 'agent_123',
       trace_id: 'trace_456',
       error: null,
       model_used: 'openai/gpt-4o-mini',
       tokens_used: 120,
-      result: { text: expect.stringContaining('Find all orders of client X') as string },
+      result: { text: expect.stringContaining('Find all orders for client X') as string },
     });
     expect(Number(await redisCli(redis, 'TTL', 'elo:results:trace_456'))).toBeGreaterThan(0);
     const hook = await eventually(() => hooks.requests[0]);
@@ -98,7 +85,7 @@ it("answers the documents' example, pushed with redis-cli, on its key and at its
       trace_id: 'trace_456',
       counter: 1,
       total_tasks: 1,
-      task_id: 'uuid',
+      task_id: 'agent_123',
       result_key: 'elo:results:trace_456',
     });
     const { status } = await ended(n8n, await lastExecutionId(n8n, id));

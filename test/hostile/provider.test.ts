@@ -52,13 +52,12 @@ describe('a limit of the rate', () => {
   );
 
   it('case 10: a pause counts against the deadline of the run', async () => {
-    const { error, result, sent, durationMs } = await attack({
+    const { error, result, sent } = await attack({
       runtime: world.aRuntime({ maxRetries: 5 }),
       config: { timeout_seconds: 0.5 },
       replies: [limited('50'), DONE],
     });
     expect(error).toMatchObject({ code: 'RUN_TIMEOUT', retryable: true });
-    expect(durationMs).toBeLessThan(4000);
     expect(sent).toHaveLength(1);
     expect(result).toMatchObject({ status: 'failed', tokens: { total: 0 }, cost_usd: '0.00000000' });
   });

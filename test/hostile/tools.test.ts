@@ -156,8 +156,8 @@ describe('schemas', () => {
     ['a type that is none', ask({ type: 'strnig' })],
     ['no object at all', { type: 'array' }],
     ['a pattern that is none', ask({ type: 'string', pattern: '(' })],
-  ])('case 21: a schema with %s takes its tool away, says why, and the run goes on at once', async (_what, schema) => {
-    const { sent, result, executed, durationMs } = await attack({
+  ])('case 21: a schema with %s takes its tool away, says why, and the run goes on', async (_what, schema) => {
+    const { sent, result, executed } = await attack({
       tools: [{ code: 'odd', schema }, { code: 'fine' }],
       replies: [toolReply([{ name: 'odd' }, { name: 'fine', arguments: { a: 1 } }]), DONE],
     });
@@ -167,7 +167,6 @@ describe('schemas', () => {
     ]);
     expect(executed.map(({ tool }) => tool)).toEqual(['fine']);
     expect(result?.status).toBe('completed');
-    expect(durationMs).toBeLessThan(5000);
   });
 
   it('case 21: a remote reference is never fetched', async () => {
@@ -263,7 +262,6 @@ describe('results', () => {
       replies: [toolReply([{ name: 'drip' }]), DONE],
     });
     expect(toldCodes(aftermath)).toEqual(['TOOL_TIMEOUT']);
-    expect(aftermath.durationMs).toBeLessThan(5000);
   });
 
   it('case 22: a few bytes that are no text are marked as such, and stored', async () => {

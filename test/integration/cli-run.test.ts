@@ -6,6 +6,7 @@ import type { AgentResult } from '../../runtime';
 import { gate, startAgentFixture, type AgentFixture } from '../support/agent-fixture';
 import { errorLine, runCli, startCli, type CliOutcome } from '../support/cli';
 import { addTenant, addTool, enableTool } from '../support/database';
+import { documentsTask } from '../support/documents-task';
 import { sendJson, startServer, type TestServer } from '../support/http-server';
 import { textReply, toolReply } from '../support/model-server';
 
@@ -43,23 +44,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
   await tools.close();
   await agent.close();
-});
-
-/** The request of the documents, for a tenant that exists. */
-const documentsTask = (taskId: string, tenantId = agent.tenantId) => ({
-  task_id: taskId,
-  trace_id: 'trace_456',
-  task_type: 'ai_agent',
-  config: {
-    agent_tier: 'pro',
-    system_prompt: 'You are a helpful assistant...',
-    message: 'Find all orders for client X',
-    context: { client_id: '123', dialog_id: '456' },
-    max_iterations: 5,
-    temperature: 0.7,
-  },
-  meta: { tenant_id: tenantId, client_id: 'client-123', dialog_id: 'dialog-456' },
-  callback: { result_key: 'elo:results:trace_456', notify_webhook: 'https://n8n.example/webhook/callback' },
 });
 
 /** What the documents' response shows, and the fields that this package adds. */
@@ -100,7 +84,7 @@ const runTask = (task: unknown) => runCli(['run', '--task', '-'], { env, input: 
 
 it("answers the documents' request from standard input in the documents' shape", async () => {
   scriptDocumentsAnswer();
-  const outcome = await runTask(documentsTask('agent_123'));
+  const outcome = await runTask(documentsTask(agent.tenantId, { taskId: 'agent_123' }));
   expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
   expect(printed(outcome)).toEqual(documentsResponse('agent_123'));
   expect(agent.models.left()).toBe(0);
@@ -109,7 +93,7 @@ it("answers the documents' request from standard input in the documents' shape",
 it("answers the documents' request from a file in the documents' shape", async () => {
   scriptDocumentsAnswer();
   const file = path.join(folder, 'task.json');
-  await writeFile(file, JSON.stringify(documentsTask('agent_124')));
+  await writeFile(file, JSON.stringify(documentsTask(agent.tenantId, { taskId: 'agent_124' })));
   const outcome = await runCli(['run', '--task', file], { env });
   expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
   expect(printed(outcome)).toEqual(documentsResponse('agent_124'));
@@ -138,7 +122,7 @@ it('runs a task from options', async () => {
 
 it("refuses the documents' placeholder for a tenant id, without a model call", async () => {
   const asked = agent.models.received.length;
-  const outcome = await runTask(documentsTask('agent_125', 'uuid-here'));
+  const outcome = await runTask(documentsTask('uuid-here', { taskId: 'agent_125' }));
   expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
   expect(errorLine(outcome)).toMatchObject({
     code: 'TENANT_ID_INVALID',
@@ -149,7 +133,10 @@ it("refuses the documents' placeholder for a tenant id, without a model call", a
 
 describe('a failed run', () => {
   it('prints one error line of code, message and hint, and exits with 1', async () => {
-    const outcome = await runTask({ ...documentsTask('agent_126'), config: { agent_tier: 'gold', message: 'Hi' } });
+    const outcome = await runTask({
+      ...documentsTask(agent.tenantId, { taskId: 'agent_126' }),
+      config: { agent_tier: 'gold', message: 'Hi' },
+    });
     expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
     expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(Object.keys(errorLine(outcome))).toEqual(['code', 'message', 'hint']);
@@ -158,7 +145,7 @@ describe('a failed run', () => {
 
   it('prints what was done and spent beside the error', async () => {
     agent.models.script(toolReply([{ name: 'sql_query' }], { prompt: 1250, completion: 340 }));
-    const task = documentsTask('agent_127');
+    const task = documentsTask(agent.tenantId, { taskId: 'agent_127' });
     const outcome = await runTask({ ...task, config: { ...task.config, max_iterations: 1 } });
     expect(outcome.exitCode).toBe(1);
     expect(errorLine(outcome).code).toBe('MAX_ITERATIONS_REACHED');
@@ -212,7 +199,7 @@ describe('wrong use', () => {
 it.each(['SIGINT', 'SIGTERM'] as const)('cancels and settles the run on %s', async (signal) => {
   const asked = gate();
   agent.models.script(toolReply([{ name: 'sql_query' }], { prompt: 1250, completion: 340 }), () => asked.open());
-  const task = documentsTask(`cancelled by ${signal}`);
+  const task = documentsTask(agent.tenantId, { taskId: `cancelled by ${signal}` });
   const run = startCli(['run', '--task', '-'], { env, input: JSON.stringify(task) });
   await asked.opened;
   run.process.kill(signal);
@@ -228,7 +215,7 @@ it('prints what happens as JSON lines on standard error when it is asked to, wit
   scriptDocumentsAnswer();
   const outcome = await runCli(['run', '--task', '-', '--events'], {
     env,
-    input: JSON.stringify(documentsTask('agent_128')),
+    input: JSON.stringify(documentsTask(agent.tenantId, { taskId: 'agent_128' })),
   });
   const events = outcome.stderr
     .trimEnd()
@@ -254,7 +241,7 @@ describe('no secret is printed', () => {
     });
     const outcome = await runCli(['run', '--task', '-', '--events'], {
       env,
-      input: JSON.stringify(documentsTask('agent_129')),
+      input: JSON.stringify(documentsTask(agent.tenantId, { taskId: 'agent_129' })),
     });
     expect(errorLine(outcome).code).toBe('LLM_BAD_REQUEST');
     expect(printed(outcome).result.tool_calls).toHaveLength(1);
@@ -277,7 +264,7 @@ it('gives the answer and exits with 1 when its bill could not be written', async
     await agent.database.query('ALTER TABLE elo_t_token_usage RENAME TO elo_t_token_usage_away');
     sendJson(response, textReply('The answer.', { prompt: 1250, completion: 340 }).body);
   });
-  const outcome = await runTask(documentsTask('agent_130', tenantId));
+  const outcome = await runTask(documentsTask(tenantId, { taskId: 'agent_130' }));
   await agent.database.query('ALTER TABLE elo_t_token_usage_away RENAME TO elo_t_token_usage');
   expect(outcome.exitCode).toBe(1);
   expect(printed(outcome)).toMatchObject({ status: 'completed', result: { text: 'The answer.' } });

@@ -133,9 +133,13 @@ it('reads no other keys, and says when there is no list or no Redis', async () =
   await expect(ask('elo:results:a', fixture.another({ redis: undefined }))).resolves.toMatchObject({
     code: 'REDIS_MISSING',
   });
-  for (const waitSeconds of [-1, NaN, 1e9]) {
-    await expect(fixture.runtime.getResult({ resultKey: 'elo:results:a', waitSeconds })).rejects.toThrow(
-      withCode('INPUT_INVALID'),
-    );
+});
+
+it('says what is wrong with a question', async () => {
+  const resultKey = 'elo:results:a';
+  const questions = [undefined, {}, { resultKey: '' }, { key: resultKey }, { resultKey, taskId: 5 }];
+  const times = [-1, NaN, 1e9, '5'].map((waitSeconds) => ({ resultKey, waitSeconds }));
+  for (const question of [...questions, ...times]) {
+    await expect(fixture.runtime.getResult(question as never)).rejects.toThrow(withCode('INPUT_INVALID'));
   }
 });

@@ -34,8 +34,8 @@ const slowTool: Tool = {
   ...echoTool,
   definition: { ...echoTool.definition, name: 'slow' },
   execute: async () => {
-    await new Promise((resolve) => setTimeout(resolve, 3000).unref());
-    return { isError: false, value: 'late' };
+    await new Promise(() => undefined);
+    return { isError: false, value: 'never' };
   },
 };
 
@@ -180,7 +180,6 @@ it('a call ends at its cap although the tool does not heed the signal', async ()
   fixture.models.script(toolReply([{ name: 'slow' }]), textReply('Done'));
   const result = await fixture.runtime.run(aTask(tenantId));
   expect(codes(result)).toEqual(['TOOL_TIMEOUT']);
-  expect(result.duration_ms).toBeLessThan(2000);
 });
 
 describe('limits of calls that are set in the middle of a run hold in it', () => {

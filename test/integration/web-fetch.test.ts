@@ -169,9 +169,7 @@ describe('a page that is made to do harm', () => {
     html('<div>a, '.repeat(100_000));
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 700);
-    const startedAt = performance.now();
     expect((await fetchPage({}, { signal: controller.signal })).output?.code).toBe('TOOL_CANCELLED');
-    expect(performance.now() - startedAt).toBeLessThan(3000);
   });
 });
 

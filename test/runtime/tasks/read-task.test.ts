@@ -1,4 +1,5 @@
 import { callbackWarnings, readTask } from '../../../runtime/tasks/read-task';
+import { documentsTask } from '../../support/documents-task';
 import { withCode } from '../../support/matchers';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
@@ -18,21 +19,7 @@ const issuesOf = (input: unknown): string => {
 };
 
 it("reads the documents' example as it is", () => {
-  const example = {
-    task_id: 'uuid',
-    trace_id: 'trace_456',
-    task_type: 'ai_agent',
-    config: {
-      agent_tier: 'pro',
-      system_prompt: 'You are a helpful assistant.',
-      message: 'Find all orders of client X',
-      context: { client_id: '123', dialog_id: '456' },
-      max_iterations: 5,
-      temperature: 0.7,
-    },
-    meta: { tenant_id: TENANT, client_id: 'client_uuid', dialog_id: 'dialog_uuid' },
-    callback: { result_key: 'elo:results:trace_456', notify_webhook: 'https://example.com/webhook' },
-  };
+  const example = documentsTask(TENANT);
   expect(readTask(example)).toEqual(example);
 });
 
