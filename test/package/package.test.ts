@@ -85,11 +85,12 @@ it('judges a query by the grammar of Postgres, which it brings along', () => {
     const database = { url: 'postgres://a:b@127.0.0.1:1/c' };
     const tool = { code: 'sql_query', transport: 'builtin', description: '', parametersSchema: null, endpoint: null,
       authHeader: null, timeoutMs: null, mcpTool: null, customConfig: {}, transportConfig: {} };
-    const tenant = { tenant: { id: 't', isActive: true, settings: {} }, tiers: [], prices: [], tools: [tool] };
+    const tenantId = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
+    const tenant = { tenant: { id: tenantId, isActive: true, settings: {} }, tiers: [], prices: [], tools: [tool] };
     const plugins = { tenants: { load: async () => tenant }, ledger: {}, model: {} };
     const runtime = createRuntime({ sqlQuery: { database }, plugins });
     const code = async (query) => {
-      const output = await runtime.tools.call({ tenantId: 't', tool: 'sql_query', arguments: { query } });
+      const output = await runtime.tools.call({ tenantId, tool: 'sql_query', arguments: { query } });
       return output.value.code;
     };
     (async () => {
