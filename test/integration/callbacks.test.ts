@@ -2,6 +2,7 @@ import { createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 
 import { aTask, failureOf } from '../support/agent-fixture';
 import { addTenant, giveTool } from '../support/database';
+import { documentsTask } from '../support/documents-task';
 import { textReply, toolReply } from '../support/model-server';
 import { callbackKeys, startTaskFixture, type CallbackKeys, type TaskFixture } from '../support/task-fixture';
 
@@ -23,18 +24,8 @@ const webhook = () => `${fixture.receiver.url}/notify`;
 it("does the documents' own task: the result on its key for 300 seconds, and the webhook with the real body", async () => {
   const id = randomUUID();
   const report = await fixture.runtime.handle({
-    task_id: `agent_${id}`,
+    ...documentsTask(fixture.tenantId, { taskId: `agent_${id}` }),
     trace_id: `trace_${id}`,
-    task_type: 'ai_agent',
-    config: {
-      agent_tier: 'pro',
-      system_prompt: 'You are a helpful assistant...',
-      message: 'Find all orders for client X',
-      context: { client_id: '123', dialog_id: '456' },
-      max_iterations: 5,
-      temperature: 0.7,
-    },
-    meta: { tenant_id: fixture.tenantId, client_id: 'client-123', dialog_id: 'dialog-456' },
     callback: { result_key: `elo:results:trace_${id}`, notify_webhook: webhook() },
   });
   const [stored, ...more] = await fixture.reports(`elo:results:trace_${id}`);
