@@ -45,7 +45,7 @@ export function reservation(
   prices: readonly ModelPrice[],
 ): Reservation | undefined {
   if (monthly === undefined) return undefined;
-  const usage = { ...call, cachedTokens: 0, reasoningTokens: 0 };
+  const usage = { ...call, cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 };
   return {
     ...monthly,
     holdCostUsd: prices.map((price) => callCost(usage, price)).reduce(higher, '0'),

@@ -3,7 +3,14 @@ import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { callCost, findPrice, roundCost, sumDecimals } from './cost';
 
-const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+const NO_USAGE: Usage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  reasoningTokens: 0,
+};
 
 /** Counts a run's tokens and money, call by call. */
 export interface UsageMeter {
@@ -89,6 +96,8 @@ function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
       promptTokens: sum('promptTokens'),
       completionTokens: sum('completionTokens'),
       cachedTokens: sum('cachedTokens'),
+      cacheWriteTokens: sum('cacheWriteTokens'),
+      cacheWrite1hTokens: sum('cacheWrite1hTokens'),
       reasoningTokens: sum('reasoningTokens'),
     },
     costUsd: roundCost(sumDecimals(calls.map((call) => call.costUsd))),

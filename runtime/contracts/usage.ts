@@ -4,6 +4,10 @@ export interface Usage {
   readonly completionTokens: number;
   /** The part of promptTokens that came from the provider's cache. */
   readonly cachedTokens: number;
+  /** The part of promptTokens that was written into the provider's cache, to be kept for about five minutes. */
+  readonly cacheWriteTokens: number;
+  /** The part of promptTokens that was written into the provider's cache, to be kept for an hour. */
+  readonly cacheWrite1hTokens: number;
   /** The part of completionTokens that was reasoning. */
   readonly reasoningTokens: number;
 }

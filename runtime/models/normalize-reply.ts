@@ -85,6 +85,8 @@ function readUsage(raw: JsonObject): Usage | undefined {
     promptTokens,
     completionTokens,
     cachedTokens: Math.min(count(prompt.cached_tokens) ?? 0, promptTokens),
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
     reasoningTokens: Math.min(count(completion.reasoning_tokens) ?? 0, completionTokens),
   };
 }

@@ -65,7 +65,14 @@ function reply(
       ? { role: 'assistant', content: null, tool_calls: [call] }
       : { role: 'assistant', content: 'Done' },
     finishReason: asksForTool ? 'tool-calls' : 'stop',
-    usage: { promptTokens: prompt, completionTokens: completion, cachedTokens: 0, reasoningTokens: 0 },
+    usage: {
+      promptTokens: prompt,
+      completionTokens: completion,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    },
   });
 }
 

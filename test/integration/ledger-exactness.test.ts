@@ -53,7 +53,14 @@ function callRecord(call: RandomCall, callNo: number): ModelCallRecord {
     callNo,
     modelRequested: 'a/model',
     modelBilled: 'a/model',
-    usage: { promptTokens: call.prompt, completionTokens: call.completion, cachedTokens: 0, reasoningTokens: 0 },
+    usage: {
+      promptTokens: call.prompt,
+      completionTokens: call.completion,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    },
     costUsd: decimal(call.cost, 12),
     unansweredRequests: 0,
   };
@@ -231,7 +238,14 @@ function scripted(usages: readonly (readonly [number, number])[], fails: boolean
         ? { role: 'assistant', content: 'Done.' }
         : { role: 'assistant', content: null, tool_calls: [call] },
       finishReason: isLast ? 'stop' : 'tool-calls',
-      usage: { promptTokens: usage[0], completionTokens: usage[1], cachedTokens: 0, reasoningTokens: 0 },
+      usage: {
+        promptTokens: usage[0],
+        completionTokens: usage[1],
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        cacheWrite1hTokens: 0,
+        reasoningTokens: 0,
+      },
     });
   };
 }

@@ -103,7 +103,14 @@ it('an entry that the database takes exception to is put aside, and those behind
   const call = {
     modelRequested: 'm',
     modelBilled: 'm',
-    usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0 },
+    usage: {
+      promptTokens: 1,
+      completionTokens: 1,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    },
     unansweredRequests: 0,
     costUsd: '0',
   };

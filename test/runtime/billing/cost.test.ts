@@ -5,6 +5,8 @@ const tokens = (promptTokens: number, completionTokens: number) => ({
   promptTokens,
   completionTokens,
   cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
   reasoningTokens: 0,
 });
 const price = (inputPer1M: string, outputPer1M: string, modelId = 'a/model') => ({ modelId, inputPer1M, outputPer1M });

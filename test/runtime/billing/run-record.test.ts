@@ -37,7 +37,14 @@ const call = (callNo: number): ModelCallRecord => ({
   callNo,
   modelRequested: 'a/model',
   modelBilled: 'a/model',
-  usage: { promptTokens: 1250, completionTokens: 340, cachedTokens: 0, reasoningTokens: 0 },
+  usage: {
+    promptTokens: 1250,
+    completionTokens: 340,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 0,
+  },
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });

@@ -11,7 +11,14 @@ function reply(promptTokens: number, completionTokens: number, more: Partial<Mod
   return {
     message: { role: 'assistant', content: 'yes' },
     finishReason: 'stop',
-    usage: { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 },
+    usage: {
+      promptTokens,
+      completionTokens,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    },
     ...more,
   };
 }

@@ -215,7 +215,14 @@ it('emits what happens, in order, and nothing that a tool was told or said', asy
     tools: [aTool('add')],
     replies: [
       asks([['add', { secret: 'CANARY-1' }, 'x']], {
-        usage: { promptTokens: 7, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0 },
+        usage: {
+          promptTokens: 7,
+          completionTokens: 3,
+          cachedTokens: 0,
+          cacheWriteTokens: 0,
+          cacheWrite1hTokens: 0,
+          reasoningTokens: 0,
+        },
       }),
       says('Done'),
     ],

@@ -77,7 +77,14 @@ describe('usage', () => {
       prompt_tokens_details: { cached_tokens: 40 },
       completion_tokens_details: { reasoning_tokens: 5 },
     };
-    expect(usageOf(usage)).toEqual({ promptTokens: 100, completionTokens: 20, cachedTokens: 40, reasoningTokens: 5 });
+    expect(usageOf(usage)).toEqual({
+      promptTokens: 100,
+      completionTokens: 20,
+      cachedTokens: 40,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 5,
+    });
   });
 
   it.each([
@@ -103,7 +110,12 @@ describe('usage', () => {
       prompt_tokens_details: { cached_tokens: 999 },
       completion_tokens_details: { reasoning_tokens: -3 },
     };
-    expect(usageOf(usage)).toMatchObject({ cachedTokens: 10, reasoningTokens: 0 });
+    expect(usageOf(usage)).toMatchObject({
+      cachedTokens: 10,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    });
   });
 
   it('fits into the columns of the ledger, however long the run', () => {
