@@ -3,6 +3,7 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 
+import { REDIS, requirePrograms } from '../../scripts/lib/system-programs.mjs';
 import { measureBatches, measureMemory, measureStarts, startWorkers } from './measure.mjs';
 import { batchLines, memoryLines, startLine } from './report.mjs';
 import { startStack } from './stack.mjs';
@@ -63,6 +64,7 @@ const showProgress = (text) => process.stderr.isTTY && process.stderr.write(`\r\
 
 async function main() {
   if (options.help) return console.log(USAGE);
+  await requirePrograms([REDIS], { log: console.error });
   const settings = readSettings();
   const stack = await startStack({ appendfsync: options.appendfsync, fsync: options.fsync });
   const workers = [];

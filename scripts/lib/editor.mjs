@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { onProcessExit } from './process-exit.mjs';
-
-export { ensureChromium } from './chromium.mjs';
+import { CHROMIUM, programPath } from './system-programs.mjs';
 
 const flags = [
   '--headless',
@@ -31,15 +30,14 @@ const flags = [
  * Opens n8n's editor in a headless browser with a profile of its own.
  * @param {object} options
  * @param {Pick<import('./n8n-host.mjs').N8nHost, 'baseUrl' | 'owner'>} options.host
- * @param {string} [options.executablePath]
  * @returns {Promise<Editor>}
  */
-export async function openEditor({ host, executablePath = '/usr/bin/chromium' }) {
+export async function openEditor({ host }) {
   const profile = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-browser-'));
   const remove = () => rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   const withdraw = onProcessExit(remove);
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath,
+    executablePath: programPath(CHROMIUM),
     args: flags,
     viewport: { width: 1440, height: 900 },
   });

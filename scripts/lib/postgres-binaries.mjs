@@ -17,11 +17,14 @@ export function preparePostgresBinaries({ user, copyTo }) {
   const packageDirectory = findPackage();
   linkLibraries(packageDirectory);
   const binaries = binariesIn(path.join(packageDirectory, 'native'));
-  if (canRun(binaries.postgres, user)) return binaries;
+  if (findFault(binaries.postgres, user) === undefined) return binaries;
 
   // A checkout below root's home is closed to the user that Postgres has to run as.
   cpSync(path.join(packageDirectory, 'native'), copyTo, { recursive: true, verbatimSymlinks: true });
-  return binariesIn(copyTo);
+  const copies = binariesIn(copyTo);
+  const fault = findFault(copies.postgres, user);
+  if (fault === undefined) return copies;
+  throw new Error(`The Postgres that comes from npm does not run on this system: ${fault}`);
 }
 
 /**
@@ -76,9 +79,12 @@ function binariesIn(native) {
 }
 
 /**
+ * Why a program does not start, such as a library that the system lacks.
  * @param {string} program
  * @param {User} user
+ * @returns {string | undefined}
  */
-function canRun(program, user) {
-  return spawnSync(program, ['--version'], { ...user, cwd: '/', stdio: 'ignore' }).status === 0;
+function findFault(program, user) {
+  const { status, stderr, error } = spawnSync(program, ['--version'], { ...user, cwd: '/', encoding: 'utf8' });
+  return status === 0 ? undefined : (error?.message ?? stderr.trim());
 }

@@ -7,6 +7,8 @@ import path from 'node:path';
 
 import { Redis } from 'ioredis';
 
+import { programPath, REDIS } from '../../scripts/lib/system-programs.mjs';
+
 export interface TestRedis {
   readonly port: number;
   readonly password: string;
@@ -25,7 +27,7 @@ export interface TestRedis {
 const PASSWORD = 'CANARY p/w:@%ü';
 
 /**
- * A real Redis of its own on a free loopback port. Fails where `redis-server` is not installed: it is needed, not optional.
+ * A real Redis (or Valkey) of its own on a free loopback port.
  * A durable one has every write on disk before it answers; `settings` are further ones of redis-server.
  */
 export async function startRedis(
@@ -74,7 +76,7 @@ export async function startRedis(
 }
 
 async function startServer(args: readonly string[]): Promise<ChildProcess> {
-  const child = spawn('redis-server', args);
+  const child = spawn(programPath(REDIS), args);
   await ready(child);
   return child;
 }
@@ -86,9 +88,7 @@ function ready(child: ChildProcess): Promise<void> {
       output += text;
       if (output.includes('Ready to accept connections')) resolve();
     });
-    child.once('error', () =>
-      reject(new Error('redis-server is not installed: apt-get install -y redis-server, or brew install redis')),
-    );
+    child.once('error', reject);
     child.once('exit', () => reject(new Error(`redis-server ended: ${output}`)));
   });
 }

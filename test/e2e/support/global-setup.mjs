@@ -5,9 +5,12 @@ import path from 'node:path';
 import { startN8n } from '../../../scripts/lib/n8n-host.mjs';
 import { buildPackage } from '../../../scripts/lib/package.mjs';
 import { startPostgres } from '../../../scripts/lib/postgres.mjs';
+import { CHROMIUM, programPath, REDIS } from '../../../scripts/lib/system-programs.mjs';
 
 /** One real n8n for the whole run, with the packed package in it, on one real Postgres. */
 export default async function globalSetup() {
+  // Missing, it is one message here instead of one for each test.
+  [CHROMIUM, REDIS].forEach(programPath);
   const postgres = await startPostgres();
   const logFile = path.join(mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-log-')), 'n8n.log');
   const packageTarball = buildPackage();

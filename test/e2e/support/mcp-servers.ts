@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { ensureChromium } from '../../../scripts/lib/chromium.mjs';
 import { freePort } from '../../../scripts/lib/ports.mjs';
+import { CHROMIUM, programPath } from '../../../scripts/lib/system-programs.mjs';
 import { eventually } from '../../support/agent-fixture';
 
 export interface RealMcpServer {
@@ -29,10 +29,9 @@ export async function startEverything(): Promise<RealMcpServer> {
 /** Playwright's server with a headless Chromium. */
 export async function startPlaywright(): Promise<RealMcpServer> {
   const port = await freePort();
-  const browser = await ensureChromium({ log: () => undefined });
   const script = path.join(PACKAGES, '@playwright/mcp/cli.js');
   const options = ['--port', String(port), '--host', '127.0.0.1', '--headless', '--isolated', '--no-sandbox'];
-  return behindRecorder(port, spawnNode([script, ...options, '--executable-path', browser]));
+  return behindRecorder(port, spawnNode([script, ...options, '--executable-path', programPath(CHROMIUM)]));
 }
 
 /** In a folder of its own, since servers write files where they stand. */

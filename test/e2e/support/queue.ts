@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { programPath, REDIS } from '../../../scripts/lib/system-programs.mjs';
 import type { TestRedis } from '../../support/redis';
 import type { Credential, N8n } from './host';
 
@@ -42,6 +43,7 @@ export function queueWorkflow(
 /** As a producer in a shell does it. */
 export async function redisCli(redis: TestRedis, ...args: readonly string[]): Promise<string> {
   const connection = ['-h', '127.0.0.1', '-p', String(redis.port), '--no-auth-warning', '-a', redis.password];
-  const { stdout } = await promisify(execFile)('redis-cli', [...connection, ...args]);
+  const cli = programPath(REDIS).replace(/server$/, 'cli');
+  const { stdout } = await promisify(execFile)(cli, [...connection, ...args]);
   return stdout.trim();
 }
