@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const BAR_MB = 1.5;
+const BAR_MB = 2.5;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const runtimeFolder = `${root}dist/runtime`;
 const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1).padStart(9)} kB`;

@@ -11,8 +11,6 @@ export class UniversalAiAgentSqlApi implements ICredentialType {
     dark: 'file:../nodes/UniversalAiAgent/universalAiAgent.dark.svg',
   };
 
-  documentationUrl = 'https://www.npmjs.com/package/n8n-nodes-universal-ai-agent';
-
   properties: INodeProperties[] = [
     {
       displayName: 'Connection URL',
