@@ -32,7 +32,6 @@ export async function openWaitingClient(config: RedisConfig, { check, onLost, on
   let isOpen = false;
   const client = new RedisClient({
     ...options,
-    lazyConnect: true,
     // The first connection is there or not; the ones after it are waited for.
     retryStrategy: (times) => (isOpen ? (options.retryStrategy?.(times) ?? null) : null),
     // And sends the command again.
@@ -41,7 +40,8 @@ export async function openWaitingClient(config: RedisConfig, { check, onLost, on
   let failure: unknown;
   client.on('error', (error: unknown) => (failure = error));
   try {
-    await client.connect();
+    // Waits for the connection. Not opened by `lazyConnect`: BullMQ copies the options for the connection that its worker waits
+    // on, connects a lazy one itself, and keeps the rejection for ever when Redis goes away meanwhile (6.7.0; see watch-consumer.ts).
     await client.ping();
     await check?.(client);
   } catch (error) {
