@@ -34,7 +34,7 @@ const withPostgres = {
 const slow = [
   'hostile/queue-[a-z]+',
   'integration/(cli-worker|outbox)',
-  'integration/queue-(failures|crashes|closing)',
+  'integration/queue-(failures|crashes|closing|stalls)',
   'integration/callbacks-(failures|crashes)',
 ];
 

@@ -1,7 +1,8 @@
 import { readConsumerSettings } from './consumer-settings';
 import { checkRedis } from './queue/check-redis';
-import { createConsumer, openQueue, sortOptions } from './queue/consumer';
+import { createConsumer } from './queue/consumer';
 import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './queue/consumer-contract';
+import { openQueue, sortOptions, type ConsumerClients } from './queue/consumer-session';
 import { queueKeys } from './queue/keys';
 import { createQueueAdmin, type QueueAdmin } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
@@ -27,7 +28,7 @@ type Client = Awaited<ReturnType<typeof openWaitingClient>>;
 /**
  * Takes tasks off the Redis list and has them done. Installs no signal handlers, prints nothing, ends no process. Rejects with
  * CONFIG_INVALID, REDIS_UNAVAILABLE, REDIS_AUTH_FAILED, QUEUE_REDIS_EVICTS or QUEUE_REDIS_UNSUITABLE; when Redis is lost later,
- * everything waits until it is back.
+ * everything waits until it is back, and connections that get stuck are made anew.
  */
 export async function startConsumer(config: ConsumerConfig, parts: ConsumerParts): Promise<Consumer> {
   const settings = readConsumerSettings(config);
@@ -35,17 +36,8 @@ export async function startConsumer(config: ConsumerConfig, parts: ConsumerParts
   const log: Log = (...line) => {
     if (!isClosed) parts.log(...line);
   };
-  const commands = await openClient(config, log);
-  const blocking = await openClient(config).catch((error: unknown) => {
-    commands.disconnect();
-    throw error;
-  });
-  const consumer = createConsumer({ commands, blocking }, settings, { ...parts, log });
-  const end = (): void => {
-    isClosed = true;
-    commands.disconnect();
-  };
-  return { ...consumer, close: (options) => consumer.close(options).finally(end) };
+  const consumer = await createConsumer(() => openClients(config, log), settings, { ...parts, log });
+  return { ...consumer, close: (options) => consumer.close(options).finally(() => (isClosed = true)) };
 }
 
 /**
@@ -78,6 +70,26 @@ export async function openQueueAdmin(
   return {
     ...createQueueAdmin(client, queue, keys),
     close: () => queue.close().finally(() => client.disconnect()),
+  };
+}
+
+async function openClients(config: ConsumerConfig, log: Log): Promise<ConsumerClients> {
+  let isEnded = false;
+  const commands = await openClient(config, (...line) => {
+    if (!isEnded) log(...line);
+  });
+  const blocking = await openClient(config).catch((error: unknown) => {
+    commands.disconnect();
+    throw error;
+  });
+  return {
+    commands,
+    blocking,
+    end: () => {
+      isEnded = true;
+      commands.disconnect();
+      blocking.disconnect();
+    },
   };
 }
 

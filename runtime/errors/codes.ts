@@ -553,6 +553,10 @@ export const ERROR_CODES = {
     'This Redis cannot hold a queue: {reason}.',
     'Use a single Redis server of version 6.2 or later that takes writes, and a user who may read INFO and run scripts.',
   ),
+  QUEUE_CONSUMER_STALLED: internal(
+    'A consumer of the queue takes no tasks: {reason}.',
+    'It makes its connections anew by itself within seconds. Where it says so again and again, see in its log what Redis answers, or restart it.',
+  ),
 
   // Executions that the trigger starts, and results that a tool may not read
   EXECUTION_FAILED: callerLater(

@@ -45,9 +45,11 @@ export interface ConsumerParts {
 }
 
 export interface ConsumerHealth {
-  /** True when Redis answers. */
+  /** True when Redis answers and the consumer does not stall. */
   readonly ok: boolean;
   readonly redis: 'ready' | 'lost';
+  /** Tasks wait that this consumer has room for, and it takes none. It then makes its connections anew. */
+  readonly stalled: boolean;
   readonly paused: boolean;
   /** On the list, not yet taken. */
   readonly pending: number;

@@ -1,223 +1,152 @@
 import { setMaxListeners } from 'node:events';
 
-import { Queue, UnrecoverableError, Worker, type ConnectionOptions, type Job, type JobsOptions } from 'bullmq';
+import pLimit from 'p-limit';
 
 import { TASK_TYPES } from '../contracts/queue';
+import { describeError } from '../errors/runtime-error';
+import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
 import type { Consumer, ConsumerHealth, ConsumerParts } from './consumer-contract';
-import { createDyingJobs, type DyingJobs } from './dying-jobs';
-import { runIngress, type NewJob } from './ingress';
-import { retryDelayMs } from './judge-failure';
-import { queueKeys, type QueueKeys } from './keys';
-import { createMetrics, type QueueMetrics } from './metrics';
-import { createProcessor } from './process-job';
-import { countTasks, type QueueCounts } from './queue-counts';
-import type { RedisClient } from './redis-script';
-import { restAfterErrors } from './rest-after-errors';
-import type { SortOptions } from './sort-entry';
-import { startSweep } from './sweep';
-import { createTaskStore } from './task-store';
-import { createTenantSlots } from './tenant-slots';
-import type { JobData } from './turn';
+import {
+  startSession,
+  type ConsumerClients,
+  type ConsumerSession,
+  type ConsumerSettings,
+  type SessionParts,
+} from './consumer-session';
+import { queueKeys } from './keys';
+import { createMetrics } from './metrics';
+import { countTakeable, countTasks, type QueueCounts } from './queue-counts';
+import { createStalledConsumers } from './stalled-consumers';
+import { watchConsumer, type ConsumerWatch, type Stall } from './watch-consumer';
 
-/** A client of ioredis, as BullMQ and our scripts use it. */
-type QueueClient = RedisClient & ConnectionOptions & { readonly disconnect: () => void };
-
-/** Three connections that wait as long as Redis is away, so that nothing is given up because of it. */
-interface ConsumerClients {
-  readonly commands: QueueClient;
-  /** For nothing but waiting for the next task. */
-  readonly blocking: QueueClient;
-}
-
-/** ConsumerConfig with its defaults. */
-export interface ConsumerSettings {
-  readonly list: string;
-  readonly failedList: string;
-  readonly forwardList?: string;
-  readonly taskTypes: readonly string[];
-  readonly concurrency: number;
-  readonly tenantConcurrency?: number;
-  readonly attempts: number;
-  readonly leaseMs: number;
-  readonly maxTaskBytes: number;
-  readonly processMetrics: boolean;
-}
+/** Opens connections to a Redis that is there and fit for a queue, or rejects. */
+type OpenClients = () => Promise<ConsumerClients>;
 
 const GRACE_MS = 30_000;
 /** What closing takes when Redis is away, after the tasks have ended. */
 const CLOSE_MS = 5000;
 const IDLE_POLL_MS = 100;
 const ANSWER_MS = 2000;
-/** BullMQ's own is 15 seconds. */
-const RECONNECT_MS = 1000;
-/** Jobs that ended well, without their tasks: for so long a repeated push is known to be one. */
-const KEEP_COMPLETED = { age: 3600, count: 10_000 };
-/** BullMQ's event stream, which nobody here reads. */
-const KEPT_EVENTS = 100;
-const UNLIMITED = 1_000_000_000;
 
-export function sortOptions(settings: ConsumerSettings, store: Pick<SortOptions, 'read'>): SortOptions {
-  const { forwardList, taskTypes, maxTaskBytes } = settings;
-  return { ...store, maxTaskBytes, isForeign: (type) => forwardList !== undefined && !taskTypes.includes(type) };
-}
-
-export function openQueue(commands: QueueClient, keys: QueueKeys): Queue<JobData> {
-  const queue = new Queue<JobData>(keys.queue, {
-    connection: commands,
-    prefix: keys.prefix,
-    streams: { events: { maxLen: KEPT_EVENTS } },
-    // It was checked when the client was opened; BullMQ's own check writes to the console.
-    skipVersionCheck: true,
-  });
-  // The client itself tells of lost connections.
-  queue.on('error', () => undefined);
-  return queue;
-}
-
-/** Takes tasks and has them done until it is closed. The caller closes the clients. */
-export function createConsumer(clients: ConsumerClients, settings: ConsumerSettings, parts: ConsumerParts): Consumer {
-  const { commands, blocking } = clients;
+/** Takes tasks and has them done until it is closed. */
+export async function createConsumer(
+  open: OpenClients,
+  settings: ConsumerSettings,
+  parts: ConsumerParts,
+): Promise<Consumer> {
   const keys = queueKeys(settings);
-  const store = createTaskStore(commands, keys);
-  const dying = createDyingJobs(commands, keys);
-  const readCounts = (): Promise<QueueCounts> => answerOf(commands, keys);
+  const giveBack = new AbortController();
+  setMaxListeners(0, giveBack.signal);
+  const readCounts = (): Promise<QueueCounts> => withinTime(countTasks(sessions.now().clients.commands, keys));
   const metrics = createMetrics({
     taskTypes: [...new Set([...TASK_TYPES, ...settings.taskTypes])],
     readCounts,
+    isStalled: () => watch.isStalled(),
     ofProcess: settings.processMetrics,
   });
-  const stopTaking = new AbortController();
-  const giveBack = new AbortController();
-  setMaxListeners(0, stopTaking.signal, giveBack.signal);
-
-  const queue = openQueue(commands, keys);
-  const running = startWorker({ clients, keys, settings, parts, dying, metrics, signal: giveBack.signal });
-  const taking = runIngress({
-    store,
-    blocking,
-    keys,
-    sort: sortOptions(settings, store),
-    add: (jobs) => addJobs(queue, jobs, settings.attempts),
-    metrics,
-    log: parts.log,
-    signal: stopTaking.signal,
-  });
-  const stopSweep = startSweep({ client: commands, queue, keys, dying, log: parts.log });
+  const limit = pLimit(settings.concurrency);
+  const shared: SessionParts = { keys, settings, parts, metrics, limit, signal: giveBack.signal };
+  const sessions = startSessions(await open(), open, shared);
+  const watch = startWatch(sessions, shared);
 
   const close = async (graceMs: number): Promise<void> => {
-    stopSweep();
-    stopTaking.abort();
-    blocking.disconnect();
+    watch.stop();
     const grace = setTimeout(() => giveBack.abort(), graceMs);
-    const closed = Promise.allSettled([taking, running.close()]).then(() => queue.close());
     const tooLong = new AbortController();
-    await Promise.race([closed, sleep(graceMs + CLOSE_MS, tooLong.signal)]).catch(() => undefined);
+    await Promise.race([sessions.close(), sleep(graceMs + CLOSE_MS, tooLong.signal)]).catch(() => undefined);
     tooLong.abort();
     clearTimeout(grace);
     giveBack.abort();
+    sessions.disconnect();
   };
   let closing: Promise<void> | undefined;
   return {
     close: ({ graceMs = GRACE_MS } = {}) => (closing ??= close(graceMs)),
-    health: () => readHealth(commands, readCounts, running.count()),
+    health: async () => {
+      const isAnswering = sessions.now().clients.commands.status === 'ready';
+      const counts = isAnswering ? await readCounts().catch(() => undefined) : undefined;
+      return toHealth(counts, { stalled: watch.isStalled(), running: limit.activeCount });
+    },
     metrics: metrics.text,
     idle: async () => {
-      while (!stopTaking.signal.aborted && !(await isIdle(readCounts))) await sleep(IDLE_POLL_MS);
+      while (closing === undefined && !(await isIdle(readCounts))) await sleep(IDLE_POLL_MS);
     },
   };
 }
 
-async function addJobs(queue: Queue<JobData>, jobs: readonly NewJob[], attempts: number): Promise<void> {
-  const options: JobsOptions = {
-    attempts,
-    backoff: { type: 'growing' },
-    removeOnComplete: KEEP_COMPLETED,
-    removeOnFail: true,
-    // Traces may quote a task.
-    stackTraceLimit: 0,
-  };
-  await queue.addBulk(
-    jobs.map(({ task, raw, entryId, jobId }) => ({
-      name: task.task_type,
-      data: { raw, id: entryId },
-      opts: { ...options, jobId, ...(task.priority === undefined ? {} : { priority: task.priority }) },
-    })),
-  );
-}
-
-interface WorkerParts {
-  readonly clients: ConsumerClients;
-  readonly keys: QueueKeys;
-  readonly settings: ConsumerSettings;
-  readonly parts: ConsumerParts;
-  readonly dying: DyingJobs;
-  readonly metrics: QueueMetrics;
-  readonly signal: AbortSignal;
-}
-
-interface Running {
-  /** How many tasks are being done. */
-  readonly count: () => number;
-  /** Ends when they have. */
-  readonly close: () => Promise<void>;
-}
-
-/** BullMQ's worker: leases, retries, recovery of lost jobs. */
-function startWorker({ clients, keys, settings, parts, dying, metrics, signal }: WorkerParts): Running {
-  const lockMs = Math.round(settings.leaseMs / 2);
-  const slots =
-    settings.tenantConcurrency === undefined
-      ? undefined
-      : createTenantSlots(clients.commands, keys, { limit: settings.tenantConcurrency, ttlMs: lockMs });
-  const process = createProcessor({ ...parts, dying, slots, metrics, lockMs, signal });
-  const ending = new Set<Promise<void>>();
-  let count = 0;
-  const counted = async (job: Job<JobData>, token?: string): Promise<void> => {
-    count++;
-    try {
-      await process(job, token);
-    } finally {
-      count--;
-    }
-  };
-  const worker = new Worker<JobData>(keys.queue, counted, {
-    connection: clients.commands,
-    prefix: keys.prefix,
-    skipVersionCheck: true,
+/** A consumer that stalls says so, and gets another session. */
+function startWatch(sessions: Sessions, { keys, settings, parts, metrics }: SessionParts): ConsumerWatch {
+  const commands = (): ConsumerClients['commands'] => sessions.now().clients.commands;
+  const stalled = createStalledConsumers(commands, keys);
+  const watch = watchConsumer({
+    session: sessions.now,
     concurrency: settings.concurrency,
-    lockDuration: lockMs,
-    stalledInterval: lockMs / 2,
-    // How often is too often is decided with the job in hand, or it would leave no trace.
-    maxStalledCount: UNLIMITED,
-    runRetryDelay: RECONNECT_MS,
-    settings: { backoffStrategy: retryDelayMs },
+    readTakeable: () => withinTime(countTakeable(commands(), keys)),
+    onStalled: async ({ reason, isNew, isOverdue }: Stall) => {
+      const { code, message } = describeError('QUEUE_CONSUMER_STALLED', { reason });
+      if (isNew) parts.log('error', message, { code });
+      // Redis may be going away again.
+      await withinTime(stalled.tell()).catch(() => undefined);
+      if (!isOverdue || !(await sessions.renew())) return;
+      watch.onRenewed();
+      metrics.countRestart();
+      parts.log('warn', 'the connections of the consumer were made anew', { code });
+    },
   });
-  restAfterErrors(worker, parts.log);
-  worker.on('stalled', () => parts.log('warn', 'a task of a lost consumer comes again'));
-  worker.on('failed', (job, error) => {
-    if (job === undefined || !(error instanceof UnrecoverableError)) return;
-    const published = dying
-      .publish({ entryId: job.data.id, jobId: job.id ?? '' })
-      // The next sweep publishes it.
-      .catch(() => undefined)
-      .finally(() => ending.delete(published));
-    ending.add(published);
-  });
+  return watch;
+}
+
+/** The session that takes tasks, and those before it that still have tasks in hand. */
+interface Sessions {
+  readonly now: () => ConsumerSession;
+  /** Starts another session and lets the one before end in its own time; false when Redis does not let it. */
+  readonly renew: () => Promise<boolean>;
+  readonly close: () => Promise<unknown>;
+  readonly disconnect: () => void;
+}
+
+function startSessions(clients: ConsumerClients, open: OpenClients, shared: SessionParts): Sessions {
+  let now = startSession(clients, shared);
+  let isClosing = false;
+  const all = new Map<ConsumerSession, Promise<void> | undefined>([[now, undefined]]);
+  const end = (session: ConsumerSession): Promise<void> => {
+    const ended = all.get(session) ?? session.close().finally(() => all.delete(session));
+    all.set(session, ended);
+    return ended;
+  };
   return {
-    count: () => count,
-    close: async () => {
-      await worker.close();
-      await Promise.all(ending);
-      slots?.close();
+    now: () => now,
+    renew: async () => {
+      const opened = await open().catch((error: unknown) => {
+        shared.parts.log('warn', 'the connections of the consumer could not be made anew', {
+          reason: toRuntimeError(error).message,
+        });
+      });
+      if (opened === undefined) return false;
+      if (isClosing) {
+        opened.end();
+        return false;
+      }
+      const before = now;
+      now = startSession(opened, shared);
+      all.set(now, undefined);
+      void end(before);
+      return true;
+    },
+    close: () => {
+      isClosing = true;
+      return Promise.all([...all.keys()].map(end));
+    },
+    disconnect: () => {
+      for (const session of [now, ...all.keys()]) session.clients.end();
     },
   };
 }
 
 /** Within two seconds: a command waits for as long as Redis is away. */
-async function answerOf(client: QueueClient, keys: QueueKeys): Promise<QueueCounts> {
+async function withinTime<T>(answer: Promise<T>): Promise<T> {
   const tooLong = new AbortController();
-  const answer = countTasks(client, keys);
   answer.catch(() => undefined);
   try {
     return await Promise.race([
@@ -234,17 +163,15 @@ async function isIdle(readCounts: () => Promise<QueueCounts>): Promise<boolean> 
   return counts !== undefined && counts.pending + counts.waiting + counts.active + counts.delayed === 0;
 }
 
-async function readHealth(
-  { status }: QueueClient,
-  readCounts: () => Promise<QueueCounts>,
-  running: number,
-): Promise<ConsumerHealth> {
-  const counts = status === 'ready' ? await readCounts().catch(() => undefined) : undefined;
+function toHealth(
+  counts: QueueCounts | undefined,
+  own: { readonly stalled: boolean; readonly running: number },
+): ConsumerHealth {
   const unknown = { paused: false, pending: -1, waiting: -1, active: -1, delayed: -1, dead: -1 };
   return {
-    ok: counts !== undefined,
+    ok: counts !== undefined && !own.stalled,
     redis: counts === undefined ? 'lost' : 'ready',
     ...(counts ?? unknown),
-    running,
+    ...own,
   };
 }

@@ -10,6 +10,8 @@ export interface QueueKeys {
   readonly counter: string;
   /** Entries for the dead list whose jobs are about to end: a hash of `id:job id` -> entry. */
   readonly dying: string;
+  /** A sorted set of the consumers that stall, by the time, in ms, until which that holds. */
+  readonly stalled: string;
   readonly failedList: string;
   readonly forwardList: string;
   /** A sorted set for each tenant, when there is a limit: who holds a slot, and until when. */
@@ -35,6 +37,7 @@ export function queueKeys(lists: {
     takenUntil: own('taken-until'),
     counter: own('counter'),
     dying: own('dying'),
+    stalled: own('stalled'),
     failedList: lists.failedList,
     forwardList: lists.forwardList ?? '',
     slots: (tenantId) => own(`slots:${tenantId}`),

@@ -12,6 +12,8 @@ export interface QueueMetrics {
   readonly observeDuration: (taskType: string, durationMs: number) => void;
   /** What a task used; nothing when its answer stood there already. */
   readonly addUsage: (taskType: string, report: TaskReport) => void;
+  /** The consumer's connections were made anew, since it took no tasks. */
+  readonly countRestart: () => void;
   /** The text format of Prometheus. */
   readonly text: () => Promise<string>;
 }
@@ -24,6 +26,7 @@ const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 export function createMetrics(options: {
   readonly taskTypes: readonly string[];
   readonly readCounts: () => Promise<QueueCounts>;
+  readonly isStalled: () => boolean;
   /** Memory, CPU and the lag of the event loop as well. */
   readonly ofProcess: boolean;
 }): QueueMetrics {
@@ -42,7 +45,9 @@ export function createMetrics(options: {
     buckets: BUCKETS,
     registers,
   });
+  const restarts = counter('consumer_restarts_total', 'How often a stalled consumer made its connections anew', []);
   queueGauge(registers, options.readCounts);
+  stalledGauge(registers, options.isStalled);
   // A type is whatever a producer wrote; each one that is counted for itself costs memory here and at Prometheus.
   const label = (taskType = ''): string => (options.taskTypes.includes(taskType) ? taskType : 'other');
   return {
@@ -55,6 +60,7 @@ export function createMetrics(options: {
       const usd = Number(report.cost_usd ?? 0);
       if (usd > 0) cost.inc(labels, usd);
     },
+    countRestart: () => restarts.inc(),
     text: () => register.metrics(),
   };
 }
@@ -73,5 +79,14 @@ function queueGauge(registers: Registry[], readCounts: () => Promise<QueueCounts
         gauge.set({ state }, counts[state]);
       }
     },
+  });
+}
+
+function stalledGauge(registers: Registry[], isStalled: () => boolean): void {
+  const gauge: Gauge = new Gauge({
+    name: `${PREFIX}consumer_stalled`,
+    help: '1 while tasks wait that this consumer has room for and does not take',
+    registers,
+    collect: () => gauge.set(isStalled() ? 1 : 0),
   });
 }

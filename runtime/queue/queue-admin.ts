@@ -1,15 +1,19 @@
 import type { Queue } from 'bullmq';
 
 import { isJsonObject, tryParseJson, type JsonObject } from '../util/json';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import type { QueueKeys } from './keys';
 import { countTasks, type QueueCounts } from './queue-counts';
 import { redisScript, type RedisClient } from './redis-script';
+import { createStalledConsumers } from './stalled-consumers';
 
 export interface QueueStatus extends QueueCounts {
   readonly list: string;
   readonly failed_list: string;
   /** Consumers that are connected; undefined where Redis does not tell. */
   readonly workers?: number;
+  /** What is wrong with the queue as it is now. */
+  readonly warnings?: readonly ErrorSummary[];
 }
 
 export interface RetriedTasks {
@@ -37,11 +41,22 @@ return 1`);
 const PAGE = 100;
 
 export function createQueueAdmin(client: RedisClient, queue: Queue, keys: QueueKeys): QueueAdmin {
+  const stalled = createStalledConsumers(() => client, keys);
   return {
     status: async () => {
       const counts = await countTasks(client, keys);
       const workers = await queue.getWorkersCount().catch(() => undefined);
-      return { list: keys.list, failed_list: keys.failedList, ...counts, workers };
+      const isStalled = (await stalled.count()) > 0;
+      return {
+        ...{ list: keys.list, failed_list: keys.failedList, ...counts, workers },
+        ...(isStalled
+          ? {
+              warnings: [
+                describeError('QUEUE_CONSUMER_STALLED', { reason: `${counts.pending + counts.waiting} wait` }),
+              ],
+            }
+          : {}),
+      };
     },
     pause: () => queue.pause(),
     resume: () => queue.resume(),

@@ -31,3 +31,29 @@ export async function countTasks(client: RedisClient, keys: QueueKeys): Promise<
   const [pending, waiting, active, delayed, dead, paused] = reply as [number, number, number, number, number, number];
   return { pending, waiting, active, delayed, dead, paused: paused === 1 };
 }
+
+/** What a consumer could take at once. */
+export interface Takeable {
+  /** On the list, or moved off it for a consumer that waited. */
+  readonly listed: number;
+  /** In the queue, with those whose time has come. */
+  readonly queued: number;
+  readonly paused: boolean;
+}
+
+const takeable = redisScript(`
+return {
+  redis.call('LLEN', KEYS[1]) + redis.call('LLEN', KEYS[2]),
+  redis.call('LLEN', KEYS[3]) + redis.call('ZCARD', KEYS[4]) + redis.call('ZCOUNT', KEYS[5], '-inf', ARGV[1]),
+  redis.call('HEXISTS', KEYS[6], 'paused')
+}`);
+
+/** BullMQ's scores of delayed jobs are their time, by the clock of this machine, with room for 4096 of the same millisecond. */
+const SCORE_OF_MS = 4096;
+
+export async function countTakeable(client: RedisClient, keys: QueueKeys): Promise<Takeable> {
+  const jobs = ['wait', 'prioritized', 'delayed', 'meta'].map(keys.job);
+  const reply = await takeable(client, [keys.list, keys.ingress, ...jobs], [Date.now() * SCORE_OF_MS]);
+  const [listed, queued, paused] = reply as [number, number, number];
+  return { listed, queued, paused: paused === 1 };
+}

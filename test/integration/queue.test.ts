@@ -113,6 +113,7 @@ it('tells of its health and its numbers', async () => {
   expect(await consumer.health()).toEqual({
     ok: true,
     redis: 'ready',
+    stalled: false,
     paused: false,
     ...{ pending: 0, waiting: 1, active: 1, delayed: 0, dead: 1, running: 1 },
   });

@@ -1,0 +1,157 @@
+import { Queue, type ConnectionOptions, type JobsOptions } from 'bullmq';
+import type { LimitFunction } from 'p-limit';
+
+import type { ConsumerParts } from './consumer-contract';
+import { createDyingJobs } from './dying-jobs';
+import { runIngress, type NewJob } from './ingress';
+import { startJobWorker } from './job-worker';
+import type { QueueKeys } from './keys';
+import type { QueueMetrics } from './metrics';
+import type { RedisClient } from './redis-script';
+import type { SortOptions } from './sort-entry';
+import { startSweep } from './sweep';
+import { createTaskStore, type TaskStore } from './task-store';
+import type { JobData } from './turn';
+
+/** A client of ioredis, as BullMQ and our scripts use it. */
+type QueueClient = RedisClient & ConnectionOptions & { readonly disconnect: () => void };
+
+/** Three connections that wait as long as Redis is away, so that nothing is given up because of it. */
+export interface ConsumerClients {
+  /** BullMQ's worker makes the third one after its pattern. */
+  readonly commands: QueueClient;
+  /** For nothing but waiting for the next task. */
+  readonly blocking: QueueClient;
+  /** Disconnects both. */
+  readonly end: () => void;
+}
+
+/** ConsumerConfig with its defaults. */
+export interface ConsumerSettings {
+  readonly list: string;
+  readonly failedList: string;
+  readonly forwardList?: string;
+  readonly taskTypes: readonly string[];
+  readonly concurrency: number;
+  readonly tenantConcurrency?: number;
+  readonly attempts: number;
+  readonly leaseMs: number;
+  readonly maxTaskBytes: number;
+  readonly processMetrics: boolean;
+}
+
+/** What the sessions of a consumer share. */
+export interface SessionParts {
+  readonly keys: QueueKeys;
+  readonly settings: ConsumerSettings;
+  readonly parts: ConsumerParts;
+  readonly metrics: QueueMetrics;
+  /** Lets as many tasks run at a time as the consumer may, whichever session has fetched them. */
+  readonly limit: LimitFunction;
+  /** Aborted when tasks under way are to go back. */
+  readonly signal: AbortSignal;
+}
+
+/** Everything of a consumer that depends on its connections. A consumer that stands still gets a new one. */
+export interface ConsumerSession {
+  readonly clients: ConsumerClients;
+  /** How many jobs it has in hand. */
+  readonly running: () => number;
+  /** How many jobs it has fetched so far. */
+  readonly fetched: () => number;
+  /** How often it has asked the list for tasks so far, and was answered. */
+  readonly asked: () => number;
+  /** Takes no more tasks, waits for those in hand, then disconnects. */
+  readonly close: () => Promise<void>;
+}
+
+/** Jobs that ended well, without their tasks: for so long a repeated push is known to be one. */
+const KEEP_COMPLETED = { age: 3600, count: 10_000 };
+/** BullMQ's event stream, which nobody here reads. */
+const KEPT_EVENTS = 100;
+
+export function sortOptions(settings: ConsumerSettings, store: Pick<SortOptions, 'read'>): SortOptions {
+  const { forwardList, taskTypes, maxTaskBytes } = settings;
+  return { ...store, maxTaskBytes, isForeign: (type) => forwardList !== undefined && !taskTypes.includes(type) };
+}
+
+export function openQueue(commands: QueueClient, keys: QueueKeys): Queue<JobData> {
+  const queue = new Queue<JobData>(keys.queue, {
+    connection: commands,
+    prefix: keys.prefix,
+    streams: { events: { maxLen: KEPT_EVENTS } },
+    // It was checked when the client was opened; BullMQ's own check writes to the console.
+    skipVersionCheck: true,
+  });
+  // The client itself tells of lost connections.
+  queue.on('error', () => undefined);
+  return queue;
+}
+
+export function startSession(clients: ConsumerClients, given: SessionParts): ConsumerSession {
+  const { commands, blocking } = clients;
+  const { keys, settings, parts, metrics } = given;
+  const stopTaking = new AbortController();
+  const dying = createDyingJobs(commands, keys);
+  const queue = openQueue(commands, keys);
+  const worker = startJobWorker(clients, dying, given);
+  const { store, asked } = countTakes(createTaskStore(commands, keys));
+  const taking = runIngress({
+    store,
+    blocking,
+    keys,
+    sort: sortOptions(settings, store),
+    add: (jobs) => addJobs(queue, jobs, settings.attempts),
+    metrics,
+    log: parts.log,
+    signal: stopTaking.signal,
+  });
+  const stopSweep = startSweep({ client: commands, queue, keys, dying, log: parts.log });
+  return {
+    clients,
+    running: worker.count,
+    fetched: worker.fetched,
+    asked,
+    close: async () => {
+      stopSweep();
+      stopTaking.abort();
+      blocking.disconnect();
+      await Promise.allSettled([taking, worker.close()]);
+      await queue.close().catch(() => undefined);
+      clients.end();
+    },
+  };
+}
+
+function countTakes(store: TaskStore): { readonly store: TaskStore; readonly asked: () => number } {
+  let count = 0;
+  return {
+    store: {
+      ...store,
+      take: async (options) => {
+        const taken = await store.take(options);
+        count++;
+        return taken;
+      },
+    },
+    asked: () => count,
+  };
+}
+
+async function addJobs(queue: Queue<JobData>, jobs: readonly NewJob[], attempts: number): Promise<void> {
+  const options: JobsOptions = {
+    attempts,
+    backoff: { type: 'growing' },
+    removeOnComplete: KEEP_COMPLETED,
+    removeOnFail: true,
+    // Traces may quote a task.
+    stackTraceLimit: 0,
+  };
+  await queue.addBulk(
+    jobs.map(({ task, raw, entryId, jobId }) => ({
+      name: task.task_type,
+      data: { raw, id: entryId },
+      opts: { ...options, jobId, ...(task.priority === undefined ? {} : { priority: task.priority }) },
+    })),
+  );
+}
