@@ -240,6 +240,12 @@ export const ERROR_CODES = {
       'Check host, port and network of the Postgres credential.',
     ),
   ),
+  DB_UNAVAILABLE: ofInstallation(
+    upstreamLater(
+      'The database refuses for now: {reason}.',
+      'Look at the server: it may be a standby, out of disk, overloaded, or hold a lock for long. Tasks of the queue wait for it.',
+    ),
+  ),
   DB_AUTH_FAILED: ofInstallation(
     caller(
       'The database refused user "{user}": {reason}.',

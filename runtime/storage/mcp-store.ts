@@ -21,6 +21,7 @@ export function createMcpStore(query: Query): McpStore {
     },
     saveOAuth: async ({ tenantId, serverId, state, loaded }) => {
       const rows = await query({
+        tenantId,
         text: `UPDATE elo_t_tenant_mcp_servers SET oauth_state = $3
           WHERE tenant_id = $1::uuid AND server_id = $2 AND oauth_state IS NOT DISTINCT FROM $4
           RETURNING server_id`,

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 
-import { RuntimeError } from '../errors/runtime-error';
-import { errorText } from '../errors/to-runtime-error';
-import { createRedactor, type Redact } from '../util/redact';
+import { sleep } from '../util/clock';
+import { cancelStatement } from './cancel-statement';
+import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
+import { createTenantShare } from './tenant-share';
 
 /** Where the database is. `url`, or the parts of it. */
 export interface PostgresConfig {
@@ -23,6 +24,8 @@ export interface PostgresConfig {
 export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
+  /** Whose rows it waits for; undefined where it cannot be held up by those of one tenant. */
+  readonly tenantId?: string;
 }
 
 /** Runs one statement. Rejects with a DB_ code. NUMERIC and BIGINT come as text. */
@@ -38,6 +41,12 @@ export interface Postgres {
 const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 30_000;
 const IDLE_MS = 30_000;
+/** The server's word comes before the client gives up. */
+const CLIENT_GRACE_MS = 2000;
+/** What is left of a statement's time when it has waited for a lock so long. */
+const LOCK_SHARE = 1 / 3;
+const MAX_REPEATS = 3;
+const REPEAT_AFTER_MS = 20;
 
 /** A bounded pool. Connections open with the first statement, and close when idle. */
 export function createPostgres(config: PostgresConfig): Postgres {
@@ -45,8 +54,13 @@ export function createPostgres(config: PostgresConfig): Postgres {
   const pool = new Pool(poolConfig(config));
   // Without a listener the loss of an idle connection would end the process. The next query reports it.
   pool.on('error', ignore);
+  // Without an answer of the server's, the statement may still be under way there.
+  pool.on('release', (error: unknown, client) => {
+    if (error instanceof Error && sqlStateOf(error) === undefined) void cancelStatement(client);
+  });
 
-  const runPrepared = preparedRunner(pool);
+  const inShare = createTenantShare({ maxConnections: config.maxConnections, maxWaitMs: CONNECT_TIMEOUT_MS });
+  const runRepeatedly = createRunner(pool);
   const guard = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -55,7 +69,7 @@ export function createPostgres(config: PostgresConfig): Postgres {
     }
   };
   return {
-    query: (statement) => guard(runPrepared(statement)),
+    query: (statement) => guard(inShare(statement.tenantId, () => runRepeatedly(statement))),
     transaction: async (work) => {
       const client = await guard(pool.connect());
       // As for the pool: the statement under way reports the loss of the connection.
@@ -85,35 +99,64 @@ async function run<Row>(
 }
 
 /** A prepared statement that is not there, or there already: a pooler gave us another server connection. */
-const POOLER_CODES: readonly unknown[] = ['26000', '42P05'];
+const POOLER_STATES: readonly unknown[] = ['26000', '42P05'];
+/** Serialization failures and deadlocks: nothing of the statement was done. */
+const REPEATABLE_STATES: readonly unknown[] = ['40001', '40P01'];
 
 /**
- * Runs statements prepared, since planning ours costs more than running them. Behind a pooler that changes the
- * connection with every transaction that cannot work: refused before it ran, the statement runs unprepared, and so do all later ones.
+ * Runs statements prepared, since planning ours costs more than running them. What was refused before it did anything, for
+ * a reason that another try does not meet, is tried again.
  */
-function preparedRunner(pool: Pool): Query {
+function createRunner(pool: Pool): Query {
   let isPrepared = true;
+  /** Part of the names, so that every connection prepares anew after a change of the schema. */
+  let generation = 0;
+  /** Whether the same statement may do better now. */
+  const mend = (error: unknown, tried: { readonly name?: string; readonly generation: number }): boolean => {
+    if (tried.name !== undefined && POOLER_STATES.includes(sqlStateOf(error))) isPrepared = false;
+    else if (isPlanOfBefore(error)) generation = tried.generation + 1;
+    else if (refusesLimits(error)) withoutLimits(pool);
+    else return REPEATABLE_STATES.includes(sqlStateOf(error));
+    return true;
+  };
   return async (statement) => {
-    if (!isPrepared || statement.values.length === 0) return run(pool, statement);
-    try {
-      return await run(pool, statement, statementName(statement.text));
-    } catch (error) {
-      if (!POOLER_CODES.includes((error as { code?: unknown }).code)) throw error;
-      isPrepared = false;
-      return run(pool, statement);
+    for (let repeats = 0; ; repeats++) {
+      const isNamed = isPrepared && statement.values.length > 0;
+      const tried = { generation, name: isNamed ? statementName(statement.text, generation) : undefined };
+      try {
+        return await run(pool, statement, tried.name);
+      } catch (error) {
+        if (repeats === MAX_REPEATS || !mend(error, tried)) throw error;
+        // Those that met one another here must not do so again.
+        await sleep(Math.random() * REPEAT_AFTER_MS * repeats);
+      }
     }
   };
+}
+
+/** "cached plan must not change result type", in whatever language the server speaks. */
+function isPlanOfBefore(error: unknown): boolean {
+  return sqlStateOf(error) === '0A000' && (error as { readonly routine?: unknown }).routine === 'RevalidateCachedQuery';
+}
+
+/** Poolers know few of the settings that a connection can begin with, and name the one that they do not take. */
+function refusesLimits(error: unknown): boolean {
+  return error instanceof Error && /\b(?:statement|lock)_timeout\b/.test(error.message);
+}
+
+/** Later connections leave the limits of time to the client, which cancels what is over them. */
+function withoutLimits({ options }: Pool): void {
+  options.statement_timeout = undefined;
+  options.lock_timeout = undefined;
 }
 
 const names = new Map<string, string>();
 
 /** The same text has the same name in every process. */
-function statementName(text: string): string {
-  const known = names.get(text);
-  if (known !== undefined) return known;
-  const name = `universal_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+function statementName(text: string, generation: number): string {
+  const name = names.get(text) ?? `universal_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
   names.set(text, name);
-  return name;
+  return generation === 0 ? name : `${name}_${generation}`;
 }
 
 function ignore(): void {
@@ -140,48 +183,18 @@ export function poolConfig(config: PostgresConfig): PoolConfig {
     max: maxConnections,
     idleTimeoutMillis: IDLE_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: queryTimeoutMs,
+    ...limitsOf(queryTimeoutMs),
     allowExitOnIdle: true,
     application_name: 'universal-ai-agent',
   };
 }
 
-interface Target {
-  readonly user: string;
-  readonly redact: Redact;
-}
-
-/** What errors of this database may say. */
-export function describeTarget(config: PostgresConfig): Target {
-  const url = config.url === undefined ? null : URL.parse(config.url);
-  const password = url === null ? config.password : decodeURIComponent(url.password);
-  return { user: url?.username ?? config.user ?? '', redact: createRedactor([password]) };
-}
-
-type DatabaseCode = 'DB_UNREACHABLE' | 'DB_AUTH_FAILED' | 'DB_SCHEMA_MISSING' | 'DB_PERMISSION_DENIED';
-
-/** SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const CODES: Readonly<Record<string, DatabaseCode>> = {
-  '28P01': 'DB_AUTH_FAILED',
-  '28000': 'DB_AUTH_FAILED',
-  '3D000': 'DB_AUTH_FAILED',
-  '42P01': 'DB_SCHEMA_MISSING',
-  '42703': 'DB_SCHEMA_MISSING',
-  '3F000': 'DB_SCHEMA_MISSING',
-  '42501': 'DB_PERMISSION_DENIED',
-  '53300': 'DB_UNREACHABLE',
-  '57P01': 'DB_UNREACHABLE',
-  '57P02': 'DB_UNREACHABLE',
-  '57P03': 'DB_UNREACHABLE',
-};
-
-/** What the driver threw, as a DB_ code. */
-export function toDatabaseError(error: unknown, { user, redact }: Target): RuntimeError {
-  const sqlState = (error as { code?: unknown }).code;
-  const reason = redact(errorText(error));
-  const known = typeof sqlState === 'string' ? CODES[sqlState] : undefined;
-  // Errors without an SQLSTATE come from the connection, not from the server.
-  const isConnection = typeof sqlState !== 'string' || !/^[0-9A-Z]{5}$/.test(sqlState);
-  const code = known ?? (isConnection ? 'DB_UNREACHABLE' : 'DB_QUERY_FAILED');
-  return new RuntimeError(code, { user, reason }, { cause: error });
+/** The server ends what is over its time; the client gives up only where it does not. */
+function limitsOf(queryTimeoutMs: number): PoolConfig {
+  if (queryTimeoutMs === 0) return {};
+  return {
+    statement_timeout: queryTimeoutMs,
+    lock_timeout: Math.ceil(queryTimeoutMs * LOCK_SHARE),
+    query_timeout: queryTimeoutMs + CLIENT_GRACE_MS,
+  };
 }

@@ -1,19 +1,19 @@
-import { Client, Pool, type FieldDef, type PoolClient } from 'pg';
+import { Pool, type FieldDef, type PoolClient } from 'pg';
 
 import type { SqlReader, SqlRequest, SqlRows } from '../contracts/sql-reader';
 import { RuntimeError } from '../errors/runtime-error';
 import { untilAborted } from '../util/abort';
-import { describeTarget, poolConfig, toDatabaseError, type PostgresConfig, type Statement } from './postgres';
+import { cancelStatement } from './cancel-statement';
+import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
+import { poolConfig, type PostgresConfig, type Statement } from './postgres';
 import { inspectSqlRoleStatement, type UnsafeRow } from './sql/inspect-sql-role';
 import { beginAsTenantStatement, describeQueryStatement, readQueryStatement } from './sql/read-as-tenant';
 import { readSqlCell, sqlCellLength } from './sql-values';
 
 const MAX_COLUMNS = 200;
-const CANCEL_TIMEOUT_MS = 5000;
 
 interface Reader {
   readonly target: ReturnType<typeof describeTarget>;
-  readonly config: ReturnType<typeof poolConfig>;
   /** Connections whose role was found to be safe. */
   readonly inspected: WeakSet<PoolClient>;
   /** Connections that end a query elsewhere. */
@@ -23,11 +23,10 @@ interface Reader {
 /** A bounded pool of its own, for a role of its own: see docs/sql-query.md. Connects with the first query. */
 export function createSqlReader(given: PostgresConfig): SqlReader {
   // Each query brings its own limit of time.
-  const config = poolConfig({ ...given, queryTimeoutMs: 0 });
-  const pool = new Pool(config);
+  const pool = new Pool(poolConfig({ ...given, queryTimeoutMs: 0 }));
   // Without a listener the loss of an idle connection would end the process. The next query reports it.
   pool.on('error', ignore);
-  const reader: Reader = { target: describeTarget(given), config, inspected: new WeakSet(), cancelling: new Set() };
+  const reader: Reader = { target: describeTarget(given), inspected: new WeakSet(), cancelling: new Set() };
   return {
     read: async (request) => {
       request.signal.throwIfAborted();
@@ -81,8 +80,6 @@ async function useClient(reader: Reader, client: PoolClient, request: SqlRequest
 interface Session {
   readonly reader: Reader;
   readonly client: PoolClient;
-  /** The server process of the connection. */
-  pid?: number;
   /** True as soon as the transaction is over: somebody else may have the connection. */
   isSound?: boolean;
 }
@@ -91,8 +88,7 @@ async function readAndRollBack(session: Session, request: SqlRequest): Promise<S
   await inspect(session);
   await run(session, { text: 'BEGIN TRANSACTION READ ONLY', values: [] });
   try {
-    const { rows } = await run(session, beginAsTenantStatement(request));
-    session.pid = (rows[0] as { pid: number }).pid;
+    await run(session, beginAsTenantStatement(request));
     return await readRows(session, request);
   } finally {
     await run(session, { text: 'ROLLBACK', values: [] }).then(() => (session.isSound = true), ignore);
@@ -152,7 +148,8 @@ async function runTheirs<T>({ reader }: Session, work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     const known = toDatabaseError(error, reader.target);
-    if (known.code === 'DB_UNREACHABLE') throw known;
+    // A parameter in the text is a violation of the protocol, 08P01, as far as the server is concerned.
+    if (known.code === 'DB_UNREACHABLE' && sqlStateOf(error) !== '08P01') throw known;
     const { hint } = error as { readonly hint?: string };
     const advice = hint === undefined ? '' : ` (${hint})`;
     throw new RuntimeError('SQL_FAILED', { reason: `${String(known.details.reason)}${advice}` }, { cause: error });
@@ -160,16 +157,7 @@ async function runTheirs<T>({ reader }: Session, work: Promise<T>): Promise<T> {
 }
 
 /** A server goes on with a query whose client has left. */
-function cancel({ reader, pid }: Session): void {
-  if (pid === undefined) return;
-  const client = new Client({ ...reader.config, query_timeout: CANCEL_TIMEOUT_MS });
-  client.on('error', ignore);
-  const cancelling = client
-    .connect()
-    .then(() => client.query('SELECT pg_cancel_backend($1)', [pid]))
-    .catch(ignore)
-    .then(() => client.end())
-    .catch(ignore)
-    .finally(() => reader.cancelling.delete(cancelling));
+function cancel({ reader, client }: Session): void {
+  const cancelling = cancelStatement(client).finally(() => reader.cancelling.delete(cancelling));
   reader.cancelling.add(cancelling);
 }

@@ -40,6 +40,24 @@ it('goes on unprepared when a pooler has changed the connection, and runs nothin
   expect(await database.query('SELECT count(*)::int AS count FROM written')).toEqual([{ count: 3 }]);
 });
 
+it('prepares a statement anew whose result has another type since the schema was changed', async () => {
+  const pool = createPostgres({ url: database.url, maxConnections: 3 });
+  await database.query('CREATE TABLE changing (value INT)');
+  await database.query('INSERT INTO changing VALUES (7)');
+  const read = { text: 'SELECT value FROM changing WHERE $1', values: [true] };
+  const readAtOnce = () => Promise.all([1, 2, 3].map(() => pool.query(read)));
+  // All three connections have it.
+  expect((await readAtOnce()).flat()).toEqual([{ value: 7 }, { value: 7 }, { value: 7 }]);
+  await database.query('ALTER TABLE changing ALTER value TYPE TEXT');
+  expect((await readAtOnce()).flat()).toEqual([{ value: '7' }, { value: '7' }, { value: '7' }]);
+  const again = await pool.query({
+    text: "SELECT count(*)::int AS count FROM pg_prepared_statements WHERE statement = $1 AND name LIKE 'universal%'",
+    values: [read.text],
+  });
+  expect(again).toEqual([{ count: 1 }]);
+  await pool.close();
+});
+
 it('keeps one plan for loading tenants, however many there are', async () => {
   const migrated = await createMigratedDatabase();
   const own = createPostgres({ url: migrated.url, maxConnections: 1 });

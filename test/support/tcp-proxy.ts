@@ -7,6 +7,11 @@ export interface TcpProxy {
   /** Breaks all connections, and refuses new ones. */
   readonly down: () => void;
   readonly up: () => void;
+  /**
+   * Answers new connections as a pooler of Postgres does that lets nobody in, where `judge` gives a message on what the client begins
+   * with; breaks the present ones.
+   */
+  readonly refuse: (judge: (startup: string) => string | undefined) => void;
   /** Resolves when a client has been refused since it went down. */
   readonly refused: () => Promise<undefined>;
   /** Goes down when a client sends this; the text does not arrive. */
@@ -19,11 +24,13 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const open = new Set<Socket>();
   let isDown = false;
   let refusal = Promise.withResolvers<undefined>();
+  let judge: ((startup: string) => string | undefined) | undefined;
   let trap: { readonly text: string; readonly sprung: () => void } | undefined;
+  const breakAll = (): void => open.forEach((socket) => socket.destroy());
   const down = (): void => {
     isDown = true;
     refusal = Promise.withResolvers();
-    for (const socket of open) socket.destroy();
+    breakAll();
   };
   const server = createServer((client) => {
     if (isDown) {
@@ -45,7 +52,11 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
         });
     }
     behind.pipe(client);
+    let isNew = true;
     client.on('data', (chunk) => {
+      const message = isNew ? judge?.(chunk.toString('latin1')) : undefined;
+      isNew = false;
+      if (message !== undefined) return void client.end(poolerError(message));
       if (trap === undefined || !chunk.includes(trap.text)) return void behind.write(chunk);
       const { sprung } = trap;
       trap = undefined;
@@ -63,6 +74,11 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     up: () => {
       isDown = false;
       trap = undefined;
+      judge = undefined;
+    },
+    refuse: (given) => {
+      judge = given;
+      breakAll();
     },
     refused: () => refusal.promise,
     breakAt: (text) => new Promise((sprung) => (trap = { text, sprung })),
@@ -72,4 +88,13 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
         server.close(() => resolve());
       }),
   };
+}
+
+/** ErrorResponse of Postgres' protocol, with the SQLSTATE that poolers give. */
+function poolerError(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`);
+  const head = Buffer.alloc(5);
+  head.write('E');
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
 }

@@ -6,6 +6,7 @@ import { auditCalls, executionJson } from './audit-calls';
 export function takeCallStatement({ tenantId, taking }: SingleCall): Statement {
   const { code, tool, callsPerMinute, callsPerDay } = taking;
   return {
+    tenantId,
     text: 'SELECT elo_agent_take_call($1::uuid, $2, $3, $4::int, $5::int) AS reason',
     values: [tenantId, code ?? null, tool, callsPerMinute ?? null, callsPerDay ?? null],
   };
@@ -15,5 +16,5 @@ const AUDIT = auditCalls('$4');
 
 /** Writes the line of such a call. */
 export function auditCallStatement({ tenantId, taskId, runId }: SingleCall, execution: ToolExecution): Statement {
-  return { text: AUDIT, values: [tenantId, taskId, runId, executionJson([execution])] };
+  return { tenantId, text: AUDIT, values: [tenantId, taskId, runId, executionJson([execution])] };
 }

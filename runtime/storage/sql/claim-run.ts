@@ -80,6 +80,7 @@ export interface ClaimRow {
 export function claimRunStatement(request: ClaimRequest): Statement {
   const { tenantId, taskId, runId, traceId, digest, leaseMs, fresh, modelRequested } = request;
   return {
+    tenantId,
     text: TEXT,
     values: [
       ...[tenantId, taskId, runId, traceId ?? null, digest, leaseMs, fresh, modelRequested],
@@ -92,6 +93,7 @@ export function claimRunStatement(request: ClaimRequest): Statement {
 /** Gives a run back that was claimed and cannot be gone on with: nothing was sent. */
 export function releaseRunStatement({ tenantId, taskId, runId }: RunKey): Statement {
   return {
+    tenantId,
     text: `
 WITH released AS (
   UPDATE elo_agent_runs SET lease_until = now(), held_cost_usd = NULL, held_tokens = NULL

@@ -8,8 +8,7 @@ const IDLE_TIMEOUT_MS = 30_000;
 export function beginAsTenantStatement({ tenantId, timeoutMs }: SqlRequest): Statement {
   return {
     text: `
-SELECT pg_backend_pid() AS pid,
-  set_config('app.tenant_id', $1, true),
+SELECT set_config('app.tenant_id', $1, true),
   set_config('statement_timeout', $2, true),
   set_config('lock_timeout', $3, true),
   set_config('idle_in_transaction_session_timeout', $4, true),

@@ -143,6 +143,7 @@ export function recordProgressStatement(progress: RunProgress, { waiting, journa
   const { tenantId, taskId, runId, leaseMs } = progress;
   const key = [tenantId, taskId, runId];
   return {
+    tenantId,
     text: TEXT,
     values: [
       ...[...key, callsJson(progress), leaseMs, ...endValues(progress), ...billValues(progress)],

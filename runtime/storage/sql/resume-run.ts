@@ -57,7 +57,7 @@ export interface ResumeRow {
 }
 
 export function resumeRunStatement({ tenantId, waitedRunId, runId, leaseMs, reserve }: ResumeRequest): Statement {
-  return { text: TEXT, values: [tenantId, waitedRunId, runId, leaseMs, ...reservationValues(reserve)] };
+  return { tenantId, text: TEXT, values: [tenantId, waitedRunId, runId, leaseMs, ...reservationValues(reserve)] };
 }
 
 /** The request that a waiting run answers, and how far it was; until the run that goes on with it is done. */

@@ -56,7 +56,11 @@ export function saveMcpToolsStatement(request: {
     hash: toolHash(tool),
     position,
   }));
-  return { text: TEXT, values: [request.tenantId, request.serverId, request.ttlMs, JSON.stringify(listed)] };
+  return {
+    tenantId: request.tenantId,
+    text: TEXT,
+    values: [request.tenantId, request.serverId, request.ttlMs, JSON.stringify(listed)],
+  };
 }
 
 /** What an approval holds for: everything of a tool that the model reads or that changes how it is called. */
