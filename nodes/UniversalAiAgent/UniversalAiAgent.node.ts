@@ -14,6 +14,7 @@ import { reportWarnings } from './hints';
 import { operationOf } from './operations';
 import { getTenantTools, searchTenants } from './pickers';
 import { isSimplified, simplifyOutput } from './simplify-output';
+import { isStreaming, streamAnswer, streamError } from './stream-answer';
 import { testSqlRole } from './test-sql-role';
 import { testVaultKey } from './test-vault-key';
 
@@ -48,14 +49,17 @@ export class UniversalAiAgent implements INodeType {
     const door: typeof RuntimeDoor = await import('../../runtime');
     const output: INodeExecutionData[] = [];
     const warnings: RuntimeDoor.AgentResult['warnings'][number][] = [];
+    const streams = isStreaming(this);
 
     for (let index = 0; index < this.getInputData().length; index++) {
       try {
         const { item, warnings: ofItem } = await operationOf(this.getNode(), door)({ context: this, door, index });
         warnings.push(...ofItem);
+        if (streams) await streamAnswer(this, item, index);
         output.push(isSimplified(this, index) ? simplifyOutput(item) : item);
       } catch (error) {
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
+        if (streams) await streamError(this, error as Error, index);
         output.push(toErrorItem(this, error, index));
       }
     }

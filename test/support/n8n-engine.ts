@@ -12,6 +12,7 @@ import {
   type IRun,
   type IWorkflowBase,
   type IWorkflowExecuteAdditionalData,
+  type StructuredChunk,
   type WorkflowExecuteMode,
 } from 'n8n-workflow';
 
@@ -59,6 +60,8 @@ export interface EngineRun {
   readonly mode?: WorkflowExecuteMode;
   /** Node types of the test beside ours, such as sub-nodes, by type. */
   readonly nodeTypes?: Readonly<Record<string, INodeType>>;
+  /** Told of each chunk, as n8n does it for a chat that streams; without it nothing streams. */
+  readonly onChunk?: (chunk: StructuredChunk) => void | Promise<void>;
   /** The same id again is what Retry on Fail looks like to a node. */
   readonly executionId?: string;
 }
@@ -71,6 +74,7 @@ export async function runInEngine({
   mode = 'webhook',
   executionId = randomUUID(),
   nodeTypes: more = {},
+  onChunk,
 }: EngineRun): Promise<IRun> {
   const settings = { executionOrder: 'v1' as const };
   const workflow = new Workflow({ ...json, id: 'test', active: false, nodeTypes: nodeTypes(more), settings });
@@ -85,7 +89,14 @@ export async function runInEngine({
       runPreAuthentication: () => Promise.resolve(undefined),
       updateCredentialsOauthTokenData: () => Promise.resolve(),
     } as unknown as ICredentialsHelper,
-    hooks: { runHook: () => Promise.resolve(), addHandler: () => undefined },
+    hooks: {
+      handlers: { sendChunk: onChunk === undefined ? [] : [onChunk] },
+      runHook: async (name: string, told: readonly [StructuredChunk]) => {
+        if (name === 'sendChunk') await onChunk?.(told[0]);
+      },
+      addHandler: () => undefined,
+    },
+    streamingEnabled: onChunk !== undefined,
     currentNodeExecutionIndex: 0,
     variables: {},
     webhookWaitingBaseUrl: 'http://localhost/webhook-waiting',

@@ -1,0 +1,125 @@
+import type { ICredentialDataDecryptedObject, INode, IRun, StructuredChunk } from 'n8n-workflow';
+
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
+import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/database';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
+import { outputOf, runInEngine } from '../support/n8n-engine';
+
+const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+
+let database: TestDatabase;
+let models: ModelServer;
+let tenant: string;
+let credentials: Record<string, ICredentialDataDecryptedObject>;
+
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  models = await startModelServer();
+  tenant = await addTenant(database, {
+    settings: { default_tier: 'pro', tool_config: { tool_permissions: { send_mail: { decision: 'ask' } } } },
+  });
+  const toolId = await addTool(database, { code: 'send_mail', description: 'Send mail', endpoint: 'http://127.0.0.1:1' });
+  await enableTool(database, { tenantId: tenant, toolId });
+  credentials = {
+    openRouterApi: { apiKey: 'sk-node', url: models.url },
+    postgres: postgresCredential(database.url),
+  };
+});
+afterAll(() => Promise.all([models.close(), database.close()]));
+beforeEach(() => models.always(() => textReply('Two orders.').body));
+
+interface ChatRun {
+  readonly items?: readonly { readonly message: string; readonly tenant?: string }[];
+  readonly node?: Partial<INode>;
+  readonly options?: object;
+  readonly onChunk?: (chunk: StructuredChunk) => Promise<void>;
+}
+
+async function chat({ items = [{ message: 'hello' }], node = {}, options = {}, onChunk }: ChatRun = {}): Promise<{
+  readonly run: IRun;
+  readonly chunks: readonly (readonly [string, number | undefined, string | undefined])[];
+}> {
+  const common = { typeVersion: 1, position: [0, 0] as [number, number] };
+  const agent: INode = {
+    ...common,
+    id: 'agent',
+    name: 'Agent',
+    type: TYPE,
+    parameters: {
+      tenantId: { __rl: true, mode: 'id', value: `={{ $json.tenant ?? "${tenant}" }}` },
+      message: '={{ $json.message }}',
+      options: options as never,
+    },
+    credentials: Object.fromEntries(Object.keys(credentials).map((name) => [name, { id: name, name }])),
+    ...node,
+  };
+  const start: INode = { ...common, id: 'start', name: 'Items', type: 'test.items', parameters: {} };
+  const chunks: StructuredChunk[] = [];
+  const run = await runInEngine({
+    workflow: {
+      nodes: [start, agent],
+      connections: { Items: { main: [[{ node: 'Agent', type: 'main', index: 0 }]] } },
+    },
+    items: items as never,
+    credentials,
+    onChunk: onChunk ?? ((chunk) => void chunks.push(chunk)),
+  });
+  return { run, chunks: chunks.map(({ type, content, metadata }) => [type, metadata.itemIndex, content] as const) };
+}
+
+it('sends the answer to a chat that streams, as one message for each item', async () => {
+  const { run, chunks } = await chat({ items: [{ message: 'one' }, { message: 'two' }] });
+  expect(chunks).toEqual([
+    ['begin', 0, undefined],
+    ['item', 0, 'Two orders.'],
+    ['end', 0, undefined],
+    ['begin', 1, undefined],
+    ['item', 1, 'Two orders.'],
+    ['end', 1, undefined],
+  ]);
+  expect(outputOf(run, 'Agent').map(({ json }) => json.output)).toEqual(['Two orders.', 'Two orders.']);
+});
+
+it('sends the same with Simplify Output', async () => {
+  const { chunks } = await chat({ options: { simplifyOutput: true } });
+  expect(chunks.map(([type, , content]) => [type, content])).toContainEqual(['item', 'Two orders.']);
+});
+
+it('says what a run waits for that has no answer yet', async () => {
+  models.always(() => toolReply([{ name: 'send_mail', arguments: {} }]).body);
+  const { chunks } = await chat();
+  expect(chunks[1]).toEqual(['item', 0, expect.stringContaining('send_mail')]);
+});
+
+it('sends the text of an error that the workflow goes on with', async () => {
+  const items = [{ message: 'hello', tenant: '00000000-0000-4000-8000-000000000000' }];
+  const { chunks } = await chat({ items, node: { onError: 'continueRegularOutput' } });
+  expect(chunks).toEqual([
+    ['begin', 0, undefined],
+    ['error', 0, expect.stringContaining('does not exist')],
+  ]);
+});
+
+it('leaves an error that ends the execution to n8n, which tells the chat once', async () => {
+  const { run, chunks } = await chat({ items: [{ message: 'hello', tenant: 'no uuid' }] });
+  expect(run.status).toBe('error');
+  expect(chunks).toEqual([['error', 0, expect.stringContaining('TENANT_ID_INVALID')]]);
+});
+
+it('sends nothing as a tool of another agent, which answers itself', async () => {
+  const { run, chunks } = await chat({
+    node: {
+      type: `${TYPE}Tool`,
+      parameters: { tenantId: { __rl: true, mode: 'id', value: tenant }, message: '={{ $json.message }}' },
+    },
+  });
+  expect(outputOf(run, 'Agent')[0]?.json.output).toBe('Two orders.');
+  expect(chunks).toEqual([]);
+});
+
+it('gives the answer also when the chat has gone', async () => {
+  const { run } = await chat({
+    onChunk: () => Promise.reject(new Error('the response is closed')),
+  });
+  expect(outputOf(run, 'Agent')[0]?.json.output).toBe('Two orders.');
+});
