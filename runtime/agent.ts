@@ -14,6 +14,7 @@ import { toRuntimeError } from './errors/to-runtime-error';
 import { loadTenant, planRun, type PlanRequest } from './plan-run';
 import { settleRun } from './settle-run';
 import { buildResult } from './tasks/build-result';
+import { failedTools } from './tasks/failed-tools';
 import { readTask, type ReadyTask } from './tasks/read-task';
 import { startDeadline, type Deadline } from './util/abort';
 import { elapsedMs, monotonicMs } from './util/clock';
@@ -93,7 +94,7 @@ async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
     totals: meter.totals(),
     findCall: meter.find,
     durationMs: elapsedMs(run.startedAt),
-    warnings: [...plan.warnings, ...meter.warnings()],
+    warnings: [...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? []), ...failedTools(outcome.steps)],
     variables,
     redact: run.redact,
   });

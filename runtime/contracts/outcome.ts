@@ -1,4 +1,4 @@
-import type { RuntimeError } from '../errors/runtime-error';
+import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { AgentTask } from './task';
 import type { Message, ToolCallMessage } from './message';
@@ -32,6 +32,8 @@ export interface LoopOutcome {
   readonly steps: readonly StepRecord[];
   /** The transcript after the opening, over all runs of the task. */
   readonly said?: readonly Message[];
+  /** What did not go as it should, although the run gives a result. */
+  readonly warnings?: readonly ErrorSummary[];
   /** Set when the run waits for a person. */
   readonly awaiting?: AwaitedApproval;
   readonly resume?: ResumeState;

@@ -444,6 +444,10 @@ export const ERROR_CODES = {
     'Max Iterations {asked} was lowered to {maxIterations}.',
     'Raise settings.max_iterations of the tenant; the hard ceiling is {ceiling}.',
   ),
+  FINAL_ANSWER_MISSING: tenant(
+    'Asked for a final answer, the model gave none: the text is the last one that it wrote before, if any.',
+    'Raise Max Iterations, or use a model that answers when it is asked to.',
+  ),
   USAGE_MISSING: upstream(
     'The model provider reported no usable usage for call {callNo}; it counts as zero.',
     "Compare with the provider's own bill.",

@@ -1,7 +1,7 @@
 import type { Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { LoopOutcome, ResumeState } from '../contracts/outcome';
-import { RuntimeError } from '../errors/runtime-error';
+import { describeError, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { offeredTools, outputInvalid } from './formatted-answer';
 import type { LoopInput, LoopSettings } from './loop-contract';
@@ -9,7 +9,7 @@ import { createRepeatedCalls } from './repeated-calls';
 import type { RunState } from './run-state';
 import { finishStep, runStep, type StepResult } from './run-step';
 import { stopBetweenSteps } from './stop-conditions';
-import { finalAnswerRequest } from './transcript';
+import { answerText, finalAnswerRequest } from './transcript';
 
 /**
  * Steps until the model answers or something ends the run. Never rejects: what went wrong is in `error`,
@@ -83,7 +83,7 @@ function toolCallIdsOf(messages: readonly Message[]): readonly string[] {
   return calls.map(({ id }) => id);
 }
 
-type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'structured' | 'awaiting' | 'resume'> & {
+type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'structured' | 'warnings' | 'awaiting' | 'resume'> & {
   readonly error?: RuntimeError;
 };
 
@@ -187,7 +187,14 @@ async function endAtLimit(input: LoopInput, state: RunState, last: StepResult | 
 async function answerAtLast(input: LoopInput, state: RunState): Promise<Ending> {
   state.messages.push(finalAnswerRequest(input.format?.tool.name));
   const final = await runStep(input, state, { toolChoice: 'none', isLast: true });
-  const isFormatted = input.format === undefined || final.kind === 'answer';
-  if (isFormatted) return { status: 'max_iterations', ...answerOf(final) };
+  if (final.kind === 'answer') return { status: 'max_iterations', ...answerOf(final) };
+  if (input.format === undefined) return withLastText(state, final);
   return { status: 'failed', ...answerOf(final), error: outputInvalid(final.issues) };
+}
+
+/** A model that calls tools once more, or says nothing, has often said something on the way. */
+function withLastText({ messages, opening }: RunState, { truncated }: StepResult): Ending {
+  const texts = messages.slice(opening).map((message) => (message.role === 'assistant' ? answerText(message) : ''));
+  const text = texts.findLast((said) => said !== '') ?? '';
+  return { status: 'max_iterations', text, truncated, warnings: [describeError('FINAL_ANSWER_MISSING')] };
 }

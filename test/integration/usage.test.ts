@@ -121,3 +121,9 @@ it('refuses a tenant id that is none', async () => {
     message: expect.stringContaining('uuid-here') as string,
   });
 });
+
+it('refuses a tenant that does not exist, instead of an empty bill', async () => {
+  const { exitCode, stdout, stderr } = await cli('00000000-0000-4000-8000-000000000000');
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({ code: 'TENANT_NOT_FOUND' });
+});

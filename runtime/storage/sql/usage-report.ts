@@ -31,3 +31,8 @@ ORDER BY call.opened_at DESC LIMIT 1000`,
     values: [tenantId],
   };
 }
+
+/** One row for a tenant that there is, active or not. */
+export function tenantExistsStatement(tenantId: string): Statement {
+  return { text: 'SELECT id FROM elo_v_agent_tenants WHERE id = $1::uuid', values: [tenantId] };
+}

@@ -54,6 +54,21 @@ it('executes nothing that the model asks for in its final answer', async () => {
   expect(outcome.steps.map((step) => step.toolCalls.length)).toEqual([1, 0]);
 });
 
+it('gives the last text there was, with a warning, when the final answer is none', async () => {
+  const first = again();
+  const { outcome } = await runScript({
+    tools,
+    settings: { maxIterations: 2, onMaxIterations: 'finalAnswer' },
+    replies: [{ ...first, message: { ...first.message, content: 'So far: 3' } }, again(), again()],
+  });
+  expect(outcome).toMatchObject({
+    status: 'max_iterations',
+    text: 'So far: 3',
+    warnings: [{ code: 'FINAL_ANSWER_MISSING' }],
+  });
+  expect(outcome.error).toBeUndefined();
+});
+
 it('tells that no call follows the last one, so that none is opened in the ledger', async () => {
   const { nexts } = await runScript({ tools, settings: { maxIterations: 2 }, replies: [again(), again()] });
   expect(nexts).toEqual([2, undefined]);

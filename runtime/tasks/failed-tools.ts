@@ -1,0 +1,40 @@
+import type { ExecutedToolCall, StepRecord } from '../contracts/outcome';
+import { ERROR_CODES, type ErrorCode } from '../errors/codes';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { isJsonObject } from '../util/json';
+
+const MAX_SHOWN = 300;
+
+/**
+ * A warning for each tool that failed, since a model often answers as if nothing had happened. What the rules refused and
+ * what the model got wrong is no failure of the tool; it stands in tool_calls only.
+ */
+export function failedTools(steps: readonly StepRecord[]): readonly ErrorSummary[] {
+  const calls = steps.flatMap(({ toolCalls }) => toolCalls);
+  const failed = calls.filter(isFailure);
+  const tools = new Set(failed.map(({ report }) => report.tool));
+  return [...tools].map((tool) => {
+    const isOfTool = ({ report }: ExecutedToolCall): boolean => report.tool === tool;
+    const reasons = failed.filter(isOfTool);
+    const counts = `${reasons.length} of ${calls.filter(isOfTool).length} calls of ${tool} failed`;
+    return { ...describeError('TOOL_FAILED', { tool }), message: `${counts}: ${reasonOf(reasons.at(-1))}` };
+  });
+}
+
+/** A plugged-in tool may fail without a code. */
+function isFailure({ isError, code }: ExecutedToolCall): boolean {
+  if (!isError) return false;
+  return code === undefined || !isKnown(code) || ERROR_CODES[code].category === 'upstream';
+}
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}
+
+/** The error that came last, in one line; it was redacted when it came. */
+function reasonOf(call: ExecutedToolCall | undefined): string {
+  const error = call?.report.error;
+  const message = isJsonObject(error) ? error.message : error;
+  const text = (typeof message === 'string' ? message : JSON.stringify(error ?? null)).replace(/\s+/g, ' ');
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
