@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { n8nHost } from './n8n-install.mjs';
-import { parseJson } from './n8n-session.mjs';
+import { fetchAnew, parseJson } from './n8n-session.mjs';
 
 const pollIntervalMs = 100;
 const unfinished = ['new', 'running', 'waiting'];
@@ -115,7 +115,7 @@ function webhookCaller(baseUrl) {
    * @returns {Promise<WebhookReply>}
    */
   return async (webhookPath, body, { method = 'POST', headers = {}, signal } = {}) => {
-    const response = await fetch(`${baseUrl}/webhook/${webhookPath}`, {
+    const response = await fetchAnew(`${baseUrl}/webhook/${webhookPath}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -12,7 +12,7 @@ export function createSession(baseUrl) {
 
   /** @type {(method: string, path: string, body?: unknown) => Promise<Response>} */
   const send = async (method, restPath, body) => {
-    const response = await fetch(`${baseUrl}/rest${restPath}`, {
+    const response = await fetchAnew(`${baseUrl}/rest${restPath}`, {
       method,
       headers: { 'content-type': 'application/json', cookie },
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -50,6 +50,15 @@ export function createSession(baseUrl) {
 
   return { rest, logIn };
 }
+
+/**
+ * A request on a connection of its own. n8n closes idle ones after some seconds, and on a busy machine a request can be on its
+ * way on one just then.
+ * @param {string} url
+ * @param {RequestInit} options
+ */
+export const fetchAnew = (url, { headers, ...options }) =>
+  fetch(url, { ...options, headers: { ...headers, connection: 'close' } });
 
 /**
  * @param {string} text
