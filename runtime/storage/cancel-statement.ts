@@ -31,7 +31,8 @@ export function cancelStatement(client: ClientBase): Promise<void> {
       .on('error', () => undefined)
       .on('close', () => resolve())
       .setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy())
-      .end(request)
-      .resume();
+      .resume()
+      // Whoever has done it closes; a pooler forgets the request of one that has left before.
+      .write(request);
   });
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Pool, type PoolConfig } from 'pg';
 
-import { sleep } from '../util/clock';
+import { after, sleep } from '../util/clock';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
 import { createTenantShare } from './tenant-share';
@@ -41,8 +41,9 @@ export interface Postgres {
 const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 30_000;
 const IDLE_MS = 30_000;
-/** The server's word comes before the client gives up. */
-const CLIENT_GRACE_MS = 2000;
+/** After a statement's time: for the server to end it by itself, then to end it because it was asked to. */
+const CANCEL_GRACE_MS = 1000;
+const CLIENT_GRACE_MS = 3000;
 /** What is left of a statement's time when it has waited for a lock so long. */
 const LOCK_SHARE = 1 / 3;
 const MAX_REPEATS = 3;
@@ -54,13 +55,10 @@ export function createPostgres(config: PostgresConfig): Postgres {
   const pool = new Pool(poolConfig(config));
   // Without a listener the loss of an idle connection would end the process. The next query reports it.
   pool.on('error', ignore);
-  // Without an answer of the server's, the statement may still be under way there.
-  pool.on('release', (error: unknown, client) => {
-    if (error instanceof Error && sqlStateOf(error) === undefined) void cancelStatement(client);
-  });
 
+  const use = clientUser(pool, config.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
   const inShare = createTenantShare({ maxConnections: config.maxConnections, maxWaitMs: CONNECT_TIMEOUT_MS });
-  const runRepeatedly = createRunner(pool);
+  const runRepeatedly = createRunner(use, () => withoutLimits(pool));
   const guard = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
@@ -70,32 +68,44 @@ export function createPostgres(config: PostgresConfig): Postgres {
   };
   return {
     query: (statement) => guard(inShare(statement.tenantId, () => runRepeatedly(statement))),
-    transaction: async (work) => {
-      const client = await guard(pool.connect());
-      // As for the pool: the statement under way reports the loss of the connection.
-      client.on('error', ignore);
-      let isSound = false;
-      try {
-        const result = await inTransaction((statement) => guard(run(client, statement)), work);
-        isSound = true;
-        return result;
-      } finally {
-        client.off('error', ignore);
-        // What became of a connection that failed is unknown, so nobody else gets it.
-        client.release(!isSound);
-      }
-    },
+    transaction: (work) => guard(use((run) => inTransaction((statement) => guard(run(statement)), work))),
     close: () => pool.end(),
   };
 }
 
-async function run<Row>(
-  target: Pool | PoolClient,
-  { text, values }: Statement,
-  name?: string,
-): Promise<readonly Row[]> {
-  const { rows } = await target.query({ text, values: [...values], name });
-  return rows as Row[];
+/** Runs a statement on a connection, prepared when it has a name. */
+type Run = <Row>(statement: Statement, name?: string) => Promise<readonly Row[]>;
+type UseClient = <T>(work: (run: Run) => Promise<T>) => Promise<T>;
+
+/** Lends a connection to one who works with it. What became of one that failed is unknown, so nobody else gets it. */
+function clientUser(pool: Pool, queryTimeoutMs: number): UseClient {
+  return async (work) => {
+    const client = await pool.connect();
+    // As for the pool: the statement under way reports the loss of the connection.
+    client.on('error', ignore);
+    let isSound = false;
+    let isCancelled = false;
+    const cancel = (): void => {
+      isCancelled = true;
+      void cancelStatement(client);
+    };
+    try {
+      const result = await work(async ({ text, values }, name) => {
+        const stopWaiting = queryTimeoutMs === 0 ? ignore : after(queryTimeoutMs + CANCEL_GRACE_MS, cancel);
+        try {
+          const { rows } = await client.query({ text, values: [...values], name });
+          return rows as never;
+        } finally {
+          stopWaiting();
+        }
+      });
+      isSound = !isCancelled;
+      return result;
+    } finally {
+      client.off('error', ignore);
+      client.release(!isSound);
+    }
+  };
 }
 
 /** A prepared statement that is not there, or there already: a pooler gave us another server connection. */
@@ -107,7 +117,7 @@ const REPEATABLE_STATES: readonly unknown[] = ['40001', '40P01'];
  * Runs statements prepared, since planning ours costs more than running them. What was refused before it did anything, for
  * a reason that another try does not meet, is tried again.
  */
-function createRunner(pool: Pool): Query {
+function createRunner(use: UseClient, withoutLimits: () => void): Query {
   let isPrepared = true;
   /** Part of the names, so that every connection prepares anew after a change of the schema. */
   let generation = 0;
@@ -115,7 +125,7 @@ function createRunner(pool: Pool): Query {
   const mend = (error: unknown, tried: { readonly name?: string; readonly generation: number }): boolean => {
     if (tried.name !== undefined && POOLER_STATES.includes(sqlStateOf(error))) isPrepared = false;
     else if (isPlanOfBefore(error)) generation = tried.generation + 1;
-    else if (refusesLimits(error)) withoutLimits(pool);
+    else if (refusesLimits(error)) withoutLimits();
     else return REPEATABLE_STATES.includes(sqlStateOf(error));
     return true;
   };
@@ -124,7 +134,7 @@ function createRunner(pool: Pool): Query {
       const isNamed = isPrepared && statement.values.length > 0;
       const tried = { generation, name: isNamed ? statementName(statement.text, generation) : undefined };
       try {
-        return await run(pool, statement, tried.name);
+        return await use((run) => run(statement, tried.name));
       } catch (error) {
         if (repeats === MAX_REPEATS || !mend(error, tried)) throw error;
         // Those that met one another here must not do so again.
@@ -189,7 +199,7 @@ export function poolConfig(config: PostgresConfig): PoolConfig {
   };
 }
 
-/** The server ends what is over its time; the client gives up only where it does not. */
+/** The server ends what is over its time; the client gives up only where it does not, and has not when it was asked to. */
 function limitsOf(queryTimeoutMs: number): PoolConfig {
   if (queryTimeoutMs === 0) return {};
   return {

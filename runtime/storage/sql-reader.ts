@@ -16,8 +16,6 @@ interface Reader {
   readonly target: ReturnType<typeof describeTarget>;
   /** Connections whose role was found to be safe. */
   readonly inspected: WeakSet<PoolClient>;
-  /** Connections that end a query elsewhere. */
-  readonly cancelling: Set<Promise<unknown>>;
 }
 
 /** A bounded pool of its own, for a role of its own: see docs/sql-query.md. Connects with the first query. */
@@ -26,16 +24,13 @@ export function createSqlReader(given: PostgresConfig): SqlReader {
   const pool = new Pool(poolConfig({ ...given, queryTimeoutMs: 0 }));
   // Without a listener the loss of an idle connection would end the process. The next query reports it.
   pool.on('error', ignore);
-  const reader: Reader = { target: describeTarget(given), inspected: new WeakSet(), cancelling: new Set() };
+  const reader: Reader = { target: describeTarget(given), inspected: new WeakSet() };
   return {
     read: async (request) => {
       request.signal.throwIfAborted();
       return useClient(reader, await connect(reader, pool, request.signal), request);
     },
-    close: async () => {
-      await pool.end();
-      await Promise.all(reader.cancelling);
-    },
+    close: () => pool.end(),
   };
 }
 
@@ -71,9 +66,13 @@ async function useClient(reader: Reader, client: PoolClient, request: SqlRequest
     reading.catch(ignore);
     return await untilAborted(reading, request.signal);
   } finally {
-    if (request.signal.aborted) cancel(session);
-    client.off('error', ignore);
-    client.release(request.signal.aborted || session.isSound !== true);
+    const release = (): void => {
+      client.off('error', ignore);
+      client.release(request.signal.aborted || session.isSound !== true);
+    };
+    // A server goes on with a query whose client has left, and a pooler knows it by the connection as long as that is there.
+    if (request.signal.aborted) void cancelStatement(client).then(release);
+    else release();
   }
 }
 
@@ -154,10 +153,4 @@ async function runTheirs<T>({ reader }: Session, work: Promise<T>): Promise<T> {
     const advice = hint === undefined ? '' : ` (${hint})`;
     throw new RuntimeError('SQL_FAILED', { reason: `${String(known.details.reason)}${advice}` }, { cause: error });
   }
-}
-
-/** A server goes on with a query whose client has left. */
-function cancel({ reader, client }: Session): void {
-  const cancelling = cancelStatement(client).finally(() => reader.cancelling.delete(cancelling));
-  reader.cancelling.add(cancelling);
 }

@@ -142,7 +142,7 @@ describe('behind a pooler that takes no settings of its clients', () => {
     const postgres = open(300, proxy.url);
     const failing = postgres.query(write());
     await untilLocked();
-    await expect(failing).rejects.toMatchObject({ code: 'DB_UNREACHABLE' });
+    await expect(failing).rejects.toMatchObject({ code: 'DB_UNAVAILABLE', cause: { code: '57014' } });
     await untilNoneIsLocked();
   });
 

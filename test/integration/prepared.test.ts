@@ -1,4 +1,4 @@
-import { Pool } from 'pg';
+import { Client } from 'pg';
 
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
 import { loadTenantsStatement } from '../../runtime/storage/sql/load-tenant';
@@ -31,7 +31,7 @@ it('goes on unprepared when a pooler has changed the connection, and runs nothin
   await postgres.query(write);
   // The client still believes that its statement is there, as behind a pooler.
   await postgres.query({ text: 'DEALLOCATE ALL', values: [] });
-  const query = jest.spyOn(Pool.prototype, 'query');
+  const query = jest.spyOn(Client.prototype, 'query');
   await postgres.query(write);
   await postgres.query(write);
   const named = query.mock.calls.map(([config]) => (config as unknown as { name?: string }).name !== undefined);
