@@ -1,4 +1,5 @@
 import type { LedgerStore, SingleCall } from './contracts/ledger';
+import type { CallMeta } from './contracts/task';
 import type { TenantSnapshot } from './contracts/tenant';
 import type { ParsedInput, Tool, ToolOutput } from './contracts/tool';
 import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
@@ -22,6 +23,8 @@ interface CallRequest {
   /** Its name or `server.tool`. */
   readonly tool: string;
   readonly arguments: unknown;
+  /** Trusted facts beside the arguments, as a task's meta has them. */
+  readonly meta?: CallMeta;
   readonly signal: AbortSignal;
 }
 
@@ -43,7 +46,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
-  const output = refused ?? (await execute(tool, parsed, { call, redact, signal: request.signal }));
+  const { meta = {} as CallMeta, signal } = request;
+  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, signal }));
   const ended = {
     step: 0,
     toolCallId: id,
@@ -55,7 +59,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
     durationMs: elapsedMs(startedAt),
   } as const;
   // The call was made: a line that cannot be written must not take its answer away.
-  await parts.ledger.auditCall?.(call, toExecution(ended, { redact })).catch(() => undefined);
+  await parts.ledger.auditCall?.(call, toExecution(ended, { redact, userId: meta.user_id })).catch(() => undefined);
   return output;
 }
 
@@ -84,11 +88,16 @@ async function refusal(
 function execute(
   tool: Tool,
   parsed: ParsedInput,
-  context: { readonly call: SingleCall; readonly redact: Redact; readonly signal: AbortSignal },
+  context: {
+    readonly call: SingleCall;
+    readonly redact: Redact;
+    readonly meta: CallMeta;
+    readonly signal: AbortSignal;
+  },
 ): Promise<ToolOutput> {
   const { call, redact, signal } = context;
   const input: JsonObject = parsed.ok ? parsed.value : {};
-  const meta = { tenant_id: call.tenantId, task_id: call.taskId };
+  const meta = { ...context.meta, tenant_id: call.tenantId, task_id: call.taskId };
   return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact });
 }
 

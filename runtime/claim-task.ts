@@ -40,8 +40,8 @@ interface ClaimContext {
 }
 
 /**
- * Claims the task, and room for its first model call. Rejects with TASK_CONFLICT, TASK_RUNNING, APPROVAL_UNKNOWN, or with
- * BUDGET_EXCEEDED, whose result says that nothing was done.
+ * Claims the task, and room for its first model call. Rejects with TASK_CONFLICT, TASK_RUNNING, TENANT_RATE_LIMITED,
+ * APPROVAL_UNKNOWN, or with BUDGET_EXCEEDED, whose result says that nothing was done.
  */
 export async function claimTask(context: ClaimContext): Promise<Claimed> {
   const { task, plan, deadline } = context;
@@ -73,6 +73,7 @@ async function claimNew(context: ClaimContext, runId: string): Promise<Claimed> 
     leaseMs,
     modelRequested: plan.selected.modelId,
     reserve: firstReservation(plan, messages),
+    runsPerMinute: plan.runsPerMinute,
   };
   const claimed = await claimRun(ledger, claim, deadline.signal);
   if (claimed.kind === 'done') return claimed;

@@ -77,10 +77,10 @@ export function toTake(
   { toolCallId, tool }: Pick<RunnableCall, 'toolCallId' | 'tool'>,
   { policyVersion }: TenantSnapshot,
 ): CallToTake {
-  const { code, callsPerMinute, callsPerDay } = tool.policy ?? {};
+  const { code, callsPerMinute, callsPerDay, ofAgent } = tool.policy ?? {};
   // Rows of a plugged-in store are in no catalogue that the ledger could look at.
   const known = policyVersion === undefined ? undefined : code;
-  return { toolCallId, tool: tool.definition.name, code: known, callsPerMinute, callsPerDay };
+  return { toolCallId, tool: tool.definition.name, code: known, callsPerMinute, callsPerDay, ofAgent };
 }
 
 function denyAll(calls: readonly RunnableCall[]): Rulings {

@@ -12,7 +12,7 @@ import type { McpServerInput } from './mcp/read-server';
 import { normalizeModelId, type SelectedModel } from './models/select-model';
 import type { SelectedTools, SelectTools } from './select-tools';
 import { callbackWarnings, type ReadyTask } from './tasks/read-task';
-import { resolveLimits } from './tenants/resolve-settings';
+import { readRunsPerMinute, resolveLimits } from './tenants/resolve-settings';
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
 export interface RunPlan {
@@ -26,6 +26,8 @@ export interface RunPlan {
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
   readonly budget: Budget;
+  /** How many runs of the tenant may begin a minute. */
+  readonly runsPerMinute?: number;
   /** Whether the task gets a line in the billing table. */
   readonly isBilled: boolean;
   readonly snapshot: TenantSnapshot;
@@ -68,6 +70,7 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
     settings: { ...loopSettings(task, selected.modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format,
     budget,
+    runsPerMinute: readRunsPerMinute(tenant.settings),
     isBilled,
     warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...callbackWarnings(task)],
   };

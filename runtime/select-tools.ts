@@ -1,3 +1,4 @@
+import { refuseForeignServers } from './allowed-servers';
 import type { ConnectedTool } from './contracts/connected';
 import type { McpServer, McpTool } from './contracts/mcp';
 import type { TenantSnapshot, ToolRow } from './contracts/tenant';
@@ -41,7 +42,7 @@ export interface TaskRules {
   readonly tool_permissions?: unknown;
 }
 
-/** Rejects with POLICY_INVALID when rules cannot be read: none of them may fall away. */
+/** Rejects with POLICY_INVALID when rules cannot be read: none of them may fall away; with MCP_HOST_FORBIDDEN for a server of the run. */
 export type SelectTools = (request: SelectToolsRequest) => Promise<SelectedTools>;
 
 interface ToolSources {
@@ -65,6 +66,7 @@ export function createToolSelector(sources: ToolSources): SelectTools {
   const remembered = new WeakMap<readonly ToolRow[], Map<string, Remembered>>();
   return async (request) => {
     const { snapshot, tier, agent, rules, connected = [] } = request;
+    refuseForeignServers(snapshot.tenant.settings, request.servers);
     const rows = snapshot.tools;
     const ofRows = remembered.get(rows) ?? new Map<string, Remembered>();
     remembered.set(rows, ofRows);

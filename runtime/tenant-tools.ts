@@ -4,6 +4,7 @@ import type { McpServerRow } from './contracts/mcp';
 import type { TenantSnapshot, TenantStore } from './contracts/tenant';
 import type { ToolOutput } from './contracts/tool';
 import { callTenantTool, type CallParts } from './call-tenant-tool';
+import { callMetaSchema } from './contracts/task';
 import { describeIssues } from './errors/describe-issues';
 import { RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import type { ServerHealth } from './mcp/check-health';
@@ -40,18 +41,25 @@ interface ToolQuery {
   readonly signal?: AbortSignal;
 }
 
+interface ToolCallQuery extends ToolQuery {
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** `client_id`, `dialog_id`, `user_id`, `session_id`: who the call is for, as a task's meta says it. */
+  readonly meta?: unknown;
+}
+
 const querySchema = z.object({
   tenantId: z.string(),
   tier: z.string().optional(),
   server: z.string().optional(),
 });
-const callSchema = querySchema.extend({ tool: z.string() });
+const callSchema = querySchema.extend({ tool: z.string(), meta: callMetaSchema.optional() });
 
 /** A tenant's tools outside a run: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
 export interface TenantTools {
   readonly list: (query: ToolQuery) => Promise<ToolList>;
   /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */
-  readonly call: (query: ToolQuery & { readonly tool: string; readonly arguments: unknown }) => Promise<ToolOutput>;
+  readonly call: (query: ToolCallQuery) => Promise<ToolOutput>;
   /** Asks MCP servers for their lists anew; `server` names one of them. */
   readonly refresh: (query: ToolQuery & { readonly server?: string }) => Promise<ToolList>;
   /** The state of the tenant's MCP servers. */
@@ -87,8 +95,8 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
     list: (query) => bounded(query, list),
     call: (query) =>
       bounded(query, async ({ tenantId, ...call }, signal) => {
-        check(callSchema, query);
-        return callTenantTool(parts, { ...call, snapshot: await loadTenant(parts.tenants, tenantId), signal });
+        const { meta } = check(callSchema, query);
+        return callTenantTool(parts, { ...call, meta, snapshot: await loadTenant(parts.tenants, tenantId), signal });
       }),
     refresh: (given) =>
       bounded(given, async (query, signal) => {
@@ -109,9 +117,10 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
 }
 
 /** What calls a library need not be TypeScript. */
-function check(schema: z.ZodType, query: unknown): void {
-  const { error } = schema.safeParse(query);
+function check<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
+  const { data, error } = schema.safeParse(query);
   if (error !== undefined) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(error, 'the query') });
+  return data;
 }
 
 async function loadTenant(tenants: TenantStore, tenantId: string): Promise<TenantSnapshot> {

@@ -7,6 +7,7 @@ import {
 } from 'n8n-workflow';
 
 import type * as RuntimeDoor from '../../runtime';
+import { DESCRIPTION } from './about';
 import { inputs } from './connected';
 import { credentials, properties } from './description';
 import { toErrorItem, toNodeError } from './errors';
@@ -29,7 +30,7 @@ export class UniversalAiAgent implements INodeType {
     defaultVersion: 1,
     subtitle:
       '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ($parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default") }}',
-    description: 'One agent for every tenant and tier: tools from the database, a real tool loop, exact cost',
+    description: DESCRIPTION,
     defaults: { name: 'Universal AI Agent' },
     inputs,
     outputs: [NodeConnectionTypes.Main],

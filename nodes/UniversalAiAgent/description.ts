@@ -1,5 +1,6 @@
 import type { INodeCredentialDescription, INodeProperties, NodeParameterValue } from 'n8n-workflow';
 
+import { identity } from './identity';
 import { options, resultOptions } from './options';
 
 /** Offered with the option that needs them. A list of servers may use each of them more than once. */
@@ -50,7 +51,14 @@ export const properties: INodeProperties[] = [
     name: 'operation',
     type: 'options',
     noDataExpression: true,
+    // The list of actions has this order: what most want comes first.
     options: [
+      {
+        name: 'Run Task',
+        value: 'run',
+        action: 'Ask the agent',
+        description: 'Run the agent now, and give its answer',
+      },
       {
         name: 'Enqueue Task',
         value: 'enqueue',
@@ -62,12 +70,6 @@ export const properties: INodeProperties[] = [
         value: 'getResult',
         action: 'Get the result of a task',
         description: 'Wait for the result of a task that was pushed to the list',
-      },
-      {
-        name: 'Run Task',
-        value: 'run',
-        action: 'Run a task',
-        description: 'Run the agent now, and give its answer',
       },
     ],
     default: 'run',
@@ -208,8 +210,7 @@ export const properties: INodeProperties[] = [
     displayOptions: ofFields,
   },
   {
-    displayName:
-      'Each item is a conversation of its own: memory is not wired yet. Put earlier messages into Context if the agent needs them.',
+    displayName: 'Without a connected <b>Memory</b> each message starts a new conversation.',
     name: 'memoryNotice',
     type: 'notice',
     default: '',
@@ -219,11 +220,13 @@ export const properties: INodeProperties[] = [
     displayName: 'Context',
     name: 'context',
     type: 'json',
-    default: '',
+    // Not empty: n8n's editor marks empty JSON as an error.
+    default: '{}',
     placeholder: 'e.g. {"client_id": "123"}',
     description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
     displayOptions: ofFields,
   },
+  { ...identity, displayOptions: ofFields },
   {
     displayName: 'Require Specific Output Format',
     name: 'hasOutputParser',

@@ -2,13 +2,14 @@ import type { ILoadOptionsFunctions, INodeListSearchResult, INodePropertyOptions
 
 import type * as RuntimeDoor from '../../runtime';
 import { readDatabase } from './database';
+import { toNodeError } from './errors';
 import { tenantIdOf } from './request';
 
 /** Active tenants by name, for the Tenant list. */
 export async function searchTenants(this: ILoadOptionsFunctions, filter?: string): Promise<INodeListSearchResult> {
   const door: typeof RuntimeDoor = await import('../../runtime');
   const database = readDatabase(door, await this.getCredentials('postgres'));
-  const tenants = await door.listTenants(database, filter);
+  const tenants = await door.listTenants(database, filter).catch(withHint(this));
   return { results: tenants.map(({ id, name }) => ({ name, value: id })) };
 }
 
@@ -18,6 +19,15 @@ export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INode
   if (!/^[0-9a-f-]{36}$/i.test(tenantId)) return [];
   const door: typeof RuntimeDoor = await import('../../runtime');
   const database = readDatabase(door, await this.getCredentials('postgres'));
-  const tools = await door.listTenantTools(database, tenantId);
+  const tools = await door.listTenantTools(database, tenantId).catch(withHint(this));
   return tools.map(({ id, name, description }) => ({ name, value: id, description }));
+}
+
+/** A list that cannot be loaded shows the message of the error and nothing else. */
+function withHint(context: ILoadOptionsFunctions): (error: unknown) => never {
+  return (error) => {
+    const nodeError = toNodeError(context.getNode(), error);
+    nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
+    throw nodeError;
+  };
 }

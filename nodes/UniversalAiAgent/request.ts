@@ -4,6 +4,7 @@ import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } f
 
 import { readCallbacks } from './callback-options';
 import { credentialText, readDatabase } from './database';
+import { readIdentity } from './identity';
 import type { Door, TaskItem } from './item';
 import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
@@ -93,7 +94,8 @@ function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObj
     : task;
 }
 
-function taskOfFields({ context, door, index }: TaskItem, options: IDataObject): IDataObject {
+function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
+  const { context, door, index } = item;
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');
   const tenant = read('tenantId');
   const tier = read('tier');
@@ -105,7 +107,7 @@ function taskOfFields({ context, door, index }: TaskItem, options: IDataObject):
       message: promptOf(read('message')),
       context: readContext(door, read('context')),
     },
-    meta: { tenant_id: tenantIdOf(tenant) },
+    meta: { tenant_id: tenantIdOf(tenant), ...readIdentity(item) },
   };
 }
 
@@ -123,12 +125,21 @@ export function tenantIdOf(tenant: unknown): string {
 
 function readContext(door: Door, context: unknown): IDataObject | undefined {
   if (context === '' || context === null || context === undefined) return undefined;
-  if (typeof context !== 'string') return context as IDataObject;
+  const value = typeof context === 'string' ? parseContext(door, context) : (context as IDataObject);
+  // The parameter's default is an empty object, which says nothing to a model.
+  return isEmptyObject(value) ? undefined : value;
+}
+
+function parseContext(door: Door, context: string): IDataObject {
   try {
     return JSON.parse(context) as IDataObject;
   } catch (error) {
     throw new door.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
   }
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }
 
 /**

@@ -14,7 +14,11 @@ export function isStreaming(context: IExecuteFunctions): boolean {
  * Sends the whole answer of an item to a chat that streams, as one message. An item without an answer, such as that of a
  * task that was enqueued, sends nothing.
  */
-export async function streamAnswer(context: IExecuteFunctions, { json }: INodeExecutionData, index: number): Promise<void> {
+export async function streamAnswer(
+  context: IExecuteFunctions,
+  { json }: INodeExecutionData,
+  index: number,
+): Promise<void> {
   const text = chatText(json);
   if (text === undefined) return;
   await send(context, index, 'begin');

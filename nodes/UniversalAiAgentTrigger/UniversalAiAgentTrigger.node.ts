@@ -7,6 +7,7 @@ import {
 } from 'n8n-workflow';
 
 import type * as WorkerDoor from '../../runtime/worker';
+import { DESCRIPTION } from '../UniversalAiAgent/about';
 import { toNodeError } from '../UniversalAiAgent/errors';
 import { consume } from './consume';
 import { credentials, properties } from './description';
@@ -21,7 +22,7 @@ export class UniversalAiAgentTrigger implements INodeType {
     group: ['trigger'],
     version: 1,
     subtitle: '={{ $parameter["taskList"] }}',
-    description: 'Starts the workflow for each task on a Redis list; none is lost, and none is answered twice',
+    description: DESCRIPTION,
     eventTriggerDescription: 'Waiting for a task on the list',
     activationMessage: 'Your workflow now takes tasks off the list.',
     defaults: { name: 'Universal AI Agent Trigger' },

@@ -68,8 +68,18 @@ const options: INodeProperties = {
   ],
 };
 
+/** Never shown: n8n's list of nodes takes the name of what starts the workflow from an "Event". */
+const event: INodeProperties = {
+  displayName: 'Event',
+  name: 'event',
+  type: 'hidden',
+  options: [{ name: 'Task From the Queue', value: 'task', action: 'On task from the queue' }],
+  default: 'task',
+};
+
 /** The parameters of the trigger, in the order of the panel. */
 export const properties: INodeProperties[] = [
+  event,
   {
     displayName:
       'Each task starts one execution. Connect a <b>Universal AI Agent</b> node whose Input Mode is <b>Whole Item Is the Task</b>: it also writes the answer to where the task says.',

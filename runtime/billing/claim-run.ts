@@ -17,7 +17,7 @@ export function requestDigest(task: AgentTask): string {
 /**
  * Decides who runs a task. While it runs elsewhere, or runs under way hold what is left of the budget, the caller waits
  * until the signal aborts, and then gets TASK_RUNNING or BUDGET_EXCEEDED; throws TASK_CONFLICT when the id was used for
- * another request.
+ * another request, and TENANT_RATE_LIMITED when the runs of this minute are used up.
  */
 export async function claimRun(
   ledger: LedgerStore,
@@ -27,7 +27,12 @@ export async function claimRun(
   const { taskId } = request;
   const claim = await askWhile(() => ledger.claim(request), isToWaitFor, signal);
   if (claim.kind === 'conflict') throw new RuntimeError('TASK_CONFLICT', { taskId });
+  if (claim.kind === 'limited') throw rateLimited(request, claim.seconds);
   return decided(claim, { taskId, reserve: request.reserve });
+}
+
+function rateLimited({ tenantId, runsPerMinute: runs }: ClaimRequest, seconds: number): RuntimeError {
+  return new RuntimeError('TENANT_RATE_LIMITED', { tenantId, runs, seconds });
 }
 
 /** The same for a run that waits for an approval; throws APPROVAL_UNKNOWN when none does. */

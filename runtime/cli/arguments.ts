@@ -19,6 +19,7 @@ const OPTIONS = {
   server: { type: 'string' },
   tool: { type: 'string', multiple: true },
   arguments: { type: 'string' },
+  meta: { type: 'string' },
   transport: { type: 'string' },
   bearer: { type: 'string' },
   auth: { type: 'string' },

@@ -28,7 +28,7 @@ const HELP = `universal-ai-agent <command>
                              The newest tool calls, and what was decided on each
   tools list --tenant ID [--tier TIER]
                              Every tool of the tenant: name, type, server, parameters
-  tools call NAME --tenant ID [--arguments JSON|-]
+  tools call NAME --tenant ID [--arguments JSON|-] [--meta JSON]
                              Call one tool as a run would; exit 1 when it fails
   tools refresh --tenant ID [--server NAME]
                              Ask MCP servers for their tools anew

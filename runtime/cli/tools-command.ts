@@ -15,10 +15,10 @@ export async function toolsCommand(words: readonly string[], options: Options): 
   }
   const query = { tenantId: readTenant(options, `tools ${action}`), tier: options.tier };
   if (action === 'call' && name === undefined) throw new UsageError('tools call needs the name of a tool.');
-  const input = action === 'call' ? await readInput(options) : undefined;
+  const call = action === 'call' ? { arguments: await readInput(options), meta: readMeta(options) } : undefined;
   const runtime = openToolRuntime();
   try {
-    if (action === 'call') return await callTool(runtime, { ...query, tool: name as string, arguments: input });
+    if (call !== undefined) return await callTool(runtime, { ...query, tool: name as string, ...call });
     const { tools } = runtime;
     printJson(await (action === 'list' ? tools.list(query) : tools.refresh({ ...query, server: options.server })));
     return 0;
@@ -38,7 +38,16 @@ async function callTool(runtime: Runtime, request: Parameters<Runtime['tools']['
 }
 
 async function readInput({ arguments: given = '{}' }: Options): Promise<JsonValue> {
-  const parsed = tryParseJson(given === '-' ? await text(process.stdin) : given);
-  if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `arguments: not valid JSON: ${parsed.reason}` });
+  return readJson(given === '-' ? await text(process.stdin) : given, 'arguments');
+}
+
+/** Who the call is for; the runtime checks the keys. */
+function readMeta({ meta }: Options): JsonValue | undefined {
+  return meta === undefined ? undefined : readJson(meta, 'meta');
+}
+
+function readJson(given: string, what: string): JsonValue {
+  const parsed = tryParseJson(given);
+  if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `${what}: not valid JSON: ${parsed.reason}` });
   return parsed.value;
 }

@@ -1,6 +1,6 @@
 import type { AgentResult } from './result';
 import type { JsonValue } from '../util/json';
-import type { Decision } from './permission';
+import type { AgentCallLimits, Decision } from './permission';
 import type { JournalEntry } from './journal';
 import type { Spent, WaitingRun } from './outcome';
 import type { ModelCallRecord } from './usage';
@@ -24,6 +24,8 @@ export interface ClaimRequest extends RunKey {
   readonly modelRequested: string;
   /** Room for the first model call; undefined for a tenant without limits. */
   readonly reserve?: Reservation;
+  /** How many runs of the tenant may begin a minute; undefined: any number. */
+  readonly runsPerMinute?: number;
 }
 
 /** The tenant's limits of a month, and what one model call may take of them at most. */
@@ -77,6 +79,8 @@ export type Claim =
   | { readonly kind: 'held' }
   /** The month's limit is reached. */
   | { readonly kind: 'exceeded' }
+  /** The runs of this minute are used up. */
+  | { readonly kind: 'limited'; readonly seconds: number }
   | { readonly kind: 'conflict' };
 
 /** What the line in elo_t_token_usage carries beside the figures. */
@@ -127,6 +131,8 @@ export interface CallToTake {
   readonly code?: string;
   readonly callsPerMinute?: number;
   readonly callsPerDay?: number;
+  /** Limits that count the calls of this agent alone. */
+  readonly ofAgent?: AgentCallLimits;
 }
 
 /** A line of the audit, already redacted. */

@@ -15,6 +15,14 @@ export interface ToolPermission {
   readonly callsPerMinute?: number;
   readonly callsPerDay?: number;
   readonly callsPerRun?: number;
+  /** Limits that stand with an agent: they count its calls alone. */
+  readonly ofAgent?: AgentCallLimits;
+}
+
+export interface AgentCallLimits {
+  readonly agent: string;
+  readonly callsPerMinute?: number;
+  readonly callsPerDay?: number;
 }
 
 export interface NumericLimit {

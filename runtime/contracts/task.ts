@@ -66,7 +66,13 @@ const metaSchema = z.object({
   client_id: optional(idText),
   dialog_id: optional(idText),
   user_id: optional(idText),
+  session_id: optional(idText),
 });
+
+/** Trusted facts of a call outside a run; the tenant is named apart from them. */
+export const callMetaSchema = z.strictObject(metaSchema.omit({ tenant_id: true }).shape);
+
+export type CallMeta = Partial<z.output<typeof callMetaSchema>>;
 
 /** What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out. */
 export const agentTaskSchema = z.object({

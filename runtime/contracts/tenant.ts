@@ -24,8 +24,12 @@ export interface TenantSettings {
   readonly monthlyCostLimitUsd?: string;
   /** Tokens of a month, as decimal text. */
   readonly monthlyTokenLimit?: string;
+  /** As text, as it stands in the database. */
+  readonly runsPerMinute?: string;
   /** Rules for tools, as they stand in the database. */
   readonly toolConfig?: unknown;
+  /** The hosts of MCP servers that a workflow may bring with it, as they stand in the database; undefined: any. */
+  readonly mcpAllowedHosts?: unknown;
   /** The hosts that webhooks of tasks may go to, as they stand in the database. */
   readonly callbackHosts?: unknown;
 }

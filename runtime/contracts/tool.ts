@@ -3,6 +3,7 @@ import type { LookupFunction } from 'node:net';
 import type { ErrorCode } from '../errors/codes';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
+import type { AgentCallLimits } from './permission';
 
 /** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
 export interface ToolMeta {
@@ -12,6 +13,7 @@ export interface ToolMeta {
   readonly client_id?: string;
   readonly dialog_id?: string;
   readonly user_id?: string;
+  readonly session_id?: string;
   readonly agent?: string;
 }
 
@@ -64,6 +66,7 @@ interface CallPolicy {
   readonly callsPerRun?: number;
   readonly callsPerMinute?: number;
   readonly callsPerDay?: number;
+  readonly ofAgent?: AgentCallLimits;
 }
 
 export interface Tool {

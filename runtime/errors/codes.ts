@@ -2,10 +2,10 @@
 export type ErrorCategory = 'caller' | 'tenant' | 'upstream' | 'internal';
 
 /**
- * What fails. `task`: this one. `attempt`: this attempt only, since another one does the task, and answers it.
+ * What fails. `task`: this one. `tenant`: every task of the tenant alike, for a while. `attempt`: this attempt only, since another one does the task, and answers it.
  * `installation`: every task alike, until somebody mends a service that all of them need.
  */
-export type ErrorScope = 'task' | 'attempt' | 'installation';
+export type ErrorScope = 'task' | 'tenant' | 'attempt' | 'installation';
 
 interface CodeRow {
   readonly category: ErrorCategory;
@@ -31,6 +31,7 @@ const upstreamLater = row('upstream', true);
 const internal = row('internal', false);
 
 const ofAttempt = (given: CodeRow): CodeRow => ({ ...given, scope: 'attempt' });
+const ofTenant = (given: CodeRow): CodeRow => ({ ...given, scope: 'tenant' });
 const ofInstallation = (given: CodeRow): CodeRow => ({ ...given, scope: 'installation' });
 
 /**
@@ -96,6 +97,10 @@ export const ERROR_CODES = {
   TENANT_UNTRUSTED: caller(
     'As a tool of another agent, this node must not take its tenant from an expression in which a model could have a say, such as $json or $fromAI.',
     "Choose the tenant from the list, or name the node it comes from, such as {{ $('Webhook').item.json.body.tenant }}.",
+  ),
+  IDENTITY_UNTRUSTED: caller(
+    'As a tool of another agent, this node must not take its Identity from an expression in which a model could have a say, such as $json or $fromAI.',
+    "Leave it empty, or name the node it comes from, such as {{ $('Webhook').item.json.body.user_id }}.",
   ),
   CONFIG_INVALID: caller('The configuration is not valid: {issues}.', 'Correct the setting that the message names.'),
   SSH_TUNNEL_UNSUPPORTED: caller(
@@ -168,6 +173,12 @@ export const ERROR_CODES = {
   BUDGET_EXCEEDED: tenant(
     'The {limit} of {amount} is used up.',
     'Raise the limit, or wait until the next month where it is a monthly one.',
+  ),
+  TENANT_RATE_LIMITED: ofTenant(
+    callerLater(
+      'The tenant may begin {runs} runs a minute, and they are used up; there is room again in {seconds} seconds.',
+      'Try again then. Tasks of a queue wait by themselves. settings.runs_per_minute of the tenant is the limit.',
+    ),
   ),
   SETTING_INVALID: tenant(
     'The setting {setting} of the tenant cannot be read: {reason}.',
@@ -410,6 +421,10 @@ export const ERROR_CODES = {
   MCP_SERVER_INVALID: tenant(
     'MCP server "{server}" cannot be used: {reason}.',
     'Correct the row in elo_agent_mcp_servers or elo_t_tenant_mcp_servers, or the option MCP Servers.',
+  ),
+  MCP_HOST_FORBIDDEN: tenant(
+    'MCP server "{server}" of the workflow is refused: the tenant does not allow the host {host}.',
+    'Use an allowed server, or add the host to settings.mcp_allowed_hosts of the tenant.',
   ),
   MCP_SERVER_SKIPPED: upstreamLater(
     'MCP server "{server}" gave no tools: {reason}.',

@@ -1,4 +1,4 @@
-import type { Decision, NumericLimit, ToolPermission } from '../contracts/permission';
+import type { AgentCallLimits, Decision, NumericLimit, ToolPermission } from '../contracts/permission';
 import { least } from './read-tool-rules';
 
 const STRICTNESS: readonly Decision[] = ['allow', 'ask', 'deny'];
@@ -23,6 +23,17 @@ function both(a: ToolPermission, b: ToolPermission): ToolPermission {
     callsPerMinute: least(a.callsPerMinute, b.callsPerMinute),
     callsPerDay: least(a.callsPerDay, b.callsPerDay),
     callsPerRun: least(a.callsPerRun, b.callsPerRun),
+    ofAgent: bothOfAgent(a.ofAgent, b.ofAgent),
+  };
+}
+
+/** A run has one agent, so both are of the same. */
+function bothOfAgent(a: AgentCallLimits | undefined, b: AgentCallLimits | undefined): AgentCallLimits | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return {
+    agent: a.agent,
+    callsPerMinute: least(a.callsPerMinute, b.callsPerMinute),
+    callsPerDay: least(a.callsPerDay, b.callsPerDay),
   };
 }
 

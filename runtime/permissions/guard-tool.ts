@@ -7,7 +7,7 @@ import { compileArgumentRules } from './check-arguments';
 
 /** The tool with its rules around it: what the model sees, what it may pass, and how long a call may take. */
 export function guardTool(tool: Tool, permission: ToolPermission, code?: string): Tool {
-  const { fixedArguments, timeoutMs, callsPerRun, callsPerMinute, callsPerDay } = permission;
+  const { fixedArguments, timeoutMs, callsPerRun, callsPerMinute, callsPerDay, ofAgent } = permission;
   const fixed = Object.keys(fixedArguments);
   const checkRules = compileArgumentRules(permission, tool.definition.inputSchema, fixed);
   const capped = timeoutMs === undefined ? tool.execute : withTimeout(tool, timeoutMs);
@@ -26,7 +26,7 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
       if (!checked.ok) return named(checked, tool.definition.name);
       return fixed.length === 0 ? checked : { ok: true, value: without(checked.value, fixed) };
     },
-    policy: { code, needsApproval: permission.decision === 'ask', callsPerRun, callsPerMinute, callsPerDay },
+    policy: { code, needsApproval: permission.decision === 'ask', callsPerRun, callsPerMinute, callsPerDay, ofAgent },
     execute: async (input, context) => {
       if (fixed.length === 0) return capped(input, context);
       const checked = checkRules({ ...without(input, fixed), ...fixedArguments });

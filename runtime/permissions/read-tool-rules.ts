@@ -116,5 +116,15 @@ export function tenantLevels(toolConfig: unknown, agent: string | undefined): re
     throw new RuntimeError('POLICY_INVALID', { where: 'settings.tool_config.agents', reason: 'expected an object' });
   }
   const ofAgent: JsonValue | undefined = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
-  return [own, readToolRules(ofAgent, `settings.tool_config.agents.${agent}`)];
+  return [own, countedForAgent(readToolRules(ofAgent, `settings.tool_config.agents.${agent}`), agent)];
+}
+
+/** Limits over time that stand with an agent count its calls alone, not those of all agents of the tenant. */
+function countedForAgent(rules: ToolRules, agent: string): ToolRules {
+  const permissions = rules.permissions.map(({ name, permission }) => {
+    const { callsPerMinute, callsPerDay, ...rest } = permission;
+    if (callsPerMinute === undefined && callsPerDay === undefined) return { name, permission };
+    return { name, permission: { ...rest, ofAgent: { agent, callsPerMinute, callsPerDay } } };
+  });
+  return { ...rules, permissions };
 }

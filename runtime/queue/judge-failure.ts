@@ -21,6 +21,7 @@ export interface FailedTry {
 
 const INSTALLATION_DELAY = { firstMs: 1000, longestMs: 60_000 };
 const RUNNING_DELAY = { firstMs: 1000, longestMs: 5000 };
+const TENANT_DELAY = { firstMs: 2000, longestMs: 30_000 };
 const RETRY_DELAY = { firstMs: 1000, longestMs: 300_000 };
 const TELLING_DELAY = { firstMs: 1000, longestMs: 30_000 };
 /** A webhook that does not answer must not hold up the others for long. */
@@ -34,10 +35,17 @@ export function judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs }: 
   const isOutage = error.scope === 'installation';
   if (ageMs < LONGEST_WAIT_MS) {
     if (isOutage) return { kind: 'defer', delayMs: growingDelay(deferrals, INSTALLATION_DELAY) };
+    if (error.scope === 'tenant') return { kind: 'defer', delayMs: tenantDelayMs(error, deferrals) };
     if (error.scope === 'attempt') return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
   }
   const mayRetry = error.retryable || isOutage;
   return mayRetry && attempt < maxAttempts ? { kind: 'retry' } : { kind: 'die' };
+}
+
+/** The error may know when there is room again; tasks that wait for the same moment do not all come at once. */
+function tenantDelayMs({ details }: RuntimeError, deferrals: number): number {
+  const seconds = Number(details.seconds);
+  return seconds > 0 ? Math.round((seconds + Math.random() * 5) * 1000) : growingDelay(deferrals, TENANT_DELAY);
 }
 
 /** Before the try after so many. */

@@ -32,7 +32,8 @@ export function claimReader(
   return {
     claim: (row, request) =>
       orRelease(request, () => {
-        const { kind, attempt, result } = row;
+        const { kind, attempt, result, wait: seconds } = row;
+        if (kind === 'limited') return { kind, seconds };
         if (kind === 'claimed') return { kind, attempt, ...onRecord(row, request) };
         return kind === 'done' ? { kind, result: readResult(result) } : { kind };
       }),

@@ -146,7 +146,9 @@ function parseSettings(text: string | null): TenantSettings {
     maxIterations: positiveInteger(raw.max_iterations),
     monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
     monthlyTokenLimit: limitText(raw.monthly_token_limit),
+    runsPerMinute: limitText(raw.runs_per_minute),
     toolConfig: raw.tool_config,
+    mcpAllowedHosts: raw.mcp_allowed_hosts,
     callbackHosts: raw.callback_hosts,
   };
 }

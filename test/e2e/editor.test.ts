@@ -125,7 +125,8 @@ it('shows its parameters and notices in the panel', async () => {
     'System Prompt',
     'Message',
     'Context',
-    'memory is not wired yet',
+    'Without a connected Memory',
+    'Identity',
   ]) {
     expect(text).toContain(label);
   }

@@ -18,7 +18,11 @@ beforeAll(async () => {
   tenant = await addTenant(database, {
     settings: { default_tier: 'pro', tool_config: { tool_permissions: { send_mail: { decision: 'ask' } } } },
   });
-  const toolId = await addTool(database, { code: 'send_mail', description: 'Send mail', endpoint: 'http://127.0.0.1:1' });
+  const toolId = await addTool(database, {
+    code: 'send_mail',
+    description: 'Send mail',
+    endpoint: 'http://127.0.0.1:1',
+  });
   await enableTool(database, { tenantId: tenant, toolId });
   credentials = {
     openRouterApi: { apiKey: 'sk-node', url: models.url },

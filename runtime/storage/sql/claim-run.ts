@@ -22,11 +22,21 @@ export function spentBefore(taskId: string, condition: string): string {
 const TEXT = `
 WITH budget AS MATERIALIZED (
   SELECT elo_agent_reserve($1::uuid, $3::uuid, $9::numeric, $10::numeric, 0, 0) AS room
+), rate AS MATERIALIZED (
+  SELECT 0 AS wait FROM budget WHERE $14::int IS NULL
+  UNION ALL
+  -- A replay, and a caller that waits for another, take nothing of the minute.
+  SELECT elo_agent_take_run($1::uuid, $14::int) FROM budget
+  WHERE $14::int IS NOT NULL AND budget.room = 'ok' AND ($7::boolean OR NOT EXISTS (
+    SELECT FROM elo_agent_runs AS run
+    WHERE run.tenant_id = $1::uuid AND run.task_id = $2
+      AND (run.digest <> $5 OR run.state IN ('done', 'waiting') OR (run.state = 'running' AND run.lease_until >= now()))
+  ))
 ), claimed AS (
   INSERT INTO elo_agent_runs AS run
     (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens, user_id)
   SELECT $1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond', $11::numeric, $12::bigint, $13
-  FROM budget WHERE budget.room = 'ok'
+  FROM budget, rate WHERE budget.room = 'ok' AND rate.wait = 0
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
     attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL,
@@ -49,7 +59,7 @@ WITH budget AS MATERIALIZED (
   DELETE FROM elo_agent_journal
   WHERE $7::boolean AND tenant_id = $1::uuid AND task_id = $2 AND EXISTS (SELECT FROM claimed)
 )
-SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journal, spent::text AS spent FROM going_on
+SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journal, spent::text AS spent, 0 AS wait FROM going_on
 UNION ALL
 SELECT
   CASE
@@ -60,21 +70,26 @@ SELECT
   END,
   run.attempt,
   CASE WHEN run.digest = $5 AND run.state IN ('done', 'waiting') THEN run.result::text END,
-  NULL, NULL
+  NULL, NULL, 0
 FROM elo_agent_runs AS run, budget
 WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND NOT EXISTS (SELECT FROM claimed)
+  AND NOT EXISTS (SELECT FROM rate WHERE rate.wait > 0)
 UNION ALL
-SELECT budget.room, 0, NULL, NULL, NULL FROM budget
+SELECT 'limited', 0, NULL, NULL, NULL, rate.wait FROM rate WHERE rate.wait > 0
+UNION ALL
+SELECT budget.room, 0, NULL, NULL, NULL, 0 FROM budget
 WHERE budget.room <> 'ok' AND NOT EXISTS (SELECT FROM elo_agent_runs AS run WHERE run.tenant_id = $1::uuid AND run.task_id = $2)`;
 
 export interface ClaimRow {
-  readonly kind: 'claimed' | 'conflict' | 'done' | 'running' | 'held' | 'exceeded';
+  readonly kind: 'claimed' | 'conflict' | 'done' | 'running' | 'held' | 'exceeded' | 'limited';
   readonly attempt: number;
   readonly result: string | null;
   /** An array of JournalRow as JSON. */
   readonly journal: string | null;
   /** A Spent as JSON. */
   readonly spent: string | null;
+  /** Seconds until the tenant may begin a run again. */
+  readonly wait: number;
 }
 
 export function claimRunStatement(request: ClaimRequest): Statement {
@@ -86,6 +101,7 @@ export function claimRunStatement(request: ClaimRequest): Statement {
       ...[tenantId, taskId, runId, traceId ?? null, digest, leaseMs, fresh, modelRequested],
       ...reservationValues(request.reserve),
       request.userId ?? null,
+      request.runsPerMinute ?? null,
     ],
   };
 }

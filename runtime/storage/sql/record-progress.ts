@@ -65,10 +65,14 @@ WITH written AS (
   WHERE run.tenant_id = $1::uuid AND run.task_id = $2 AND run.run_id = $3::uuid
   RETURNING run.run_id, run.state
 ), taken AS MATERIALIZED (
-  SELECT given.tool_call_id, elo_agent_take_call($1::uuid, given.code, given.tool, given.per_minute, given.per_day) AS reason
+  SELECT given.tool_call_id, elo_agent_take_call($1::uuid, given.code, given.tool, given.per_minute, given.per_day,
+    given.agent, given.agent_per_minute, given.agent_per_day) AS reason
   FROM (
     -- In one order everywhere, so that two runs never wait for each other.
-    SELECT * FROM jsonb_to_recordset($20::jsonb) AS one (tool_call_id text, tool text, code text, per_minute int, per_day int)
+    SELECT * FROM jsonb_to_recordset($20::jsonb) AS one (
+      tool_call_id text, tool text, code text, per_minute int, per_day int,
+      agent text, agent_per_minute int, agent_per_day int
+    )
     ORDER BY tool, tool_call_id OFFSET 0
   ) AS given, budget, run
   WHERE budget.room = 'ok'
@@ -174,8 +178,18 @@ function billValues({ bill }: RunProgress): readonly unknown[] {
   return [bill.traceId ?? null, bill.modelRequested, bill.tier, bill.taskType, true];
 }
 
-function takenCall({ toolCallId, tool, code, callsPerMinute, callsPerDay }: CallToTake): Record<string, unknown> {
-  return { tool_call_id: toolCallId, tool, code, per_minute: callsPerMinute, per_day: callsPerDay };
+function takenCall(call: CallToTake): Record<string, unknown> {
+  const { toolCallId, tool, code, callsPerMinute, callsPerDay, ofAgent } = call;
+  return {
+    tool_call_id: toolCallId,
+    tool,
+    code,
+    per_minute: callsPerMinute,
+    per_day: callsPerDay,
+    agent: ofAgent?.agent,
+    agent_per_minute: ofAgent?.callsPerMinute,
+    agent_per_day: ofAgent?.callsPerDay,
+  };
 }
 
 function closedCall(call: ModelCallRecord): Record<string, unknown> {

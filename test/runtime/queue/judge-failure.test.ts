@@ -19,6 +19,17 @@ it('tries again what may pass by itself, until the tries are used up', () => {
   expect(judge('LLM_TIMEOUT', { maxAttempts: 1 })).toEqual({ kind: 'die' });
 });
 
+it("lets a task wait for its tenant's next minute, and counts no try", () => {
+  const error = new RuntimeError('TENANT_RATE_LIMITED', { runs: 2, seconds: 40 });
+  const verdict = judge('TENANT_RATE_LIMITED', { error, attempt: 3 });
+  expect(verdict.kind).toBe('defer');
+  const { delayMs } = verdict as { readonly delayMs: number };
+  expect(delayMs).toBeGreaterThanOrEqual(40_000);
+  expect(delayMs).toBeLessThanOrEqual(45_000);
+  // As the trigger knows it, from its text.
+  expect(judge('TENANT_RATE_LIMITED', { attempt: 3 })).toMatchObject({ kind: 'defer' });
+});
+
 it.each(['INPUT_INVALID', 'TASK_CONFLICT', 'BUDGET_EXCEEDED', 'RUN_CANCELLED', 'INTERNAL_ERROR'] as const)(
   'gives up at once: %s',
   (code) => expect(judge(code)).toEqual({ kind: 'die' }),

@@ -38,9 +38,12 @@ it.each(['TOOL_PERMISSION_DENIED', 'TOOL_LIMIT_REACHED', 'TOOL_RUN_LIMIT', 'TOOL
   },
 );
 
-it.each(['TOOL_INVALID_ARGS', 'TOOL_NOT_FOUND', 'SQL_FAILED'])('does not warn of what the model got wrong: %s', (code) => {
-  expect(failedTools([step(1, call('find_orders', code))])).toEqual([]);
-});
+it.each(['TOOL_INVALID_ARGS', 'TOOL_NOT_FOUND', 'SQL_FAILED'])(
+  'does not warn of what the model got wrong: %s',
+  (code) => {
+    expect(failedTools([step(1, call('find_orders', code))])).toEqual([]);
+  },
+);
 
 it('shows the start of a long reason', () => {
   const [warning] = failedTools([step(1, call('find_orders', 'TOOL_HTTP_ERROR', 'x'.repeat(5000)))]);
