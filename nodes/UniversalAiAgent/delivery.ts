@@ -23,6 +23,23 @@ export function isFinalFailure({ context, door, index }: Item, error: unknown): 
   return context.getNode().retryOnFail !== true || !error.retryable;
 }
 
+/**
+ * Says in the error of an execution that the queue brought the task again for its webhook, or will do so: who looks at it
+ * sees an answered task being run over and over, and not why.
+ */
+export function tellOfRetries({ context, index }: Item, error: unknown): void {
+  const { code, message } = error as Partial<RuntimeError>;
+  const delivery = context.getInputData()[index]?.json.delivery as IDataObject | undefined;
+  if (delivery === undefined || message === undefined || delivery.acknowledge === 'immediately') return;
+  const tries = `${String(delivery.attempt)} of ${String(delivery.max_attempts)}`;
+  const isLast = Number(delivery.attempt) >= Number(delivery.max_attempts);
+  if (code === 'CALLBACK_FAILED') {
+    (error as Error).message = `${message} ${isLast ? 'That was the last try' : 'Trying again'} (${tries}).`;
+  } else if (delivery.last_error === 'CALLBACK_FAILED') {
+    (error as Error).message = `${message} The task was answered so before; its webhook cannot be reached, and this was try ${tries}.`;
+  }
+}
+
 /** An execution that goes on despite the failure has no error that the trigger could see; a cancelled one has ended. */
 function isBroughtAgain(
   { acknowledge = 'immediately', attempt, max_attempts: maxAttempts }: IDataObject = {},

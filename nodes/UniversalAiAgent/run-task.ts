@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { RunOptions, Runtime } from '../../runtime';
 import { readConnected } from './connected';
 import { hasConnectedModel } from './connected-model';
-import { isFinalFailure } from './delivery';
+import { isFinalFailure, tellOfRetries } from './delivery';
 import { readEgress } from './egress';
 import { withOptions, type Item, type Outcome, type TaskItem } from './item';
 import { readMcpServers } from './mcp-servers';
@@ -64,6 +64,8 @@ async function handle(handling: Handling, options: RunOptions): Promise<Outcome>
   const { item, runtime, task } = handling;
   const report = await runtime.handle(task, options).catch(async (error: unknown) => {
     if (hasCallback(task) && isFinalFailure(item, error)) await deliverFailure(handling, error, options);
+    // After the delivery, which is not to say so.
+    tellOfRetries(item, error);
     throw error;
   });
   return toReportItem(report, item.index, hasConnectedModel(item.context));

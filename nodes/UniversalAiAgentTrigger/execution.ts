@@ -9,6 +9,8 @@ interface DeliveryOfItem {
   readonly attempt: number;
   readonly max_attempts: number;
   readonly acknowledge: string;
+  /** The code that the try before this one failed with. */
+  readonly last_error?: string;
 }
 
 /**
@@ -30,9 +32,14 @@ export async function execute(parts: TriggerParts, delivery: QueueDelivery): Pro
 }
 
 /** The task as it came, and which try this is. */
-function toItem({ settings }: TriggerParts, { task, attempt, maxAttempts }: QueueDelivery): INodeExecutionData {
-  const { acknowledge } = settings;
-  const delivery: DeliveryOfItem = { attempt, max_attempts: maxAttempts, acknowledge };
+function toItem({ settings }: TriggerParts, given: QueueDelivery): INodeExecutionData {
+  const { task, attempt, maxAttempts, lastError } = given;
+  const delivery: DeliveryOfItem = {
+    attempt,
+    max_attempts: maxAttempts,
+    acknowledge: settings.acknowledge,
+    ...(lastError === undefined ? {} : { last_error: lastError }),
+  };
   return { json: { ...(task as unknown as IDataObject), delivery: { ...delivery } } };
 }
 

@@ -150,6 +150,8 @@ export interface QueueDelivery {
   /** From 1 on. */
   readonly attempt: number;
   readonly maxAttempts: number;
+  /** The code that the try before it failed with; undefined for the first one. */
+  readonly lastError?: string;
   /** Aborted when the consumer has to end now: the task goes back to the queue. */
   readonly signal: AbortSignal;
 }

@@ -102,7 +102,8 @@ async function doTask(parts: Parts, turn: TaskTurn): Promise<void> {
     });
   };
   try {
-    const work = parts.handle({ task, attempt, maxAttempts, signal: parts.signal });
+    const lastError = attempt > 1 ? job.failedReason : undefined;
+    const work = parts.handle({ task, attempt, maxAttempts, lastError, signal: parts.signal });
     const report = await parts.untilStopped(work);
     if (isReport(report)) parts.metrics.addUsage(task.task_type, report);
     tell('done');

@@ -3,6 +3,7 @@ import type { ICredentialDataDecryptedObject, INode, INodeParameters, IRun } fro
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
+import { sendJson, startServer } from '../support/http-server';
 import { startModelServer, textReply, type ModelServer } from '../support/model-server';
 import { outputOf, runInEngine } from '../support/n8n-engine';
 import { startRedis, type TestRedis } from '../support/redis';
@@ -344,6 +345,49 @@ describe('a failure', () => {
     ['n8n tries the node again', { node: retries }],
   ])('is not the answer where %s', async (_where, failure) => {
     expect(await answersTo(failure)).toEqual([]);
+  });
+});
+
+describe('the error of an execution whose task is tried again for its webhook', () => {
+  const errorOf = async (callback: object, delivery: object, config = {}): Promise<string> => {
+    const given = withCallback('hook', { config: { message: 'hello', agent_tier: 'pro', ...config } });
+    const items = [{ ...given, callback: { ...given.callback, ...callback }, delivery }];
+    const parameters = { ...item, options: { callbackHosts: '127.0.0.1' } };
+    const ended = await run({ items, parameters, withAll: true });
+    return ended.data.resultData.error?.message ?? '';
+  };
+  const delivery = (attempt: number, more: object = {}): object => ({
+    attempt,
+    max_attempts: 8,
+    acknowledge: 'executionFinishes',
+    ...more,
+  });
+  let closed: string;
+
+  beforeAll(async () => {
+    const server = await startServer((_request, response) => sendJson(response, {}, 404));
+    closed = server.url;
+    closeLater = server.close;
+  });
+  afterAll(() => closeLater());
+  let closeLater: () => Promise<unknown> = () => Promise.resolve();
+
+  it('says so, and which try it was', async () => {
+    const webhook = { notify_webhook: `${closed}/hook` };
+    expect(await errorOf(webhook, delivery(3))).toMatch(/^The result is stored.* Trying again \(3 of 8\)\.$/);
+    expect(await errorOf(webhook, delivery(8))).toMatch(/That was the last try \(8 of 8\)\.$/);
+  });
+
+  it('says so too where the answer is a failure', async () => {
+    const again = delivery(3, { last_error: 'CALLBACK_FAILED' });
+    const told = await errorOf({}, again, { agent_tier: 'gold' });
+    expect(told).toMatch(/^Tier "gold" is not configured.*its webhook cannot be reached, and this was try 3 of 8\.$/);
+    expect(await list('elo:results:hook')).toMatchObject([{ error: expect.not.stringContaining('webhook') as string }]);
+  });
+
+  it('says nothing of it where the try before failed otherwise', async () => {
+    const told = await errorOf({}, delivery(3, { last_error: 'EXECUTION_LOST' }), { agent_tier: 'gold' });
+    expect(told).not.toContain('webhook');
   });
 });
 

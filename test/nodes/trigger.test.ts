@@ -149,6 +149,17 @@ describe('acknowledged when the execution finishes', () => {
     expect(await list(FAILED)).toEqual([]);
   });
 
+  it('tells the next execution of a task that it is tried again for its webhook', async () => {
+    const { started } = await start();
+    await push(withCallback('webhook'));
+    const description = 'See whether the receiver runs. (CALLBACK_FAILED)';
+    (await started(1))[0]?.end('error', { message: 'The webhook of the callback failed.', description });
+    const [, second] = await started(2);
+    expect(second?.json.delivery).toMatchObject({ attempt: 2, last_error: 'CALLBACK_FAILED' });
+    second?.end('success');
+    await noneLeft();
+  });
+
   it('gives up a task whose executions are lost again and again, with an answer and an entry on the failed list', async () => {
     const { started } = await start({ parameters: { options: { attempts: 2 } } });
     await push(withCallback('crash'));
@@ -167,7 +178,12 @@ describe('acknowledged when the execution succeeds', () => {
     await push(withCallback('twice'));
     (await started(1))[0]?.end('error', { message: 'first' });
     const [, second] = await started(2);
-    expect(second?.json.delivery).toEqual({ attempt: 2, max_attempts: 2, acknowledge: 'executionSucceeds' });
+    expect(second?.json.delivery).toEqual({
+      attempt: 2,
+      max_attempts: 2,
+      acknowledge: 'executionSucceeds',
+      last_error: 'EXECUTION_FAILED',
+    });
     expect(await results('twice')).toEqual([]);
     second?.end('error', { message: 'second' });
     await noneLeft();
