@@ -121,9 +121,16 @@ function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
     ledger: parts.ledger,
     key,
     modelRequested,
-    bill: plan.isBilled
-      ? { traceId: task.trace_id, tier: plan.selected.tier.code, taskType: task.task_type, modelRequested }
-      : undefined,
+    bill:
+      plan.billed === 'nothing'
+        ? undefined
+        : {
+            traceId: task.trace_id,
+            tier: plan.selected.tier.code,
+            taskType: task.task_type,
+            modelRequested,
+            ...(plan.billed === 'what-costs' ? { onlyWhatCosts: true } : {}),
+          },
     leaseMs: parts.leaseMs,
     settleRetries: DEFAULTS.settleRetries,
     outbox: parts.outbox,

@@ -1,9 +1,9 @@
 import type { Budget } from './billing/budget';
-import { findPrice } from './billing/cost';
+import { findPrice, isPriced } from './billing/cost';
 import type { Connected } from './contracts/connected';
 import type { Model } from './contracts/model';
 import type { AgentTask } from './contracts/task';
-import type { TenantSnapshot } from './contracts/tenant';
+import type { TenantSnapshot, Tier } from './contracts/tenant';
 import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
 import { selectModel, type SelectedModel } from './models/select-model';
 import { withFallback } from './models/with-fallback';
@@ -19,6 +19,8 @@ interface ModelRequirements {
 
 interface ChosenModel {
   readonly selected: SelectedModel;
+  /** Nothing is billed as long as nothing costs anything: the tier's row says so, and only its own model is asked. */
+  readonly isFree: boolean;
   readonly model: Model;
   /** Every id that a call may be billed under. */
   readonly modelIds: readonly string[];
@@ -30,7 +32,7 @@ interface ChosenModel {
  * fallback where money is limited, and what `selectModel` throws.
  */
 export function chooseModel({ config, snapshot, budget, model, connected }: ModelRequirements): ChosenModel {
-  const { tenant, tiers, prices } = snapshot;
+  const { tenant, tiers } = snapshot;
   const { model: own, fallback } = connected;
   const selected = selectModel({
     tier: config.agent_tier,
@@ -38,16 +40,19 @@ export function chooseModel({ config, snapshot, budget, model, connected }: Mode
     connectedModel: own?.name,
     settings: tenant.settings,
     tierRows: tiers,
-    prices,
   });
   const asked = own?.model ?? model;
   if (asked === undefined) throw new RuntimeError('MODEL_MISSING');
   const modelIds = [selected.modelId, ...(fallback === undefined ? [] : [fallback.name])];
   refuseUnpriced(modelIds, { snapshot, budget });
   const warnings = own === undefined ? [] : unusedSettings(config);
-  if (fallback === undefined) return { selected, model: asked, modelIds, warnings };
-  const isBilled = selected.isBilled || isOther(fallback, selected);
-  return { selected: { ...selected, isBilled }, model: withFallback(asked, fallback), modelIds, warnings };
+  return {
+    selected,
+    isFree: isFree(selected.tier, { modelIds, snapshot }),
+    model: fallback === undefined ? asked : withFallback(asked, fallback),
+    modelIds,
+    warnings,
+  };
 }
 
 function refuseUnpriced(
@@ -59,9 +64,14 @@ function refuseUnpriced(
   if (isLimited && unpriced !== undefined) throw new RuntimeError('MODEL_UNPRICED', { model: unpriced });
 }
 
-/** Only the free tier's own model is free. */
-function isOther(fallback: { readonly name: string }, { modelId }: SelectedModel): boolean {
-  return fallback.name !== modelId;
+/** Only the free tier's own model is free, and only while it costs nothing as far as we know. */
+function isFree(
+  tier: Tier,
+  { modelIds, snapshot }: Pick<ChosenModel, 'modelIds'> & Pick<ModelRequirements, 'snapshot'>,
+): boolean {
+  return (
+    tier.isFree === true && modelIds.every((id) => id === tier.modelId) && !isPriced(snapshot.prices, tier.modelId)
+  );
 }
 
 /** What a task asks of the tier's model, and a connected one has in its own hands. */

@@ -28,8 +28,8 @@ export interface RunPlan {
   readonly budget: Budget;
   /** How many runs of the tenant may begin a minute. */
   readonly runsPerMinute?: number;
-  /** Whether the task gets a line in the billing table. */
-  readonly isBilled: boolean;
+  /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
+  readonly billed: 'everything' | 'what-costs' | 'nothing';
   readonly snapshot: TenantSnapshot;
   readonly warnings: readonly ErrorSummary[];
 }
@@ -53,7 +53,12 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
   if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
   const budget = readBudget(tenant.settings, config);
   const { model, connected } = request;
-  const { selected, warnings: modelWarnings, ...chosen } = chooseModel({ config, snapshot, budget, model, connected });
+  const {
+    selected,
+    isFree,
+    warnings: modelWarnings,
+    ...chosen
+  } = chooseModel({ config, snapshot, budget, model, connected });
   const { limits, warnings: limitWarnings } = resolveLimits({
     config,
     settings: tenant.settings,
@@ -61,7 +66,7 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
     defaults: DEFAULTS,
   });
   const tools = await chooseTools(request, selected.tier.code);
-  const { isBilled, warnings: billWarnings } = billing(task, { selected, budget });
+  const { billed, warnings: billWarnings } = billing(task, { isFree, budget });
   return {
     ...chosen,
     selected,
@@ -71,7 +76,7 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
     format: connected.format,
     budget,
     runsPerMinute: readRunsPerMinute(tenant.settings),
-    isBilled,
+    billed,
     warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...callbackWarnings(task)],
   };
 }
@@ -96,12 +101,13 @@ export function chooseTools(
 /** What a tenant with a limit uses is always written down, since the limit is counted there. */
 function billing(
   { config }: ReadyTask,
-  { selected, budget }: { readonly selected: SelectedModel; readonly budget: Budget },
-): { readonly isBilled: boolean; readonly warnings: readonly ErrorSummary[] } {
-  if (!selected.isBilled) return { isBilled: budget.monthly !== undefined, warnings: [] };
-  if (config.record_usage !== false) return { isBilled: true, warnings: [] };
-  if (budget.monthly === undefined) return { isBilled: false, warnings: [] };
-  return { isBilled: true, warnings: [describeError('USAGE_RECORDED')] };
+  { isFree, budget }: { readonly isFree: boolean; readonly budget: Budget },
+): Pick<RunPlan, 'billed' | 'warnings'> {
+  const isLimited = budget.monthly !== undefined;
+  if (config.record_usage !== false)
+    return { billed: isFree && !isLimited ? 'what-costs' : 'everything', warnings: [] };
+  if (!isLimited) return { billed: 'nothing', warnings: [] };
+  return { billed: 'everything', warnings: isFree ? [] : [describeError('USAGE_RECORDED')] };
 }
 
 function loopSettings(

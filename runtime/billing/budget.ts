@@ -5,7 +5,7 @@ import type { TenantSettings } from '../contracts/tenant';
 import type { Spent } from '../contracts/outcome';
 import type { ModelPrice, Usage } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
-import { callCost, sumDecimals } from './cost';
+import { dearestCost, higher, sumDecimals } from './cost';
 
 /** What a run may spend. */
 export interface Budget {
@@ -38,23 +38,18 @@ function readLimit(setting: string, text: string | undefined): string | undefine
   throw new RuntimeError('SETTING_INVALID', { setting, reason: 'it is not a decimal number' });
 }
 
-/** Room for one model call in the tenant's month: its tokens as they are expected, at the highest of the prices it may have. */
+/** Room for one model call in the tenant's month: its tokens as they are expected, at the highest of the prices that they may have. */
 export function reservation(
   { monthly }: Budget,
   call: Pick<Usage, 'promptTokens' | 'completionTokens'>,
   prices: readonly ModelPrice[],
 ): Reservation | undefined {
   if (monthly === undefined) return undefined;
-  const usage = { ...call, cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 };
   return {
     ...monthly,
-    holdCostUsd: prices.map((price) => callCost(usage, price)).reduce(higher, '0'),
+    holdCostUsd: prices.map((price) => dearestCost(call, price)).reduce(higher, '0'),
     holdTokens: call.promptTokens + call.completionTokens,
   };
-}
-
-function higher(one: string, other: string): string {
-  return new Big(one).gte(other) ? one : other;
 }
 
 export const NOTHING_SPENT: Spent = { costUsd: '0', tokens: 0 };

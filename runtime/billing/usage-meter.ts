@@ -1,7 +1,7 @@
 import type { ModelReply, RequestAttempts } from '../contracts/model';
 import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/usage';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
-import { callCost, findPrice, roundCost, sumDecimals } from './cost';
+import { callCost, callSaving, findPrice, roundCost, sumDecimals } from './cost';
 
 const NO_USAGE: Usage = {
   promptTokens: 0,
@@ -85,12 +85,14 @@ function recordReply(
     return answered;
   }
   if (price === undefined) return { ...answered, usage };
-  return { ...answered, usage, costUsd: callCost(usage, price), modelBilled: price.modelId };
+  const costs = { costUsd: callCost(usage, price), savedUsd: callSaving(usage, price) };
+  return { ...answered, usage, ...costs, modelBilled: price.modelId };
 }
 
 function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
   const sum = (key: keyof Usage): number => calls.reduce((total, call) => total + call.usage[key], 0);
   const providerCosts = calls.flatMap((call) => call.providerCostUsd ?? []);
+  const savings = calls.flatMap((call) => call.savedUsd ?? []);
   return {
     usage: {
       promptTokens: sum('promptTokens'),
@@ -101,6 +103,7 @@ function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
       reasoningTokens: sum('reasoningTokens'),
     },
     costUsd: roundCost(sumDecimals(calls.map((call) => call.costUsd))),
+    savedUsd: savings.length === 0 ? undefined : roundCost(sumDecimals(savings)),
     providerCostUsd: providerCosts.length === 0 ? undefined : sumDecimals(providerCosts),
     modelBilled: calls.at(-1)?.modelBilled ?? modelId,
   };

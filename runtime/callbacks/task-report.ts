@@ -44,11 +44,12 @@ function partOfRun({
   agent_tier,
   tokens,
   cost_usd,
+  saved_usd,
   iterations,
   result,
 }: Partial<AgentResult>): JsonObject {
   if (run_id === undefined) return {};
-  const part = { status, run_id, agent_tier, tokens, cost_usd, iterations, tool_calls: result?.tool_calls };
+  const part = { status, run_id, agent_tier, tokens, cost_usd, saved_usd, iterations, tool_calls: result?.tool_calls };
   return JSON.parse(JSON.stringify(part)) as JsonObject;
 }
 

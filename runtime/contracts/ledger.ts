@@ -90,6 +90,8 @@ export interface BillingLine {
   readonly taskType: string;
   /** Named on the line as long as no call has ended. */
   readonly modelRequested: string;
+  /** Set for a free tier: calls that cost nothing get no line. */
+  readonly onlyWhatCosts?: boolean;
 }
 
 export interface RunProgress extends RunKey {

@@ -48,11 +48,20 @@ export interface AgentResult {
     readonly prompt: number;
     readonly completion: number;
     readonly total: number;
+    /** The part of prompt that was read from the provider's cache. */
     readonly cached: number;
+    /** The part of prompt that was written into the provider's cache. */
+    readonly cache_written: number;
+    /** The part of completion that was reasoning. */
     readonly reasoning: number;
   };
   /** US dollars rounded half up to 8 places, as text. */
   readonly cost_usd: string;
+  /**
+   * What the provider's cache has saved, rounded likewise, when it was used and the model has a price: negative where writing
+   * into it cost more than reading from it saved.
+   */
+  readonly saved_usd?: string;
   /** The provider's own figure, when it gives one. */
   readonly provider_cost_usd?: string;
   readonly duration_ms: number;

@@ -7,6 +7,8 @@ export interface Tier {
   readonly code: string;
   readonly name: string;
   readonly modelId: string;
+  /** Not billed, as long as it runs its own model and that one has no price above zero. */
+  readonly isFree?: boolean;
   readonly maxTokens?: number;
   readonly temperature?: number;
   /** Tiers are ranked by this; undefined ranks above every limit. */

@@ -17,6 +17,14 @@ export interface ModelPrice {
   readonly modelId: string;
   readonly inputPer1M: string;
   readonly outputPer1M: string;
+  /** Read from the provider's cache; undefined: as input. */
+  readonly cachedInputPer1M?: string;
+  /** Written into the provider's cache for about five minutes; undefined: as input. */
+  readonly cacheWritePer1M?: string;
+  /** Written into the provider's cache for an hour; undefined: as for five minutes. */
+  readonly cacheWrite1hPer1M?: string;
+  /** Undefined: as output. */
+  readonly reasoningPer1M?: string;
 }
 
 /** One ended model call, as the ledger keeps it. */
@@ -32,6 +40,8 @@ export interface ModelCallRecord {
   readonly usage: Usage;
   /** Exact US dollars, not rounded, as decimal text. */
   readonly costUsd: string;
+  /** Exact US dollars that the provider's cache has saved; negative where writing into it cost more. Undefined without a cache. */
+  readonly savedUsd?: string;
   /** The provider's own figure, as decimal text. */
   readonly providerCostUsd?: string;
   /** Requests of this call that were sent and never answered: their usage is unknown. */
@@ -44,6 +54,7 @@ export interface ModelCallRecord {
 export interface RunTotals {
   readonly usage: Usage;
   readonly costUsd: string;
+  readonly savedUsd?: string;
   readonly providerCostUsd?: string;
   /** The model of the last call whose price was used. */
   readonly modelBilled: string;

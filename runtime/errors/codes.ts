@@ -120,8 +120,8 @@ export const ERROR_CODES = {
     'Use a model of an allowed tier, or raise settings.max_tier of the tenant.',
   ),
   MODEL_UNPRICED: tenant(
-    'Model "{model}" has no price, and the tenant has a money limit.',
-    'Add the model to elo_model_pricing.',
+    'Model "{model}" has no price, and money is limited.',
+    'Give it one with `universal-ai-agent price sync` or `price set`. A variant such as :free, or a dated id, needs its own.',
   ),
   MODEL_MISSING: caller(
     'There is no model to ask: neither a credential of a model provider nor a connected chat model.',
@@ -275,7 +275,7 @@ export const ERROR_CODES = {
   DB_PERMISSION_DENIED: ofInstallation(
     tenant(
       'The database user lacks a right: {reason}.',
-      'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables.',
+      'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables. `db migrate` has to run as their owner.',
     ),
   ),
   DB_QUERY_FAILED: internal(
@@ -489,7 +489,7 @@ export const ERROR_CODES = {
   ),
   USAGE_UNPRICED: tenant(
     'Model "{model}" has no price, so its tokens cost 0 here.',
-    'Add the model to elo_model_pricing.',
+    'Give it one with `universal-ai-agent price sync` or `price set`. A variant such as :free, or a dated id, needs its own.',
   ),
   USAGE_UNKNOWN: upstream(
     '{count} request(s) to the model provider got no answer; their usage is unknown.',

@@ -1,13 +1,10 @@
 import type { TenantSettings, Tier } from '../contracts/tenant';
-import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
-import { FALLBACK_TIER, FREE_TIER, mergeTiers } from './tiers';
+import { FALLBACK_TIER, mergeTiers } from './tiers';
 
 export interface SelectedModel {
   readonly tier: Tier;
   readonly modelId: string;
-  /** False only for the free tier on its own model: then no billing line is written. */
-  readonly isBilled: boolean;
 }
 
 export interface ModelChoice {
@@ -17,7 +14,6 @@ export interface ModelChoice {
   readonly connectedModel?: string;
   readonly settings: TenantSettings;
   readonly tierRows: readonly Tier[];
-  readonly prices: readonly ModelPrice[];
 }
 
 /** `openai:gpt-4o` and `openai/gpt-4o` name the same model; the colon of `qwen/qwen3-4b:free` is part of an id. */
@@ -27,10 +23,10 @@ export function normalizeModelId(id: string): string {
 
 /**
  * The model for a tier, or for an override within what the tenant may use.
- * Throws TIER_UNKNOWN, TIER_NOT_ALLOWED, MODEL_NOT_ALLOWED or MODEL_UNPRICED; calls nothing.
+ * Throws TIER_UNKNOWN, TIER_NOT_ALLOWED or MODEL_NOT_ALLOWED; calls nothing.
  */
 export function selectModel(request: ModelChoice): SelectedModel {
-  const { settings, prices } = request;
+  const { settings } = request;
   const tiers = mergeTiers(request.tierRows);
   const tier = findTier(tiers, request.tier ?? settings.defaultTier ?? FALLBACK_TIER);
   const modelId = request.connectedModel ?? chosenModel(tier, request.modelOverride);
@@ -38,10 +34,7 @@ export function selectModel(request: ModelChoice): SelectedModel {
     const isGranted = request.connectedModel !== undefined;
     refuseAboveLimit(tiers, settings.maxTier, { tier, modelId: isGranted ? tier.modelId : modelId });
   }
-  if (settings.monthlyCostLimitUsd !== undefined && !prices.some((price) => price.modelId === modelId)) {
-    throw new RuntimeError('MODEL_UNPRICED', { model: modelId });
-  }
-  return { tier, modelId, isBilled: tier.code !== FREE_TIER || modelId !== tier.modelId };
+  return { tier, modelId };
 }
 
 function chosenModel(tier: Tier, override: string | undefined): string {

@@ -4,9 +4,6 @@ import type { Tier } from '../contracts/tenant';
 /** The tier used when neither the task nor the tenant names one. */
 export const FALLBACK_TIER = 'nano';
 
-/** The tier that is not billed, as long as it runs its own model. */
-export const FREE_TIER = 'nano';
-
 /** Built-in tiers, replaced and joined by the database's rows; lowest rank first. */
 export function mergeTiers(rows: readonly Tier[]): readonly Tier[] {
   const byCode = new Map(BUILT_IN_TIERS.map((builtIn) => [builtIn.code, builtIn]));

@@ -4,6 +4,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { MIGRATIONS } from './migrations';
 import type { Postgres, Query } from './postgres';
 import { READABLE_COLUMNS } from './readable-columns';
+import { findAdvice, type SchemaAdvice } from './schema-advice';
 import { addColumns, findGaps, keepMonthlySums, type SchemaGaps } from './schema-gaps';
 
 export interface MigrationReport {
@@ -104,6 +105,8 @@ interface DatabaseStatus {
   readonly tenantTable: string | null;
   /** False for a role that row-level security keeps from rows: to it a tenant of ours does not exist. */
   readonly roleSeesAll: boolean;
+  /** What a person may mend in adopted tables; nothing waits for it. */
+  readonly advice: readonly SchemaAdvice[];
 }
 
 /** What is applied and what is missing; changes nothing. */
@@ -129,5 +132,6 @@ export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus
     missingColumns: columns.map(({ table, name }) => `${table}.${name}`),
     tenantTable: found?.tenants ?? null,
     roleSeesAll: found?.sees_all ?? false,
+    advice: await findAdvice(postgres.query),
   };
 }

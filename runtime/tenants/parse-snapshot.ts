@@ -20,8 +20,17 @@ const tierRow = z.object({
   temperature: number,
   rank: number,
   tool_config: z.unknown(),
+  is_free: z.unknown(),
 });
-const priceRow = z.object({ model_id: z.string(), input_cost_per_1m: decimal, output_cost_per_1m: decimal });
+const priceRow = z.object({
+  model_id: z.string(),
+  input_cost_per_1m: decimal,
+  output_cost_per_1m: decimal,
+  cached_input_cost_per_1m: decimal.optional(),
+  cache_write_cost_per_1m: decimal.optional(),
+  cache_write_1h_cost_per_1m: decimal.optional(),
+  reasoning_cost_per_1m: decimal.optional(),
+});
 const toolRow = z.object({
   code: z.string(),
   name: z.string().nullish(),
@@ -162,10 +171,10 @@ function positiveInteger(value: JsonValue | undefined): number | undefined {
   return typeof parsed === 'number' && Number.isInteger(parsed) && parsed > 0 ? parsed : undefined;
 }
 
-/** Not checked here: a limit of the wrong form must not fall away, so whoever uses it refuses the run. */
+/** Not checked here: a limit of the wrong form, such as an empty text, must not fall away, so whoever uses it refuses the run. */
 function limitText(value: JsonValue | undefined): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return nonEmpty(value) ?? (value ? JSON.stringify(value) : undefined);
+  if (value === undefined || value === null) return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function toTier(row: z.output<typeof tierRow>): Tier {
@@ -173,6 +182,7 @@ function toTier(row: z.output<typeof tierRow>): Tier {
     code: row.code,
     name: row.name ?? row.code,
     modelId: row.model_id,
+    isFree: row.is_free === true,
     maxTokens: row.max_tokens ?? undefined,
     temperature: row.temperature ?? undefined,
     rank: row.rank ?? undefined,
@@ -181,7 +191,15 @@ function toTier(row: z.output<typeof tierRow>): Tier {
 }
 
 function toPrice(row: z.output<typeof priceRow>): ModelPrice {
-  return { modelId: row.model_id, inputPer1M: row.input_cost_per_1m, outputPer1M: row.output_cost_per_1m };
+  return {
+    modelId: row.model_id,
+    inputPer1M: row.input_cost_per_1m,
+    outputPer1M: row.output_cost_per_1m,
+    cachedInputPer1M: row.cached_input_cost_per_1m,
+    cacheWritePer1M: row.cache_write_cost_per_1m,
+    cacheWrite1hPer1M: row.cache_write_1h_cost_per_1m,
+    reasoningPer1M: row.reasoning_cost_per_1m,
+  };
 }
 
 function toToolRow(row: z.output<typeof toolRow>): ToolRow {

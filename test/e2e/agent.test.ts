@@ -130,7 +130,7 @@ it("takes the documents' task as the item, unchanged", async () => {
     model_used: 'openai/gpt-4o-mini',
     agent_tier: 'pro',
     iterations: 2,
-    tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, reasoning: 0 },
+    tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, cache_written: 0, reasoning: 0 },
     cost_usd: '0.00039150',
     duration_ms: expect.any(Number) as number,
     warnings: [{ code: 'CALLBACK_NOT_DELIVERED', message: expect.any(String) as string }],

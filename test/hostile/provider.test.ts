@@ -205,7 +205,7 @@ describe('usage', () => {
   ])('case 14: usage that is %s counts as zero with a warning, and never less', async (_what, usage) => {
     const { result, bill, calls } = await attack({ replies: [withUsage(usage)] });
     expect(result).toMatchObject({ status: 'completed', result: { text: 'Done' }, cost_usd: '0.00000000' });
-    expect(result?.tokens).toEqual({ prompt: 0, completion: 0, total: 0, cached: 0, reasoning: 0 });
+    expect(result?.tokens).toEqual({ prompt: 0, completion: 0, total: 0, cached: 0, cache_written: 0, reasoning: 0 });
     expect(warned({ result })).toEqual(['USAGE_MISSING']);
     expect(bill).toMatchObject([{ model_calls: 1, total_tokens: 0, cost_usd: '0.00000000', cost_exact: '0' }]);
     expect(calls).toMatchObject([{ prompt_tokens: '0', completion_tokens: '0', cost_exact: '0' }]);
@@ -234,7 +234,14 @@ describe('usage', () => {
       completion_tokens_details: { reasoning_tokens: '1e6' },
     };
     const { result, bill } = await attack({ replies: [withUsage(usage)] });
-    expect(result?.tokens).toEqual({ prompt: 100, completion: 20, total: 120, cached: 100, reasoning: 0 });
+    expect(result?.tokens).toEqual({
+      prompt: 100,
+      completion: 20,
+      total: 120,
+      cached: 100,
+      cache_written: 0,
+      reasoning: 0,
+    });
     expect(bill).toMatchObject([{ total_tokens: 120, cost_usd: COST_OF_ONE.toFixed(8) }]);
   });
 

@@ -45,7 +45,7 @@ it('gives back exactly what the documents promise', async () => {
     model_used: 'openai/gpt-4o-mini',
     agent_tier: 'pro',
     iterations: 2,
-    tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, reasoning: 0 },
+    tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, cache_written: 0, reasoning: 0 },
     cost_usd: '0.00039150',
     provider_cost_usd: '0.0004',
     duration_ms: aNumber(),

@@ -58,6 +58,14 @@ it.each([
   [{ monthly_token_limit: '-5' }, 'monthly_token_limit'],
   [{ monthly_token_limit: { tokens: 5 } }, 'monthly_token_limit'],
   [{ monthly_cost_limit_usd: '1e3' }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: '' }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: ' ' }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: 'null' }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: 'NaN' }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: -1 }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: false }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: [] }, 'monthly_cost_limit_usd'],
+  [{ monthly_token_limit: '' }, 'monthly_token_limit'],
 ])('a limit that cannot be read does not fall away: %j', async (settings, setting) => {
   const failure = await failureOf(fixture.runtime.run(aTask(await tenantWith(settings))));
   expect(failure).toMatchObject({ code: 'SETTING_INVALID', message: containing(setting) });

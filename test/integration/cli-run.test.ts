@@ -62,7 +62,7 @@ const documentsResponse = (taskId: string) => ({
   model_used: 'openai/gpt-4o-mini',
   agent_tier: 'pro',
   iterations: 3,
-  tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, reasoning: 0 },
+  tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, cache_written: 0, reasoning: 0 },
   cost_usd: '0.00039150',
   duration_ms: anInteger,
   warnings: [{ code: 'CALLBACK_NOT_DELIVERED', message: expect.stringContaining('Redis') as string }],

@@ -142,6 +142,36 @@ describe('the free tier', () => {
     ]);
   });
 
+  it('is billed when its row has a paid model, whatever the tier is called', async () => {
+    await withTierModel('nano', 'openai/gpt-4o-mini', async () => {
+      const task = aTask(agent.tenantId, { agent_tier: 'nano' });
+      agent.models.script(textReply('Paid.', { prompt: 1250, completion: 340 }));
+      await expect(agent.runtime.run(task)).resolves.toMatchObject({ cost_usd: '0.00039150' });
+      expect(await agent.usageRows(task.task_id)).toMatchObject([{ agent_tier: 'nano', cost_usd: '0.00039150' }]);
+    });
+  });
+
+  it('is billed when its row does not say that it is free', async () => {
+    await agent.database.query(`UPDATE elo_agent_tiers SET is_free = false WHERE code = 'nano'`);
+    const task = aTask(agent.tenantId, { agent_tier: 'nano' });
+    agent.models.script(textReply('Counted.', { prompt: 1250, completion: 340 }));
+    await agent.runtime.run(task);
+    expect(await agent.usageRows(task.task_id)).toMatchObject([{ agent_tier: 'nano', total_tokens: 1590 }]);
+    await agent.database.query(`UPDATE elo_agent_tiers SET is_free = true WHERE code = 'nano'`);
+  });
+
+  it('is billed for what a router of no known price has a paid model answer', async () => {
+    await withTierModel('nano', 'openrouter/auto', async () => {
+      const task = aTask(agent.tenantId, { agent_tier: 'nano' });
+      agent.models.script(
+        toolReply(aToolCall, { prompt: 1000, completion: 10, model: 'qwen/qwen3-4b:free' }),
+        textReply('Paid.', { prompt: 1250, completion: 340, model: 'openai/gpt-4o-mini' }),
+      );
+      await expect(agent.runtime.run(task)).resolves.toMatchObject({ cost_usd: '0.00039150' });
+      expect(await agent.usageRows(task.task_id)).toMatchObject([{ total_tokens: 1590, cost_usd: '0.00039150' }]);
+    });
+  });
+
   it('is not billed when the override names its own model', async () => {
     const task = aTask(agent.tenantId, { agent_tier: 'nano', model_override: 'qwen/qwen3-4b:free' });
     agent.models.script(textReply('Free.'));

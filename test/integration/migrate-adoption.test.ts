@@ -142,6 +142,24 @@ describe.each([
   });
 });
 
+it.each([
+  ['has no is_free', '', true],
+  ['says that its nano is not free', ', is_free BOOLEAN DEFAULT false', false],
+])('an adopted table of tiers that %s', async (_what, column, isFree) => {
+  await database.query(`
+    CREATE TABLE elo_agent_tiers (code VARCHAR(20) PRIMARY KEY, name VARCHAR(50), model_id VARCHAR(100)${column});
+    INSERT INTO elo_agent_tiers (code, name, model_id) VALUES ('nano', 'Nano', 'a/b'), ('small', 'Small', 'a/b')`);
+  await migrateHere();
+  const rows = 'SELECT code, is_free FROM elo_agent_tiers ORDER BY code';
+  const read = [
+    { code: 'nano', is_free: isFree },
+    { code: 'small', is_free: false },
+  ];
+  expect(await database.query(rows)).toEqual(read);
+  await migrateHere();
+  expect(await database.query(rows)).toEqual(read);
+});
+
 describe('a real installation', () => {
   beforeEach(async () => {
     await database.query(installation('TEXT[]', `'{pro,expert}'`));
@@ -174,7 +192,11 @@ describe('a real installation', () => {
       total_prompt_tokens: '9000',
       total_completion_tokens: '900',
       total_tokens: '9900',
+      total_cached_tokens: '0',
+      total_cache_written_tokens: '0',
+      total_reasoning_tokens: '0',
       total_cost_usd: '0.00189000',
+      total_saved_usd: '0.00000000',
     });
     expect(months).toContainEqual(expect.objectContaining({ request_count: 1, total_cost_usd: '0.00039150' }));
   });

@@ -114,8 +114,14 @@ describe('a database in which a part of ours is there already', () => {
     expect(
       await database.query('SELECT code, url, transport, is_active, exclude_tools FROM elo_agent_mcp_servers'),
     ).toEqual([{ code: 'shop', url: 'https://mcp.test', transport: 'http', is_active: true, exclude_tools: [] }]);
-    expect(await database.query('SELECT * FROM elo_model_pricing')).toEqual([
-      { model_id: 'my/model', input_cost_per_1m: '1', output_cost_per_1m: '2', provider: null },
+    expect(await database.query('SELECT * FROM elo_model_pricing')).toMatchObject([
+      {
+        model_id: 'my/model',
+        input_cost_per_1m: '1',
+        output_cost_per_1m: '2',
+        provider: null,
+        cached_input_cost_per_1m: null,
+      },
     ]);
     await expect(databaseStatus(postgres)).resolves.toMatchObject({ isReady: true });
   });

@@ -202,6 +202,7 @@ describe('the command', () => {
       missingColumns: [],
       tenantTable: null,
       roleSeesAll: true,
+      advice: [],
     });
     const migrated = await cli('migrate');
     expect(migrated.exitCode).toBe(0);
@@ -216,6 +217,7 @@ describe('the command', () => {
       missingColumns: [],
       tenantTable: 'elo_t_tenants',
       roleSeesAll: true,
+      advice: [],
     });
   });
 });

@@ -321,6 +321,8 @@ describe('an installation that is adopted', () => {
     await asAdmin(
       adopted,
       `CREATE ROLE ${name}`,
+      `ALTER TABLE elo_model_pricing ADD cached_input_cost_per_1m NUMERIC, ADD cache_write_cost_per_1m NUMERIC,
+        ADD cache_write_1h_cost_per_1m NUMERIC, ADD reasoning_cost_per_1m NUMERIC`,
       `ALTER TABLE elo_model_pricing OWNER TO ${name}`,
       `GRANT ALL ON elo_model_pricing TO application`,
     );

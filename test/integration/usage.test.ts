@@ -50,8 +50,15 @@ it("adds up a tenant's months by model and tier, newest first, and nobody else's
   expect(tenant_id).toBe(tenantId);
   expect(unknown_usage).toEqual([]);
   const line = { request_count: 1, total_prompt_tokens: '1250', total_completion_tokens: '340', total_tokens: '1590' };
+  const noCache = {
+    total_cached_tokens: '0',
+    total_cache_written_tokens: '0',
+    total_reasoning_tokens: '0',
+    total_saved_usd: '0.00000000',
+  };
   expect(months).toEqual([
     {
+      ...noCache,
       month: expect.stringMatching(/^\d{4}-\d{2}$/) as string,
       model_id: 'anthropic/claude-3-haiku',
       agent_tier: 'optima',
@@ -62,7 +69,14 @@ it("adds up a tenant's months by model and tier, newest first, and nobody else's
       total_cost_usd: '0.00015000',
     },
     expect.objectContaining({ model_id: 'openai/gpt-4o-mini', ...line, total_cost_usd: '0.00039150' }),
-    { month: '2024-02', model_id: 'openai/gpt-4o-mini', agent_tier: 'pro', ...line, total_cost_usd: '0.00039150' },
+    {
+      ...noCache,
+      month: '2024-02',
+      model_id: 'openai/gpt-4o-mini',
+      agent_tier: 'pro',
+      ...line,
+      total_cost_usd: '0.00039150',
+    },
   ]);
 });
 

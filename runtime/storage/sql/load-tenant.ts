@@ -21,15 +21,19 @@ SELECT
     SELECT json_agg(json_build_object(
       'code', tier.code, 'name', tier.name, 'model_id', tier.model_id,
       'max_tokens', tier.max_tokens, 'temperature', tier.temperature, 'rank', tier.rank,
-      'tool_config', tier.tool_config
+      'tool_config', tier.tool_config, 'is_free', tier.is_free
     ) ORDER BY tier.rank, tier.code)
     FROM elo_agent_tiers AS tier
   ), '[]')::text AS tiers,
   coalesce((
-    SELECT json_agg(json_build_object(
+    SELECT json_agg(json_strip_nulls(json_build_object(
       'model_id', price.model_id,
-      'input_cost_per_1m', price.input_cost_per_1m::text, 'output_cost_per_1m', price.output_cost_per_1m::text
-    ) ORDER BY price.model_id)
+      'input_cost_per_1m', price.input_cost_per_1m::text, 'output_cost_per_1m', price.output_cost_per_1m::text,
+      'cached_input_cost_per_1m', price.cached_input_cost_per_1m::text,
+      'cache_write_cost_per_1m', price.cache_write_cost_per_1m::text,
+      'cache_write_1h_cost_per_1m', price.cache_write_1h_cost_per_1m::text,
+      'reasoning_cost_per_1m', price.reasoning_cost_per_1m::text
+    )) ORDER BY price.model_id)
     FROM elo_model_pricing AS price, wanted
     WHERE price.input_cost_per_1m IS NOT NULL AND price.output_cost_per_1m IS NOT NULL
       AND (price.model_id = ANY (wanted.ids) OR EXISTS (

@@ -15,25 +15,27 @@ const TEXT = `
 WITH written AS (
   INSERT INTO elo_agent_model_calls AS call (
     tenant_id, task_id, run_id, call_no, model_requested, model_returned, model_billed, provider_request_id,
-    prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_exact, provider_cost_usd,
-    unanswered_requests, error_code, closed_at
+    prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens,
+    cost_exact, saved_exact, provider_cost_usd, unanswered_requests, error_code, closed_at
   )
   SELECT
     $1::uuid, $2, $3::uuid, given.call_no, given.model_requested, given.model_returned, given.model_billed,
     given.provider_request_id, given.prompt_tokens, given.completion_tokens, given.cached_tokens,
-    given.reasoning_tokens, given.cost_exact, given.provider_cost_usd, given.unanswered_requests, given.error_code,
+    given.cache_write_tokens, given.cache_write_1h_tokens, given.reasoning_tokens, given.cost_exact, given.saved_exact,
+    given.provider_cost_usd, given.unanswered_requests, given.error_code,
     CASE WHEN given.is_closed THEN now() END
   FROM jsonb_to_recordset($4::jsonb) AS given (
     call_no int, model_requested text, model_returned text, model_billed text, provider_request_id text,
-    prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, reasoning_tokens bigint,
-    cost_exact numeric, provider_cost_usd numeric, unanswered_requests int, error_code text, is_closed boolean
+    prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, cache_write_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint,
+    cost_exact numeric, saved_exact numeric, provider_cost_usd numeric, unanswered_requests int, error_code text, is_closed boolean
   )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
     model_requested = EXCLUDED.model_requested, model_returned = EXCLUDED.model_returned,
     model_billed = EXCLUDED.model_billed,
     provider_request_id = EXCLUDED.provider_request_id, prompt_tokens = EXCLUDED.prompt_tokens,
     completion_tokens = EXCLUDED.completion_tokens, cached_tokens = EXCLUDED.cached_tokens,
-    reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact,
+    cache_write_tokens = EXCLUDED.cache_write_tokens, cache_write_1h_tokens = EXCLUDED.cache_write_1h_tokens,
+    reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact, saved_exact = EXCLUDED.saved_exact,
     provider_cost_usd = EXCLUDED.provider_cost_usd, unanswered_requests = EXCLUDED.unanswered_requests,
     error_code = EXCLUDED.error_code, closed_at = EXCLUDED.closed_at
   WHERE call.closed_at IS NULL AND EXCLUDED.closed_at IS NOT NULL
@@ -43,7 +45,8 @@ WITH written AS (
     count(*) AS calls,
     coalesce(sum(prompt_tokens), 0) AS prompt_tokens, coalesce(sum(completion_tokens), 0) AS completion_tokens,
     coalesce(sum(cached_tokens), 0) AS cached_tokens, coalesce(sum(reasoning_tokens), 0) AS reasoning_tokens,
-    coalesce(sum(cost_exact), 0) AS cost_exact, sum(provider_cost_usd) AS provider_cost_usd,
+    coalesce(sum(cache_write_tokens), 0) + coalesce(sum(cache_write_1h_tokens), 0) AS cache_write_tokens,
+    coalesce(sum(cost_exact), 0) AS cost_exact, sum(saved_exact) AS saved_exact, sum(provider_cost_usd) AS provider_cost_usd,
     (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id
   FROM written WHERE closed_at IS NOT NULL
 ), budget AS MATERIALIZED (
@@ -96,13 +99,14 @@ WITH written AS (
 ), billed AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
-    total_tokens, cached_tokens, reasoning_tokens, model_calls, cost_exact, cost_usd, provider_cost_usd
+    total_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, model_calls, cost_exact, cost_usd, saved_exact,
+    provider_cost_usd
   )
   SELECT
     $1::uuid, $9, $2, $3::uuid, left(coalesce(added.model_id, $10), 100), left($11, 20), left($12, 50),
     added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
-    added.cached_tokens, added.reasoning_tokens, added.calls, added.cost_exact, round(added.cost_exact, 8),
-    added.provider_cost_usd
+    added.cached_tokens, added.cache_write_tokens, added.reasoning_tokens, added.calls, added.cost_exact,
+    elo_agent_fitting_cost(added.cost_exact), added.saved_exact, added.provider_cost_usd
   FROM added WHERE $13::boolean AND (added.calls > 0 OR $6::text IS NOT NULL)
   ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
     run_id = EXCLUDED.run_id,
@@ -112,10 +116,12 @@ WITH written AS (
     completion_tokens = line.completion_tokens + EXCLUDED.completion_tokens,
     total_tokens = line.total_tokens + EXCLUDED.total_tokens,
     cached_tokens = line.cached_tokens + EXCLUDED.cached_tokens,
+    cache_write_tokens = coalesce(line.cache_write_tokens, 0) + EXCLUDED.cache_write_tokens,
     reasoning_tokens = line.reasoning_tokens + EXCLUDED.reasoning_tokens,
     model_calls = line.model_calls + EXCLUDED.model_calls,
     cost_exact = line.cost_exact + EXCLUDED.cost_exact,
-    cost_usd = round(line.cost_exact + EXCLUDED.cost_exact, 8),
+    cost_usd = elo_agent_fitting_cost(line.cost_exact + EXCLUDED.cost_exact),
+    saved_exact = CASE WHEN line.saved_exact IS NULL THEN EXCLUDED.saved_exact ELSE line.saved_exact + coalesce(EXCLUDED.saved_exact, 0) END,
     provider_cost_usd = CASE
       WHEN line.provider_cost_usd IS NULL THEN EXCLUDED.provider_cost_usd
       ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
@@ -173,8 +179,9 @@ function endValues({ end }: RunProgress): readonly unknown[] {
   return end === undefined ? [null, null, MAX_INT] : [end.state, JSON.stringify(end.result), end.lastSentCallNo];
 }
 
-function billValues({ bill }: RunProgress): readonly unknown[] {
-  if (bill === undefined) return [null, '', '', '', false];
+function billValues({ bill, closed }: RunProgress): readonly unknown[] {
+  const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
+  if (bill === undefined || (bill.onlyWhatCosts === true && !costs)) return [null, '', '', '', false];
   return [bill.traceId ?? null, bill.modelRequested, bill.tier, bill.taskType, true];
 }
 
@@ -202,8 +209,11 @@ function closedCall(call: ModelCallRecord): Record<string, unknown> {
     prompt_tokens: call.usage.promptTokens,
     completion_tokens: call.usage.completionTokens,
     cached_tokens: call.usage.cachedTokens,
+    cache_write_tokens: call.usage.cacheWriteTokens,
+    cache_write_1h_tokens: call.usage.cacheWrite1hTokens,
     reasoning_tokens: call.usage.reasoningTokens,
     cost_exact: call.costUsd,
+    saved_exact: call.savedUsd,
     provider_cost_usd: call.providerCostUsd,
     unanswered_requests: call.unansweredRequests,
     error_code: call.errorCode,

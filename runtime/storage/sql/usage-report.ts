@@ -1,13 +1,22 @@
 import type { Statement } from '../postgres';
 
-/** A tenant's bill by month, model and tier, newest first. */
+/**
+ * A tenant's bill by month, model and tier, newest first. From the lines: an installation's own view knows no caches, and a
+ * column that is too narrow for a line has the exact figure beside it.
+ */
 export function monthlyUsageStatement(tenantId: string): Statement {
   return {
     text: `
-SELECT to_char(month, 'YYYY-MM') AS month, model_id, agent_tier, request_count::int AS request_count,
-  total_prompt_tokens::text, total_completion_tokens::text, total_tokens::text, total_cost_usd::text
-FROM elo_v_tenant_monthly_usage WHERE tenant_id = $1::uuid
-ORDER BY month DESC, model_id, agent_tier`,
+SELECT to_char(date_trunc('month', created_at), 'YYYY-MM') AS month, model_id, agent_tier, count(*)::int AS request_count,
+  sum(prompt_tokens)::text AS total_prompt_tokens, sum(completion_tokens)::text AS total_completion_tokens,
+  sum(total_tokens)::text AS total_tokens, coalesce(sum(cached_tokens), 0)::text AS total_cached_tokens,
+  coalesce(sum(cache_write_tokens), 0)::text AS total_cache_written_tokens,
+  coalesce(sum(reasoning_tokens), 0)::text AS total_reasoning_tokens,
+  sum(elo_agent_line_cost(cost_usd::numeric, cost_exact))::text AS total_cost_usd,
+  round(coalesce(sum(saved_exact), 0), 8)::text AS total_saved_usd
+FROM elo_t_token_usage WHERE tenant_id = $1::uuid
+GROUP BY date_trunc('month', created_at), model_id, agent_tier
+ORDER BY date_trunc('month', created_at) DESC, model_id, agent_tier`,
     values: [tenantId],
   };
 }

@@ -2,8 +2,7 @@ import type { TenantSettings, Tier } from '../../../runtime/contracts/tenant';
 import { normalizeModelId, selectModel, type ModelChoice } from '../../../runtime/models/select-model';
 import { withCode } from '../../support/matchers';
 
-const prices = [{ modelId: 'openai/gpt-4o-mini', inputPer1M: '0.15', outputPer1M: '0.60' }];
-const choose = (choice: Partial<ModelChoice>) => selectModel({ settings: {}, tierRows: [], prices, ...choice });
+const choose = (choice: Partial<ModelChoice>) => selectModel({ settings: {}, tierRows: [], ...choice });
 const capped: TenantSettings = { maxTier: 'optima' };
 
 it.each([
@@ -89,20 +88,25 @@ describe('a model override', () => {
     );
   });
 
-  it('without a price is refused when the tenant has a money limit', () => {
-    const settings = { monthlyCostLimitUsd: '5' };
-    expect(() => choose({ tier: 'pro', settings, modelOverride: 'vendor/unpriced' })).toThrow(
-      withCode('MODEL_UNPRICED'),
+  it('may be any model, in a tier or in none, when the tenant has no highest tier', () => {
+    expect(choose({ tier: 'nano', modelOverride: 'anthropic/claude-3-5-sonnet' }).modelId).toBe(
+      'anthropic/claude-3-5-sonnet',
     );
-    expect(choose({ tier: 'pro', settings }).modelId).toBe('openai/gpt-4o-mini');
+    expect(choose({ tier: 'nano', modelOverride: 'vendor/in-no-tier' }).modelId).toBe('vendor/in-no-tier');
+  });
+
+  it.each([
+    'ANTHROPIC/claude-3-haiku',
+    'anthropic/claude-3-haiku:nitro',
+    'claude-3-haiku',
+    ' anthropic/claude-3-haiku',
+  ])('under a highest tier is no other spelling of a model that is allowed: %s', (modelOverride) => {
+    expect(() => choose({ tier: 'nano', settings: capped, modelOverride })).toThrow(withCode('MODEL_NOT_ALLOWED'));
   });
 });
 
-it('bills everything but the free tier on its own model', () => {
-  expect(choose({ tier: 'nano' }).isBilled).toBe(false);
-  expect(choose({ tier: 'nano', modelOverride: 'qwen/qwen3-4b:free' }).isBilled).toBe(false);
-  expect(choose({ tier: 'nano', modelOverride: 'openai/gpt-4o-mini' }).isBilled).toBe(true);
-  expect(choose({ tier: 'small' }).isBilled).toBe(true);
+it.each(['', ' ', 'null'])('a highest tier that reads %j lets nobody through', (maxTier) => {
+  expect(() => choose({ tier: 'nano', settings: { maxTier } })).toThrow(withCode('TIER_UNKNOWN'));
 });
 
 it('reads a colon between provider and model as a slash, and leaves the colon of an id alone', () => {

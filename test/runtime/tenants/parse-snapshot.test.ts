@@ -49,6 +49,10 @@ describe('settings', () => {
   it('keep a limit of the wrong type, so that it refuses instead of falling away', () => {
     expect(settingsOf({ max_tier: 5 }).maxTier).toBe('5');
     expect(settingsOf({ max_tier: ['pro'] }).maxTier).toBe('["pro"]');
+    expect(settingsOf({ max_tier: '' }).maxTier).toBe('');
+    expect(settingsOf({ monthly_cost_limit_usd: '' }).monthlyCostLimitUsd).toBe('');
+    expect(settingsOf({ monthly_cost_limit_usd: false }).monthlyCostLimitUsd).toBe('false');
+    expect(settingsOf({ monthly_token_limit: [] }).monthlyTokenLimit).toBe('[]');
   });
 
   it('take a number in a text for a number', () => expect(settingsOf({ max_iterations: '7' }).maxIterations).toBe(7));
@@ -113,4 +117,14 @@ describe('a row that cannot be used', () => {
     ];
     expect(parse({ prices }).prices).toEqual([{ modelId: 'a/b', inputPer1M: '0.15', outputPer1M: '0.6' }]);
   });
+
+  it.each(['NaN', '-1', 'Infinity', ''])('such as a price with %j for its cache is left out as a whole', (wrong) => {
+    const price = { model_id: 'a/b', input_cost_per_1m: '1', output_cost_per_1m: '2', cached_input_cost_per_1m: wrong };
+    expect(parse({ prices: [price] }).prices).toEqual([]);
+  });
+});
+
+it('takes a tier for free only when its row says so', () => {
+  const tiers = [true, false, null, 'true'].map((is_free, n) => ({ code: `tier-${n}`, model_id: 'a/b', is_free }));
+  expect(parse({ tiers }).tiers.map(({ isFree }) => isFree)).toEqual([true, false, false, false]);
 });
