@@ -11,7 +11,7 @@ import type { LoopSettings } from './loop/loop-contract';
 import type { McpServerInput } from './mcp/read-server';
 import { normalizeModelId, type SelectedModel } from './models/select-model';
 import type { SelectedTools, SelectTools } from './select-tools';
-import { callbackWarnings, type ReadyTask } from './tasks/read-task';
+import { taskWarnings, type ReadyTask } from './tasks/read-task';
 import { readRunsPerMinute, resolveLimits } from './tenants/resolve-settings';
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
@@ -77,7 +77,7 @@ export async function planRun(request: PlanRequest): Promise<RunPlan> {
     budget,
     runsPerMinute: readRunsPerMinute(tenant.settings),
     billed,
-    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...callbackWarnings(task)],
+    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
   };
 }
 

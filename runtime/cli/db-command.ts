@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 
+import { findRefusedRows } from '../refused-rows';
 import { databaseStatus, migrate } from '../storage/migrate';
 import type { Postgres } from '../storage/postgres';
 import { seedDemo } from '../storage/seed-demo';
@@ -18,7 +19,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   status: async (postgres) => {
     const status = await databaseStatus(postgres);
-    printJson(status);
+    // Rows can be read as soon as every table is there.
+    printJson(status.isReady ? { ...status, refusedRows: await findRefusedRows(postgres.query) } : status);
     return status.isReady ? 0 : 1;
   },
   'seed-demo': async (postgres, options) => {

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 
 const idText = z
   .union([z.string(), z.number()])
@@ -43,7 +43,7 @@ const configFields = z.object({
   tool_choice: optional(z.enum(['auto', 'none', 'required'])),
   tools: optional(z.array(z.string())),
   disabled_tools: optional(z.array(z.string())),
-  tool_permissions: optional(z.record(z.string(), z.unknown())),
+  tool_permissions: optional(z.custom<JsonObject>(isJsonObject, 'must be an object')),
   max_tool_calls: optional(z.int().min(0)),
   max_calls_per_tool: optional(z.int().min(0)),
   max_identical_calls: optional(z.int().min(2)),
@@ -54,6 +54,39 @@ const configFields = z.object({
   include_trace: optional(z.boolean()),
   record_usage: optional(z.boolean()),
 });
+
+/** Every key that is read in a task's config. */
+export const CONFIG_KEYS: readonly string[] = Object.keys(configFields.shape);
+
+/** Those of them that guard tools, limits and money: a slip in one of these must not leave the task without it. */
+export const GUARDING_CONFIG_KEYS = [
+  'agent',
+  'agent_tier',
+  'approval',
+  'disabled_tools',
+  'max_calls_per_tool',
+  'max_cost_usd',
+  'max_identical_calls',
+  'max_iterations',
+  'max_tokens',
+  'max_tool_calls',
+  'max_total_tokens',
+  'model_override',
+  'record_usage',
+  'timeout_seconds',
+  'tool_choice',
+  'tool_execution',
+  'tool_permissions',
+  'tools',
+] as const satisfies readonly (keyof typeof configFields.shape)[];
+
+/** What the same rules are called in other places. */
+export const FOREIGN_CONFIG_KEYS: Readonly<Record<string, (typeof GUARDING_CONFIG_KEYS)[number]>> = {
+  allowed_tools: 'tools',
+  enabled_tools: 'tools',
+  permissions: 'tool_permissions',
+  tool_config: 'tool_permissions',
+};
 
 /** With an approval the run that waited goes on with the message it had. */
 const configSchema = configFields.check(({ value, issues }) => {
@@ -74,7 +107,7 @@ export const callMetaSchema = z.strictObject(metaSchema.omit({ tenant_id: true }
 
 export type CallMeta = Partial<z.output<typeof callMetaSchema>>;
 
-/** What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out. */
+/** What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out; read-task.ts tells of them. */
 export const agentTaskSchema = z.object({
   task_id: optional(idText.pipe(z.string().min(1).max(MAX_TASK_ID_LENGTH))),
   trace_id: optional(idText.pipe(z.string().max(MAX_TRACE_ID_LENGTH))),

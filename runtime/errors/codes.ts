@@ -495,6 +495,10 @@ export const ERROR_CODES = {
     '{count} request(s) to the model provider got no answer; their usage is unknown.',
     "Compare with the provider's own bill.",
   ),
+  CONFIG_KEY_UNKNOWN: caller(
+    'The config of the task has keys that nobody reads: {keys}.',
+    'Leave them out, or correct their names; those that there are stand in docs/configuration.md.',
+  ),
   CALLBACK_NOT_DELIVERED: caller(
     'The callback of the task was not delivered: {reason}.',
     'Read the result from this output.',

@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import type { McpAuth, McpServer, McpServerRow } from '../contracts/mcp';
 import { isJsonObject, withoutPrototypeKeys, type JsonObject } from '../util/json';
+import { strictObject } from '../util/known-keys';
 
 const NAME = /^[a-zA-Z0-9_-]{1,50}$/;
 const MAX_TIMEOUT_MS = 600_000;
@@ -11,10 +12,10 @@ export const MAX_TTL_MS = 86_400_000;
 const secret = z.string().min(1);
 
 const authSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('none') }),
-  z.object({ kind: z.literal('bearer'), token: secret }),
-  z.object({ kind: z.literal('headers'), headers: z.record(z.string().toLowerCase(), secret) }),
-  z.object({
+  strictObject({ kind: z.literal('none') }),
+  strictObject({ kind: z.literal('bearer'), token: secret }),
+  strictObject({ kind: z.literal('headers'), headers: z.record(z.string().toLowerCase(), secret) }),
+  strictObject({
     kind: z.literal('oauth'),
     grant: z
       .enum(['authorization_code', 'client_credentials', 'cross_app_access', 'jwt_bearer'])
@@ -28,11 +29,11 @@ const authSchema = z.discriminatedUnion('kind', [
     scope: z.string().optional(),
     issuer: z.string().optional(),
     client_metadata_url: z.url({ protocol: /^https$/ }).optional(),
-    idp: z.object({ token_url: z.url(), client_id: z.string(), id_token: secret }).optional(),
+    idp: strictObject({ token_url: z.url(), client_id: z.string(), id_token: secret }).optional(),
   }),
 ]);
 
-const settingsSchema = z.object({
+const settingsSchema = strictObject({
   discovery_timeout_ms: z.number().positive().max(MAX_TIMEOUT_MS).optional(),
   call_timeout_ms: z.number().positive().max(MAX_TIMEOUT_MS).optional(),
   list_ttl_seconds: z.number().min(0).optional(),

@@ -3,7 +3,8 @@ import * as z from 'zod/v4';
 import type { ToolPermission, ToolRules } from '../contracts/permission';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { isJsonObject, withoutPrototypeKeys, type JsonObject, type JsonValue } from '../util/json';
+import { prototypeKeyIn, type JsonObject } from '../util/json';
+import { strictObject } from '../util/known-keys';
 import { compilePattern } from './name-pattern';
 
 const MAX_PATTERN_LENGTH = 1000;
@@ -22,11 +23,12 @@ const pattern = z
   });
 /** One pattern may stand without a list around it. */
 const patternList = z.preprocess((raw) => (typeof raw === 'string' ? [raw] : raw), z.array(pattern));
-const limit = z
-  .object({ min: z.number().optional(), max: z.number().optional() })
-  .refine(({ min, max }) => min === undefined || max === undefined || min <= max, 'has a min above its max');
+const limit = strictObject({ min: z.number().optional(), max: z.number().optional() }).refine(
+  ({ min, max }) => min === undefined || max === undefined || min <= max,
+  'has a min above its max',
+);
 
-const permissionSchema = z.object({
+const permissionSchema = strictObject({
   decision: z.enum(['allow', 'deny', 'ask']).default('allow'),
   limits: z.record(z.string(), limit).default({}),
   allowed_patterns: z.record(z.string(), patternList).default({}),
@@ -42,21 +44,25 @@ const permissionSchema = z.object({
 });
 
 const names = z.array(z.string());
-const rulesSchema = z.object({
+const levelKeys = {
   enabled_tools: names.nullish(),
   disabled_tools: names.nullish(),
   tool_permissions: z.record(z.string(), z.unknown()).nullish(),
-});
+};
+const rulesSchema = strictObject(levelKeys);
+const tenantSchema = strictObject({ ...levelKeys, agents: z.record(z.string(), z.unknown()).nullish() });
+
+type Level = z.output<typeof rulesSchema>;
 
 /**
  * One level of rules as it stands in the database or in a task. Nothing at all is no rule. Throws POLICY_INVALID:
  * a rule that cannot be read must not fall away.
  */
 export function readToolRules(raw: unknown, where: string): ToolRules {
-  if (raw === null || raw === undefined) return NO_RULES;
-  const parsed = rulesSchema.safeParse(isJsonObject(raw) ? withoutPrototypeKeys(raw) : raw);
-  if (!parsed.success) throw invalid(where, parsed.error);
-  const { enabled_tools, disabled_tools, tool_permissions } = parsed.data;
+  return toRules(parse(rulesSchema, raw ?? {}, where), where);
+}
+
+function toRules({ enabled_tools, disabled_tools, tool_permissions }: Level, where: string): ToolRules {
   return {
     enabled: enabled_tools ?? undefined,
     disabled: disabled_tools ?? [],
@@ -67,13 +73,9 @@ export function readToolRules(raw: unknown, where: string): ToolRules {
   };
 }
 
-const NO_RULES: ToolRules = { disabled: [], permissions: [] };
-
 /** The rules for one tool. Throws POLICY_INVALID. */
 export function readPermission(raw: unknown, where: string): ToolPermission {
-  const parsed = permissionSchema.safeParse(isJsonObject(raw) ? withoutPrototypeKeys(raw) : raw);
-  if (!parsed.success) throw invalid(where, parsed.error);
-  const { data } = parsed;
+  const data = parse(permissionSchema, raw, where);
   return {
     decision: data.decision,
     limits: { ...(data.max_results === undefined ? {} : { max_results: { max: data.max_results } }), ...data.limits },
@@ -98,25 +100,27 @@ export function least(a: number | undefined, b: number | undefined): number | un
   return Math.min(a, b);
 }
 
-function invalid(where: string, error: z.ZodError): RuntimeError {
-  const issue = error.issues[0];
-  const path = issue?.path.map(String).join('.') ?? '';
-  return new RuntimeError('POLICY_INVALID', {
-    where: path === '' ? where : `${where}.${path}`,
-    reason: issue?.message ?? 'it cannot be read',
-  });
+/** What could reach a prototype is refused by name: left out, the rest would be another rule than the one that was written. */
+function parse<T extends z.ZodType>(schema: T, raw: unknown, where: string): z.output<T> {
+  const forbidden = prototypeKeyIn(raw);
+  if (forbidden !== undefined) throw invalid(where, `"${forbidden}" cannot be the name of anything in rules`);
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const place = [where, ...(issue?.path ?? [])].map(String).join('.');
+  throw invalid(place, issue?.message ?? 'it cannot be read');
+}
+
+function invalid(where: string, reason: string): RuntimeError {
+  return new RuntimeError('POLICY_INVALID', { where, reason });
 }
 
 /** The levels that stand within a tenant's tool_config: its own rules, and those of the agent. */
 export function tenantLevels(toolConfig: unknown, agent: string | undefined): readonly ToolRules[] {
-  const agents = isJsonObject(toolConfig) ? toolConfig.agents : undefined;
-  const own = readToolRules(toolConfig, 'settings.tool_config');
-  if (agent === undefined || agents === undefined || agents === null) return [own];
-  if (!isJsonObject(agents)) {
-    throw new RuntimeError('POLICY_INVALID', { where: 'settings.tool_config.agents', reason: 'expected an object' });
-  }
-  const ofAgent: JsonValue | undefined = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
-  return [own, countedForAgent(readToolRules(ofAgent, `settings.tool_config.agents.${agent}`), agent)];
+  const { agents, ...own } = parse(tenantSchema, toolConfig ?? {}, TENANT);
+  const levels = [toRules(own, TENANT)];
+  if (agent === undefined || !Object.hasOwn(agents ?? {}, agent)) return levels;
+  return [...levels, countedForAgent(readToolRules(agents?.[agent], `${TENANT}.agents.${agent}`), agent)];
 }
 
 /** Limits over time that stand with an agent count its calls alone, not those of all agents of the tenant. */
@@ -127,4 +131,12 @@ function countedForAgent(rules: ToolRules, agent: string): ToolRules {
     return { name, permission: { ...rest, ofAgent: { agent, callsPerMinute, callsPerDay } } };
   });
   return { ...rules, permissions };
+}
+
+const TENANT = 'settings.tool_config';
+
+/** Throws POLICY_INVALID for anything that cannot be read in a tenant's tool_config, whichever agent it is for. */
+export function checkTenantRules(toolConfig: unknown): void {
+  const { agents } = parse(tenantSchema, toolConfig ?? {}, TENANT);
+  for (const agent of [undefined, ...Object.keys(agents ?? {})]) tenantLevels(toolConfig, agent);
 }

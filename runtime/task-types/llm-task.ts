@@ -32,6 +32,7 @@ const configSchema = z.object({
 });
 
 type LlmConfig = z.output<typeof configSchema>;
+const OWN_KEYS = Object.keys(configSchema.shape);
 
 /** How the two types differ. */
 export interface LlmType {
@@ -50,8 +51,10 @@ const MAX_ITERATIONS = 2;
 function toModelTask(task: QueueTask, type: LlmType): ModelTask {
   const config = readConfig(configSchema, task.config);
   const { model, message, prompt } = config;
+  // What only this type reads means nothing to an agent.
+  const shared = Object.entries(task.config).filter(([key]) => !OWN_KEYS.includes(key));
   const own: JsonObject = {
-    ...task.config,
+    ...Object.fromEntries(shared),
     message: prompt === undefined ? message : fillPrompt(prompt, message),
     system_prompt: systemPrompt(config, type),
     temperature: task.config.temperature ?? type.temperature,

@@ -1,12 +1,24 @@
-import { agentTaskSchema, type AgentTask } from '../contracts/task';
+import {
+  agentTaskSchema,
+  CONFIG_KEYS,
+  FOREIGN_CONFIG_KEYS,
+  GUARDING_CONFIG_KEYS,
+  type AgentTask,
+} from '../contracts/task';
 import { describeIssues } from '../errors/describe-issues';
 import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { newId } from '../util/clock';
-import { isDeeperThan, MAX_JSON_DEPTH } from '../util/json';
+import { isDeeperThan, isJsonObject, MAX_JSON_DEPTH } from '../util/json';
+import { listKeys, misspelt, nearMisses } from '../util/known-keys';
 
 /** A task that can be run: with ids, and a tenant id that is one. */
-export type ReadyTask = AgentTask & { readonly task_id: string; readonly trace_id: string };
+export type ReadyTask = AgentTask & {
+  readonly task_id: string;
+  readonly trace_id: string;
+  /** Keys of its config that nobody reads. */
+  readonly unknownKeys?: readonly string[];
+};
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const SHOWN_ID_LENGTH = 60;
@@ -17,12 +29,24 @@ export function readTask(input: unknown): ReadyTask {
   if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the task') });
   const task = parsed.data;
   refuseUnsendable(task.config.context);
+  const unknownKeys = unknownConfigKeys(input);
   return {
     ...task,
+    ...(unknownKeys.length > 0 && { unknownKeys }),
     meta: { ...task.meta, tenant_id: readTenantId(task.meta.tenant_id) },
     task_id: task.task_id ?? newId(),
     trace_id: task.trace_id ?? newId(),
   };
+}
+
+/** Producers send keys of their own. But one that looks like a slip in a rule or a limit is refused, since it would not hold. */
+function unknownConfigKeys(input: unknown): readonly string[] {
+  const config = isJsonObject(input) && isJsonObject(input.config) ? input.config : {};
+  const unknown = Object.keys(config).filter((key) => !CONFIG_KEYS.includes(key) && config[key] !== undefined);
+  const missed = nearMisses(unknown, { keys: GUARDING_CONFIG_KEYS, elsewhere: FOREIGN_CONFIG_KEYS });
+  if (missed.length === 0) return unknown;
+  const named = missed.map(({ key, instead }) => misspelt(key, instead));
+  throw new RuntimeError('INPUT_INVALID', { issues: `config has no key ${named.join(', ')}` });
 }
 
 /** The id as the database writes it. Throws INPUT_INVALID when there is none, TENANT_ID_INVALID when it is no UUID. */
@@ -45,8 +69,16 @@ function refuseUnsendable(context: unknown): void {
   }
 }
 
+/** What the task asks for that is not done. */
+export function taskWarnings(task: ReadyTask): readonly ErrorSummary[] {
+  const { unknownKeys = [] } = task;
+  const unknown =
+    unknownKeys.length === 0 ? [] : [describeError('CONFIG_KEY_UNKNOWN', { keys: listKeys(unknownKeys) })];
+  return [...unknown, ...callbackWarnings(task)];
+}
+
 /** A single run gives its result to its caller and nobody else; who waits for a callback must not do so in vain. */
-export function callbackWarnings(task: AgentTask): readonly ErrorSummary[] {
+function callbackWarnings(task: AgentTask): readonly ErrorSummary[] {
   if (task.callback === undefined || Object.keys(task.callback).length === 0) return [];
   return [describeError('CALLBACK_NOT_DELIVERED', { reason: 'a single run writes nothing to Redis' })];
 }

@@ -3,7 +3,9 @@ import * as z from 'zod/v4';
 import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { ModelPrice } from '../contracts/usage';
 import type { McpListedTool, McpServerRow } from '../contracts/mcp';
+import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+import { nearMisses, type Guards } from '../util/known-keys';
 
 const number = z.coerce.number().nullish().catch(null);
 // NUMERIC may also be NaN or Infinity, which no bill can be worked out with.
@@ -87,13 +89,16 @@ export interface SnapshotColumns {
 /** The lists of the tenant's MCP servers, by the server's id. */
 export type ServerTools = ReadonlyMap<number, readonly McpListedTool[]>;
 
-/** Database rows as our types. Settings and figures that make no sense are left out, as if they were not set. */
+/**
+ * Database rows as our types. Settings and figures that make no sense are left out, as if they were not set. Throws
+ * SETTING_INVALID for a setting that seems to have been meant to guard, and has another name.
+ */
 export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools): TenantSnapshot {
   return {
     tenant: { id: columns.id, isActive: columns.is_active, settings: parseSettings(columns.settings) },
     tiers: readRows(tierRow, columns.tiers).map(toTier),
     prices: readRows(priceRow, columns.prices).map(toPrice),
-    tools: readRows(toolRow, columns.tools).map(toToolRow),
+    tools: parseTools(columns.tools),
     servers: readRows(serverRow, columns.servers).map((row) => toServer(row, serverTools.get(row.id) ?? [])),
     sealedSecrets: readRows(secretRow, columns.secrets).map(({ name, is_shared, sealed }) => ({
       name,
@@ -103,6 +108,11 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     channels: asObject(columns.channels),
     policyVersion: columns.policy_version,
   };
+}
+
+/** Rows of the catalogue with the tenant's own laid beside them, from a JSON list. */
+export function parseTools(text: string): readonly ToolRow[] {
+  return readRows(toolRow, text).map(toToolRow);
 }
 
 export function parseServerTools(text: string): ServerTools {
@@ -146,8 +156,10 @@ function readRows<T extends z.ZodType>(schema: T, text: string): z.output<T>[] {
     .flatMap((row) => schema.safeParse(row).data ?? []);
 }
 
-function parseSettings(text: string | null): TenantSettings {
+/** The settings of a tenant's row. Throws SETTING_INVALID. */
+export function parseSettings(text: string | null): TenantSettings {
   const raw = asObject(text);
+  refuseNearMisses(raw);
   return {
     defaultTier: nonEmpty(raw.default_tier),
     // A limit of the wrong type must not fall away: as text it is an unknown tier, and refused.
@@ -160,6 +172,33 @@ function parseSettings(text: string | null): TenantSettings {
     mcpAllowedHosts: raw.mcp_allowed_hosts,
     callbackHosts: raw.callback_hosts,
   };
+}
+
+const SETTINGS: readonly string[] = [
+  'default_tier',
+  'max_tier',
+  'max_iterations',
+  'monthly_cost_limit_usd',
+  'monthly_token_limit',
+  'tool_config',
+  'callback_hosts',
+];
+const GUARDS: Guards = {
+  keys: SETTINGS.filter((key) => key !== 'default_tier'),
+  elsewhere: {
+    enabled_tools: 'tool_config.enabled_tools',
+    disabled_tools: 'tool_config.disabled_tools',
+    tool_permissions: 'tool_config.tool_permissions',
+  },
+};
+
+/** Other programs keep settings of theirs there too. But what looks like a slip in one of ours that guards is refused. */
+function refuseNearMisses(raw: JsonObject): void {
+  const unknown = Object.keys(raw).filter((key) => !SETTINGS.includes(key));
+  const [missed] = nearMisses(unknown, GUARDS);
+  if (missed === undefined) return;
+  const reason = `there is no such setting (did you mean "${missed.instead}"?)`;
+  throw new RuntimeError('SETTING_INVALID', { setting: missed.key, reason });
 }
 
 function nonEmpty(value: JsonValue | undefined): string | undefined {

@@ -75,8 +75,8 @@ function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltT
   return { tools, warnings };
 }
 
-/** `fixed_arguments` stands beside `permissions` in rows that are older than the latter. */
-function ownRules({ permissions, fixed_arguments: fixed }: JsonObject): unknown {
+/** The rules of a tool's own row: `fixed_arguments` stands beside `permissions` in rows that are older than the latter. */
+export function ownRules({ permissions, fixed_arguments: fixed }: JsonObject): unknown {
   if (fixed === undefined) return permissions;
   if (!isJsonObject(fixed)) throw new Error('custom_config.fixed_arguments is not an object');
   const own = isJsonObject(permissions) ? permissions : {};

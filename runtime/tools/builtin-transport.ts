@@ -25,7 +25,8 @@ function prepareBuiltin(given: ToolSettings, row: ToolRow, ports: BuiltinPorts):
   return { settings, isRepeatable: tool.isRepeatable, call: tool.prepare(settings, ports) };
 }
 
-function findBuiltin({ code, transportConfig }: ToolRow): BuiltinTool {
+/** The built-in tool that a row names. Throws an Error when there is none. */
+export function findBuiltin({ code, transportConfig }: Pick<ToolRow, 'code' | 'transportConfig'>): BuiltinTool {
   const name = transportConfig.builtin ?? code;
   const tool = typeof name === 'string' && Object.hasOwn(BUILTIN_TOOLS, name) ? BUILTIN_TOOLS[name] : undefined;
   if (tool === undefined) throw new Error(`there is no built-in tool ${JSON.stringify(name)}`);

@@ -1,7 +1,9 @@
 import * as z from 'zod/v4';
 
 import { isDeeperThan, MAX_JSON_DEPTH, type JsonObject, type JsonValue } from '../util/json';
+import { strictObject } from '../util/known-keys';
 import { headerIssue } from './header-fields';
+import { parseSetting } from './parse-setting';
 import { placeholdersOf } from './template';
 
 /** How a tool of the transport `rest` is called. */
@@ -21,7 +23,7 @@ export interface RestConfig {
 const texts = z.record(z.string(), z.string()).default({});
 const json = z.unknown().refine((value) => !isDeeperThan(value, MAX_JSON_DEPTH), 'is nested too deeply');
 
-const schema = z.strictObject({
+const schema = strictObject({
   method: z
     .string()
     .toUpperCase()
@@ -35,19 +37,15 @@ const schema = z.strictObject({
   headers: texts,
   rename: texts,
   body: json,
-  success: z.object({ path: z.string().min(1), equals: json.default(true) }).optional(),
+  success: strictObject({ path: z.string().min(1), equals: json.default(true) }).optional(),
   result_path: z.string().min(1).optional(),
   repeatable: z.boolean().optional(),
 });
 
 /** Reads transport_config. Throws an Error that names the field, never its value, which may be a secret. */
 export function readRestConfig(config: JsonObject): RestConfig {
-  const parsed = schema.safeParse(config);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new Error(`transport_config.${issue?.path.join('.') ?? ''} is not valid: ${describe(issue)}`);
-  }
-  const { body, success, result_path: resultPath, headers, repeatable: _repeatable, ...rest } = parsed.data;
+  const parsed = parseSetting(schema, config, 'transport_config');
+  const { body, success, result_path: resultPath, headers, repeatable: _repeatable, ...rest } = parsed;
   checkHeaders(headers);
   return {
     ...rest,
@@ -56,10 +54,6 @@ export function readRestConfig(config: JsonObject): RestConfig {
     success: success as RestConfig['success'],
     resultPath,
   };
-}
-
-function describe(issue: z.core.$ZodIssue | undefined): string {
-  return issue?.code === 'unrecognized_keys' ? `it has no ${issue.keys.join(', ')}` : (issue?.message ?? '');
 }
 
 function checkHeaders(headers: Readonly<Record<string, string>>): void {

@@ -3,12 +3,14 @@ import * as z from 'zod/v4';
 import type { ToolRow } from '../contracts/tenant';
 import type { ToolSettings } from '../contracts/tool-transport';
 import { tryParseJson, withoutPrototypeKeys, type JsonObject, type JsonValue } from '../util/json';
+import { strictObject } from '../util/known-keys';
 import { NO_ARGUMENTS, objectSchema } from './object-schema';
+import { parseSetting } from './parse-setting';
 
 const MAX_TIMEOUT_MS = 600_000;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-const customConfigSchema = z.object({
+const customConfigSchema = strictObject({
   mcp_endpoint: z.string().optional(),
   auth_header: z.string().nullish(),
   headers: z.record(z.string().toLowerCase(), z.string()).default({}),
@@ -17,15 +19,22 @@ const customConfigSchema = z.object({
   allowed_hosts: z.array(z.string().toLowerCase()).default([]),
   repeatable: z.boolean().optional(),
   transport_config: z.record(z.string(), z.unknown()).default({}),
+  // Read with the other rules.
+  permissions: z.unknown(),
+  fixed_arguments: z.unknown(),
 });
+
+/** What transport_config may hold where the transport has no settings of its own. */
+const plainConfigSchema = strictObject({ repeatable: z.unknown() });
+/** These read their settings themselves. */
+const CONFIGURED = ['rest', 'builtin'];
 
 /** Throws an Error whose message says what in the row cannot be used. */
 export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSettings {
   if (row.secretFailure !== undefined) throw new Error(row.secretFailure);
   if (!TOOL_NAME.test(row.code)) throw new Error('its code must match [a-zA-Z0-9_-]{1,64}');
-  const custom = readCustomConfig(row.customConfig);
+  const { custom, config } = readToolConfig(row);
   const { authorization: _authorization, ...headers } = custom.headers;
-  const config = readConfig(row.transportConfig, custom);
   return {
     name: row.code,
     description: custom.description ?? row.description,
@@ -42,11 +51,18 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
   };
 }
 
-function readCustomConfig(raw: JsonObject): z.output<typeof customConfigSchema> {
-  const parsed = customConfigSchema.safeParse(withoutPrototypeKeys(raw));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`custom_config.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}`);
+/**
+ * What a row says of its tool in custom_config and transport_config. Throws an Error that names what cannot be read; what
+ * transports with settings of their own say to theirs is not asked.
+ */
+export function readToolConfig(row: Pick<ToolRow, 'customConfig' | 'transportConfig' | 'transport'>): {
+  readonly custom: z.output<typeof customConfigSchema>;
+  readonly config: JsonObject;
+} {
+  const custom = parseSetting(customConfigSchema, withoutPrototypeKeys(row.customConfig), 'custom_config');
+  const config = readConfig(row.transportConfig, custom);
+  if (!CONFIGURED.includes(row.transport)) parseSetting(plainConfigSchema, config, 'transport_config');
+  return { custom, config };
 }
 
 /** A tenant's own is laid over the row's, key by key. */

@@ -48,6 +48,21 @@ function writeCanonical(value: unknown): string | undefined {
   return `{${parts.join(',')}}`;
 }
 
+const PROTOTYPE_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
+
+/** The first key within a value that could reach a prototype; undefined where there is none. */
+export function prototypeKeyIn(value: unknown, depth = MAX_JSON_DEPTH): string | undefined {
+  if (typeof value !== 'object' || value === null || depth === 0) return undefined;
+  const keys = Array.isArray(value) ? [] : Object.keys(value);
+  const found = keys.find((key) => PROTOTYPE_KEYS.includes(key));
+  if (found !== undefined) return found;
+  for (const inner of Object.values(value)) {
+    const within = prototypeKeyIn(inner, depth - 1);
+    if (within !== undefined) return within;
+  }
+  return undefined;
+}
+
 /**
  * A copy with the keys that could reach a prototype left out.
  * Bounded in depth, since the values come from database rows that others may write.
@@ -57,7 +72,7 @@ export function withoutPrototypeKeys(value: JsonValue, depth = 32): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => withoutPrototypeKeys(item, depth - 1));
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key]) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype')
+      .filter(([key]) => !PROTOTYPE_KEYS.includes(key))
       .map(([key, inner]) => [key, withoutPrototypeKeys(inner, depth - 1)]),
   );
 }

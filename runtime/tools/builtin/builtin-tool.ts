@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type * as z from 'zod/v4';
 
 import type { KeyReader } from '../../contracts/key-reader';
 import type { SqlReader } from '../../contracts/sql-reader';
@@ -30,6 +31,8 @@ export interface BuiltinTool {
   readonly inputSchema: JsonObject;
   /** A call whose outcome is unknown may be made again. */
   readonly isRepeatable: Tool['isRepeatable'];
+  /** What its transport_config may hold. */
+  readonly config: z.ZodType;
   /** Reads the row once. Throws an Error whose message says why the tool cannot be offered. */
   readonly prepare: (settings: ToolSettings, ports: BuiltinPorts) => (call: TransportCall) => Promise<TransportReply>;
 }

@@ -3,7 +3,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';
 import { fitList } from './fit-json';
-import { fetchPageFor } from './web-page';
+import { fetchPageFor, pageConfig } from './web-page';
 
 const MAX_MATCHES = 50;
 const MAX_SELECTOR_LENGTH = 500;
@@ -21,6 +21,7 @@ export const extract: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  config: pageConfig,
   prepare: (settings) => {
     const fetchPage = fetchPageFor(settings);
     const { name: tool } = settings;

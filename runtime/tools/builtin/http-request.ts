@@ -10,13 +10,13 @@ import type { WebReply } from '../web/request-web';
 import { askWebFor } from './ask-web';
 import type { BuiltinTool } from './builtin-tool';
 import { fitText } from './fit-json';
-import { readConfig } from './read-config';
+import { configOf, readConfig } from './read-config';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** Headers of the answer that a caller may have to act on. */
 const SHOWN_HEADERS = ['content-type', 'location', 'retry-after', 'etag', 'last-modified', 'link'] as const;
 
-const configSchema = z.object({
+const configSchema = configOf({
   only_allowed_hosts: z.boolean().default(false),
   methods: z
     .array(z.string().toUpperCase().pipe(z.enum(METHODS)))
@@ -38,6 +38,7 @@ export const httpRequest: BuiltinTool = {
     required: ['method', 'url'],
   },
   isRepeatable: (input) => methodOf(input) === 'GET',
+  config: configSchema,
   prepare: (settings) => {
     const { methods, only_allowed_hosts: isRestricted } = readConfig(configSchema, settings);
     const ask = askWebFor(settings, { isRestricted });

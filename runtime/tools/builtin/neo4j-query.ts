@@ -7,13 +7,13 @@ import { sendRequest, toTransportReply } from '../send-request';
 import type { BuiltinTool } from './builtin-tool';
 import { cypherIssue, usesParameter } from './check-cypher';
 import { fitList } from './fit-json';
-import { readConfig } from './read-config';
+import { configOf, readConfig } from './read-config';
 
 /** Longer answers are broken off before they are read as JSON. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const MAX_STATEMENT_LENGTH = 20_000;
 
-const configSchema = z.object({
+const configSchema = configOf({
   database: z
     .string()
     .regex(/^[\w.-]+$/)
@@ -41,6 +41,7 @@ export const neo4jQuery: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  config: configSchema,
   prepare: (settings, { dispatcher }) => {
     const config = readConfig(configSchema, settings);
     if (settings.endpoint === '') throw new Error('it has no mcp_endpoint, the address of Neo4j');

@@ -1,11 +1,18 @@
-import type * as z from 'zod/v4';
+import * as z from 'zod/v4';
 
 import type { ToolSettings } from '../../contracts/tool-transport';
+import { strictObject } from '../../util/known-keys';
+import { parseSetting } from '../parse-setting';
 
-/** The row's transport_config by a schema. Throws an Error that names the field, never its value. */
+/** The keys of transport_config that every built-in tool has: which one it is, and whether its calls may be repeated. */
+const SHARED = { builtin: z.unknown(), repeatable: z.unknown() };
+
+/** The schema of a built-in tool's transport_config. */
+export function configOf<T extends z.core.$ZodLooseShape>(own: T): z.ZodObject<T & typeof SHARED, z.core.$strict> {
+  return strictObject({ ...SHARED, ...own });
+}
+
+/** The row's transport_config by that schema. Throws an Error that names the field, never its value. */
 export function readConfig<T extends z.ZodType>(schema: T, { config }: ToolSettings): z.output<T> {
-  const parsed = schema.safeParse(config);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`transport_config.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message ?? ''}`);
+  return parseSetting(schema, config, 'transport_config');
 }

@@ -6,12 +6,12 @@ import { untilAborted } from '../../util/abort';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../../util/json';
 import type { BuiltinTool } from './builtin-tool';
 import { fitText } from './fit-json';
-import { readConfig } from './read-config';
+import { configOf, readConfig } from './read-config';
 
 const MAX_KEY_LENGTH = 512;
 const TENANT = '{tenant_id}';
 
-const configSchema = z.object({ key_prefix: z.string().min(1).default(`tenant:${TENANT}:`) });
+const configSchema = configOf({ key_prefix: z.string().min(1).default(`tenant:${TENANT}:`) });
 
 /** Reads one key of the tenant. Every key is put behind the tenant's prefix, so that no other one can be named. */
 export const redisGet: BuiltinTool = {
@@ -23,6 +23,7 @@ export const redisGet: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  config: configSchema,
   prepare: (settings, { keys }) => {
     const { key_prefix: template } = readConfig(configSchema, settings);
     if (keys === undefined) throw new Error('no Redis is configured');

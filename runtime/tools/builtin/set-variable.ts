@@ -2,11 +2,14 @@ import type { ToolSettings, TransportCall, TransportReply } from '../../contract
 import { RuntimeError } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { BuiltinTool } from './builtin-tool';
+import { configOf, readConfig } from './read-config';
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const PROTOTYPE_KEYS: readonly JsonValue[] = ['__proto__', 'constructor', 'prototype'];
 const MAX_VARIABLES = 100;
 const MAX_TOTAL_BYTES = 64 * 1024;
+
+const configSchema = configOf({});
 
 /** Leaves a value for whoever reads the result of the run: `variables` of AgentResult. */
 export const setVariable: BuiltinTool = {
@@ -21,7 +24,11 @@ export const setVariable: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
-  prepare: (settings) => (call) => new Promise((resolve) => resolve(set(settings, call))),
+  config: configSchema,
+  prepare: (settings) => {
+    readConfig(configSchema, settings);
+    return (call) => new Promise((resolve) => resolve(set(settings, call)));
+  },
 };
 
 function set(settings: ToolSettings, { input, variables }: TransportCall): TransportReply {

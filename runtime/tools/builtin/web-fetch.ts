@@ -3,7 +3,7 @@ import type { JsonObject } from '../../util/json';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';
 import { fitText } from './fit-json';
-import { fetchPageFor, type WebPage } from './web-page';
+import { fetchPageFor, type WebPage, pageConfig } from './web-page';
 
 const DEFAULT_MAX_CHARS = 20_000;
 const CUT_MARK = '\n[… cut]';
@@ -25,6 +25,7 @@ export const webFetch: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  config: pageConfig,
   prepare: (settings) => {
     const fetchPage = fetchPageFor(settings);
     return async (call) => {

@@ -4,14 +4,14 @@ import type { ToolSettings, TransportCall } from '../../contracts/tool-transport
 import { RuntimeError } from '../../errors/runtime-error';
 import { contentType, decodeBody, isCompressed, isText } from '../web/decode-body';
 import { askWebFor } from './ask-web';
-import { readConfig } from './read-config';
+import { configOf, readConfig } from './read-config';
 import { httpFailure } from '../send-request';
 import type { TransportReply } from '../../contracts/tool-transport';
 
 /** So much of a page is read; what comes after is left out. */
 const MAX_PAGE_BYTES = 1024 * 1024;
 
-const configSchema = z.object({ only_allowed_hosts: z.boolean().default(false) });
+export const pageConfig = configOf({ only_allowed_hosts: z.boolean().default(false) });
 
 /** A page as it came. */
 export interface WebPage {
@@ -26,7 +26,7 @@ type FetchPage = (call: TransportCall) => Promise<{ readonly page: WebPage } | {
 /** Gets the page at the argument `url`. Reads the row once, and throws an Error for what cannot be used in it. */
 export function fetchPageFor(settings: ToolSettings): FetchPage {
   const { name: tool } = settings;
-  const { only_allowed_hosts: isRestricted } = readConfig(configSchema, settings);
+  const { only_allowed_hosts: isRestricted } = readConfig(pageConfig, settings);
   const ask = askWebFor(settings, { isRestricted });
   return async (call) => {
     const { url } = call.input;

@@ -224,13 +224,46 @@ describe('levels', () => {
     });
   });
 
-  it('cannot reach a prototype', () => {
-    const raw: unknown = JSON.parse(
-      '{"tool_permissions":{"__proto__":{"decision":"deny"},"send":{"limits":{"__proto__":{"max":1}},"fixed_arguments":{"constructor":{"prototype":{"polluted":1}}}}}}',
-    );
-    const rules = readToolRules(raw, 'test');
-    expect(rules.permissions.map(({ name }) => name)).toEqual(['send']);
-    expect(rules.permissions[0]?.permission).toMatchObject({ limits: {}, fixedArguments: {} });
+  it.each([
+    ['{"tool_permissions":{"__proto__":{"decision":"deny"}}}'],
+    ['{"tool_permissions":{"constructor":{"decision":"deny"}}}'],
+    ['{"tool_permissions":{"send":{"limits":{"prototype":{"max":1}}}}}'],
+    ['{"tool_permissions":{"send":{"fixed_arguments":{"a":[{"constructor":{"prototype":{"polluted":1}}}]}}}}'],
+    ['{"agents":{"__proto__":{"disabled_tools":["send"]}}}'],
+  ])('that name what leads to a prototype are refused, and do not fall away: %s', (text) => {
+    expect(() => tenantLevels(JSON.parse(text), undefined)).toThrow('cannot be the name of anything in rules');
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  const ofTool = (rules: object): object => ({ tool_permissions: { pay: rules } });
+  const OF_PAY = 'settings.tool_config.tool_permissions.pay';
+  it.each([
+    [{ disabled_tool: ['pay'] }, 'settings.tool_config', 'disabled_tool', 'disabled_tools'],
+    [{ enabledTools: [] }, 'settings.tool_config', 'enabledTools', 'enabled_tools'],
+    [{ tool_permission: {} }, 'settings.tool_config', 'tool_permission', 'tool_permissions'],
+    [{ agent: {} }, 'settings.tool_config', 'agent', 'agents'],
+    [
+      { agents: { sales: { disable_tools: [] } } },
+      'settings.tool_config.agents.sales',
+      'disable_tools',
+      'disabled_tools',
+    ],
+    [ofTool({ decison: 'deny' }), OF_PAY, 'decison', 'decision'],
+    [ofTool({ limit: { amount: { max: 1 } } }), OF_PAY, 'limit', 'limits'],
+    [ofTool({ allowed_pattern: { to: 'a' } }), OF_PAY, 'allowed_pattern', 'allowed_patterns'],
+    [ofTool({ fixed_argument: { a: 1 } }), OF_PAY, 'fixed_argument', 'fixed_arguments'],
+    [ofTool({ timeout_second: 1 }), OF_PAY, 'timeout_second', 'timeout_seconds'],
+    [ofTool({ max_calls: 1 }), OF_PAY, 'max_calls', 'max_calls_per_run'],
+  ])('with a misspelt key are refused with the right one: %j', (...[config, where, key, right]) => {
+    expect(() => tenantLevels(config, 'sales')).toThrow(
+      `The rules in ${where} cannot be read: it has no key "${key}" (did you mean "${right}"?)`,
+    );
+  });
+
+  it('with a key that is near no other are refused with all that there are', () => {
+    expect(() => tenantLevels(ofTool({ limits: { amount: { maximum: 10 } } }), undefined)).toThrow(
+      `${OF_PAY}.limits.amount cannot be read: it has no key "maximum", only "min", "max"`,
+    );
+    expect(() => readToolRules({ agents: {} }, 'elo_agent_tiers.tool_config')).toThrow('it has no key "agents", only');
   });
 });

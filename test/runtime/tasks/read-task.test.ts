@@ -1,6 +1,6 @@
-import { callbackWarnings, readTask } from '../../../runtime/tasks/read-task';
+import { taskWarnings, readTask } from '../../../runtime/tasks/read-task';
 import { documentsTask } from '../../support/documents-task';
-import { withCode } from '../../support/matchers';
+import { containing, withCode } from '../../support/matchers';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 const task = (config: object = {}, rest: object = {}) => ({
@@ -35,7 +35,12 @@ it('takes null for not set, and numbers for ids', () => {
 });
 
 it('leaves unknown keys out, so that nothing untrusted travels along', () => {
-  const read = readTask({ ...task({ api_key: 'x' }), meta: { tenant_id: TENANT, is_admin: true }, extra: 1 });
+  const { unknownKeys, ...read } = readTask({
+    ...task({ api_key: 'x' }),
+    meta: { tenant_id: TENANT, is_admin: true },
+    extra: 1,
+  });
+  expect(unknownKeys).toEqual(['api_key']);
   expect(JSON.stringify(read)).not.toMatch(/api_key|is_admin|extra/);
 });
 
@@ -96,11 +101,50 @@ describe('a tenant id', () => {
 });
 
 it('warns that a callback is not delivered, if there is one', () => {
-  expect(callbackWarnings(readTask(task({}, { callback: { result_key: 'k' } })))).toMatchObject([
+  expect(taskWarnings(readTask(task({}, { callback: { result_key: 'k' } })))).toMatchObject([
     { code: 'CALLBACK_NOT_DELIVERED' },
   ]);
-  expect(callbackWarnings(readTask(task({}, { callback: {} })))).toEqual([]);
-  expect(callbackWarnings(readTask(task()))).toEqual([]);
+  expect(taskWarnings(readTask(task({}, { callback: {} })))).toEqual([]);
+  expect(taskWarnings(readTask(task()))).toEqual([]);
+});
+
+describe('a key of the config that nobody reads', () => {
+  it('is left out with a warning, since producers send keys of their own', () => {
+    const given = { model: 'x', session_id: 's', output_schema: {}, chat: undefined };
+    const read = readTask(task(given));
+    expect(read.config).not.toHaveProperty('model');
+    expect(taskWarnings(read)).toMatchObject([
+      { code: 'CONFIG_KEY_UNKNOWN', message: containing('"model", "session_id", "output_schema"') },
+    ]);
+  });
+
+  it.each([
+    ['tool', 'tools'],
+    ['enabled_tools', 'tools'],
+    ['disabled_tool', 'disabled_tools'],
+    ['disabledTools', 'disabled_tools'],
+    ['tool_permision', 'tool_permissions'],
+    ['permissions', 'tool_permissions'],
+    ['tool_config', 'tool_permissions'],
+    ['max_cost', 'max_cost_usd'],
+    ['max_totl_tokens', 'max_total_tokens'],
+    ['max_iteration', 'max_iterations'],
+    ['max-tool-calls', 'max_tool_calls'],
+    ['timeout_second', 'timeout_seconds'],
+    ['agnet', 'agent'],
+    ['agent_teir', 'agent_tier'],
+    ['aproval', 'approval'],
+  ])('and was meant to guard is refused: %s for %s', (key, meant) => {
+    expect(() => readTask(task({ [key]: 1 }))).toThrow(withCode('INPUT_INVALID'));
+    expect(() => readTask(task({ [key]: 1 }))).toThrow(`config has no key "${key}" (did you mean "${meant}"?)`);
+  });
+
+  it('is shown in short, however many and however long they are', () => {
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`${'x'.repeat(100)}${index}`, 1]));
+    const [warning] = taskWarnings(readTask(task(many)));
+    expect(warning?.message).toContain('and 9988 more');
+    expect(warning?.message.length).toBeLessThan(1500);
+  });
 });
 
 function cyclic(): object {

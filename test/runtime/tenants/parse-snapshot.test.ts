@@ -1,3 +1,4 @@
+import { withCode } from '../../support/matchers';
 import { parseSnapshot, type SnapshotColumns } from '../../../runtime/tenants/parse-snapshot';
 
 function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknown[]; tools?: unknown[] } = {}) {
@@ -53,6 +54,32 @@ describe('settings', () => {
     expect(settingsOf({ monthly_cost_limit_usd: '' }).monthlyCostLimitUsd).toBe('');
     expect(settingsOf({ monthly_cost_limit_usd: false }).monthlyCostLimitUsd).toBe('false');
     expect(settingsOf({ monthly_token_limit: [] }).monthlyTokenLimit).toBe('[]');
+  });
+
+  it.each([
+    ['monthly_cost_limit', 'monthly_cost_limit_usd'],
+    ['monthly_cost_limit_eur', 'monthly_cost_limit_usd'],
+    ['monthlyTokenLimit', 'monthly_token_limit'],
+    ['cost_limit_usd', 'monthly_cost_limit_usd'],
+    ['max_teir', 'max_tier'],
+    ['max_iteration', 'max_iterations'],
+    ['tool_confg', 'tool_config'],
+    ['callback_host', 'callback_hosts'],
+    ['disabled_tool', 'tool_config.disabled_tools'],
+    ['enabled_tools', 'tool_config.enabled_tools'],
+  ])('with a slip in what guards are refused: %s for %s', (key, meant) => {
+    expect(() => settingsOf({ [key]: 1 })).toThrow(withCode('SETTING_INVALID'));
+    expect(() => settingsOf({ [key]: 1 })).toThrow(`${key} of the tenant`);
+    expect(() => settingsOf({ [key]: 1 })).toThrow(`(did you mean "${meant}"?)`);
+  });
+
+  it('of other programs are left alone', () => {
+    const foreign = {
+      ...{ ai_mode: 'auto', agent_personality: 'kind', debounce_seconds: 5, working_hours: {}, currency: 'BRL' },
+      ...{ timezone: 'UTC', language: 'pt', max_operators: 3, max_dialogs_per_month: 100, max_time: 5, min_tier: 'x' },
+      ...{ monthly_message_limit: 1, bot_config: {}, callback_url: 'http://x/', tools: [], default_model: 'm' },
+    };
+    expect(Object.values(settingsOf(foreign)).every((value) => value === undefined)).toBe(true);
   });
 
   it('take a number in a text for a number', () => expect(settingsOf({ max_iterations: '7' }).maxIterations).toBe(7));

@@ -124,7 +124,8 @@ describe('a config that cannot be used', () => {
     [{ headers: { 'x-key': 'CANARY\nx' } }, 'transport_config.headers.x-key'],
     [{ headers: { 'x-key': 'CANARY{{a}}' } }, 'placeholder'],
     [{ headers: { Host: 'CANARY' } }, 'transport_config.headers.Host'],
-    [{ succes: {} }, 'it has no succes'],
+    [{ succes: {} }, 'it has no key "succes" (did you mean "success"?)'],
+    [{ success: { path: 'ok', equal: 1 } }, 'transport_config.success is not valid: it has no key "equal"'],
     [{ success: { equals: true } }, 'transport_config.success.path'],
     [{ body: JSON.parse('['.repeat(300) + ']'.repeat(300)) as JsonObject }, 'transport_config.body'],
   ])('%j is refused by name, without its value', (config, field) => {

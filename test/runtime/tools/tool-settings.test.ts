@@ -107,6 +107,11 @@ describe("the tenant's custom_config", () => {
     [{ headers: { 'x-key': 5 } }, 'custom_config.headers'],
     [{ headers: 'x-key: 5' }, 'custom_config.headers'],
     [{ mcp_endpoint: 5 }, 'custom_config.mcp_endpoint'],
+    [{ permission: {} }, 'custom_config is not valid: it has no key "permission" (did you mean "permissions"?)'],
+    [{ fixed_argument: { a: 1 } }, '(did you mean "fixed_arguments"?)'],
+    [{ allowedHosts: ['a'] }, '(did you mean "allowed_hosts"?)'],
+    [{ note: 'ours' }, 'it has no key "note", only "mcp_endpoint", "auth_header"'],
+    [{ transport_config: { repeatble: false } }, 'transport_config is not valid: it has no key "repeatble"'],
   ])('%j is refused by name', (config, field) => {
     expect(() => custom(config)).toThrow(field);
   });
@@ -115,10 +120,14 @@ describe("the tenant's custom_config", () => {
     const config: unknown = JSON.parse(
       '{"__proto__":{"mcp_endpoint":"http://evil/"},"constructor":{"prototype":{"polluted":true}},"transport_config":{"__proto__":{"polluted":true},"a":{"constructor":1,"b":1}}}',
     );
-    const settings = custom(config);
+    const settings = read({ transport: 'rest', customConfig: config as ToolRow['customConfig'] });
     expect(settings.endpoint).toBe('http://127.0.0.1:9/hook');
     expect(JSON.stringify(settings.config)).toBe('{"a":{"b":1}}');
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('may hold rules, which are read with the others', () => {
+    expect(custom({ permissions: { decision: 'ask' }, fixed_arguments: { a: 1 } }).name).toBe('add');
   });
 
   it('that names a vault secret is refused as long as there is no vault', () => {

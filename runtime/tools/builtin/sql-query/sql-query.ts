@@ -4,11 +4,11 @@ import type { ToolSettings, TransportCall, TransportReply } from '../../../contr
 import { RuntimeError } from '../../../errors/runtime-error';
 import type { BuiltinTool, SqlPort } from '../builtin-tool';
 import { fitList } from '../fit-json';
-import { readConfig } from '../read-config';
+import { configOf, readConfig } from '../read-config';
 import { checkQuery } from './check-query';
 
 const MAX_ROWS = 1000;
-const configSchema = z.object({ max_rows: z.int().min(1).max(MAX_ROWS).optional() });
+const configSchema = configOf({ max_rows: z.int().min(1).max(MAX_ROWS).optional() });
 
 /** Lets the model read the tenant's rows with a SELECT of its own. */
 export const sqlQuery: BuiltinTool = {
@@ -22,6 +22,7 @@ export const sqlQuery: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  config: configSchema,
   prepare: (settings, { sql }) => {
     if (sql === undefined) {
       throw new Error(

@@ -1,0 +1,27 @@
+import type { Statement } from '../postgres';
+
+const rules = (text: string): Statement => ({ text, values: [] });
+
+/** Every text of settings with the tenants that have it. */
+export const tenantSettingsStatement = rules(`
+SELECT settings::text AS settings, array_agg(id::text ORDER BY id) AS tenants
+FROM elo_v_agent_tenants
+WHERE settings::text <> '{}' AND is_active
+GROUP BY settings::text`);
+
+export const tierRulesStatement = rules(`
+SELECT code, to_jsonb(tool_config)::text AS rules FROM elo_agent_tiers WHERE tool_config IS NOT NULL ORDER BY code`);
+
+/** Every tool that tenants have, once for each custom_config, as the load statement gives it. */
+export const tenantToolsStatement = rules(`
+SELECT json_build_array(json_build_object(
+    'code', tool.code, 'transport', tool.transport,
+    'custom_config', own.config, 'transport_config', tool.transport_config
+  ))::text AS tools, own.tenants
+FROM elo_agent_tools AS tool
+JOIN (
+  SELECT tool_id, custom_config::text AS config, array_agg(tenant_id::text ORDER BY tenant_id) AS tenants
+  FROM elo_t_tenant_tools WHERE is_enabled GROUP BY tool_id, custom_config::text
+) AS own ON own.tool_id = tool.id
+WHERE tool.is_active AND (coalesce(own.config, '{}') <> '{}' OR coalesce(tool.transport_config::text, '{}') <> '{}')
+ORDER BY tool.code`);

@@ -1,0 +1,12 @@
+import type { ToolRow } from '../contracts/tenant';
+import { findBuiltin } from './builtin-transport';
+import { parseSetting } from './parse-setting';
+import { readRestConfig } from './rest-config';
+import { readToolConfig } from './tool-settings';
+
+/** Throws an Error that says what in a row's custom_config or transport_config cannot be read. Opens no secret, and calls nothing. */
+export function checkToolRow(row: ToolRow): void {
+  const { config } = readToolConfig(row);
+  if (row.transport === 'rest') readRestConfig(config);
+  if (row.transport === 'builtin') parseSetting(findBuiltin(row).config, config, 'transport_config');
+}

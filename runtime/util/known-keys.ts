@@ -1,0 +1,103 @@
+import * as z from 'zod/v4';
+
+const SHOWN_LENGTH = 60;
+/** More unknown keys than this are counted. */
+const SHOWN_KEYS = 12;
+
+/** An object that takes its own keys only. A key that it does not know is refused, with the nearest one that it does. */
+export function strictObject<T extends z.core.$ZodLooseShape>(shape: T): z.ZodObject<T, z.core.$strict> {
+  const known = Object.keys(shape);
+  const describe = (key: string): string => {
+    const nearest = nearestKey(key, known);
+    return `it has no key ${nearest === undefined ? `${shownKey(key)}, only ${listKeys(known)}` : misspelt(key, nearest)}`;
+  };
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? showSome(issue.keys.map(describe), '; ') : undefined),
+  });
+}
+
+/** `"decison" (did you mean "decision"?)` */
+export function misspelt(key: string, instead: string): string {
+  return `${shownKey(key)} (did you mean "${instead}"?)`;
+}
+
+/** Keys that guard, and those that guard somewhere else, with the name that they have here. */
+export interface Guards {
+  readonly keys: readonly string[];
+  readonly elsewhere: Readonly<Record<string, string>>;
+}
+
+/** The unknown keys that seem to have been meant to guard, each with the name that it should have. */
+export function nearMisses(
+  unknown: readonly string[],
+  { keys, elsewhere }: Guards,
+): readonly { readonly key: string; readonly instead: string }[] {
+  const all = new Map([...keys.map((key) => [key, key] as const), ...Object.entries(elsewhere)]);
+  return unknown.flatMap((key) => {
+    const instead = all.get(nearestKey(key, [...all.keys()]) ?? '');
+    return instead === undefined ? [] : [{ key, instead }];
+  });
+}
+
+/** Keys for people: neither their length nor their number is bounded by those who write them. */
+export function listKeys(keys: readonly string[]): string {
+  return showSome(keys.map(shownKey), ', ');
+}
+
+function showSome(texts: readonly string[], separator: string): string {
+  const more = texts.length - SHOWN_KEYS;
+  return texts.slice(0, SHOWN_KEYS).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');
+}
+
+function shownKey(key: string): string {
+  return JSON.stringify(key.length > SHOWN_LENGTH ? `${key.slice(0, SHOWN_LENGTH)}…` : key);
+}
+
+/**
+ * The known key that was most likely meant: another spelling of it, one with a slip for every five letters, or one of which
+ * some of the words are left out. Undefined when none is near.
+ */
+export function nearestKey(key: string, known: readonly string[]): string | undefined {
+  if (key.length > MAX_KEY_LENGTH) return undefined;
+  const [words, text] = [wordsOf(key), wordsOf(key).join('')];
+  const near = known
+    .map((name) => ({ name, slips: slipsBetween(text, wordsOf(name).join('')) }))
+    .filter(({ name, slips }) => slips <= Math.max(1, name.length / SLIP_EVERY) || isPartOf(words, wordsOf(name)));
+  return near.sort((a, b) => a.slips - b.slips)[0]?.name;
+}
+
+const SLIP_EVERY = 5;
+/** No known one is half as long. */
+const MAX_KEY_LENGTH = 60;
+
+/** `maxTier`, `max-tier` and `MAX_TIER` are the words of `max_tier`. */
+function wordsOf(key: string): readonly string[] {
+  const words = key.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase();
+  return words.split(/[^a-z0-9]+/).filter((word) => word !== '');
+}
+
+/** True for at least two words that stand in the other key in this order. One word alone may well be somebody's own key. */
+function isPartOf(words: readonly string[], all: readonly string[]): boolean {
+  const left = all.reduce((rest, word) => (rest[0] === word ? rest.slice(1) : rest), words);
+  return words.length > 1 && left.length === 0;
+}
+
+/** Letters to be added, left out, replaced or swapped with their neighbour, until one text is the other. */
+function slipsBetween(from: string, to: string): number {
+  let [before, row] = [[] as number[], Array.from({ length: to.length + 1 }, (_, index) => index)];
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = at(row, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwapped ? at(before, j - 2) + 1 : Infinity;
+      next.push(Math.min(at(row, j) + 1, at(next, j - 1) + 1, replaced, swapped));
+    }
+    [before, row] = [row, next];
+  }
+  return at(row, to.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Infinity;
+}
