@@ -119,16 +119,17 @@ async function install(program, { log, ...surroundings }) {
   const prefix = await rightsPrefix(manager, surroundings);
   if (prefix === undefined) return [];
   const failures = [];
+  /** @type {(...args: string[]) => Promise<unknown>} */
+  const manage = (...args) =>
+    run([...prefix, name, ...args], surroundings).catch((error) =>
+      failures.push(`${name} ${args[0]}: ${lastLines(error)}`),
+    );
+  // One list of packages that cannot be read does not keep the others from being of use.
+  if (manager.prepare) await manage(...manager.prepare);
   for (const wanted of program.packages[name]) {
     log(`Installing ${wanted} with ${name} ...`);
-    try {
-      if (manager.prepare) await run([...prefix, name, ...manager.prepare], surroundings);
-      await run([...prefix, name, ...manager.install, wanted], surroundings);
-      if (findProgram(program, surroundings) !== undefined) break;
-      failures.push(`${name} installed ${wanted}, but none of ${program.names.join(', ')} came with it.`);
-    } catch (error) {
-      failures.push(`"${name} install ${wanted}" failed: ${lastLines(error)}`);
-    }
+    await manage(...manager.install, wanted);
+    if (findProgram(program, surroundings) !== undefined) break;
   }
   return failures;
 }
