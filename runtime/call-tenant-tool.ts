@@ -46,7 +46,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
-  const { meta = {} as CallMeta, signal } = request;
+  const { meta = {}, signal }: { readonly meta?: CallMeta; readonly signal: AbortSignal } = request;
   const output = refused ?? (await execute(tool, parsed, { call, redact, meta, signal }));
   const ended = {
     step: 0,

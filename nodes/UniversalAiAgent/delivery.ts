@@ -31,12 +31,14 @@ export function tellOfRetries({ context, index }: Item, error: unknown): void {
   const { code, message } = error as Partial<RuntimeError>;
   const delivery = context.getInputData()[index]?.json.delivery as IDataObject | undefined;
   if (delivery === undefined || message === undefined || delivery.acknowledge === 'immediately') return;
-  const tries = `${String(delivery.attempt)} of ${String(delivery.max_attempts)}`;
-  const isLast = Number(delivery.attempt) >= Number(delivery.max_attempts);
+  const [attempt, most] = [Number(delivery.attempt), Number(delivery.max_attempts)];
+  const tries = `${attempt} of ${most}`;
+  const isLast = attempt >= most;
   if (code === 'CALLBACK_FAILED') {
     (error as Error).message = `${message} ${isLast ? 'That was the last try' : 'Trying again'} (${tries}).`;
   } else if (delivery.last_error === 'CALLBACK_FAILED') {
-    (error as Error).message = `${message} The task was answered so before; its webhook cannot be reached, and this was try ${tries}.`;
+    (error as Error).message =
+      `${message} The task was answered so before; its webhook cannot be reached, and this was try ${tries}.`;
   }
 }
 

@@ -21,25 +21,32 @@ export async function streamAnswer(
 ): Promise<void> {
   const text = chatText(json);
   if (text === undefined) return;
-  await send(context, index, 'begin');
-  await send(context, index, 'item', text);
-  await send(context, index, 'end');
+  await send(context, index, { type: 'begin' });
+  await send(context, index, { type: 'item', content: text });
+  await send(context, index, { type: 'end' });
 }
 
 /** A failure that the execution goes on with. n8n itself tells the chat of one that ends it. */
 export async function streamError(context: IExecuteFunctions, { message }: Error, index: number): Promise<void> {
-  await send(context, index, 'begin');
+  await send(context, index, { type: 'begin' });
   // It ends the message too.
-  await send(context, index, 'error', message);
+  await send(context, index, { type: 'error', content: message });
 }
 
-/**
- * Never rejects: a chat that has gone must not take away an answer that was paid for. Its type hides that it is asynchronous;
- * chunks have an order, and on a worker they travel through Redis.
- */
-async function send(context: IExecuteFunctions, index: number, type: ChunkType, content?: string): Promise<void> {
+interface Chunk {
+  readonly type: ChunkType;
+  readonly content?: string;
+}
+
+/** The type of n8n hides that it is asynchronous: chunks have an order, and on a worker they travel through Redis. */
+type Sender = Pick<IExecuteFunctions, 'logger'> & {
+  readonly sendChunk: (...chunk: Parameters<IExecuteFunctions['sendChunk']>) => void | Promise<void>;
+};
+
+/** Never rejects: a chat that has gone must not take away an answer that was paid for. */
+async function send(context: Sender, index: number, { type, content }: Chunk): Promise<void> {
   try {
-    await (context.sendChunk(type, index, content) as unknown as Promise<void>);
+    await context.sendChunk(type, index, content);
   } catch (error) {
     context.logger.warn(`The answer could not be streamed: ${(error as Error).message}`);
   }
@@ -50,5 +57,5 @@ function chatText({ output, status, awaiting }: INodeExecutionData['json']): str
   if (output === undefined) return undefined;
   if (output !== '') return typeof output === 'string' ? output : JSON.stringify(output);
   const { reason } = (awaiting ?? {}) as { readonly reason?: string };
-  return reason ?? `No answer (${String(status)}).`;
+  return reason ?? `No answer (${status as string}).`;
 }

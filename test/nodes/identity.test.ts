@@ -109,7 +109,9 @@ it('a tool that failed is told above the output', async () => {
   const finished = await run({});
   expect(outputOf(finished, 'Agent')[0]?.json).toMatchObject({
     status: 'completed',
-    warnings: [{ code: 'TOOL_FAILED', message: expect.stringContaining('1 of 1 calls of find_orders failed') as string }],
+    warnings: [
+      { code: 'TOOL_FAILED', message: expect.stringContaining('1 of 1 calls of find_orders failed') as string },
+    ],
   });
   expect(finished.data.resultData.runData.Agent?.[0]?.hints).toEqual([
     { message: expect.stringContaining('(TOOL_FAILED)') as string, type: 'warning', location: 'outputPane' },

@@ -351,7 +351,7 @@ describe('a failure', () => {
 describe('the error of an execution whose task is tried again for its webhook', () => {
   const errorOf = async (callback: object, delivery: object, config = {}): Promise<string> => {
     const given = withCallback('hook', { config: { message: 'hello', agent_tier: 'pro', ...config } });
-    const items = [{ ...given, callback: { ...given.callback, ...callback }, delivery }];
+    const items = [{ ...given, callback: { ...(given as { callback: object }).callback, ...callback }, delivery }];
     const parameters = { ...item, options: { callbackHosts: '127.0.0.1' } };
     const ended = await run({ items, parameters, withAll: true });
     return ended.data.resultData.error?.message ?? '';

@@ -64,11 +64,11 @@ async function chat({ items = [{ message: 'hello' }], node = {}, options = {}, o
       nodes: [start, agent],
       connections: { Items: { main: [[{ node: 'Agent', type: 'main', index: 0 }]] } },
     },
-    items: items as never,
+    items,
     credentials,
     onChunk: onChunk ?? ((chunk) => void chunks.push(chunk)),
   });
-  return { run, chunks: chunks.map(({ type, content, metadata }) => [type, metadata.itemIndex, content] as const) };
+  return { run, chunks: chunks.map(({ type, content, metadata }) => [type, metadata.itemIndex, content]) };
 }
 
 it('sends the answer to a chat that streams, as one message for each item', async () => {
