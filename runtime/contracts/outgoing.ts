@@ -3,7 +3,7 @@ import type { EgressFilter } from './tool';
 /** Where an address may lead that stands in a task. */
 export interface OutgoingRules {
   /** Hosts that the operator named; these may be private. */
-  readonly allowsHost: (host: string) => boolean;
+  readonly allowsHost: (host: string, url?: URL) => boolean;
   /** Nothing but those hosts; else public ones too. */
   readonly isRestricted: boolean;
   /** The host's own rules, which must agree. */
@@ -34,7 +34,7 @@ export type OutgoingReply =
 
 /** Requests to addresses that a task names. Never follows redirects. */
 export interface Outgoing {
-  /** `*.example.com` stands for every host below it. Throws an Error that names the entry which is no host. */
+  /** `*.example.com` stands for every host below it, `http://host:8080` for that scheme and port alone. Throws an Error that names the entry which is no host. */
   readonly readHosts: (entries: readonly string[]) => OutgoingRules['allowsHost'];
   /** Why the address is refused, without sending anything; undefined when it is not, or its name does not resolve at present. */
   readonly judge: (url: string, rules: OutgoingRules) => Promise<string | undefined>;

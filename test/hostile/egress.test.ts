@@ -137,6 +137,14 @@ const HOSTS = [
   '172.31.255.255',
   '192.168.0.1',
   '192.0.0.192',
+  '100.100.100.200',
+  '168.63.129.16',
+  '0xa83f8110',
+  '[::ffff:168.63.129.16]',
+  '161.26.0.10',
+  '166.8.0.1',
+  'metadata.google.internal',
+  'METADATA.google.internal.',
   '198.18.0.1',
   '224.0.0.1',
   '255.255.255.255',
@@ -217,7 +225,7 @@ describe.each([301, 302, 303, 307, 308])('a redirect with %i', (status) => {
     const aftermath = await ask(
       'http_request',
       { method: 'GET', url: `http://outside.test:${new URL(outside.url).port}/redirect/${status}` },
-      { allowed_hosts: ['outside.test'] },
+      { allowed_hosts: [outside.url.replace('127.0.0.1', 'outside.test')] },
     );
     expect(outside.requests.slice(before)).toMatchObject([{ headers: { authorization: 'Bearer canary-of-the-row' } }]);
     expectRefused(aftermath);

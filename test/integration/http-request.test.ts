@@ -51,6 +51,7 @@ beforeAll(async () => {
 beforeEach(() => {
   answer = (request, response) => sendJson(response, { path: request.path });
   api.requests.length = 0;
+  other.requests.length = 0;
   looked.length = 0;
   connections = 0;
 });
@@ -69,7 +70,10 @@ interface Call {
   readonly options?: CallToolOptions;
 }
 
-const request = (input: object, { allowed = ['127.0.0.1'], config = {}, row = {}, custom = {}, options }: Call = {}) =>
+const request = (
+  input: object,
+  { allowed = ['127.0.0.1', api.url], config = {}, row = {}, custom = {}, options }: Call = {},
+) =>
   callTool(
     {
       code: 'http_request',
@@ -194,6 +198,35 @@ describe('what is sent', () => {
     const row = { authHeader: 'Bearer CANARY-row' };
     await request({ url: api.url, headers: { authorization: 'Bearer model' } }, { row });
     expect(api.requests[0]?.headers.authorization).toBe('Bearer CANARY-row');
+  });
+
+  const ROW = { row: { authHeader: 'Bearer CANARY-row' }, custom: { headers: { 'x-tenant-key': 'CANARY' } } };
+
+  it('has the headers of the row for the scheme and port that is allowed, and for no other of the host', async () => {
+    const allowed = ['127.0.0.1', api.url];
+    await request({ url: api.url }, { ...ROW, allowed });
+    await request({ url: other.url }, { ...ROW, allowed });
+    expect(JSON.stringify(api.requests)).toContain('CANARY-row');
+    expect(other.requests).toHaveLength(1);
+    expect(JSON.stringify(other.requests)).not.toContain('CANARY');
+  });
+
+  it('has them over http for no mere name of a host, which any port and anybody between could be', async () => {
+    await request({ url: api.url }, { ...ROW, allowed: ['127.0.0.1'] });
+    expect(api.requests).toHaveLength(1);
+    expect(JSON.stringify(api.requests)).not.toContain('CANARY');
+  });
+
+  it('goes to no other port of a host that is allowed with one', async () => {
+    const { output } = await get(other.url, { allowed: [api.url] });
+    expect(output).toMatchObject({
+      code: 'TOOL_PERMISSION_DENIED',
+      value: { message: containing('another scheme or port') },
+    });
+    const https = await get(api.url.replace('http:', 'https:'), { allowed: [api.url] });
+    expect(https.output?.code).toBe('TOOL_PERMISSION_DENIED');
+    expect((await get(api.url, { allowed: [api.url] })).output?.isError).toBe(false);
+    expect(other.requests).toEqual([]);
   });
 
   it('is only what the methods of the row allow', async () => {
@@ -331,6 +364,15 @@ describe('a redirect', () => {
     expect(other.requests).toMatchObject([{ path: '/to', headers: { accept: 'text/csv' } }]);
   });
 
+  it('to another scheme or port of the same host takes none along either, even where they could be sent', async () => {
+    answer = redirect(307, `${other.url}/to`);
+    const call = { row: { authHeader: 'Bearer CANARY-row' }, allowed: [api.url, other.url] };
+    await request({ url: `${api.url}/from` }, call);
+    expect(JSON.stringify(api.requests)).toContain('CANARY');
+    expect(other.requests).toHaveLength(1);
+    expect(JSON.stringify(other.requests)).not.toContain('CANARY');
+  });
+
   it('within an origin keeps them', async () => {
     answer = redirect(307, '/to');
     await request({ url: `${api.url}/from`, headers: { 'x-api-key': 'k' } }, { row: { authHeader: 'Bearer r' } });
@@ -366,12 +408,45 @@ describe('a redirect', () => {
   });
 });
 
-it('sends the headers of the row to no host that the operator did not name', () => {
-  const hop = { headers: { accept: 'text/csv' }, ownHeaders: { authorization: 'Bearer CANARY' } };
-  const policy = { allowsHost: readAllowedHosts(['api.example.com']) };
-  const sentTo = (url: string) => sentHeaders({ ...hop, url: new URL(url) }, policy);
-  expect(sentTo('https://api.example.com/')).toMatchObject({ accept: 'text/csv', authorization: 'Bearer CANARY' });
-  expect(sentTo('https://example.com/')).not.toHaveProperty('authorization');
+describe('the headers of the row', () => {
+  const ENTRIES = [
+    'api.example.com',
+    'http://inside:8080',
+    'https://*.shops.example',
+    '*.example.org',
+    'http://[fd00::1]',
+  ];
+  const sentTo = (url: string) =>
+    sentHeaders(
+      { headers: { accept: 'text/csv' }, ownHeaders: { authorization: 'Bearer CANARY' }, url: new URL(url) },
+      readAllowedHosts(ENTRIES),
+    );
+
+  it.each([
+    'https://api.example.com/',
+    'https://api.example.com:443/',
+    'https://api.example.com./',
+    'http://inside:8080/x',
+    'https://one.shops.example/',
+    'https://a.b.example.org/',
+    'http://[fd00::1]/',
+  ])('go to %s', (url) => expect(sentTo(url)).toMatchObject({ accept: 'text/csv', authorization: 'Bearer CANARY' }));
+
+  it.each([
+    'https://example.com/',
+    'http://api.example.com/',
+    'https://api.example.com:8443/',
+    'http://api.example.com:443/',
+    'http://inside/',
+    'https://inside:8080/',
+    'http://inside:8081/',
+    'http://one.shops.example/',
+    'https://shops.example/',
+    'https://example.org/',
+    'http://a.example.org/',
+    'http://[fd00::1]:81/',
+    'https://api.example.com.evil.test/',
+  ])('do not go to %s', (url) => expect(sentTo(url)).not.toHaveProperty('authorization'));
 });
 
 it('stops with the run', async () => {
@@ -383,6 +458,9 @@ it('stops with the run', async () => {
 
 it.each([
   [{ custom: { allowed_hosts: ['http://a/'] } }, 'which is no host'],
+  [{ custom: { allowed_hosts: ['a:80'] } }, 'which is no host'],
+  [{ custom: { allowed_hosts: ['http://u@a'] } }, 'which is no host'],
+  [{ custom: { allowed_hosts: ['ftp://a'] } }, 'which is no host'],
   [{ config: { methods: ['FLY'] } }, 'transport_config.methods.0'],
   [{ config: { methods: [] } }, 'transport_config.methods'],
   [{ config: { only_allowed_hosts: 'yes' } }, 'transport_config.only_allowed_hosts'],

@@ -15,10 +15,10 @@ type AskWeb = (
  */
 export function askWebFor(settings: ToolSettings, { isRestricted = false } = {}): AskWeb {
   const { name: tool, authHeader, headers: own } = settings;
-  const allowsHost = readAllowedHosts(settings.allowedHosts);
+  const allowed = readAllowedHosts(settings.allowedHosts);
   const ownHeaders = { ...own, ...(authHeader === undefined ? {} : { authorization: authHeader }) };
   return async (call, request) => {
-    const policy = { allowsHost, isRestricted, egress: call.egress };
+    const policy = { ...allowed, isRestricted, egress: call.egress };
     try {
       return await requestWeb({ headers: {}, ...request, ownHeaders, policy, signal: call.signal });
     } catch (error) {

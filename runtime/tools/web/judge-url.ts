@@ -1,12 +1,14 @@
 import { isIP } from 'node:net';
 
 import type { EgressFilter } from '../../contracts/tool';
-import { isPublicAddress } from '../../util/egress';
+import { isPrivateName, isPublicAddress } from '../../util/egress';
 import { plainHost, type AllowsHost } from './allowed-hosts';
 
 /** Where a tool may go when a model, or a server that it led to, names the address. */
 export interface WebPolicy {
   readonly allowsHost: AllowsHost;
+  /** Whether the operator's own credentials may go there. Undefined: nowhere. */
+  readonly trusts?: (url: URL) => boolean;
   /** Nothing but those hosts, public or not. */
   readonly isRestricted: boolean;
   /** The host's own rules, which must agree. */
@@ -24,7 +26,7 @@ export class RefusedUrl extends Error {
  */
 export async function judgeUrl(text: string, policy: WebPolicy, base?: URL): Promise<URL> {
   const url = readUrl(text, base);
-  judgeHost(plainHost(url), policy);
+  judgeHost(url, policy);
   url.hash = '';
   // One spelling for the server, its certificate and the lookup.
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
@@ -41,9 +43,11 @@ function readUrl(text: string, base?: URL): URL {
   return url;
 }
 
-function judgeHost(host: string, { allowsHost, isRestricted }: WebPolicy): void {
-  if (allowsHost(host)) return;
+function judgeHost(url: URL, { allowsHost, isRestricted }: WebPolicy): void {
+  const host = plainHost(url);
+  if (allowsHost(host, url)) return;
+  if (allowsHost(host)) throw new RefusedUrl(`${host} is an allowed host with another scheme or port only`);
   if (isRestricted) throw new RefusedUrl(`${host} is not among the allowed hosts`);
-  const isPrivate = isIP(host) === 0 ? /(^|\.)localhost$/.test(host) : !isPublicAddress(host);
+  const isPrivate = isIP(host) === 0 ? isPrivateName(host) : !isPublicAddress(host);
   if (isPrivate) throw new RefusedUrl(`${host} has no public address, and is not an allowed host`);
 }

@@ -13,7 +13,7 @@ import { requestWeb, type WebReply } from './request-web';
 /** Requests to addresses that stand in tasks, under the rules for those that a model writes. */
 export function createOutgoing(): Outgoing {
   return {
-    readHosts: (entries) => readAllowedHosts(entries, 'the list of hosts'),
+    readHosts: (entries) => readAllowedHosts(entries, 'the list of hosts').allowsHost,
     judge: async (url, rules) => {
       try {
         const host = plainHost(await judgeUrl(url, rules));

@@ -1,7 +1,6 @@
 import { Agent, request, type Dispatcher } from 'undici';
 
 import { readBounded, type BoundedBody } from '../read-bounded';
-import { plainHost } from './allowed-hosts';
 import { guardedLookup } from './guarded-lookup';
 import { judgeUrl, type WebPolicy } from './judge-url';
 
@@ -12,7 +11,7 @@ export interface WebRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The operator's own headers. Any host but the allowed ones could be one that wants to have them. */
+  /** The operator's own headers, for where the policy trusts. Anywhere else could be somebody who wants to have them. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   readonly policy: WebPolicy;
   readonly signal: AbortSignal;
@@ -80,12 +79,12 @@ async function send(dispatcher: Agent, hop: Hop, { policy, signal, limitBytes }:
   return { ...read, url, status: reply.statusCode, headers: firstValues(reply.headers) };
 }
 
-/** The headers of one hop. The operator's own win over those of the model, and go to allowed hosts only. */
+/** The headers of one hop. The operator's own win over those of the model, and go only where the policy trusts. */
 export function sentHeaders(
   { url, headers, ownHeaders }: Pick<Hop, 'url' | 'headers' | 'ownHeaders'>,
-  { allowsHost }: Pick<WebPolicy, 'allowsHost'>,
+  { trusts }: Pick<WebPolicy, 'trusts'>,
 ): Record<string, string> {
-  const own = allowsHost(plainHost(url)) ? ownHeaders : {};
+  const own = trusts?.(url) === true ? ownHeaders : {};
   return { 'user-agent': 'universal-ai-agent', accept: '*/*', ...headers, ...own, 'accept-encoding': 'identity' };
 }
 

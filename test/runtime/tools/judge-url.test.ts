@@ -3,7 +3,7 @@ import { judgeUrl, RefusedUrl } from '../../../runtime/tools/web/judge-url';
 import { fc } from '../../support/properties';
 
 const policy = (hosts: readonly string[] = [], more: object = {}) => ({
-  allowsHost: readAllowedHosts(hosts),
+  ...readAllowedHosts(hosts),
   isRestricted: false,
   ...more,
 });

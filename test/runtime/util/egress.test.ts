@@ -1,6 +1,6 @@
 import { isPublicAddress, publicLookup } from '../../../runtime/util/egress';
 
-it.each(['8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])('takes %s for public', (address) => {
+it.each(['8.8.8.8', '1.1.1.1', '168.63.129.17', '166.12.0.1', '161.27.0.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])('takes %s for public', (address) => {
   expect(isPublicAddress(address)).toBe(true);
 });
 
@@ -22,6 +22,16 @@ it.each([
   'fe80::1',
   'fc00::1',
   'ff02::1',
+  '168.63.129.16',
+  '::ffff:168.63.129.16',
+  '100.100.100.200',
+  '192.0.0.192',
+  '161.26.0.10',
+  '166.8.0.1',
+  '166.11.255.255',
+  'fd00:ec2::254',
+  'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe',
   '::ffff:127.0.0.1',
   '::ffff:7f00:1',
   '64:ff9b::7f00:1',
