@@ -1,16 +1,9 @@
-import type { ModelReply, RequestAttempts } from '../contracts/model';
+import type { ModelReply, RequestAttempts, WastedReply } from '../contracts/model';
 import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/usage';
-import { describeError, type ErrorSummary } from '../errors/runtime-error';
-import { callCost, callSaving, findPrice, roundCost, sumDecimals } from './cost';
-
-const NO_USAGE: Usage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-};
+import type { ErrorSummary } from '../errors/runtime-error';
+import { createBillingWarnings, type BillingWarnings } from './billing-warnings';
+import { chargeReply } from './charge-reply';
+import { roundCost, sumDecimals } from './cost';
 
 /** Counts a run's tokens and money, call by call. */
 export interface UsageMeter {
@@ -36,18 +29,20 @@ export function createUsageMeter(request: {
 }): UsageMeter {
   const { modelId } = request;
   const calls: ModelCallRecord[] = [];
-  const warnings = new Map<string, ErrorSummary>();
-  const warn = (warning: ErrorSummary): void => void warnings.set(warning.message, warning);
-  let unanswered = 0;
+  const warnings = createBillingWarnings();
+  let last: Usage | undefined;
   /** Asked for several times between two calls. */
   let summed: RunTotals | undefined;
 
   const add = (call: EndedCall): ModelCallRecord | undefined => {
-    const unansweredRequests = call.attempts.sent - call.attempts.answered;
-    unanswered += unansweredRequests;
+    const { sent, answered, wasted = [] } = call.attempts;
+    const unansweredRequests = sent - answered;
+    warnings.unanswered(unansweredRequests);
+    warnings.wasted(wasted.length);
     // Never guessed: a call that died without an answer stays open in the ledger.
-    if (call.reply === undefined && unansweredRequests > 0) return undefined;
-    const record = { ...recordReply(call, request, warn), unansweredRequests };
+    if (call.reply === undefined && wasted.length === 0 && unansweredRequests > 0) return undefined;
+    const record = { ...recordCall(call, request, warnings), unansweredRequests };
+    last = call.reply?.usage ?? record.usage;
     calls.push(record);
     summed = undefined;
     return record;
@@ -55,56 +50,78 @@ export function createUsageMeter(request: {
   return {
     add,
     find: (callNo) => calls.find((call) => call.callNo === callNo),
-    lastUsage: () => calls.at(-1)?.usage,
+    lastUsage: () => last,
     totals: () => (summed ??= totals(calls, modelId)),
-    warnings: () => [
-      ...warnings.values(),
-      ...(unanswered > 0 ? [describeError('USAGE_UNKNOWN', { count: unanswered })] : []),
-    ],
+    warnings: warnings.all,
   };
 }
 
-/** An answered call, priced by the model that was asked, else by the one that answered. */
-function recordReply(
-  { callNo, reply, errorCode }: EndedCall,
+type CallRecord = Omit<ModelCallRecord, 'unansweredRequests'>;
+
+function recordCall(
+  { callNo, reply, errorCode, attempts }: EndedCall,
   { modelId, prices }: Parameters<typeof createUsageMeter>[0],
-  warn: (warning: ErrorSummary) => void,
-): Omit<ModelCallRecord, 'unansweredRequests'> {
+  warnings: BillingWarnings,
+): CallRecord {
+  if (reply?.fallback !== undefined) warnings.fallback(modelId, reply.fallback);
   const asked = reply?.fallback?.name ?? modelId;
-  const nothing = { callNo, modelRequested: asked, modelBilled: asked, usage: NO_USAGE, costUsd: '0', errorCode };
-  if (reply === undefined) return nothing;
-  const { usage, modelReturned, providerRequestId, providerCostUsd, fallback } = reply;
-  if (fallback !== undefined) {
-    warn(describeError('MODEL_FALLBACK', { model: modelId, code: fallback.code, fallback: asked }));
-  }
-  const answered = { ...nothing, modelReturned, providerRequestId, providerCostUsd };
-  const price = findPrice(prices, [asked, modelReturned]);
-  if (price === undefined) warn(describeError('USAGE_UNPRICED', { model: asked }));
-  if (usage === undefined) {
-    warn(describeError('USAGE_MISSING', { callNo }));
-    return answered;
-  }
-  if (price === undefined) return { ...answered, usage };
-  const costs = { costUsd: callCost(usage, price), savedUsd: callSaving(usage, price) };
-  return { ...answered, usage, ...costs, modelBilled: price.modelId };
+  const paid = paidReplies(reply, attempts, asked);
+  const charges = paid.map((used) => chargeReply(used, prices));
+  for (const charge of charges) warnings.charged(charge, callNo);
+  return {
+    callNo,
+    modelRequested: asked,
+    modelBilled: charges.at(-1)?.modelBilled ?? asked,
+    usage: sumUsage(charges),
+    costUsd: sumDecimals(charges.map(({ costUsd }) => costUsd)),
+    savedUsd: sumKnown(charges.map(({ savedUsd }) => savedUsd)),
+    costBasis: charges.some(({ notes }) => notes.includes('provider')) ? 'provider' : undefined,
+    errorCode,
+    ...reportedIn(paid),
+  };
+}
+
+/** All that was paid for in one call: the replies that were no answer, and the one that was. */
+function paidReplies(
+  reply: ModelReply | undefined,
+  { wasted = [] }: RequestAttempts,
+  asked: string,
+): readonly WastedReply[] {
+  return reply === undefined ? wasted : [...wasted, { ...reply, modelId: asked }];
+}
+
+function reportedIn(
+  paid: readonly WastedReply[],
+): Pick<CallRecord, 'modelReturned' | 'providerRequestId' | 'providerCostUsd'> {
+  const { modelReturned, providerRequestId } = paid.at(-1) ?? {};
+  return { modelReturned, providerRequestId, providerCostUsd: sumKnown(paid.map((reply) => reply.providerCostUsd)) };
+}
+
+function sumKnown(costs: readonly (string | undefined)[]): string | undefined {
+  const known = costs.filter((cost) => cost !== undefined);
+  return known.length === 0 ? undefined : sumDecimals(known);
+}
+
+function sumUsage(parts: readonly { readonly usage: Usage }[]): Usage {
+  if (parts.length === 1) return (parts[0] as (typeof parts)[number]).usage;
+  const sum = (key: keyof Usage): number => parts.reduce((total, { usage }) => total + usage[key], 0);
+  return {
+    promptTokens: sum('promptTokens'),
+    completionTokens: sum('completionTokens'),
+    cachedTokens: sum('cachedTokens'),
+    cacheWriteTokens: sum('cacheWriteTokens'),
+    cacheWrite1hTokens: sum('cacheWrite1hTokens'),
+    reasoningTokens: sum('reasoningTokens'),
+  };
 }
 
 function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
-  const sum = (key: keyof Usage): number => calls.reduce((total, call) => total + call.usage[key], 0);
-  const providerCosts = calls.flatMap((call) => call.providerCostUsd ?? []);
-  const savings = calls.flatMap((call) => call.savedUsd ?? []);
+  const saved = sumKnown(calls.map(({ savedUsd }) => savedUsd));
   return {
-    usage: {
-      promptTokens: sum('promptTokens'),
-      completionTokens: sum('completionTokens'),
-      cachedTokens: sum('cachedTokens'),
-      cacheWriteTokens: sum('cacheWriteTokens'),
-      cacheWrite1hTokens: sum('cacheWrite1hTokens'),
-      reasoningTokens: sum('reasoningTokens'),
-    },
-    costUsd: roundCost(sumDecimals(calls.map((call) => call.costUsd))),
-    savedUsd: savings.length === 0 ? undefined : roundCost(sumDecimals(savings)),
-    providerCostUsd: providerCosts.length === 0 ? undefined : sumDecimals(providerCosts),
+    usage: sumUsage(calls),
+    costUsd: roundCost(sumDecimals(calls.map(({ costUsd }) => costUsd))),
+    savedUsd: saved === undefined ? undefined : roundCost(saved),
+    providerCostUsd: sumKnown(calls.map(({ providerCostUsd }) => providerCostUsd)),
     modelBilled: calls.at(-1)?.modelBilled ?? modelId,
   };
 }

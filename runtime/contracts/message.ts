@@ -1,3 +1,5 @@
+import type { JsonObject } from '../util/json';
+
 /** One function call as the model wrote it: `arguments` is unparsed text. */
 export interface ToolCallMessage {
   readonly id: string;
@@ -9,8 +11,17 @@ export interface AssistantMessage {
   readonly role: 'assistant';
   readonly content: string | null;
   readonly tool_calls?: readonly ToolCallMessage[];
-  /** The provider's reasoning blocks, which some models must get back unchanged. */
+  /** Never a part of the answer, and of no use to another model. */
+  readonly original?: OriginalMessage;
+  /** Reasoning of a model that is plugged in: it gets it back as it is. */
   readonly reasoning_details?: unknown;
+}
+
+/** What a model must get back unchanged, such as its reasoning, in the fields in which it came. */
+export interface OriginalMessage {
+  /** The model and the provider that it is given back to. */
+  readonly from: string;
+  readonly fields: JsonObject;
 }
 
 /** One entry of a transcript, in the shape of the OpenAI chat API. Messages are never changed once made. */

@@ -28,17 +28,36 @@ export interface ModelRequest {
 export interface RequestAttempts {
   sent: number;
   answered: number;
+  /** What was used by replies that could not be taken as an answer. Each is paid for all the same. */
+  wasted?: WastedReply[];
 }
 
-export interface ModelReply {
-  readonly message: AssistantMessage;
-  readonly finishReason: FinishReason;
+/** What one reply says that it has used. */
+export interface ReplyUsage {
   /** Undefined when the provider reported none, or nonsense. */
   readonly usage?: Usage;
   /** US dollars as decimal text, when the provider reports it. */
   readonly providerCostUsd?: string;
+  /**
+   * Set where a router was asked with a key of the upstream provider: its own figure is a fee, and this is what the
+   * provider charged, if that is told.
+   */
+  readonly ownKey?: { readonly costUsd?: string };
+  /** The counts have other names than those of the chat API, so what they include is not certain. */
+  readonly isForeignUsage?: true;
+  /** The counts contradict one another: what was reported and what was made of it. `usage` is the highest reading. */
+  readonly contradiction?: string;
   readonly modelReturned?: string;
   readonly providerRequestId?: string;
+}
+
+export interface WastedReply extends ReplyUsage {
+  readonly modelId: string;
+}
+
+export interface ModelReply extends ReplyUsage {
+  readonly message: AssistantMessage;
+  readonly finishReason: FinishReason;
   /** Set when another model answered than the request names, and why that one did not. */
   readonly fallback?: { readonly name: string; readonly code: ErrorCode };
 }

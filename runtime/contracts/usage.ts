@@ -42,6 +42,8 @@ export interface ModelCallRecord {
   readonly costUsd: string;
   /** Exact US dollars that the provider's cache has saved; negative where writing into it cost more. Undefined without a cache. */
   readonly savedUsd?: string;
+  /** Set where the cost is, in whole or in part, the provider's own figure, since its tokens could not be relied upon. */
+  readonly costBasis?: 'provider';
   /** The provider's own figure, as decimal text. */
   readonly providerCostUsd?: string;
   /** Requests of this call that were sent and never answered: their usage is unknown. */

@@ -467,6 +467,22 @@ export const ERROR_CODES = {
     'The model provider reported no usable usage for call {callNo}; it counts as zero.',
     "Compare with the provider's own bill.",
   ),
+  USAGE_CONTRADICTORY: upstream(
+    'The token counts of the model provider contradict one another in {count} reply(ies), and the highest reading was billed: {first}.',
+    "Compare with the provider's own bill.",
+  ),
+  REPLIES_WASTED: upstream(
+    '{count} reply(ies) of the model provider could not be used and were billed all the same, since they name what they used.',
+    'Nothing to do, unless it happens often: then look at the provider or the model.',
+  ),
+  COST_FROM_PROVIDER: upstream(
+    'The usage that the model provider reported for call {callNo} cannot be relied upon, so the cost that it named was booked: ${cost}.',
+    "Compare with the provider's own bill.",
+  ),
+  COST_DIFFERS: tenant(
+    'The model provider says that {count} reply(ies) cost ${theirs}; by elo_model_pricing they cost ${ours}, which was billed.',
+    'Correct the prices of the model in elo_model_pricing, or expect fees that are not for tokens.',
+  ),
   MEMORY_UNAVAILABLE: upstreamLater(
     'The connected memory gave no history: {reason}.',
     'Check the memory, its credential and its session key. Nothing was asked of the model.',

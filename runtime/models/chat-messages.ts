@@ -2,9 +2,7 @@ import type { AssistantMessage, Message } from '../contracts/message';
 import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
 
 /** What a message of a chat model holds beside text and calls, in a form that goes into the journal. */
-interface Original {
-  /** The model that it is given back to. */
-  readonly from: string;
+interface Blocks {
   readonly calls: readonly string[];
   readonly content?: JsonValue;
   readonly additional_kwargs?: JsonValue;
@@ -15,19 +13,19 @@ const REPEATED = new Set(['tool_calls', 'function_call', '__raw_response', 'audi
 
 /**
  * A reply of a LangChain chat model as the chat API has it. Blocks of reasoning and what else some models must get back
- * is kept in `reasoning_details`.
+ * is put into `reasoning_details`.
  */
-export function fromChatMessage(reply: JsonObject, from: string): JsonObject {
+export function fromChatMessage(reply: JsonObject): JsonObject {
   const calls = [...callsOf(reply.tool_calls), ...callsOf(reply.invalid_tool_calls)];
   const kwargs = isJsonObject(reply.additional_kwargs) ? withoutRepeated(reply.additional_kwargs) : {};
   const blocks = Array.isArray(reply.content) ? { content: reply.content as JsonValue } : {};
   const rest = Object.keys(kwargs).length === 0 ? {} : { additional_kwargs: kwargs };
-  const original: Original = { from, calls: calls.map(({ id }) => id), ...blocks, ...rest };
-  const isPlain = original.content === undefined && original.additional_kwargs === undefined;
+  const kept: Blocks = { calls: calls.map(({ id }) => id), ...blocks, ...rest };
+  const isPlain = kept.content === undefined && kept.additional_kwargs === undefined;
   return {
     content: contentText(reply.content),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toFunctionCall) }),
-    ...(isPlain ? {} : { reasoning_details: original as unknown as JsonValue }),
+    ...(isPlain ? {} : { reasoning_details: kept as unknown as JsonValue }),
   };
 }
 
@@ -86,7 +84,7 @@ function toChatMessage(message: AssistantMessage, to: string): object {
     name,
     args: parsed(args),
   }));
-  const { content, additional_kwargs } = originalOf(message, to) ?? {};
+  const { content, additional_kwargs } = blocksOf(message, to) ?? {};
   return {
     role: 'assistant',
     content: content ?? message.content ?? '',
@@ -101,14 +99,13 @@ function parsed(text: string): JsonValue {
 }
 
 /** Undefined for a message of another model, and for one whose calls were changed: its blocks would name others. */
-function originalOf({ reasoning_details, tool_calls: calls = [] }: AssistantMessage, to: string): Original | undefined {
-  if (!isOriginal(reasoning_details) || reasoning_details.from !== to) return undefined;
-  const { calls: before } = reasoning_details;
-  return before.length === calls.length && calls.every(({ id }, index) => id === before[index])
-    ? reasoning_details
-    : undefined;
+function blocksOf({ original, tool_calls: calls = [] }: AssistantMessage, to: string): Blocks | undefined {
+  const kept = original?.from === to ? original.fields.reasoning_details : undefined;
+  if (!areBlocks(kept)) return undefined;
+  const { calls: before } = kept;
+  return before.length === calls.length && calls.every(({ id }, index) => id === before[index]) ? kept : undefined;
 }
 
-function isOriginal(details: unknown): details is Original {
-  return isJsonObject(details) && typeof details.from === 'string' && Array.isArray(details.calls);
+function areBlocks(kept: unknown): kept is Blocks {
+  return isJsonObject(kept) && Array.isArray(kept.calls);
 }

@@ -58,7 +58,7 @@ function createModel(chatModel: ChatModel, name: string): Model {
     attempts.sent++;
     try {
       const reply = await runnable.invoke(toChatMessages(request.messages, name), { signal });
-      const normal = normalizeReply(toBody(reply, name));
+      const normal = normalizeReply(toBody(reply), name);
       attempts.answered++;
       return normal;
     } catch (error) {
@@ -93,7 +93,7 @@ function toolsOfItsOwn({ metadata }: ChatModel): readonly unknown[] {
 }
 
 /** The reply as the chat API writes it, so that one reader checks both. */
-function toBody(reply: unknown, name: string): unknown {
+function toBody(reply: unknown): unknown {
   // A plain copy: what is no JSON is left out, and so are methods.
   const plain = toJson(reply);
   if (plain === undefined) return undefined;
@@ -101,7 +101,7 @@ function toBody(reply: unknown, name: string): unknown {
   return {
     id: plain.id,
     model: metadata.model_name ?? metadata.model,
-    choices: [{ message: fromChatMessage(plain, name), finish_reason: finishReason(metadata) }],
+    choices: [{ message: fromChatMessage(plain), finish_reason: finishReason(metadata) }],
     usage: toUsage(plain.usage_metadata, metadata.usage),
   };
 }
@@ -152,14 +152,19 @@ function finishReason(metadata: JsonObject): string | undefined {
 
 function toUsage(given: JsonValue | undefined, ofProvider: JsonValue | undefined): JsonObject | undefined {
   if (!isJsonObject(given)) return undefined;
-  const { input_tokens = null, output_tokens = null, input_token_details, output_token_details } = given;
-  const input = isJsonObject(input_token_details) ? input_token_details : {};
-  const output = isJsonObject(output_token_details) ? output_token_details : {};
+  const { input_tokens = null, output_tokens = null, total_tokens = null } = given;
+  const input = objectOf(given.input_token_details);
   return {
     prompt_tokens: input_tokens,
     completion_tokens: output_tokens,
-    prompt_tokens_details: { cached_tokens: input.cache_read ?? 0 },
-    completion_tokens_details: { reasoning_tokens: output.reasoning ?? 0 },
-    cost: (isJsonObject(ofProvider) ? ofProvider.cost : undefined) ?? null,
+    total_tokens,
+    prompt_tokens_details: { cached_tokens: input.cache_read ?? 0, cache_write_tokens: input.cache_creation ?? 0 },
+    cache_creation: input,
+    completion_tokens_details: { reasoning_tokens: objectOf(given.output_token_details).reasoning ?? 0 },
+    cost: objectOf(ofProvider).cost ?? null,
   };
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
 }

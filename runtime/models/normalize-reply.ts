@@ -1,24 +1,24 @@
 import type { AssistantMessage, ToolCallMessage } from '../contracts/message';
-import type { FinishReason, ModelReply } from '../contracts/model';
-import type { Usage } from '../contracts/usage';
+import type { FinishReason, ModelReply, ReplyUsage } from '../contracts/model';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { readUsage } from './read-usage';
 
-/** The vendor's JSON as our ModelReply. Throws LLM_BAD_REPLY when there is no assistant message in it. */
-export function normalizeReply(body: unknown): ModelReply {
+/**
+ * The vendor's JSON as our ModelReply; what it wants back is kept as that of the model `from`.
+ * Throws LLM_BAD_REPLY when there is no assistant message in it.
+ */
+export function normalizeReply(body: unknown, from = ''): ModelReply {
   if (!isJsonObject(body)) throw badReply('it is not a JSON object');
   const choice = Array.isArray(body.choices) ? (body.choices as JsonValue[])[0] : undefined;
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) throw badReply('it has no choices[0].message');
-  const message = assistantMessage(choice.message);
-  const usage = isJsonObject(body.usage) ? body.usage : undefined;
-  return {
-    message,
-    finishReason: finishReason(choice.finish_reason, message),
-    usage: usage === undefined ? undefined : readUsage(usage),
-    providerCostUsd: decimalText(usage?.cost),
-    modelReturned: idText(body.model),
-    providerRequestId: idText(body.id),
-  };
+  const message = assistantMessage(choice.message, from);
+  return { message, finishReason: finishReason(choice.finish_reason, message), ...readReplyUsage(body) };
+}
+
+/** What a reply says that it has used, whatever else it says. */
+export function readReplyUsage({ usage, model, id }: JsonObject): ReplyUsage {
+  return { ...readUsage(usage), modelReturned: idText(model), providerRequestId: idText(id) };
 }
 
 function badReply(reason: string): RuntimeError {
@@ -33,15 +33,36 @@ function idText(value: JsonValue | undefined): string | undefined {
   return value.toWellFormed().replaceAll('\0', '').slice(0, MAX_ID_LENGTH) || undefined;
 }
 
-function assistantMessage(raw: JsonObject): AssistantMessage {
+function assistantMessage(raw: JsonObject, from: string): AssistantMessage {
   const calls = Array.isArray(raw.tool_calls) ? (raw.tool_calls as JsonValue[]).map(toolCall) : [];
-  const reasoning = raw.reasoning_details;
+  const fields = fieldsToGiveBack(raw, calls.length > 0);
   return {
     role: 'assistant',
     content: contentText(raw.content),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    ...(reasoning === undefined || reasoning === null ? {} : { reasoning_details: reasoning }),
+    ...(fields === undefined ? {} : { original: { from, fields } }),
   };
+}
+
+/**
+ * Blocks of reasoning are given back with every message (OpenRouter). Its plain text only with calls of tools: DeepSeek and Kimi refuse a
+ * call without it, also where it is empty, and DeepSeek's first reasoning models, which call no tools, refuse to see it again.
+ */
+function fieldsToGiveBack(
+  { reasoning_details, reasoning_content, reasoning, content }: JsonObject,
+  hasCalls: boolean,
+): JsonObject | undefined {
+  if (reasoning_details !== undefined && reasoning_details !== null) return { reasoning_details };
+  if (!hasCalls) return undefined;
+  if (typeof reasoning_content === 'string') return { reasoning_content };
+  if (Array.isArray(content) && (content as JsonValue[]).some(isReasoning)) return { content };
+  // Groq refuses an empty one.
+  return typeof reasoning === 'string' && reasoning !== '' ? { reasoning } : undefined;
+}
+
+/** A part of the content, as Mistral has them. */
+function isReasoning(part: JsonValue): boolean {
+  return isJsonObject(part) && (part.type === 'thinking' || part.type === 'reasoning');
 }
 
 /** Content is text, or for some models a list of parts. */
@@ -49,7 +70,7 @@ function contentText(content: JsonValue | undefined): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return null;
   return (content as JsonValue[])
-    .map((part) => (isJsonObject(part) && typeof part.text === 'string' ? part.text : ''))
+    .map((part) => (isJsonObject(part) && typeof part.text === 'string' && !isReasoning(part) ? part.text : ''))
     .join('');
 }
 
@@ -73,37 +94,4 @@ function finishReason(raw: JsonValue | undefined, message: AssistantMessage): Fi
   if (raw === 'content_filter') return 'content-filter';
   if (raw === 'error') return 'error';
   return message.tool_calls === undefined ? 'stop' : 'tool-calls';
-}
-
-function readUsage(raw: JsonObject): Usage | undefined {
-  const promptTokens = count(raw.prompt_tokens);
-  const completionTokens = count(raw.completion_tokens);
-  if (promptTokens === undefined || completionTokens === undefined) return undefined;
-  const prompt = isJsonObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {};
-  const completion = isJsonObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {};
-  return {
-    promptTokens,
-    completionTokens,
-    cachedTokens: Math.min(count(prompt.cached_tokens) ?? 0, promptTokens),
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: Math.min(count(completion.reasoning_tokens) ?? 0, completionTokens),
-  };
-}
-
-/** No context window is larger; such a figure is nonsense, must not be billed, and would not fit into the ledger. */
-const MAX_TOKENS_OF_ONE_CALL = 20_000_000;
-
-function count(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS_OF_ONE_CALL
-    ? value
-    : undefined;
-}
-
-const MAX_COST_OF_ONE_CALL_USD = 100_000;
-
-function decimalText(value: JsonValue | undefined): string | undefined {
-  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0 || value > MAX_COST_OF_ONE_CALL_USD)
-    return undefined;
-  return value.toFixed(12).replace(/\.?0+$/, '');
 }

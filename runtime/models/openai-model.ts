@@ -4,7 +4,8 @@ import { ChatClient } from './chat-client';
 import { normalizeReply } from './normalize-reply';
 import { requestBody } from './request-body';
 import { toModelError } from './to-model-error';
-import { createTransport, type AttemptsInit } from './transport';
+import { createTransport, type CallInit, type LeanResponse } from './transport';
+import { noteWasted } from './wasted-reply';
 
 interface OpenAiModelConfig {
   readonly apiKey: string;
@@ -35,23 +36,35 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
     headers: { ...config.headers },
     logLevel: 'off',
   });
+  const host = URL.canParse(config.baseUrl) ? new URL(config.baseUrl).host : config.baseUrl;
   const generate = async (request: ModelRequest): Promise<ModelReply> => {
-    const fetchOptions: AttemptsInit = { attempts: request.attempts };
+    const { modelId, attempts, timeoutMs, signal } = request;
+    const self = `${modelId}@${host}`;
+    const fetchOptions: CallInit = { call: { attempts, modelId } };
     try {
-      const body: unknown = await client.post('/chat/completions', {
-        body: requestBody(request),
-        timeout: request.timeoutMs,
-        signal: request.signal,
-        fetchOptions: fetchOptions as object,
-      });
-      return normalizeReply(body);
+      const response = await client
+        .post('/chat/completions', {
+          body: requestBody(request, self),
+          timeout: timeoutMs,
+          signal,
+          fetchOptions: fetchOptions as object,
+        })
+        .asResponse();
+      return takeReply(response as unknown as LeanResponse, self, request);
     } catch (error) {
-      const context = { model: request.modelId, timeoutMs: request.timeoutMs };
-      const failure = toModelError(error, { ...context, redact: redactBoth(request.redact, redact) });
-      // Work was done for a reply that cannot be read, so what it used is as unknown as without a reply.
-      if (failure.code === 'LLM_BAD_REPLY') request.attempts.answered--;
-      throw failure;
+      const redactAll = redactBoth(request.redact, redact);
+      throw toModelError(error, { model: modelId, timeoutMs, redact: redactAll });
     }
   };
   return { generate, close: transport.close };
+}
+
+function takeReply(response: LeanResponse, self: string, { attempts, modelId }: ModelRequest): ModelReply {
+  try {
+    return normalizeReply(response.reply(), self);
+  } catch (error) {
+    // Work was done for a reply that cannot be read. Where it does not say what it used, that is as unknown as without a reply.
+    if (!noteWasted(response.parsed, { attempts, modelId })) attempts.answered--;
+    throw error;
+  }
 }

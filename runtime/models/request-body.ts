@@ -7,12 +7,15 @@ import type { ToolDefinition } from '../contracts/tool';
 const messageTexts = new WeakMap<Message, string>();
 const toolListTexts = new WeakMap<readonly ToolDefinition[], string>();
 
-/** The body of a chat completion request. Without tools it names neither `tools` nor `tool_choice`. */
-export function requestBody(request: ModelRequest): string {
+/**
+ * The body of a chat completion request. Without tools it names neither `tools` nor `tool_choice`. Messages hold what the model
+ * `to` wants back of its own.
+ */
+export function requestBody(request: ModelRequest, to = ''): string {
   const { tools } = request;
   const fields = [
     `"model":${JSON.stringify(request.modelId)}`,
-    `"messages":[${request.messages.map((message) => remember(messageTexts, message, JSON.stringify)).join(',')}]`,
+    `"messages":[${request.messages.map((message) => messageText(message, to)).join(',')}]`,
   ];
   if (tools.length > 0) {
     fields.push(`"tools":${remember(toolListTexts, tools, toolListText)}`, `"tool_choice":"${request.toolChoice}"`);
@@ -21,6 +24,15 @@ export function requestBody(request: ModelRequest): string {
   if (request.temperature !== undefined) fields.push(`"temperature":${request.temperature}`);
   if (request.maxTokens !== undefined) fields.push(`"${limitName(request.modelId)}":${request.maxTokens}`);
   return `{${fields.join(',')}}`;
+}
+
+function messageText(message: Message, to: string): string {
+  if (message.role !== 'assistant' || message.original === undefined) {
+    return remember(messageTexts, message, JSON.stringify);
+  }
+  const { original, ...plain } = message;
+  if (original.from !== to) return JSON.stringify(plain);
+  return remember(messageTexts, message, () => JSON.stringify({ ...plain, ...original.fields }));
 }
 
 /** OpenAI's reasoning models refuse `max_tokens`. OpenRouter, whose ids begin with a provider, takes it for all. */

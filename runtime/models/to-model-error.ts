@@ -14,15 +14,18 @@ export function toModelError(
   const { model } = context;
   const timeoutSeconds = Math.round(context.timeoutMs / 1000);
   if (error instanceof APIConnectionTimeoutError) return new RuntimeError('LLM_TIMEOUT', { timeoutSeconds });
-  // The client's own parser: the reply says that it is JSON, and is not.
-  if (error instanceof SyntaxError) return new RuntimeError('LLM_BAD_REPLY', { reason: withoutQuote(error.message) });
   const cause = error instanceof APIConnectionError ? (error.cause ?? error) : error;
-  const reason = context.redact(errorText(cause));
+  const reason = context.redact(withoutPage(errorText(cause)));
   const status = error instanceof APIError ? (error.status as number | undefined) : undefined;
   return modelFailure({ model, reason, status });
 }
 
-/** The parser quotes some characters of the reply, among which half a secret may be, that no redactor would know. */
-function withoutQuote(message: string): string {
-  return message.replace(/, (?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON/s, '');
+const MAX_HEAD = 2000;
+
+/** Proxies answer with a page: its title says what the rest of it only dresses up. */
+function withoutPage(text: string): string {
+  const start = text.search(/<(?:!doctype|html)\b/i);
+  if (start === -1) return text;
+  const title = /<title[^>]*>([^<]*)/i.exec(text.slice(start, start + MAX_HEAD))?.[1]?.trim();
+  return `${text.slice(0, start)}an HTML page${title === undefined ? '' : `, "${title}"`}`;
 }

@@ -1,10 +1,9 @@
 import { Agent, request } from 'undici';
 
-import type { RequestAttempts } from '../contracts/model';
-import { isJsonObject, tryParseJson } from '../util/json';
-
-/** A model's reply is text; nothing honest is longer. */
-const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+import { RuntimeError } from '../errors/runtime-error';
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { readBody, type ReadBody } from './read-body';
+import { noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {
   /** Stands in for `fetch` under the openai client, which brings retries, time-outs and errors. */
@@ -13,8 +12,8 @@ interface ModelTransport {
 }
 
 /** The extra field that our calls put into the client's fetch options. */
-export interface AttemptsInit {
-  readonly attempts?: RequestAttempts;
+export interface CallInit {
+  readonly call: OwnCall;
 }
 
 /**
@@ -23,23 +22,24 @@ export interface AttemptsInit {
  */
 export function createTransport(): ModelTransport {
   const dispatcher = new Agent({ keepAliveTimeout: 30_000, connections: 256, headersTimeout: 0, bodyTimeout: 0 });
-  const send = async (url: string, init: RequestInit & AttemptsInit): Promise<LeanResponse> => {
-    const { attempts } = init;
-    if (attempts !== undefined) attempts.sent++;
+  const send = async (url: string, init: RequestInit & CallInit): Promise<LeanResponse> => {
+    const { call } = init;
+    const { attempts } = call;
+    attempts.sent++;
     try {
-      const reply = await request(url, {
+      const { statusCode, headers, body } = await request(url, {
         dispatcher,
         method: 'POST',
         headers: init.headers as Record<string, string>,
         body: init.body as string,
         signal: init.signal,
       });
-      const text = await readText(reply.body);
-      if (attempts !== undefined) attempts.answered++;
-      return new LeanResponse(errorStatus(reply.statusCode, text), reply.headers, text);
+      const read = await readBody(body, headers['content-encoding']);
+      attempts.answered++;
+      return toResponse({ status: statusCode, headers, ...read }, call);
     } catch (error) {
       // Nothing was sent when no connection could be made, so there is no usage to wonder about.
-      if (attempts !== undefined && wasNotSent(error)) attempts.answered++;
+      if (wasNotSent(error)) attempts.answered++;
       throw error;
     }
   };
@@ -49,8 +49,35 @@ export function createTransport(): ModelTransport {
   };
 }
 
-/** As much of a Response as the openai client uses. */
-class LeanResponse {
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+interface RawReply extends ReadBody {
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** Whatever its status is and whatever type it calls itself: what a failed reply has used is paid for. */
+function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
+  const body = isSuccess(status) || text.includes('"usage"') ? parseJson(text) : undefined;
+  const meant = status === 200 && isJsonObject(body) ? errorStatus(body) : status;
+  if (!isSuccess(meant)) noteWasted(body, call);
+  return new LeanResponse(meant, headers, { text, problem, body });
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As much of a Response as the openai client uses, and the reply as it was read already. */
+export class LeanResponse {
   readonly ok: boolean;
   readonly headers: HeaderView;
   readonly body = null;
@@ -58,25 +85,38 @@ class LeanResponse {
 
   constructor(
     readonly status: number,
-    headers: Record<string, string | string[] | undefined>,
-    private readonly content: string,
+    headers: Headers,
+    private readonly content: ReadBody & { readonly body: JsonValue | undefined },
   ) {
-    this.ok = status >= 200 && status < 300;
+    this.ok = isSuccess(status);
     this.headers = new HeaderView(headers);
   }
 
   text(): Promise<string> {
-    return Promise.resolve(this.content);
+    return Promise.resolve(this.content.text);
   }
 
-  json(): Promise<unknown> {
-    return Promise.resolve(JSON.parse(this.content));
+  /** Undefined where the reply is no JSON. */
+  get parsed(): JsonValue | undefined {
+    return this.content.body;
   }
+
+  /** The JSON of the reply. Throws LLM_BAD_REPLY for text that is none: nothing of it is quoted, since half a secret may be in it. */
+  reply(): JsonValue {
+    const { text, problem, body } = this.content;
+    if (body !== undefined) return body;
+    throw new RuntimeError('LLM_BAD_REPLY', { reason: problem ?? whatItIs(text) });
+  }
+}
+
+function whatItIs(text: string): string {
+  if (text.trim() === '') return 'it is empty';
+  return /^\s*<(?:!doctype|html|head|body)\b/i.test(text) ? 'it is an HTML page' : 'it is not JSON';
 }
 
 /** undici gives plain lower-case header objects; a real Headers object for each reply is not worth its cost. */
 class HeaderView {
-  constructor(private readonly values: Record<string, string | string[] | undefined>) {}
+  constructor(private readonly values: Headers) {}
 
   get(name: string): string | null {
     const value = this.values[name.toLowerCase()];
@@ -96,26 +136,22 @@ class HeaderView {
   }
 }
 
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_REPLY_BYTES) throw new Error(`the reply is longer than ${MAX_REPLY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? (chunks[0] as Buffer).toString('utf8') : Buffer.concat(chunks).toString('utf8');
+/**
+ * OpenRouter sends some failures as HTTP 200 with an `error` in the body; they count as the status they name. An error that says
+ * nothing, beside an answer, is a field that somebody always writes.
+ */
+function errorStatus({ error, choices }: JsonObject): number {
+  const isAnswer = Array.isArray(choices) && choices.length > 0;
+  if (error === undefined || EMPTY.has(error) || (isAnswer && !saysSomething(error))) return 200;
+  const code = isJsonObject(error) ? Number(error.code) : NaN;
+  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502;
 }
 
-/** OpenRouter sends some failures as HTTP 200 with an `error` in the body; they count as the status they name. */
-function errorStatus(status: number, text: string): number {
-  if (status !== 200 || !text.includes('"error"')) return status;
-  const parsed = tryParseJson(text);
-  if (!parsed.ok || !isJsonObject(parsed.value)) return status;
-  const { error } = parsed.value;
-  if (!isJsonObject(error)) return status;
-  const code = Number(error.code);
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502;
+const EMPTY: ReadonlySet<JsonValue> = new Set([null, false, '', 0]);
+
+function saysSomething(error: JsonValue): boolean {
+  if (typeof error !== 'object' || error === null) return !EMPTY.has(error);
+  return Object.values(error).some((inner: JsonValue) => !EMPTY.has(inner));
 }
 
 function wasNotSent(error: unknown): boolean {

@@ -13,9 +13,7 @@ export function withFallback(model: Model, fallback: NamedModel): Model {
         if (request.signal.aborted || !isRuntimeError(failure) || !failure.code.startsWith('LLM_')) throw failure;
         const reply = await askInstead(fallback, request);
         if (reply === undefined) throw failure;
-        // The next call asks the first model again, which has no use for the reasoning of another one.
-        const { reasoning_details: _reasoning, ...message } = reply.message;
-        return { ...reply, message, fallback: { name: fallback.name, code: failure.code } };
+        return { ...reply, fallback: { name: fallback.name, code: failure.code } };
       }),
   };
 }

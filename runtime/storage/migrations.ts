@@ -7,6 +7,7 @@ import transports from './migrations/0006-transports.sql';
 import rowLevelSecurity from './migrations/0007-row-level-security.sql';
 import journal from './migrations/0008-journal.sql';
 import prices from './migrations/0010-prices.sql';
+import costBasis from './migrations/0012-cost-basis.sql';
 import runRates from './migrations/0013-run-rates.sql';
 
 /** In the order in which they are applied. A migration that was published is never changed. */
@@ -20,5 +21,6 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0007-row-level-security', sql: rowLevelSecurity },
   { name: '0008-journal', sql: journal },
   { name: '0010-prices', sql: prices },
+  { name: '0012-cost-basis', sql: costBasis },
   { name: '0013-run-rates', sql: runRates },
 ];

@@ -65,6 +65,7 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     'reasoning_tokens',
     'cost_exact',
     'saved_exact',
+    'cost_basis',
     'error_code',
     'opened_at',
     'closed_at',

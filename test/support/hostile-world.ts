@@ -25,6 +25,7 @@ export interface CallRow {
   readonly prompt_tokens: string | null;
   readonly completion_tokens: string | null;
   readonly cost_exact: string | null;
+  readonly cost_basis: string | null;
   readonly provider_cost_usd: string | null;
   readonly provider_request_id: string | null;
   readonly unanswered_requests: number | null;

@@ -16,18 +16,20 @@ WITH written AS (
   INSERT INTO elo_agent_model_calls AS call (
     tenant_id, task_id, run_id, call_no, model_requested, model_returned, model_billed, provider_request_id,
     prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens,
-    cost_exact, saved_exact, provider_cost_usd, unanswered_requests, error_code, closed_at
+    cost_exact, saved_exact, provider_cost_usd, unanswered_requests, error_code, cost_basis, closed_at
   )
   SELECT
     $1::uuid, $2, $3::uuid, given.call_no, given.model_requested, given.model_returned, given.model_billed,
     given.provider_request_id, given.prompt_tokens, given.completion_tokens, given.cached_tokens,
     given.cache_write_tokens, given.cache_write_1h_tokens, given.reasoning_tokens, given.cost_exact, given.saved_exact,
-    given.provider_cost_usd, given.unanswered_requests, given.error_code,
+    given.provider_cost_usd, given.unanswered_requests, given.error_code, given.cost_basis,
     CASE WHEN given.is_closed THEN now() END
   FROM jsonb_to_recordset($4::jsonb) AS given (
     call_no int, model_requested text, model_returned text, model_billed text, provider_request_id text,
-    prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, cache_write_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint,
-    cost_exact numeric, saved_exact numeric, provider_cost_usd numeric, unanswered_requests int, error_code text, is_closed boolean
+    prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint, cache_write_tokens bigint,
+    cache_write_1h_tokens bigint, reasoning_tokens bigint, cost_exact numeric, saved_exact numeric,
+    provider_cost_usd numeric, unanswered_requests int, error_code text,
+    cost_basis text, is_closed boolean
   )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
     model_requested = EXCLUDED.model_requested, model_returned = EXCLUDED.model_returned,
@@ -37,7 +39,7 @@ WITH written AS (
     cache_write_tokens = EXCLUDED.cache_write_tokens, cache_write_1h_tokens = EXCLUDED.cache_write_1h_tokens,
     reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact, saved_exact = EXCLUDED.saved_exact,
     provider_cost_usd = EXCLUDED.provider_cost_usd, unanswered_requests = EXCLUDED.unanswered_requests,
-    error_code = EXCLUDED.error_code, closed_at = EXCLUDED.closed_at
+    error_code = EXCLUDED.error_code, cost_basis = EXCLUDED.cost_basis, closed_at = EXCLUDED.closed_at
   WHERE call.closed_at IS NULL AND EXCLUDED.closed_at IS NOT NULL
   RETURNING call.*
 ), added AS (
@@ -217,6 +219,7 @@ function closedCall(call: ModelCallRecord): Record<string, unknown> {
     provider_cost_usd: call.providerCostUsd,
     unanswered_requests: call.unansweredRequests,
     error_code: call.errorCode,
+    cost_basis: call.costBasis,
     is_closed: true,
   };
 }

@@ -1,0 +1,63 @@
+import type { ModelReply } from '../contracts/model';
+import type { ErrorCode } from '../errors/codes';
+import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
+import type { Charge, ChargeNote } from './charge-reply';
+import { sumDecimals } from './cost';
+
+/** What a run has to say about its bill. */
+export interface BillingWarnings {
+  readonly fallback: (model: string, fallback: NonNullable<ModelReply['fallback']>) => void;
+  readonly charged: (charge: Charge, callNo: number) => void;
+  /** Replies that were no answer and were paid for. */
+  readonly wasted: (count: number) => void;
+  /** Requests that got no reply. */
+  readonly unanswered: (count: number) => void;
+  readonly all: () => readonly ErrorSummary[];
+}
+
+export function createBillingWarnings(): BillingWarnings {
+  const said = new Map<string, ErrorSummary>();
+  const warn = (code: ErrorCode, details: ErrorDetails): void => {
+    const warning = describeError(code, details);
+    said.set(warning.message, warning);
+  };
+  /** These are told once, however many calls there are. */
+  const counts = { contradictory: 0, wasted: 0, unanswered: 0 };
+  let contradiction = '';
+  const differing: Charge[] = [];
+
+  const notes: Readonly<Record<ChargeNote, (charge: Charge, callNo: number) => void>> = {
+    unpriced: ({ modelAsked }) => warn('USAGE_UNPRICED', { model: modelAsked }),
+    missing: (_charge, callNo) => warn('USAGE_MISSING', { callNo }),
+    provider: ({ costUsd }, callNo) => warn('COST_FROM_PROVIDER', { callNo, cost: costUsd }),
+    differs: (charge) => void differing.push(charge),
+  };
+  return {
+    fallback: (model, { name, code }) => warn('MODEL_FALLBACK', { model, code, fallback: name }),
+    charged: (charge, callNo) => {
+      for (const note of charge.notes) notes[note](charge, callNo);
+      if (charge.contradiction === undefined) return;
+      if (counts.contradictory++ === 0) contradiction = `in call ${callNo}, ${charge.contradiction}`;
+    },
+    wasted: (count) => void (counts.wasted += count),
+    unanswered: (count) => void (counts.unanswered += count),
+    all: () => [
+      ...said.values(),
+      ...told('USAGE_CONTRADICTORY', counts.contradictory, { first: contradiction }),
+      ...told('COST_DIFFERS', differing.length, costsOf(differing)),
+      ...told('REPLIES_WASTED', counts.wasted),
+      ...told('USAGE_UNKNOWN', counts.unanswered),
+    ],
+  };
+}
+
+function told(code: ErrorCode, count: number, details: ErrorDetails = {}): readonly ErrorSummary[] {
+  return count === 0 ? [] : [describeError(code, { count, ...details })];
+}
+
+function costsOf(charges: readonly Charge[]): ErrorDetails {
+  return {
+    ours: sumDecimals(charges.map(({ costUsd }) => costUsd)),
+    theirs: sumDecimals(charges.map(({ reportedUsd = '0' }) => reportedUsd)),
+  };
+}
