@@ -52,6 +52,7 @@ async function runtime() {
       worker: 'runtime/worker.ts',
       cli: 'runtime/cli/entry.ts',
       'page-process': 'runtime/tools/web/page-process.ts',
+      'schema-process': 'runtime/tools/schema-process.ts',
     },
     outdir: RUNTIME,
     bundle: true,

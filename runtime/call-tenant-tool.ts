@@ -36,7 +36,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const { snapshot, arguments: input } = request;
   if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
   const tool = await findTool(parts, request);
-  const parsed = tool.parseInput(input);
+  const parsed = await tool.parseInput(input);
   if (!parsed.ok && parsed.code === undefined) {
     throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
   }

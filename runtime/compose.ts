@@ -23,6 +23,7 @@ import type { SnapshotColumns } from './tenants/parse-snapshot';
 import { createTenantStore } from './tenants/tenant-store';
 import { createServerToolBuilder, createToolBuilder } from './tools/build-tools';
 import { createConnectedToolBuilder } from './tools/connected-tools';
+import { compileInputSchema } from './tools/validate-input';
 import { createToolTransports } from './tool-transports';
 import { plainInCustomConfig } from './vault/find-plaintext';
 import { withVault } from './vault/open-secrets';
@@ -130,6 +131,7 @@ function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store
     callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
     listTtlMs: DEFAULTS.mcpListTtlMs,
     stdioCommands: mcp.stdioCommands,
+    checkSchema: (schema) => void compileInputSchema(schema),
     ...parts,
   });
 }

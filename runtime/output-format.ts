@@ -2,7 +2,7 @@ import type { GivenAnswer, OutputFormat, ParsedOutput } from './contracts/connec
 import { RuntimeError } from './errors/runtime-error';
 import { errorText } from './errors/to-runtime-error';
 import { findJson } from './task-types/find-json';
-import { compileSchema } from './tools/validate-input';
+import { compileSchema, type SchemaCheck } from './tools/validate-input';
 import { isDeeperThan, isJsonObject, MAX_JSON_DEPTH, tryParseJson, type JsonObject, type JsonValue } from './util/json';
 
 // The name is that of n8n's AI Agent, which prompts of builders may speak of.
@@ -25,13 +25,11 @@ export function schemaFormat(given: unknown): OutputFormat {
   const schema = readSchema(given);
   const issuesOf = compile(schema);
   const isWrapped = !isObjectSchema(schema);
-  const check = (value: JsonValue): ParsedOutput => {
-    const issues = issuesOf(value);
+  const check = async (value: JsonValue): Promise<ParsedOutput> => {
+    const issues = await issuesOf(value);
     return issues === undefined ? { ok: true, value } : { ok: false, issues };
   };
-  return outputFormat(isWrapped ? wrap(schema) : schema, (answer) =>
-    Promise.resolve(firstValid(valuesOf(answer, isWrapped), check)),
-  );
+  return outputFormat(isWrapped ? wrap(schema) : schema, (answer) => firstValid(valuesOf(answer, isWrapped), check));
 }
 
 function readSchema(given: unknown): JsonObject {
@@ -42,7 +40,7 @@ function readSchema(given: unknown): JsonObject {
   return parsed.value;
 }
 
-function compile(schema: JsonObject): (value: JsonValue) => string | undefined {
+function compile(schema: JsonObject): SchemaCheck {
   try {
     return compileSchema(schema, 'the answer');
   } catch (error) {
@@ -83,10 +81,13 @@ function argumentsOf(text: string): readonly JsonValue[] {
   return parsed.ok ? [parsed.value] : [];
 }
 
-function firstValid(values: Iterable<JsonValue>, check: (value: JsonValue) => ParsedOutput): ParsedOutput {
+async function firstValid(
+  values: Iterable<JsonValue>,
+  check: (value: JsonValue) => Promise<ParsedOutput>,
+): Promise<ParsedOutput> {
   let first: ParsedOutput | undefined;
   for (const value of values) {
-    const checked = check(value);
+    const checked = await check(value);
     if (checked.ok) return checked;
     first ??= checked;
   }

@@ -76,7 +76,7 @@ export function createToolSelector(sources: ToolSources): SelectTools {
     const offers = await discover(sources, request, policy);
     if (connected.length > 0) return select(sources, { rows, offers, connected, policy });
     if (before !== undefined && isSame(before.offers, offers)) return before.selected;
-    const selected = select(sources, { rows, offers, connected, policy });
+    const selected = await select(sources, { rows, offers, connected, policy });
     if (ofRows.size >= REMEMBERED_RULES) ofRows.clear();
     ofRows.set(key, { policy, offers, selected });
     return selected;
@@ -144,11 +144,11 @@ interface Offered {
 }
 
 /** Each source makes way for the names of those that were there before it. */
-function select(sources: ToolSources, { rows, offers, connected, policy }: Offered): SelectedTools {
-  const own = sources.buildTools(rows);
+async function select(sources: ToolSources, { rows, offers, connected, policy }: Offered): Promise<SelectedTools> {
+  const own = await sources.buildTools(rows);
   const extra: BuiltTools = { tools: sources.extraTools.map((tool) => ({ tool, type: 'code' })), warnings: [] };
-  const ofServers = sources.buildServerTools(serverTools(offers, namesOf([own, extra])));
-  const ofHost = sources.buildConnectedTools(connected, namesOf([own, extra, ofServers]));
+  const ofServers = await sources.buildServerTools(serverTools(offers, namesOf([own, extra])));
+  const ofHost = await sources.buildConnectedTools(connected, namesOf([own, extra, ofServers]));
   const allowed = allowedTools([...own.tools, ...ofServers.tools, ...extra.tools, ...ofHost.tools], policy);
   return {
     tools: allowed.tools,

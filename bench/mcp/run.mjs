@@ -61,7 +61,13 @@ async function compareCalls(port) {
   await client.connect(new StreamableHTTPClientTransport(new URL(url)));
   const { createMcpServers } = await loadPool();
   const limits = { maxConnections: 10, idleMs: 60_000, connectTimeoutMs: 5000, discoveryTimeoutMs: 5000 };
-  const mcp = createMcpServers({ ...limits, callTimeoutMs: 5000, listTtlMs: 60_000, stdioCommands: [] });
+  const mcp = createMcpServers({
+    ...limits,
+    callTimeoutMs: 5000,
+    listTtlMs: 60_000,
+    stdioCommands: [],
+    checkSchema: () => undefined,
+  });
   const signal = new AbortController().signal;
   const [{ server, tools }] = await mcp.discover({
     tenantId: 'bench',

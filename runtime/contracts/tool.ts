@@ -71,8 +71,8 @@ interface CallPolicy {
 
 export interface Tool {
   readonly definition: ToolDefinition;
-  /** Checks the arguments that the model wrote. Must not throw. */
-  readonly parseInput: (input: JsonObject) => ParsedInput;
+  /** Checks the arguments that the model wrote, elsewhere where that takes long. Must neither throw nor reject. */
+  readonly parseInput: (input: JsonObject) => ParsedInput | Promise<ParsedInput>;
   /**
    * Whether a call may be made again whose outcome is unknown, since it changes nothing or changes it only once. Undefined:
    * it may not. Must not throw.

@@ -23,15 +23,15 @@ interface ToolCallPlan {
   /** Their places in the step. */
   readonly places: readonly number[];
   /** Takes in what was decided in the last moment. */
-  readonly apply: (rulings: Rulings) => void;
+  readonly apply: (rulings: Rulings) => Promise<void>;
 }
 
 /**
  * Decides on every call of a step: known tool, valid arguments, a person's decision where one is needed, the limits of
  * the run, and calls that only repeat themselves. Throws LOOP_DETECTED for one that was told so before.
  */
-export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): ToolCallPlan {
-  const prepared = step.calls.map((_call, index) => prepare(input, step, index));
+export async function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): Promise<ToolCallPlan> {
+  const prepared = await Promise.all(step.calls.map((_call, index) => prepare(input, step, index)));
   const asked = prepared.find((call) => waitsForApproval(call, state));
   if (asked !== undefined) {
     const { id, function: fn } = asked.call;
@@ -48,11 +48,11 @@ export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep)
       call.kind === 'run' ? [{ toolCallId: call.call.id, tool: call.tool, input: call.value }] : [],
     ),
     places: calls.flatMap((call, index) => (call.kind === 'run' ? [index] : [])),
-    apply: (rulings) => {
-      calls.forEach((call, index) => {
+    apply: async (rulings) => {
+      for (const [index, call] of calls.entries()) {
         const ruling = rulings.get(call.call.id);
-        if (ruling !== undefined && call.kind === 'run') calls[index] = rule(call, ruling, state);
-      });
+        if (ruling !== undefined && call.kind === 'run') calls[index] = await rule(call, ruling, state);
+      }
     },
   };
 }
@@ -61,10 +61,14 @@ export function planToolCalls(input: LoopInput, state: RunState, step: OpenStep)
  * A call that an earlier run has made keeps its outcome. One that it may have made, and whose outcome is not on record, is
  * made again only where that does no harm.
  */
-function prepare({ toolset, settings, redact }: LoopInput, step: OpenStep, index: number): PreparedToolCall {
+async function prepare(
+  { toolset, settings, redact }: LoopInput,
+  step: OpenStep,
+  index: number,
+): Promise<PreparedToolCall> {
   const call = step.calls[index] as ToolCallMessage;
   const limit = settings.maxToolCallsPerStep;
-  const prepared = prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact });
+  const prepared = await prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact });
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, outcome };
   if (!step.sent.includes(index)) return prepared;
@@ -72,7 +76,7 @@ function prepare({ toolset, settings, redact }: LoopInput, step: OpenStep, index
   return refused(prepared, 'TOOL_OUTCOME_UNKNOWN');
 }
 
-function ignore(): void {
+async function ignore(): Promise<void> {
   // Nothing of the step will run.
 }
 
@@ -121,7 +125,7 @@ function reachedLimit({ tool }: Runnable, settings: LoopSettings, { calls }: Run
   return total >= maxToolCalls ? maxToolCalls : undefined;
 }
 
-function rule(call: Runnable, ruling: Ruling, state: RunState): PreparedToolCall {
+async function rule(call: Runnable, ruling: Ruling, state: RunState): Promise<PreparedToolCall> {
   if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
   const { tool } = ruling;
   const used = state.calls.get(tool.definition.name) ?? 0;
@@ -130,7 +134,7 @@ function rule(call: Runnable, ruling: Ruling, state: RunState): PreparedToolCall
     state.calls.set(tool.definition.name, used - 1);
     return refused(call, 'TOOL_RUN_LIMIT', { limit });
   }
-  const parsed = tool.parseInput(call.value);
+  const parsed = await tool.parseInput(call.value);
   if (!parsed.ok) {
     return refused(call, parsed.code ?? 'TOOL_INVALID_ARGS', { issues: parsed.issues, reason: parsed.issues });
   }

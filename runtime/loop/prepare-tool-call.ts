@@ -23,7 +23,7 @@ export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input:
 const LISTED_NAMES = 30;
 
 /** Decides on one call without side effects: known tool, whole arguments, valid arguments, within the step's limit. */
-export function prepareToolCall(
+export async function prepareToolCall(
   call: ToolCallMessage,
   context: {
     readonly toolset: Toolset;
@@ -32,7 +32,7 @@ export function prepareToolCall(
     readonly limit: number;
     readonly redact?: Redact;
   },
-): PreparedToolCall {
+): Promise<PreparedToolCall> {
   const tool = call.function.name;
   const parsed = parseArguments(call.function.arguments);
   const input: JsonValue = parsed.ok ? parsed.value : call.function.arguments;
@@ -49,7 +49,7 @@ export function prepareToolCall(
   if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
   if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: issuesOf(call, parsed.issues, context.redact) });
-  const checked = check(known, parsed.value);
+  const checked = await check(known, parsed.value);
   if (!checked.ok)
     return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
   return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
@@ -64,9 +64,9 @@ function issuesOf(call: ToolCallMessage, issues: string, redact: Redact | undefi
 }
 
 /** A check that throws has not passed the arguments. */
-function check(tool: Tool, value: JsonObject): ParsedInput {
+async function check(tool: Tool, value: JsonObject): Promise<ParsedInput> {
   try {
-    return tool.parseInput(value);
+    return await tool.parseInput(value);
   } catch (error) {
     return { ok: false, issues: errorText(error) };
   }

@@ -68,13 +68,13 @@ export async function finishStep(input: LoopInput, state: RunState, step: OpenSt
   const opened = openedStep(step, state);
   const isEnd = judged.kind === 'answer' || judged.kind === 'refused';
   if (!isEnd) input.onStepOpen(opened);
-  const plan = planToolCalls(input, state, step);
+  const plan = await untilAborted(planToolCalls(input, state, step), input.signal);
   if (plan.asked !== undefined) return { ...result, kind: 'ask', asked: { ...plan.asked, pending: pendingStep(step) } };
   // An empty reply is asked for once more, so another call follows it too.
   const isLast = step.isLast || isEnd;
   if (!isLast || plan.runnable.length > 0) {
     const next = { callNo: isLast ? undefined : callNo + 1, calls: plan.runnable };
-    plan.apply(await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } }));
+    await plan.apply(await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } }));
   }
   const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
   state.messages.push(...results.map(({ message }) => message), ...whatFollows(step, judged, state));

@@ -13,7 +13,7 @@ import { createMcpTransport } from './mcp-transport';
 import type { BrowserLogin } from './oauth-provider';
 import { createOAuthStores, type StateSealer } from './oauth-stores';
 import { readMcpServer, type McpServerDefaults, type McpServerInput } from './read-server';
-import type { ReadTools } from './read-tools';
+import type { CheckSchema, ReadTools } from './read-tools';
 import { credentialSecrets } from './server-errors';
 import { createToolDirectory } from './tool-directory';
 
@@ -25,6 +25,7 @@ export interface McpServersOptions extends McpServerDefaults {
   readonly sealer: StateSealer | undefined;
   /** The command lines that the transport stdio may start, word for word. */
   readonly stdioCommands: readonly (readonly string[])[];
+  readonly checkSchema: CheckSchema;
   /** How a person logs in; only where there is one. */
   readonly login?: BrowserLogin;
 }
@@ -83,7 +84,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
       return untilAborted(connecting, deadline.signal).finally(deadline.dispose);
     },
   });
-  const directory = createToolDirectory({ pool, store: options.store, closing: closing.signal });
+  const directory = createToolDirectory({ ...options, pool, closing: closing.signal });
   const readOne = readOnce(options, patienceMs);
   const read = (tenantId: string, row: TenantServer): McpServer | ErrorSummary => {
     const server = readOne(row);

@@ -1,6 +1,8 @@
 import type { McpListedTool, McpServer, McpTool } from '../contracts/mcp';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 import { isDeeperThan, isJsonObject, type JsonObject } from '../util/json';
+import { createTurns } from '../util/turns';
 import type { ListedTool } from './connection';
 
 /** More than any model can choose from; a server with more should be narrowed down by name. */
@@ -8,6 +10,8 @@ const MAX_TOOLS = 256;
 const MAX_NAME_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 16_384;
 const MAX_SCHEMA_CHARS = 65_536;
+/** Of a whole list: it is stored, and read again before each run. */
+const MAX_LIST_CHARS = 1_000_000;
 const MAX_SCHEMA_DEPTH = 64;
 /** As JSON writes NUL and halves of characters. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
@@ -20,14 +24,25 @@ export interface ReadTools {
   readonly warnings: readonly ErrorSummary[];
 }
 
+/** Throws an Error for a schema that is none, or so large that nobody could use it. */
+export type CheckSchema = (schema: JsonObject) => void;
+
 /** What of a server's list can be offered. The rest is named in at most one warning a reason. */
-export function readTools(server: McpServer, listed: readonly ListedTool[]): ReadTools {
+export async function readTools(
+  server: McpServer,
+  listed: readonly ListedTool[],
+  checkSchema: CheckSchema,
+): Promise<ReadTools> {
   const skipped = new Map<string, string[]>();
   const tools = new Map<string, McpTool>();
-  for (const tool of listed.filter(({ name }) => isWanted(server, name))) {
-    const reason = tools.has(tool.name) ? 'their names come twice' : findFault(tool);
-    if (reason === undefined && tools.size < MAX_TOOLS) tools.set(tool.name, toMcpTool(tool));
-    else remember(skipped, reason ?? `only the first ${MAX_TOOLS} of a server are`, tool.name);
+  const read = createToolReader(checkSchema);
+  const turn = createTurns();
+  for (const given of listed) {
+    await turn();
+    if (!isWanted(server, given.name)) continue;
+    const tool = tools.has(given.name) ? 'their names come twice' : read(given);
+    if (typeof tool === 'string') remember(skipped, tool, given.name);
+    else tools.set(tool.name, tool);
   }
   return {
     tools: [...tools.values()],
@@ -66,6 +81,29 @@ function isWanted({ includeTools, excludeTools }: McpServer, name: string): bool
   return (includeTools?.includes(name) ?? true) && !excludeTools.includes(name);
 }
 
+/** Gives each tool of a list, or why it cannot be offered. */
+function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => McpTool | string {
+  let count = 0;
+  let chars = 0;
+  let unusable: string | undefined;
+  return (given) => {
+    const fault = findFault(given);
+    if (fault !== undefined) return fault;
+    if (count >= MAX_TOOLS) return `only the first ${MAX_TOOLS} of a server are`;
+    const tool = toMcpTool(given);
+    chars += tool.description.length + JSON.stringify(tool.inputSchema).length;
+    if (chars > MAX_LIST_CHARS) return `the list is longer than ${MAX_LIST_CHARS} characters`;
+    try {
+      checkSchema(tool.inputSchema);
+    } catch (error) {
+      // What is wrong with the first stands for all: a hostile list has thousands of reasons.
+      return (unusable ??= `their schemas cannot be used (${errorText(error)})`);
+    }
+    count++;
+    return tool;
+  };
+}
+
 function findFault({ name, description = '', inputSchema }: ListedTool): string | undefined {
   if (name === '' || name.length > MAX_NAME_CHARS) return `their names are empty or longer than ${MAX_NAME_CHARS}`;
   if (/\p{C}/u.test(name)) return 'their names hold control characters';
@@ -94,7 +132,9 @@ function withDefaults(schema: JsonObject): JsonObject {
 }
 
 function remember(skipped: Map<string, string[]>, reason: string, name: string): void {
-  skipped.set(reason, [...(skipped.get(reason) ?? []), name]);
+  const names = skipped.get(reason);
+  if (names === undefined) skipped.set(reason, [name]);
+  else names.push(name);
 }
 
 /** The first few names, printable; a hostile list may have thousands. */

@@ -9,7 +9,7 @@ import { targetKey, type McpClientPool } from './client-pool';
 import type { ListedTool, McpTarget } from './connection';
 import { onConnection } from './on-connection';
 import { MAX_TTL_MS } from './read-server';
-import { offeredTools, readTools, type ReadTools } from './read-tools';
+import { offeredTools, readTools, type CheckSchema, type ReadTools } from './read-tools';
 import { toServerWarning } from './server-errors';
 
 /** What the database has of a registered server's list. */
@@ -47,6 +47,7 @@ interface DirectoryParts {
   /** Undefined where nothing is kept: then lists of registered servers live in memory too. */
   readonly store: McpStore | undefined;
   readonly closing: AbortSignal;
+  readonly checkSchema: CheckSchema;
 }
 
 /** Lists of tools, asked for once and then remembered: in the database for registered servers, else in memory. */
@@ -149,7 +150,7 @@ function offerOnce(): typeof offeredTools {
 
 /** One deadline over connecting, listing and every attempt at both. */
 async function listTools(
-  { pool, closing }: DirectoryParts,
+  { pool, closing, checkSchema }: DirectoryParts,
   target: McpTarget,
 ): Promise<ReadTools & { readonly ttlMs: number }> {
   const { server } = target;
@@ -159,7 +160,8 @@ async function listTools(
       const listed = await connection.listTools(deadline.signal);
       return { ...listed, tools: withoutSecrets(listed.tools, connection.secrets()) };
     });
-    return { ...readTools(server, list.tools), ttlMs: Math.min(list.ttlMs ?? server.listTtlMs, MAX_TTL_MS) };
+    const tools = await readTools(server, list.tools, checkSchema);
+    return { ...tools, ttlMs: Math.min(list.ttlMs ?? server.listTtlMs, MAX_TTL_MS) };
   } finally {
     deadline.dispose();
   }

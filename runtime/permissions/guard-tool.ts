@@ -3,6 +3,7 @@ import type { ParsedInput, Tool, ToolDefinition, ToolOutput } from '../contracts
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline, untilAborted } from '../util/abort';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { whenKnown } from '../util/when-known';
 import { compileArgumentRules } from './check-arguments';
 
 /** The tool with its rules around it: what the model sees, what it may pass, and how long a call may take. */
@@ -19,12 +20,14 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
         ? (input) => isRepeatable({ ...without(input, fixed), ...fixedArguments })
         : isRepeatable,
     parseInput: (input) => {
-      const parsed = tool.parseInput(fixed.length === 0 ? input : { ...without(input, fixed), ...fixedArguments });
-      if (!parsed.ok) return parsed;
-      // Of what is fixed too: one level must not fix what another forbids.
-      const checked = checkRules(parsed.value);
-      if (!checked.ok) return named(checked, tool.definition.name);
-      return fixed.length === 0 ? checked : { ok: true, value: without(checked.value, fixed) };
+      const whole = fixed.length === 0 ? input : { ...without(input, fixed), ...fixedArguments };
+      return whenKnown(tool.parseInput(whole), (parsed): ParsedInput => {
+        if (!parsed.ok) return parsed;
+        // Of what is fixed too: one level must not fix what another forbids.
+        const checked = checkRules(parsed.value);
+        if (!checked.ok) return named(checked, tool.definition.name);
+        return fixed.length === 0 ? checked : { ok: true, value: without(checked.value, fixed) };
+      });
     },
     policy: { code, needsApproval: permission.decision === 'ask', callsPerRun, callsPerMinute, callsPerDay, ofAgent },
     execute: async (input, context) => {

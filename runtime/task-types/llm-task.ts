@@ -102,7 +102,7 @@ export function checkLlmTask(task: QueueTask, type: LlmType, ports: TaskPorts): 
   schemaCheck(readConfig(configSchema, task.config), ports);
 }
 
-type SchemaCheck = (value: JsonValue) => string | undefined;
+type SchemaCheck = ReturnType<TaskPorts['compileSchema']>;
 
 /** Undefined when the task has no schema to check against: a sample of the answer is shown to the model, no more. */
 function schemaCheck({ output_schema: schema }: LlmConfig, { compileSchema }: TaskPorts): SchemaCheck | undefined {
@@ -136,19 +136,19 @@ export async function runLlmTask(
   const answer = toAnswer(outcome);
   const text = stripThinking(outcome.result.text);
   if (!type.isAlwaysJson && config.output_schema === undefined) return { ...answer, result: text };
-  const found = readJson(text, check);
+  const found = await readJson(text, check);
   if ('reason' in found) return { ...answer, ...unusable(outcome, found.reason) };
   return { ...answer, result: found.value, ...confidence(found.value, config) };
 }
 
 /** The first value that the schema allows. */
-function readJson(
+async function readJson(
   text: string,
   check: SchemaCheck = () => undefined,
-): { readonly value: JsonValue } | { readonly reason: string } {
+): Promise<{ readonly value: JsonValue } | { readonly reason: string }> {
   let reason: string | undefined;
   for (const value of findJson(text)) {
-    const issues = check(value);
+    const issues = await check(value);
     if (issues === undefined) return { value };
     reason ??= `it does not fit output_schema: ${issues}`;
   }

@@ -11,8 +11,10 @@ export type ModelTask = Pick<QueueTask, 'task_id' | 'trace_id' | 'task_type' | '
 export interface TaskPorts {
   /** Throws INPUT_INVALID or TENANT_ID_INVALID. */
   readonly checkModelTask: (task: ModelTask) => void;
-  /** Throws an Error when the schema is none; the function gives what is wrong with a value. */
-  readonly compileSchema: (schema: JsonObject) => (value: JsonValue) => string | undefined;
+  /** Throws an Error when the schema is none, or too large; the function gives what is wrong with a value. */
+  readonly compileSchema: (
+    schema: JsonObject,
+  ) => (value: JsonValue) => string | undefined | Promise<string | undefined>;
   readonly outgoing: Outgoing;
   /** Undefined where no Redis is connected: then only requests are sent that may be repeated. */
   readonly requests?: RequestStore;

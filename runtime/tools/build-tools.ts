@@ -5,6 +5,7 @@ import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { executeTool, type ExecuteOptions } from './execute-tool';
 import { isJsonObject, type JsonObject } from '../util/json';
+import { createTurns } from '../util/turns';
 import { readToolSettings } from './tool-settings';
 import { compileInputSchema } from './validate-input';
 
@@ -40,13 +41,13 @@ interface ServerTool extends Omit<TenantTool, 'tool' | 'type'> {
   readonly settings: ToolSettings;
 }
 
-export type BuildServerTools = (tools: readonly ServerTool[]) => BuiltTools;
+export type BuildServerTools = (tools: readonly ServerTool[]) => Promise<BuiltTools>;
 
-export type BuildTools = (rows: readonly ToolRow[]) => BuiltTools;
+export type BuildTools = (rows: readonly ToolRow[]) => Promise<BuiltTools>;
 
 /** Turns rows into tools. The same array of rows gives the same tools again, so a warm run builds nothing. */
 export function createToolBuilder(options: ToolBuilderOptions): BuildTools {
-  const built = new WeakMap<readonly ToolRow[], BuiltTools>();
+  const built = new WeakMap<readonly ToolRow[], Promise<BuiltTools>>();
   return (rows) => {
     const known = built.get(rows);
     if (known !== undefined) return known;
@@ -56,10 +57,12 @@ export function createToolBuilder(options: ToolBuilderOptions): BuildTools {
   };
 }
 
-function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): BuiltTools {
+async function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): Promise<BuiltTools> {
   const tools: TenantTool[] = [];
   const warnings: ErrorSummary[] = [];
+  const turn = createTurns();
   for (const row of rows) {
+    await turn();
     try {
       tools.push({
         tool: buildTool(row, options),
@@ -87,10 +90,12 @@ export function ownRules({ permissions, fixed_arguments: fixed }: JsonObject): u
 /** Tools of MCP servers. One whose schema cannot be used is left out with a warning. */
 export function createServerToolBuilder(options: ToolBuilderOptions): BuildServerTools {
   const mcp = options.transports.mcp as ToolTransport;
-  return (tools) => {
+  return async (tools) => {
     const built: TenantTool[] = [];
     const warnings: ErrorSummary[] = [];
+    const turn = createTurns();
     for (const { settings, ...names } of tools) {
+      await turn();
       try {
         built.push({ ...names, tool: toTool(prepareTool(mcp, settings), options), type: 'mcp' });
       } catch (error) {

@@ -6,6 +6,7 @@ import { toolFailure } from '../errors/tool-failure';
 import { clipText } from '../util/clip-text';
 import type { JsonObject } from '../util/json';
 import { createRedactor, redactBoth } from '../util/redact';
+import { createTurns } from '../util/turns';
 import type { BuiltTools, TenantTool } from './build-tools';
 import type { ExecuteOptions } from './execute-tool';
 import { objectSchema } from './object-schema';
@@ -14,15 +15,17 @@ import { readOutput, shorten } from './tool-output';
 import { compileInputSchema } from './validate-input';
 
 /** Turns the tools that a host has connected to one run into tools like all others, under names that are not in `taken`. */
-export type BuildConnectedTools = (tools: readonly ConnectedTool[], taken: ReadonlySet<string>) => BuiltTools;
+export type BuildConnectedTools = (tools: readonly ConnectedTool[], taken: ReadonlySet<string>) => Promise<BuiltTools>;
 
 /** One whose schema cannot be used is left out with a warning. */
 export function createConnectedToolBuilder(options: ExecuteOptions): BuildConnectedTools {
-  return (connected, taken) => {
+  return async (connected, taken) => {
     const tools: TenantTool[] = [];
     const warnings: ErrorSummary[] = [];
     const names = namesOf(connected, taken);
+    const turn = createTurns();
     for (const [index, given] of connected.entries()) {
+      await turn();
       const formerName = plainName(given.definition.name);
       try {
         tools.push({ tool: toTool(given, names[index] as string, options), formerName, type: 'connected' });

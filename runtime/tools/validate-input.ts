@@ -1,74 +1,105 @@
-import Ajv2020, { type ErrorObject, type ValidateFunction } from 'ajv/dist/2020';
+import Ajv2020 from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 
 import type { ParsedInput } from '../contracts/tool';
 import type { JsonObject, JsonValue } from '../util/json';
-import { linearRegExp } from './linear-regexp';
-import { assertBoundedSchema } from './schema-cost';
+import { whenKnown } from '../util/when-known';
+import { askSchemaProcess } from './ask-schema-process';
+import { compileValidator, TooManySteps, type Validate } from './compile-validator';
+import { weighSchema, type SchemaWeight } from './schema-cost';
 
-/** So many issues are told to the model; more would only cost tokens. */
-const MAX_ISSUES = 5;
+/** What is wrong with a value; undefined when nothing is. */
+type Issues = string | undefined;
+/** A promise where the check runs in another process. */
+export type SchemaCheck = (value: JsonValue) => Issues | Promise<Issues>;
 
-// A compiled schema costs a millisecond; equal schemas share one, over runs and tenants.
-const compiled = new LRUCache<string, ValidateFunction>({ max: 1000 });
+/** For one value in the event loop: some ten milliseconds. */
+const MAX_STEPS = 50_000;
+/** Characters of all schemas whose code is kept: it takes up to a hundred times their length. */
+const KEPT_CHARS = 500_000;
+/** What the smallest takes beside its length. */
+const CHARS_EACH = 500;
 
-/** Compiles a JSON Schema (2020-12). Throws with the reason when it is not one; fetches no remote `$ref`. */
-export function compileInputSchema(schema: JsonObject): (input: JsonObject) => ParsedInput {
-  const issuesOf = compileSchema(schema, 'arguments');
+/**
+ * Looks at a JSON Schema (2020-12), without compiling it: that waits for the first value. Throws with the reason when it is
+ * none, or so large that nobody could use it.
+ */
+export function compileInputSchema(schema: JsonObject): (input: JsonObject) => ParsedInput | Promise<ParsedInput> {
+  const check = compileSchema(schema, 'arguments');
   return (input) => {
-    const issues = issuesOf(input);
-    return issues === undefined ? { ok: true, value: input } : { ok: false, issues };
+    const toParsed = (issues: Issues): ParsedInput =>
+      issues === undefined ? { ok: true, value: input } : { ok: false, issues };
+    return whenKnown(check(input), toParsed);
   };
 }
 
-/** The same for values of any kind, called `name` in what is wrong with them; undefined when nothing is. */
-export function compileSchema(schema: JsonObject, name: string): (value: JsonValue) => string | undefined {
+/** The same for values of any kind, called `name` in what is wrong with them. */
+export function compileSchema(schema: JsonObject, name: string): SchemaCheck {
+  const { bare, weight } = judgeOnce(schema);
+  let text: string | undefined;
+  return (value) => {
+    text ??= JSON.stringify(bare);
+    const issues = weight.isLight ? checkHere({ bare, text, name }, value) : GIVEN_UP;
+    return issues === GIVEN_UP ? checkThere({ schema: text, name, value }) : issues;
+  };
+}
+
+interface Judged {
+  readonly bare: JsonObject;
+  readonly weight: SchemaWeight;
+}
+
+/** A list of tools is judged when it comes, and its tools again when they are built. */
+const judged = new WeakMap<JsonObject, Judged>();
+
+function judgeOnce(schema: JsonObject): Judged {
+  const known = judged.get(schema) ?? judge(schema);
+  judged.set(schema, known);
+  return known;
+}
+
+/** Compiling what schemas of schemas say takes longer than all the rest, so there is one, made when it is first needed. */
+let ofSchemas: Ajv2020 | undefined;
+
+function judge(schema: JsonObject): Judged {
   // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
   // With $async a validator answers with a promise, which would pass for true.
-  const { $schema, $id, $async, ...rest } = schema;
-  const key = JSON.stringify(rest);
-  const validate = compiled.get(key) ?? compile(rest);
-  compiled.set(key, validate);
-  return (value) => {
-    try {
-      return validate(value) ? undefined : describeIssues(validate.errors ?? [], name);
-    } catch {
-      // The stack overflowed: a schema that leads back to itself, which only some values show.
-      return `${name} cannot be checked, since the schema refers to itself without end`;
-    }
-  };
+  const { $schema, $id, $async, ...bare } = schema;
+  const weight = weighSchema(bare);
+  ofSchemas ??= new Ajv2020({ strict: false, validateFormats: false, logger: false });
+  if (ofSchemas.validateSchema(bare) !== true) throw new Error(`schema is invalid: ${ofSchemas.errorsText()}`);
+  return { bare, weight };
 }
 
-function compile(schema: JsonObject): ValidateFunction {
-  assertBoundedSchema(schema);
-  // One Ajv for each schema, or it would keep every schema of every tenant for ever.
-  const ajv = new Ajv2020({
-    strict: false,
-    allErrors: true,
-    validateFormats: false,
-    logger: false,
-    code: { regExp: linearRegExp },
-  });
+const GIVEN_UP = Symbol('given up');
+
+// A compiled schema costs milliseconds; equal schemas share one, over runs and tenants.
+const compiled = new LRUCache<string, Validate>({
+  maxSize: KEPT_CHARS,
+  sizeCalculation: (_validate, key) => key.length + CHARS_EACH,
+});
+
+function checkHere(
+  { bare, text, name }: { readonly bare: JsonObject; readonly text: string; readonly name: string },
+  value: JsonValue,
+): Issues | typeof GIVEN_UP {
+  const key = `${name} ${text}`;
   try {
-    const validate = ajv.compile(schema);
-    validate({});
-    return validate;
+    const validate = compiled.get(key) ?? compileValidator(bare, name, MAX_STEPS);
+    compiled.set(key, validate);
+    return validate(value);
   } catch (error) {
-    // The stack overflowed.
-    throw error instanceof RangeError ? new Error('its schema refers to itself without end') : error;
+    return error instanceof TooManySteps
+      ? GIVEN_UP
+      : cannotBeChecked(name, error instanceof Error ? error.message : '');
   }
 }
 
-function describeIssues(errors: readonly ErrorObject[], name: string): string {
-  return errors
-    .slice(0, MAX_ISSUES)
-    .map((error) => describeIssue(error, name))
-    .join('; ');
+async function checkThere(job: Parameters<typeof askSchemaProcess>[0]): Promise<Issues> {
+  const verdict = await askSchemaProcess(job);
+  return 'reason' in verdict ? cannotBeChecked(job.name, verdict.reason) : verdict.issues;
 }
 
-function describeIssue(error: ErrorObject, name: string): string {
-  const path = error.instancePath.slice(1).replaceAll('/', '.') || name;
-  const extra: unknown =
-    error.params.allowedValues ?? error.params.additionalProperty ?? error.params.unevaluatedProperty;
-  return `${path} ${error.message ?? 'is not valid'}${extra === undefined ? '' : ` (${JSON.stringify(extra)})`}`;
+function cannotBeChecked(name: string, reason: string): string {
+  return `${name} cannot be checked: ${reason}`;
 }

@@ -74,6 +74,7 @@ async function run(url: string): Promise<void> {
     store: undefined,
     sealer: undefined,
     stdioCommands: [],
+    checkSchema: () => undefined,
     login,
   });
   try {

@@ -166,3 +166,44 @@ function fanOut(depth: number): object {
   }
   return { ...withA({ $ref: '#/$defs/d0' }), $defs: defs };
 }
+
+/** Within every bound that a single schema has by its length. */
+function manyPatterns(tool: number): ServedTool {
+  const properties = Object.fromEntries(
+    Array.from({ length: 1100 }, (_, index) => [`p${index}`, { type: 'string', pattern: `^a${index}b${tool}$` }]),
+  );
+  return { name: `patterns${tool}`, inputSchema: { type: 'object', properties } };
+}
+
+describe('forty tools of 1,100 patterns each', () => {
+  const tools = Array.from({ length: 40 }, (_, index) => manyPatterns(index));
+
+  it('are left out with one warning, and nothing of them is stored', async () => {
+    const server = await aServer({ tools: () => [HARMLESS, ...tools] });
+    const { tenantId, code } = await register(server.url);
+    expect(await offer(aRuntime(), tenantId)).toMatchObject({
+      names: [`${code}_search`],
+      codes: ['MCP_TOOLS_SKIPPED', 'MCP_TOOLS_SKIPPED'],
+    });
+    const rows = await world
+      .fixture()
+      .database.query<{ name: string }>('SELECT name FROM elo_t_tenant_mcp_tools WHERE tenant_id = $1', [tenantId]);
+    expect(rows).toEqual([{ name: 'search' }]);
+  });
+
+  it('are left out where an earlier version has stored them', async () => {
+    const server = await aServer({ tools: () => [HARMLESS] });
+    const { tenantId, serverId, code } = await register(server.url);
+    await offer(aRuntime(), tenantId);
+    await world.fixture().database.query(
+      `INSERT INTO elo_t_tenant_mcp_tools (tenant_id, server_id, name, description, input_schema, is_repeatable, hash, approved_hash, position)
+       SELECT $1, $2, name, name, schema, false, repeat('0', 64), repeat('0', 64), 1
+       FROM json_to_recordset($3) AS tool (name TEXT, schema JSON)`,
+      [tenantId, serverId, JSON.stringify(tools.map(({ name, inputSchema }) => ({ name, schema: inputSchema })))],
+    );
+    const { names, codes, result } = await offer(aRuntime(), tenantId);
+    expect(names).toEqual([`${code}_search`]);
+    expect(codes).toHaveLength(40);
+    expect(result.warnings[0]?.message).toContain('its patterns are larger than');
+  });
+});

@@ -124,6 +124,7 @@ describe('llm_extraction', () => {
     [{ min_confidence: 5 }, 'config.min_confidence'],
     [{ examples: 'x' }, 'config.examples'],
     [{ output_schema: { type: 'object', properties: { a: 'string' } } }, 'config.output_schema'],
+    [{ output_schema: { type: 'string', pattern: '(a{1000}){1000}' } }, 'its patterns are larger than'],
     [{ temperature: 9 }, 'config.temperature'],
   ])('refuses %j before it asks a model', async (config, field) => {
     const asked = fixture.models.received.length;

@@ -44,11 +44,11 @@ export async function callTool(
   const { transports, close } = createToolTransports({}, redis);
   const maxOutputBytes = options.maxOutputBytes ?? 64 * 1024;
   const build = createToolBuilder({ transports, defaultTimeoutMs: 20_000, maxOutputBytes, secrets: [] });
-  const { tools, warnings } = build([toolRow({ code: 'a_tool', ...row })]);
+  const { tools, warnings } = await build([toolRow({ code: 'a_tool', ...row })]);
   const [built] = tools;
   try {
     if (built === undefined) return { output: undefined, value: {}, warnings, definition: undefined };
-    const parsed = built.tool.parseInput(input);
+    const parsed = await built.tool.parseInput(input);
     if (!parsed.ok) throw new Error(`the arguments do not fit the schema: ${parsed.issues}`);
     const output = await built.tool.execute(input, context(options));
     return { output, value: output.value as JsonObject, warnings, definition: built.tool.definition };

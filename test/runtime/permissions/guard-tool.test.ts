@@ -1,4 +1,5 @@
 import type { ToolContext } from '../../../runtime';
+import type { ParsedInput, Tool } from '../../../runtime/contracts/tool';
 import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission, readToolRules, tenantLevels } from '../../../runtime/permissions/read-tool-rules';
@@ -24,7 +25,12 @@ function guarded(permission: object, schema: JsonObject = SCHEMA, execute = aToo
     parseInput: compileInputSchema(schema),
     execute,
   };
-  return guardTool(tool, readPermission(permission, 'test'));
+  return atOnce(guardTool(tool, readPermission(permission, 'test')));
+}
+
+/** All schemas here are small enough to be checked at once. */
+function atOnce(tool: Tool) {
+  return { ...tool, parseInput: (input: JsonObject) => tool.parseInput(input) as ParsedInput };
 }
 
 const context = (): ToolContext => ({
@@ -119,7 +125,8 @@ describe('allowed patterns', () => {
 
   it('of two levels must both be met', () => {
     const levels = [{ allowed_patterns: { query: ['a*'] } }, { allowed_patterns: { query: ['*z'] } }];
-    const both = guardTool(guarded({}), combinePermissions(levels.map((level) => readPermission(level, 'test'))));
+    const permission = combinePermissions(levels.map((level) => readPermission(level, 'test')));
+    const both = atOnce(guardTool(guarded({}), permission));
     expect([both.parseInput({ query: 'az' }).ok, both.parseInput({ query: 'ab' }).ok]).toEqual([true, false]);
   });
 

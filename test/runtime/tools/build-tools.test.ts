@@ -10,8 +10,8 @@ const hook: ToolTransport = {
   close: () => Promise.resolve(),
 };
 const build = createToolBuilder({ transports: { hook }, defaultTimeoutMs: 1000, maxOutputBytes: 1000, secrets: [] });
-it('builds the rows that it can, and warns of the others by name and reason', () => {
-  const { tools, warnings } = build([
+it('builds the rows that it can, and warns of the others by name and reason', async () => {
+  const { tools, warnings } = await build([
     toolRow({ code: 'first' }),
     toolRow({ code: 'bad name!' }),
     toolRow({ code: 'nowhere', endpoint: null }),
@@ -30,8 +30,8 @@ it('builds the rows that it can, and warns of the others by name and reason', ()
 
 it.each([['workflow'], ['constructor'], ['__proto__'], ['toString']])(
   'skips a row whose transport is %s',
-  (transport) => {
-    const { tools, warnings } = build([toolRow({ code: 'add', transport })]);
+  async (transport) => {
+    const { tools, warnings } = await build([toolRow({ code: 'add', transport })]);
     expect(tools).toEqual([]);
     expect(warnings[0]?.message).toContain('is not supported');
   },

@@ -29,12 +29,12 @@ const options = {
 const build = createToolBuilder(options);
 afterAll(() => Promise.all(Object.values(options.transports).map(({ close }) => close())));
 
-function toolOf(row: Partial<ToolRow>) {
-  const { tools, warnings } = build([toolRow({ code: 'one', ...row })]);
+async function toolOf(row: Partial<ToolRow>) {
+  const { tools, warnings } = await build([toolRow({ code: 'one', ...row })]);
   expect(warnings).toEqual([]);
   return tools[0]?.tool ?? aTool('none');
 }
-const repeatable = (row: Partial<ToolRow>, input = {}) => mayRepeat(toolOf(row), input);
+const repeatable = async (row: Partial<ToolRow>, input = {}) => mayRepeat(await toolOf(row), input);
 const yes = { repeatable: true };
 
 it.each<[string, Partial<ToolRow>, boolean]>([
@@ -57,27 +57,27 @@ it.each<[string, Partial<ToolRow>, boolean]>([
       true,
     ],
   ),
-])('whether a call may be made again whose outcome is unknown: %s', (_what, row, expected) => {
-  expect(repeatable(row)).toBe(expected);
+])('whether a call may be made again whose outcome is unknown: %s', async (_what, row, expected) => {
+  expect(await repeatable(row)).toBe(expected);
 });
 
-it('asks the call itself where that decides, with what the rules fix', () => {
+it('asks the call itself where that decides, with what the rules fix', async () => {
   const row = { transport: 'builtin', transportConfig: { builtin: 'http_request' } };
-  expect(repeatable(row, { method: 'get' })).toBe(true);
-  expect(repeatable(row, {})).toBe(true);
-  expect(repeatable(row, { method: 'POST' })).toBe(false);
-  const fixed = (method: string) =>
-    guardTool(toolOf(row), combinePermissions([readPermission({ fixed_arguments: { method } }, 'rules')]));
-  expect(mayRepeat(fixed('POST'), {})).toBe(false);
-  expect(mayRepeat(fixed('GET'), { method: 'POST' })).toBe(true);
+  expect(await repeatable(row, { method: 'get' })).toBe(true);
+  expect(await repeatable(row, {})).toBe(true);
+  expect(await repeatable(row, { method: 'POST' })).toBe(false);
+  const fixed = async (method: string) =>
+    guardTool(await toolOf(row), combinePermissions([readPermission({ fixed_arguments: { method } }, 'rules')]));
+  expect(mayRepeat(await fixed('POST'), {})).toBe(false);
+  expect(mayRepeat(await fixed('GET'), { method: 'POST' })).toBe(true);
 });
 
-it('stays with the tool under any rules', () => {
-  const guarded = guardTool(toolOf({ customConfig: yes }), combinePermissions([]));
+it('stays with the tool under any rules', async () => {
+  const guarded = guardTool(await toolOf({ customConfig: yes }), combinePermissions([]));
   expect(mayRepeat(guarded, {})).toBe(true);
 });
 
-it.each([true, false])('is what a discovered tool says of itself: %s', (isRepeatable) => {
+it.each([true, false])('is what a discovered tool says of itself: %s', async (isRepeatable) => {
   const settings = {
     name: 'find',
     inputSchema: { type: 'object' },
@@ -86,12 +86,12 @@ it.each([true, false])('is what a discovered tool says of itself: %s', (isRepeat
     secrets: [],
     isRepeatable,
   };
-  const { tools } = createServerToolBuilder(options)([{ settings: settings as unknown as ToolSettings }]);
+  const { tools } = await createServerToolBuilder(options)([{ settings: settings as unknown as ToolSettings }]);
   expect(mayRepeat(tools[0]?.tool ?? aTool('none'), {})).toBe(isRepeatable);
 });
 
-it('is not offered with a word in its place', () => {
-  const { warnings } = build([toolRow({ code: 'one', transportConfig: { repeatable: 'yes' } })]);
+it('is not offered with a word in its place', async () => {
+  const { warnings } = await build([toolRow({ code: 'one', transportConfig: { repeatable: 'yes' } })]);
   expect(warnings[0]?.message).toContain('transport_config.repeatable is neither true nor false');
 });
 

@@ -1,5 +1,9 @@
+import { RE2JS } from 're2js';
+
+import { askSchemaProcess } from '../../../runtime/tools/ask-schema-process';
+import { patternSize } from '../../../runtime/tools/pattern-size';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
-import type { JsonObject } from '../../../runtime/util/json';
+import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 
 /** `a0` refers twice to `a1`, that twice to `a2`, and so on. */
 function fanOut(levels: number): JsonObject {
@@ -30,15 +34,13 @@ it.each(LOOPS)('refuses a schema that leads back to itself %s', (_how, $defs) =>
   );
 });
 
-it('tells the model when only some values show that', () => {
+it('refuses one that does so for some values only', () => {
   const schema = {
     type: 'object',
     properties: { trap: { $ref: '#/$defs/a' } },
     $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }] } },
   };
-  const parse = compileInputSchema(schema);
-  expect(parse({})).toEqual({ ok: true, value: {} });
-  expect(parse({ trap: 1 })).toMatchObject({ ok: false });
+  expect(() => compileInputSchema(schema)).toThrow('its schema refers to itself without end');
 });
 
 it('takes a type that holds itself, as a tree does', () => {
@@ -71,4 +73,147 @@ it('checks a pattern in linear time, however it was written', () => {
 it('leaves a pattern that only JavaScript knows to the server', () => {
   const parse = compileInputSchema({ type: 'object', properties: { a: { type: 'string', pattern: '^(?=x)x' } } });
   expect(parse({ a: 'y' })).toMatchObject({ ok: true });
+});
+
+/** An object with so many properties. */
+function wide(count: number, schemaOf: (index: number) => JsonObject): JsonObject {
+  const properties = Array.from({ length: count }, (_, index) => [`p${index}`, schemaOf(index)] as const);
+  return { type: 'object', properties: Object.fromEntries(properties) };
+}
+const withA = (a: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'object', properties: { a }, ...more });
+
+describe('a schema that is too large to be used', () => {
+  it.each<[string, JsonObject]>([
+    ['1,100 short patterns', wide(1100, (index) => ({ pattern: `^a${index}$` }))],
+    ['800 patterns that repeat a thousand times', wide(800, () => ({ pattern: 'a{1000}' }))],
+    ['patterns of properties', withA({ patternProperties: wide(1100, () => ({})).properties as JsonObject })],
+    ['a repetition of a repetition', withA({ pattern: '((?:a{30}){30}){30}' })],
+    ['ten thousand properties', wide(10_000, () => ({ type: 'string' }))],
+  ])('is refused before anything of it is compiled: %s', (_what, schema) => {
+    const compile = jest.spyOn(RE2JS, 'compile');
+    expect(() => compileInputSchema(schema)).toThrow(/larger than|more than/);
+    expect(compile).not.toHaveBeenCalled();
+    compile.mockRestore();
+  });
+
+  it('is judged wherever the patterns stand, also behind references', () => {
+    const schema = withA({ $ref: '#/x/many' }, { x: { many: wide(1100, () => ({ pattern: 'ab' })) } });
+    expect(() => compileInputSchema(schema)).toThrow('its patterns are larger than');
+  });
+});
+
+it.each([
+  'abc',
+  '^[a-z]{2,40}$',
+  '(a{30}){30}',
+  '(?:a?){100}',
+  'a{1000}',
+  '[\\]{}x]{300}',
+  '(foo|bar){50,}',
+  '\\d{4}-\\d{2}',
+  '(((x{9}){9}){9})',
+  '\\{900}',
+])('the size of %s is not taken for less than it is', (pattern) => {
+  expect(patternSize(pattern)).toBeGreaterThanOrEqual(RE2JS.compile(pattern).programSize());
+});
+
+describe('what takes too long for the event loop', () => {
+  const large = wide(500, () => ({ type: 'string', minLength: 1 }));
+
+  it('is checked in another process, with the same verdict', async () => {
+    const parse = compileInputSchema(large);
+    const checking = parse({ p0: '' });
+    expect(checking).toBeInstanceOf(Promise);
+    expect(await checking).toEqual({ ok: false, issues: 'p0 must NOT have fewer than 1 characters' });
+    expect(await parse({ p0: 'x' })).toEqual({ ok: true, value: { p0: 'x' } });
+  });
+
+  it('is so for a large value of a small schema too', async () => {
+    const parse = compileInputSchema(withA({ items: { type: 'integer' } }));
+    expect(parse({ a: [1, 2] })).toMatchObject({ ok: true });
+    const checking = parse({ a: Array.from({ length: 100_000 }, () => 1) });
+    expect(checking).toBeInstanceOf(Promise);
+    expect(await checking).toMatchObject({ ok: true });
+  });
+
+  it.each<[string, JsonObject, JsonValue]>([
+    [
+      'references that double with every level of the value',
+      withA({ $ref: '#/$defs/a' }, { $defs: { a: doubling() } }),
+      deep(60),
+    ],
+    ['a long text under a large pattern', withA({ pattern: '(a{50}){19}b' }), 'a'.repeat(1_000_000)],
+    [
+      'millions of errors',
+      withA({ items: { allOf: Array.from({ length: 60 }, () => ({ type: 'number' })) } }),
+      Array.from({ length: 60_000 }, () => []),
+    ],
+  ])('is given up there: %s', async (_what, schema, value) => {
+    const checked = await compileInputSchema(schema)({ a: value });
+    expect(checked).toMatchObject({
+      ok: false,
+      issues: expect.stringContaining('arguments cannot be checked') as string,
+    });
+  });
+
+  it('ends no more than its own process, and the next is checked by another', async () => {
+    const bomb = wide(1, () => ({ items: { allOf: Array.from({ length: 300 }, () => ({ type: 'number' })) } }));
+    const value = { p0: Array.from({ length: 60_000 }, () => []) };
+    const verdict = await askSchemaProcess({ schema: JSON.stringify(bomb), name: 'it', value });
+    expect(verdict).toEqual({ reason: 'it takes too much time or memory' });
+    expect(await compileInputSchema(large)({ p0: '' })).toMatchObject({ ok: false });
+  });
+});
+
+/** Its value is looked at twice, and so is each within it. */
+function doubling(): JsonObject {
+  const again = { $ref: '#/$defs/a' };
+  return { properties: { a: { anyOf: [again, { allOf: [again] }] } }, required: ['b'] };
+}
+
+function deep(levels: number): JsonValue {
+  let value: JsonValue = {};
+  for (let level = 0; level < levels; level++) value = { a: value };
+  return value;
+}
+
+describe('uniqueItems', () => {
+  const parse = compileInputSchema(withA({ uniqueItems: true }));
+  const objects = Array.from({ length: 20_000 }, (_, id) => ({ id, name: 'x' }));
+
+  it('is checked over 20,000 objects in one pass', async () => {
+    expect(await parse({ a: objects })).toMatchObject({ ok: true });
+    expect(await parse({ a: [...objects, { name: 'x', id: 7 }] })).toEqual({
+      ok: false,
+      issues: 'a must NOT have duplicate items',
+    });
+  });
+
+  it.each<[JsonValue[], boolean]>([
+    [[1, 1.0], false],
+    [[1, '1'], true],
+    [[0, false, null, ''], true],
+    [
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
+      false,
+    ],
+    [
+      [
+        [1, 2],
+        [2, 1],
+      ],
+      true,
+    ],
+    [[{}, []], true],
+    [['a', 'A', 'a'], false],
+  ])('takes %j for unique: %s', async (a, isUnique) => {
+    expect((await parse({ a })).ok).toBe(isUnique);
+  });
+
+  it('asks nothing where it is off', async () => {
+    expect(await compileInputSchema(withA({ uniqueItems: false }))({ a: [1, 1] })).toMatchObject({ ok: true });
+  });
 });
