@@ -55,6 +55,12 @@ function modelConfig(): RuntimeConfig['model'] {
   return { apiKey: required('OPENROUTER_API_KEY'), ...(baseUrl === undefined ? {} : { baseUrl }) };
 }
 
+/** Where the provider lists its models, and the key for it: OPENROUTER_BASE_URL, OPENROUTER_API_KEY. */
+export function readModelList(): { readonly url: string; readonly apiKey?: string } {
+  const baseUrl = optional('OPENROUTER_BASE_URL') ?? DEFAULTS.baseUrl;
+  return { url: `${baseUrl.replace(/\/+$/, '')}/models`, apiKey: optional('OPENROUTER_API_KEY') };
+}
+
 /** The same for commands that ask no model, and so need no key for one. */
 export function openToolRuntime(login?: BrowserLogin): Runtime {
   return createRuntime({ ...sharedConfig(), model: {} }, { login });

@@ -6,6 +6,7 @@ import { dbCommand } from './db-command';
 import { keygenCommand } from './keygen-command';
 import { mcpCommand } from './mcp-command';
 import { printError } from './output';
+import { priceCommand } from './price-command';
 import { runCommand } from './run-command';
 import { toolsCommand } from './tools-command';
 import { usageCommand } from './usage-command';
@@ -24,6 +25,13 @@ const HELP = `universal-ai-agent <command>
   db sql-role --name NAME [--table TABLE]... [--password -]
                              Make or repair the role for the tool sql_query; prints its password once
   usage --tenant ID          The tenant's tokens and cost by month
+  price list                 The price of each model, in US dollars for a million tokens
+  price set MODEL --input USD --output USD [--cached-input USD] [--cache-write USD] [--cache-write-1h USD] [--reasoning USD]
+          [--provider NAME]
+                             Give a model its price, also in place of another
+  price sync [--from FILE|URL] [--overwrite MODEL...|all] [--tier TIER=MODEL,...] [--dry-run]
+                             Add the prices of the provider's list that are missing; tell which of ours differ, and which tiers
+                             name a model that the list lacks. What is there is changed only where it is named
   audit --tenant ID [--task ID]
                              The newest tool calls, and what was decided on each
   tools list --tenant ID [--tier TIER]
@@ -81,6 +89,7 @@ const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Opti
   db: ([, action], options) => dbCommand(action, options),
   usage: (_words, options) => usageCommand(options),
   audit: (_words, options) => auditCommand(options),
+  price: priceCommand,
   tools: toolsCommand,
   mcp: mcpCommand,
   vault: vaultCommand,

@@ -123,6 +123,22 @@ export const ERROR_CODES = {
     'Model "{model}" has no price, and money is limited.',
     'Give it one with `universal-ai-agent price sync` or `price set`. A variant such as :free, or a dated id, needs its own.',
   ),
+  MODEL_NOT_LISTED: caller(
+    'The provider\'s list has no model "{model}". Most like it: {nearest}.',
+    'Name a model of the list. Nothing was changed.',
+  ),
+  PRICE_INVALID: caller(
+    'The price of model "{model}" cannot be kept exactly: {reason}.',
+    'Give a price that fits, or have the owner of the table make the column NUMERIC. Nothing was changed.',
+  ),
+  PRICE_LIST_INVALID: upstream(
+    'This is not a list of models with prices: {reason}.',
+    'Name a file or an address that answers as the `GET /models` of OpenRouter does, with --from.',
+  ),
+  PRICE_LIST_UNREACHABLE: upstreamLater(
+    'The list of models at {source} cannot be read: {reason}.',
+    'Check the address or the file, or save the list to a file and name that with --from.',
+  ),
   MODEL_MISSING: caller(
     'There is no model to ask: neither a credential of a model provider nor a connected chat model.',
     'Choose a credential for the model provider, or connect a chat model.',

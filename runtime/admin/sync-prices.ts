@@ -1,0 +1,178 @@
+import { findPrice } from '../billing/cost';
+import { nearestModels } from '../billing/nearest-models';
+import { samePrice, type ListedModel } from '../billing/price-list';
+import type { ModelPrice } from '../contracts/usage';
+import { RuntimeError } from '../errors/runtime-error';
+import { mergeTiers } from '../models/tiers';
+import type { Query } from '../storage/postgres';
+import {
+  COST_COLUMNS,
+  LIST_PRICES,
+  LIST_TIERS,
+  LOCK_PRICES,
+  setTierModelStatement,
+  writePricesStatement,
+  type PriceRow,
+  type TierModelRow,
+} from '../storage/sql/manage-prices';
+import { misfit, readPlaces, toPrice, toRow, type Places } from './price-rows';
+
+export interface SyncRequest {
+  readonly models: readonly ListedModel[];
+  /** Named on rows that are added. */
+  readonly provider?: string;
+  /** Models whose prices may be written over. */
+  readonly overwrite: 'all' | readonly string[];
+  /** Which tiers get another model, by their code. */
+  readonly tiers: ReadonlyMap<string, string>;
+  readonly dryRun: boolean;
+}
+
+/** What a sync has done, or would do; in the words of the tables. */
+export interface SyncReport {
+  readonly dry_run: boolean;
+  readonly added: readonly PriceRow[];
+  readonly overwritten: readonly Difference[];
+  /** Ours stay until they are named. */
+  readonly differing: readonly Difference[];
+  readonly unchanged: number;
+  /** Models that the list has, and no price that ours could say. */
+  readonly skipped: readonly { readonly model_id: string; readonly reason: string }[];
+  /** Models of ours that the list lacks. */
+  readonly unlisted: readonly string[];
+  readonly tiers: readonly TierReport[];
+}
+
+interface Difference {
+  readonly model_id: string;
+  readonly ours: Partial<PriceRow>;
+  readonly theirs: Partial<PriceRow>;
+}
+
+interface TierReport {
+  readonly tier: string;
+  readonly model_id: string;
+  /** The model that it had, when the sync was told to change it. */
+  readonly was?: string;
+  readonly is_listed: boolean;
+  /** Whether the model has a price now. */
+  readonly is_priced: boolean;
+  /** The models of the list that are most like one that it lacks. */
+  readonly nearest?: readonly string[];
+}
+
+/** Rejects as `PriceAdmin.sync` says. */
+export async function syncPrices(query: Query, request: SyncRequest): Promise<SyncReport> {
+  if (!request.dryRun) await query(LOCK_PRICES);
+  const ours = await query<PriceRow>(LIST_PRICES);
+  for (const id of request.overwrite === 'all' ? [] : request.overwrite) refuseUnlisted(id, request);
+  const known = new Map(ours.map((row) => [row.model_id, row]));
+  const places = await readPlaces(query);
+  const judged = request.models.map((model) => judge(model, { own: known.get(model.modelId), places, request }));
+  const written = judged.flatMap((one) => (one.kind === 'added' || one.kind === 'overwritten' ? one.row : []));
+  if (!request.dryRun && written.length > 0) await query(writePricesStatement(written));
+  const tierRows = await query<TierModelRow>(LIST_TIERS);
+  for (const [code, model] of request.tiers) await changeTier(query, { code, model, tierRows, request });
+  const after = new Map([...ours, ...written].map((row) => [row.model_id, row]));
+  const listed = new Set(request.models.map(({ modelId }) => modelId));
+  return {
+    dry_run: request.dryRun,
+    added: judged.flatMap((one) => (one.kind === 'added' ? one.row : [])),
+    overwritten: judged.flatMap((one) => (one.kind === 'overwritten' ? one.difference : [])),
+    differing: judged.flatMap((one) => (one.kind === 'differing' ? one.difference : [])),
+    unchanged: judged.filter(({ kind }) => kind === 'unchanged').length,
+    skipped: judged.flatMap((one) => (one.kind === 'skipped' ? { model_id: one.model_id, reason: one.reason } : [])),
+    unlisted: ours.map((row) => row.model_id).filter((id) => !listed.has(id)),
+    tiers: reportTiers(tierRows, { request, prices: [...after.values()].flatMap(toPrice) }),
+  };
+}
+
+type Judged =
+  | { readonly kind: 'added'; readonly row: PriceRow }
+  | { readonly kind: 'overwritten'; readonly row: PriceRow; readonly difference: Difference }
+  | { readonly kind: 'differing'; readonly difference: Difference }
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'skipped'; readonly model_id: string; readonly reason: string };
+
+interface Known {
+  readonly own: PriceRow | undefined;
+  readonly places: Places;
+  readonly request: SyncRequest;
+}
+
+/** What becomes of the price of one listed model. */
+function judge({ modelId, price, reason }: ListedModel, { own, places, request }: Known): Judged {
+  if (price === undefined) return { kind: 'skipped', model_id: modelId, reason: reason ?? 'it has no price' };
+  const row = toRow(price, request.provider);
+  const problem = misfit(row, places);
+  if (problem !== undefined) return { kind: 'skipped', model_id: modelId, reason: problem };
+  if (own === undefined || isEmpty(own)) return { kind: 'added', row };
+  if (samePrice(toPrice(own)[0], price)) return { kind: 'unchanged' };
+  const difference = differenceOf(own, row);
+  const isNamed = request.overwrite === 'all' || request.overwrite.includes(modelId);
+  return isNamed ? { kind: 'overwritten', row, difference } : { kind: 'differing', difference };
+}
+
+/** A row that says no price has none to be kept. */
+function isEmpty(row: PriceRow): boolean {
+  return row.input_cost_per_1m === null || row.output_cost_per_1m === null;
+}
+
+function differenceOf(ours: PriceRow, theirs: PriceRow): Difference {
+  const isOther = (one: string | null, other: string | null): boolean =>
+    one === null || other === null ? one !== other : Number(one) !== Number(other);
+  const names = COST_COLUMNS.filter((name) => isOther(ours[name], theirs[name]));
+  const pick = (row: PriceRow): Partial<PriceRow> => Object.fromEntries(names.map((name) => [name, row[name]]));
+  return { model_id: ours.model_id, ours: pick(ours), theirs: pick(theirs) };
+}
+
+async function changeTier(
+  query: Query,
+  {
+    code,
+    model,
+    tierRows,
+    request,
+  }: {
+    readonly code: string;
+    readonly model: string;
+    readonly tierRows: readonly TierModelRow[];
+    readonly request: SyncRequest;
+  },
+): Promise<void> {
+  if (!tierRows.some((row) => row.code === code)) {
+    throw new RuntimeError('TIER_UNKNOWN', { tier: code, knownTiers: tierRows.map((row) => row.code).join(', ') });
+  }
+  refuseUnlisted(model, request);
+  if (!request.dryRun) await query(setTierModelStatement(code, model));
+}
+
+function refuseUnlisted(model: string, { models }: SyncRequest): void {
+  if (models.some(({ modelId }) => modelId === model)) return;
+  const nearest = nearestModels(
+    model,
+    models.map(({ modelId }) => modelId),
+  );
+  throw new RuntimeError('MODEL_NOT_LISTED', { model, nearest: nearest.join(', ') });
+}
+
+function reportTiers(
+  tierRows: readonly TierModelRow[],
+  { request, prices }: { readonly request: SyncRequest; readonly prices: readonly ModelPrice[] },
+): readonly TierReport[] {
+  const ids = request.models.map(({ modelId }) => modelId);
+  const rows = tierRows.map(({ code, name, model_id: modelId }) => ({ code, name: name ?? code, modelId }));
+  return mergeTiers(rows).map(({ code, modelId: was }) => {
+    const asked = request.tiers.get(code);
+    const modelId = asked ?? was;
+    const isListed = ids.includes(modelId);
+    return {
+      tier: code,
+      model_id: modelId,
+      ...(asked === undefined || asked === was ? {} : { was }),
+      is_listed: isListed,
+      is_priced: findPrice(prices, [modelId]) !== undefined,
+      ...(isListed ? {} : { nearest: nearestModels(modelId, ids) }),
+    };
+  });
+}

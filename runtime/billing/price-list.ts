@@ -1,0 +1,120 @@
+import Big from 'big.js';
+
+import type { ModelPrice } from '../contracts/usage';
+import { RuntimeError } from '../errors/runtime-error';
+import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+import { ratesOf } from './cost';
+
+/** A model that a provider lists, with its price as far as ours can say it. */
+export interface ListedModel {
+  readonly modelId: string;
+  readonly price?: ModelPrice;
+  /** Why it has none. */
+  readonly reason?: string;
+}
+
+export interface PriceList {
+  readonly models: readonly ListedModel[];
+  /** Where the list goes on, when this is one page of it. */
+  readonly next?: string;
+}
+
+const ID = /^[!-~]{1,100}$/;
+/** A number with an exponent of many digits would be written out to as many. */
+const DECIMAL = /^-?\d{1,9}(\.\d{1,24})?(e-?\d{1,2})?$/i;
+const MOST_PER_1M = 100_000;
+const MOST_MODELS = 20_000;
+
+/**
+ * What a provider answers to `GET /models`, as OpenRouter publishes it: `data[].id` and `pricing`, US dollars a token as
+ * decimal text. Throws PRICE_LIST_INVALID.
+ */
+export function readPriceList(text: string): PriceList {
+  const parsed = tryParseJson(text);
+  if (!parsed.ok) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is not JSON' });
+  const { data, links } = isJsonObject(parsed.value) ? parsed.value : {};
+  if (!Array.isArray(data)) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no list "data"' });
+  if (data.length > MOST_MODELS) {
+    throw new RuntimeError('PRICE_LIST_INVALID', { reason: `it has more than ${MOST_MODELS} models` });
+  }
+  const models = (data as readonly JsonValue[]).filter(isJsonObject).flatMap(readModel);
+  if (models.length === 0) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no model with an id' });
+  const next = isJsonObject(links) ? links.next : undefined;
+  return { models, ...(typeof next === 'string' && next !== '' ? { next } : {}) };
+}
+
+/** The pages of a list as one. A model that stands twice with two prices has none that could be trusted. */
+export function joinLists(lists: readonly PriceList[]): readonly ListedModel[] {
+  const known = new Map<string, ListedModel>();
+  for (const model of lists.flatMap(({ models }) => models)) {
+    const first = known.get(model.modelId);
+    const isSame = first === undefined || samePrice(first.price, model.price);
+    known.set(model.modelId, isSame ? model : { modelId: model.modelId, reason: 'it stands twice, with two prices' });
+  }
+  return [...known.values()];
+}
+
+export function samePrice(one: ModelPrice | undefined, other: ModelPrice | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  const rates = ratesOf(other);
+  return Object.entries(ratesOf(one)).every(([kind, rate]) => new Big(rate).eq(rates[kind as keyof typeof rates]));
+}
+
+function readModel({ id, pricing }: JsonObject): readonly ListedModel[] {
+  if (typeof id !== 'string' || !ID.test(id)) return [];
+  const read = isJsonObject(pricing) ? readPrice(id, pricing) : 'it has no price';
+  return [typeof read === 'string' ? { modelId: id, reason: read } : { modelId: id, price: read }];
+}
+
+/** The price, or why there is none: one that holds only at times or only for a part of the calls would bill the others wrongly. */
+function readPrice(modelId: string, pricing: JsonObject): ModelPrice | string {
+  const reason = unsayable(pricing);
+  if (reason !== undefined) return reason;
+  const [input, output] = [perMillion(pricing.prompt), perMillion(pricing.completion)];
+  if (input === undefined || output === undefined) return 'its price for prompt or completion cannot be read';
+  if (input.lt(0) || output.lt(0)) return 'its price is that of whichever model answers';
+  const [cached, write, write1h, reasoning] = OPTIONAL.map((name) => perMillion(pricing[name]));
+  const all = [input, output, cached, write, write1h, reasoning].filter((price) => price !== undefined);
+  if (all.some((price) => price.gt(MOST_PER_1M))) {
+    return `its price is above $${MOST_PER_1M} for a million tokens, so it is hardly one for a token`;
+  }
+  return {
+    modelId,
+    inputPer1M: input.toFixed(),
+    outputPer1M: output.toFixed(),
+    ...optionalPrice('cachedInputPer1M', cached),
+    ...optionalPrice('cacheWritePer1M', aboveInput(write, input)),
+    ...optionalPrice('cacheWrite1hPer1M', aboveInput(write1h, input)),
+    ...optionalPrice('reasoningPer1M', reasoning),
+  };
+}
+
+const OPTIONAL = ['input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning'];
+
+/** What our price table has no column for. */
+function unsayable({ overrides, discount, request }: JsonObject): string | undefined {
+  if (Array.isArray(overrides) ? overrides.length > 0 : isJsonObject(overrides)) {
+    return 'its price depends on the length of the prompt or on the time';
+  }
+  if (isOther(discount)) return 'it has a discount';
+  return isOther(request) ? 'it has a fee for each request' : undefined;
+}
+
+function isOther(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && Number(value) !== 0;
+}
+
+function perMillion(value: JsonValue | undefined): Big | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && DECIMAL.test(text) ? new Big(text).times(1_000_000) : undefined;
+}
+
+/** Lists write zero where a kind has no price of its own. */
+function optionalPrice(name: keyof ModelPrice, price: Big | undefined): Partial<ModelPrice> {
+  return price === undefined || price.lte(0) ? {} : { [name]: price.toFixed() };
+}
+
+/** A write that is cheaper than the input itself is not the whole price of one, but a surcharge for keeping it. */
+function aboveInput(write: Big | undefined, input: Big): Big | undefined {
+  return write?.lt(input) === true ? undefined : write;
+}

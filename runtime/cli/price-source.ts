@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs';
+
+import { joinLists, readPriceList, type ListedModel, type PriceList } from '../billing/price-list';
+import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
+import { readModelList } from './environment';
+
+const TIMEOUT_MS = 30_000;
+const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_PAGES = 50;
+
+interface Listed {
+  readonly source: string;
+  /** The name for rows that are added; undefined for a file. */
+  readonly provider?: string;
+  readonly models: readonly ListedModel[];
+}
+
+/** The models of a file or an address, or of the provider itself. Rejects with PRICE_LIST_UNREACHABLE, PRICE_LIST_INVALID. */
+export async function readListedModels(from: string | undefined): Promise<Listed> {
+  const { url, apiKey } = from === undefined ? readModelList() : { url: from };
+  try {
+    // A key is for its own provider only.
+    if (/^https?:\/\//i.test(url)) return await download(new URL(url), apiKey);
+    const list = readPriceList(await readBounded(createReadStream(url)));
+    if (list.next !== undefined) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is one page of several' });
+    return { source: url, models: joinLists([list]) };
+  } catch (error) {
+    if (isRuntimeError(error)) throw error;
+    throw new RuntimeError('PRICE_LIST_UNREACHABLE', { source: withoutSecrets(url), reason: errorText(error) });
+  }
+}
+
+async function download(first: URL, apiKey: string | undefined): Promise<Listed> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const lists: PriceList[] = [];
+  for (let url: URL | undefined = first; url !== undefined;) {
+    if (lists.length === MOST_PAGES) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no end' });
+    const list = await readPage(url, { apiKey, signal });
+    lists.push(list);
+    url = list.next === undefined ? undefined : nextPage(url, list.next);
+  }
+  const provider = first.hostname.replace(/^openrouter\.ai$/, 'openrouter').slice(0, 50);
+  return { source: withoutSecrets(first.href), provider, models: joinLists(lists) };
+}
+
+async function readPage(
+  url: URL,
+  { apiKey, signal }: { readonly apiKey?: string; readonly signal: AbortSignal },
+): Promise<PriceList> {
+  const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const response = await fetch(url.href, { headers: { accept: 'application/json', ...authorization }, signal });
+  if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
+  return readPriceList(await readBounded(response.body));
+}
+
+function nextPage(url: URL, next: string): URL {
+  const following = URL.parse(next, url.href);
+  if (following?.origin === url.origin) return following;
+  throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'its next page is on another server' });
+}
+
+async function readBounded(input: AsyncIterable<Uint8Array | string>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > MOST_BYTES)
+      throw new RuntimeError('PRICE_LIST_INVALID', { reason: `it is larger than ${MOST_BYTES} bytes` });
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** An address may hold a password or a key. */
+function withoutSecrets(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+}

@@ -1,0 +1,110 @@
+import { nearestModels } from '../../../runtime/billing/nearest-models';
+import { joinLists, readPriceList } from '../../../runtime/billing/price-list';
+import { withCode } from '../../support/matchers';
+
+const listOf = (...data: unknown[]) => readPriceList(JSON.stringify({ data })).models;
+const model = (pricing: unknown, id = 'a/b') => listOf({ id, pricing })[0];
+const PLAIN = { prompt: '0.00000015', completion: '0.0000006' };
+
+it('reads dollars a token as dollars a million, exactly', () => {
+  const pricing = {
+    prompt: '0.000003',
+    completion: '0.000015',
+    request: '0',
+    image: '0.0048',
+    web_search: '0',
+    internal_reasoning: '0.00002',
+    input_cache_read: '0.0000003',
+    input_cache_write: '0.00000375',
+    input_cache_write_1h: '0.000006',
+  };
+  expect(model(pricing)?.price).toEqual({
+    modelId: 'a/b',
+    inputPer1M: '3',
+    outputPer1M: '15',
+    cachedInputPer1M: '0.3',
+    cacheWritePer1M: '3.75',
+    cacheWrite1hPer1M: '6',
+    reasoningPer1M: '20',
+  });
+  expect(model({ prompt: '0.0000000416666666667', completion: 1.5e-7 })?.price).toMatchObject({
+    inputPer1M: '0.0416666666667',
+    outputPer1M: '0.15',
+  });
+});
+
+it('takes the zero of a list for a price only where the model itself is free', () => {
+  const none = { input_cache_read: '0', input_cache_write: '0', internal_reasoning: '0' };
+  expect(model({ ...PLAIN, ...none })?.price).toEqual({ modelId: 'a/b', inputPer1M: '0.15', outputPer1M: '0.6' });
+  expect(model({ prompt: '0', completion: '0' })?.price).toMatchObject({ inputPer1M: '0', outputPer1M: '0' });
+});
+
+it('does not take a surcharge for keeping a cache for the price of writing it', () => {
+  expect(model({ ...PLAIN, input_cache_write: '0.00000008' })?.price).not.toHaveProperty('cacheWritePer1M');
+});
+
+it.each([
+  ['a router, whose price is that of another model', { prompt: '-1', completion: '-1' }],
+  [
+    'a price by the length of the prompt',
+    { ...PLAIN, overrides: [{ min_prompt_tokens: 200_000, prompt: '0.000006' }] },
+  ],
+  ['a discount', { ...PLAIN, discount: 0.5 }],
+  ['a fee for each request', { ...PLAIN, request: '0.01' }],
+  ['no price', undefined],
+  ['no price for the reply', { prompt: '0.1' }],
+  ['words', { prompt: 'free', completion: 'free' }],
+  ['not a number', { prompt: 'NaN', completion: 'Infinity' }],
+  ['a price for a million tokens instead of one', { prompt: '3', completion: '15' }],
+  ['an exponent that would fill the memory', { prompt: '1e-999999999', completion: '1e999999999' }],
+  ['a list in place of a text', { prompt: ['0.1'], completion: {} }],
+])('lists a model without a price, and says why, for %s', (_what, pricing) => {
+  expect(model(pricing)).toEqual({ modelId: 'a/b', reason: expect.stringMatching(/./) as string });
+});
+
+it('leaves out what no row can be called', () => {
+  const ids = ['', ' a', 'a\u0000b', 'ä/b', 'x'.repeat(101), 5, null, { toString: 1 }];
+  expect(
+    listOf(...ids.map((id) => ({ id, pricing: PLAIN })), { id: '__proto__', pricing: PLAIN }, 'text', null),
+  ).toEqual([{ modelId: '__proto__', price: { modelId: '__proto__', inputPer1M: '0.15', outputPer1M: '0.6' } }]);
+});
+
+it.each(['<!doctype html><title>Log in</title>', '', '[]', '{"data":{}}', '{"data":[]}', 'null', '['.repeat(100_000)])(
+  'refuses what is no list: %#',
+  (text) => {
+    expect(() => readPriceList(text)).toThrow(withCode('PRICE_LIST_INVALID'));
+  },
+);
+
+it('gives no price to a model that stands twice with two prices', () => {
+  const page = (prompt: string) => ({
+    models: listOf({ id: 'a/b', pricing: { ...PLAIN, prompt } }, { id: `c/${prompt}`, pricing: PLAIN }),
+  });
+  expect(joinLists([page('0.1e-6'), page('0.1e-6')]).map(({ price }) => price?.inputPer1M)).toEqual(['0.1', '0.15']);
+  expect(joinLists([page('0.1e-6'), page('0.2e-6')])[0]).toEqual({
+    modelId: 'a/b',
+    reason: expect.stringContaining('twice') as string,
+  });
+});
+
+it.each([
+  ['anthropic/claude-3-5-sonnet', 'anthropic/claude-3.5-sonnet'],
+  ['anthropic/claude-3.5-sonnet-20241022', 'anthropic/claude-3.5-sonnet'],
+  ['OpenAI/gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini'],
+  ['qwen/qwen3-4b:free', 'qwen/qwen3-4b:free'],
+  ['qwen/qwen3-3b:free', 'qwen/qwen3-4b:free'],
+  ['gpt-4o-mini', 'openai/gpt-4o-mini'],
+])('finds for %s the nearest, %s', (id, nearest) => {
+  const listed = [
+    'anthropic/claude-3.5-haiku',
+    'anthropic/claude-3.5-sonnet',
+    'anthropic/claude-sonnet-4',
+    'openai/gpt-4o',
+    'openai/gpt-4o-mini',
+    'qwen/qwen3-4b',
+    'qwen/qwen3-4b:free',
+    'qwen/qwen3-8b',
+  ];
+  expect(nearestModels(id, listed)[0]).toBe(nearest);
+  expect(nearestModels(id, listed)).toHaveLength(3);
+});
