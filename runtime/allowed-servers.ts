@@ -18,7 +18,7 @@ export function refuseForeignServers(
   for (const { name, url } of servers) {
     const address = URL.parse(url);
     // What is no address is never asked, and told as such.
-    if (address === null || allows(plainHost(address))) continue;
+    if (address === null || allows(plainHost(address), address)) continue;
     throw new RuntimeError('MCP_HOST_FORBIDDEN', { server: name, host: plainHost(address) });
   }
 }
@@ -28,7 +28,7 @@ function readHosts(given: unknown): AllowsHost {
   const isList = Array.isArray(given) && given.every((host) => typeof host === 'string' && host !== '');
   if (!isList) throw new RuntimeError('SETTING_INVALID', { setting: SETTING, reason: 'it is no list of hosts' });
   try {
-    return readAllowedHosts(given as readonly string[], SETTING);
+    return readAllowedHosts(given as readonly string[], SETTING).allowsHost;
   } catch (error) {
     throw new RuntimeError('SETTING_INVALID', { setting: SETTING, reason: errorText(error) });
   }

@@ -180,7 +180,9 @@ const SETTINGS: readonly string[] = [
   'max_iterations',
   'monthly_cost_limit_usd',
   'monthly_token_limit',
+  'runs_per_minute',
   'tool_config',
+  'mcp_allowed_hosts',
   'callback_hosts',
 ];
 const GUARDS: Guards = {

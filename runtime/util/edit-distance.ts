@@ -1,13 +1,22 @@
-/** How many characters have to be added, left out or changed to make one text of the other. Its time grows with both lengths. */
-export function editDistance(one: string, other: string): number {
-  let above = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let row = 0; row < one.length; row++) {
-    const line = [row + 1];
-    for (let column = 0; column < other.length; column++) {
-      const changed = (above[column] ?? 0) + (other[column] === one[row] ? 0 : 1);
-      line.push(Math.min(changed, (above[column + 1] ?? 0) + 1, (line[column] ?? 0) + 1));
+/**
+ * How many characters have to be added, left out, replaced or swapped with their neighbour until one text is the other. Its time
+ * grows with both lengths.
+ */
+export function editDistance(from: string, to: string): number {
+  let [before, row] = [[] as number[], Array.from({ length: to.length + 1 }, (_, index) => index)];
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = at(row, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwapped ? at(before, j - 2) + 1 : Infinity;
+      next.push(Math.min(at(row, j) + 1, at(next, j - 1) + 1, replaced, swapped));
     }
-    above = line;
+    [before, row] = [row, next];
   }
-  return above.at(-1) ?? one.length;
+  return at(row, to.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Infinity;
 }

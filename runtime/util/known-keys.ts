@@ -1,5 +1,7 @@
 import * as z from 'zod/v4';
 
+import { editDistance } from './edit-distance';
+
 const SHOWN_LENGTH = 60;
 /** More unknown keys than this are counted. */
 const SHOWN_KEYS = 12;
@@ -61,7 +63,7 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
   if (key.length > MAX_KEY_LENGTH) return undefined;
   const [words, text] = [wordsOf(key), wordsOf(key).join('')];
   const near = known
-    .map((name) => ({ name, slips: slipsBetween(text, wordsOf(name).join('')) }))
+    .map((name) => ({ name, slips: editDistance(text, wordsOf(name).join('')) }))
     .filter(({ name, slips }) => slips <= Math.max(1, name.length / SLIP_EVERY) || isPartOf(words, wordsOf(name)));
   return near.sort((a, b) => a.slips - b.slips)[0]?.name;
 }
@@ -80,24 +82,4 @@ function wordsOf(key: string): readonly string[] {
 function isPartOf(words: readonly string[], all: readonly string[]): boolean {
   const left = all.reduce((rest, word) => (rest[0] === word ? rest.slice(1) : rest), words);
   return words.length > 1 && left.length === 0;
-}
-
-/** Letters to be added, left out, replaced or swapped with their neighbour, until one text is the other. */
-function slipsBetween(from: string, to: string): number {
-  let [before, row] = [[] as number[], Array.from({ length: to.length + 1 }, (_, index) => index)];
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j++) {
-      const replaced = at(row, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      const isSwapped = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
-      const swapped = isSwapped ? at(before, j - 2) + 1 : Infinity;
-      next.push(Math.min(at(row, j) + 1, at(next, j - 1) + 1, replaced, swapped));
-    }
-    [before, row] = [row, next];
-  }
-  return at(row, to.length);
-}
-
-function at(row: readonly number[], index: number): number {
-  return row[index] ?? Infinity;
 }

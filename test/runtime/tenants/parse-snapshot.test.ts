@@ -61,6 +61,8 @@ describe('settings', () => {
     ['monthly_cost_limit_eur', 'monthly_cost_limit_usd'],
     ['monthlyTokenLimit', 'monthly_token_limit'],
     ['cost_limit_usd', 'monthly_cost_limit_usd'],
+    ['run_per_minute', 'runs_per_minute'],
+    ['mcp_allowed_host', 'mcp_allowed_hosts'],
     ['max_teir', 'max_tier'],
     ['max_iteration', 'max_iterations'],
     ['tool_confg', 'tool_config'],
