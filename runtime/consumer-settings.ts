@@ -4,7 +4,7 @@ import { DEFAULTS } from './config';
 import { TASK_TYPES } from './contracts/queue';
 import { describeIssues } from './errors/describe-issues';
 import { RuntimeError } from './errors/runtime-error';
-import type { ConsumerSettings } from './queue/consumer-session';
+import type { ConsumerSettings } from './queue/consumer-parts';
 import type { ConsumerConfig } from './queue/consumer-contract';
 
 const listName = z.string().min(1);

@@ -1,56 +1,14 @@
-import { Queue, type ConnectionOptions, type JobsOptions } from 'bullmq';
-import type { LimitFunction } from 'p-limit';
+import { Queue, type JobsOptions } from 'bullmq';
 
-import type { ConsumerParts } from './consumer-contract';
+import type { ConsumerClients, ConsumerSettings, QueueClient, SessionParts } from './consumer-parts';
 import { createDyingJobs } from './dying-jobs';
 import { runIngress, type NewJob } from './ingress';
 import { startJobWorker } from './job-worker';
 import type { QueueKeys } from './keys';
-import type { QueueMetrics } from './metrics';
-import type { RedisClient } from './redis-script';
 import type { SortOptions } from './sort-entry';
 import { startSweep } from './sweep';
 import { createTaskStore, type TaskStore } from './task-store';
 import type { JobData } from './turn';
-
-/** A client of ioredis, as BullMQ and our scripts use it. */
-type QueueClient = RedisClient & ConnectionOptions & { readonly disconnect: () => void };
-
-/** Three connections that wait as long as Redis is away, so that nothing is given up because of it. */
-export interface ConsumerClients {
-  /** BullMQ's worker makes the third one after its pattern. */
-  readonly commands: QueueClient;
-  /** For nothing but waiting for the next task. */
-  readonly blocking: QueueClient;
-  /** Disconnects both. */
-  readonly end: () => void;
-}
-
-/** ConsumerConfig with its defaults. */
-export interface ConsumerSettings {
-  readonly list: string;
-  readonly failedList: string;
-  readonly forwardList?: string;
-  readonly taskTypes: readonly string[];
-  readonly concurrency: number;
-  readonly tenantConcurrency?: number;
-  readonly attempts: number;
-  readonly leaseMs: number;
-  readonly maxTaskBytes: number;
-  readonly processMetrics: boolean;
-}
-
-/** What the sessions of a consumer share. */
-export interface SessionParts {
-  readonly keys: QueueKeys;
-  readonly settings: ConsumerSettings;
-  readonly parts: ConsumerParts;
-  readonly metrics: QueueMetrics;
-  /** Lets as many tasks run at a time as the consumer may, whichever session has fetched them. */
-  readonly limit: LimitFunction;
-  /** Aborted when tasks under way are to go back. */
-  readonly signal: AbortSignal;
-}
 
 /** Everything of a consumer that depends on its connections. A consumer that stands still gets a new one. */
 export interface ConsumerSession {

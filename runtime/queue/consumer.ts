@@ -7,13 +7,8 @@ import { describeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
 import type { Consumer, ConsumerHealth, ConsumerParts } from './consumer-contract';
-import {
-  startSession,
-  type ConsumerClients,
-  type ConsumerSession,
-  type ConsumerSettings,
-  type SessionParts,
-} from './consumer-session';
+import type { ConsumerClients, ConsumerSettings, SessionParts } from './consumer-parts';
+import { startSession, type ConsumerSession } from './consumer-session';
 import { queueKeys } from './keys';
 import { createMetrics } from './metrics';
 import { countTakeable, countTasks, type QueueCounts } from './queue-counts';

@@ -1,7 +1,7 @@
 import { UnrecoverableError, Worker, type Job } from 'bullmq';
 
 import { monotonicMs, sleep } from '../util/clock';
-import type { ConsumerClients, SessionParts } from './consumer-session';
+import type { ConsumerClients, SessionParts } from './consumer-parts';
 import type { DyingJobs } from './dying-jobs';
 import { retryDelayMs } from './judge-failure';
 import { createProcessor } from './process-job';
