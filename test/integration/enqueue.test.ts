@@ -115,7 +115,9 @@ it('finds the report of a task among many, and passes over what is none', async 
 it('says how long it has waited, and stops when it is told to', async () => {
   const resultKey = `elo:results:${randomUUID()}`;
   const error = await failureOf(fixture.runtime.getResult({ resultKey, waitSeconds: 0.3 }));
-  expect(error).toMatchObject({ code: 'RESULT_NOT_READY', retryable: true, message: containing('after 0.3 seconds') });
+  expect(error).toMatchObject({ code: 'RESULT_NOT_READY', retryable: true });
+  // A machine with other things to do waits longer.
+  expect(Number(/after ([\d.]+) seconds/.exec(error.message)?.[1])).toBeGreaterThanOrEqual(0.3);
   const stop = new AbortController();
   const waiting = fixture.runtime.getResult({ resultKey, waitSeconds: 600, signal: stop.signal });
   stop.abort();
