@@ -484,11 +484,11 @@ export const ERROR_CODES = {
     "Compare with the provider's own bill.",
   ),
   USAGE_CONTRADICTORY: upstream(
-    'The token counts of the model provider contradict one another in {count} reply(ies), and the highest reading was billed: {first}.',
+    'The token counts of the model provider do not add up in {count} case(s), and the highest reading was billed: {first}.',
     "Compare with the provider's own bill.",
   ),
   REPLIES_WASTED: upstream(
-    '{count} reply(ies) of the model provider could not be used and were billed all the same, since they name what they used.',
+    '{count} response(s) of the model provider held no usable answer and were billed all the same, since they name what they used.',
     'Nothing to do, unless it happens often: then look at the provider or the model.',
   ),
   COST_FROM_PROVIDER: upstream(
@@ -496,7 +496,7 @@ export const ERROR_CODES = {
     "Compare with the provider's own bill.",
   ),
   COST_DIFFERS: tenant(
-    'The model provider says that {count} reply(ies) cost ${theirs}; by elo_model_pricing they cost ${ours}, which was billed.',
+    'The model provider names ${theirs} for {count} response(s) that cost ${ours} by elo_model_pricing; the latter was billed.',
     'Correct the prices of the model in elo_model_pricing, or expect fees that are not for tokens.',
   ),
   MEMORY_UNAVAILABLE: upstreamLater(

@@ -1,4 +1,4 @@
-import type { ModelReply, ModelRequest, RequestAttempts, ToolChoice } from '../contracts/model';
+import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { PendingStep } from '../contracts/outcome';
 import type { JsonValue } from '../util/json';
@@ -163,11 +163,15 @@ async function callModel(
     attempts,
   };
   const ended = { callNo: call.callNo, attempts };
-  const received = await untilAborted(input.model.generate(request), input.signal).catch((thrown: unknown) => {
-    const error = input.stopError() ?? toRuntimeError(thrown);
-    input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error });
-    throw error;
-  });
+  const received = await untilAborted(input.model.generate(request), input.signal)
+    .finally(() => {
+      attempts.wasted = attempts.wasted?.map((wasted) => withoutSecrets(wasted, input.redact));
+    })
+    .catch((thrown: unknown) => {
+      const error = input.stopError() ?? toRuntimeError(thrown);
+      input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error });
+      throw error;
+    });
   const reply = withoutSecrets(received, input.redact);
   const durationMs = elapsedMs(startedAt);
   input.onModelCallEnd({ ...ended, durationMs, reply });
@@ -177,7 +181,7 @@ async function callModel(
 }
 
 /** What of a reply goes into the ledger as it is. */
-function withoutSecrets(reply: ModelReply, redact: Redact | undefined): ModelReply {
+function withoutSecrets<T extends ReplyUsage>(reply: T, redact: Redact | undefined): T {
   if (redact === undefined) return reply;
   const clean = (text: string | undefined): string | undefined => (text === undefined ? undefined : redact(text));
   return {

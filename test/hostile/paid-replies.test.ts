@@ -79,6 +79,14 @@ describe('an error that says what it used', () => {
     expect(calls).toMatchObject([{ prompt_tokens: '100', unanswered_requests: 1, error_code: 'RUN_CANCELLED' }]);
   });
 
+  it('puts no secret that its id or its model quotes into the ledger', async () => {
+    const key = 'sk-canary-1234567890';
+    const { url } = world.fixture().models;
+    const runtime = world.aRuntime({ model: { apiKey: key, baseUrl: url, maxRetries: 0 } });
+    const { calls } = await attack({ runtime, replies: [failed(400, { id: `gen-${key}`, model: `m-${key}` })] });
+    expect(calls).toMatchObject([{ provider_request_id: 'gen-[redacted]', model_returned: 'm-[redacted]' }]);
+  });
+
   it('counts for the limits of the run', async () => {
     const { error } = await attack({
       tools: [{ code: 'look' }],

@@ -30,7 +30,7 @@ afterAll(() => fixture.close());
 it('gives back exactly what the documents promise', async () => {
   fixture.models.script(
     toolReply([{ name: 'echo', arguments: { a: 1 } }], { prompt: 1000, completion: 140 }),
-    textReply('Done', { prompt: 250, completion: 200, cost: 0.0004 }),
+    textReply('Done', { prompt: 250, completion: 200, cost: 0.0001575 }),
   );
   const task = aTask(fixture.tenantId);
   expect(await fixture.runtime.run(task)).toEqual({
@@ -47,7 +47,7 @@ it('gives back exactly what the documents promise', async () => {
     iterations: 2,
     tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, cache_written: 0, reasoning: 0 },
     cost_usd: '0.00039150',
-    provider_cost_usd: '0.0004',
+    provider_cost_usd: '0.0001575',
     duration_ms: aNumber(),
     warnings: [],
   });

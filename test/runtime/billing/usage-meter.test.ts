@@ -125,7 +125,7 @@ describe("the provider's cost", () => {
       meter.add({ callNo, attempts: answered, reply: saying(callNo === 2 ? PER_CALL : '0.0002') });
     }
     expect(meter.warnings()).toMatchObject([
-      { code: 'COST_DIFFERS', message: expect.stringMatching(/2 reply.*\$0\.0004;.*\$0\.00024,/) as string },
+      { code: 'COST_DIFFERS', message: expect.stringMatching(/\$0\.0004 for 2 .*\$0\.00024 by/) as string },
     ]);
   });
 
@@ -155,7 +155,7 @@ describe('a reply that is no answer and says what it used', () => {
     });
     expect(meter.totals()).toMatchObject({ costUsd: '0.00016000', usage: { promptTokens: 120 } });
     expect(meter.warnings()).toMatchObject([
-      { code: 'REPLIES_WASTED', message: expect.stringContaining('2 reply') as string },
+      { code: 'REPLIES_WASTED', message: expect.stringContaining('2 response') as string },
     ]);
   });
 
@@ -191,7 +191,7 @@ it('tells of counts that contradict one another once, with the first', () => {
     meter.add({ callNo, attempts: answered, reply: reply(1, 1, { contradiction: `this and that of ${callNo}` }) });
   }
   expect(meter.warnings()).toMatchObject([
-    { code: 'USAGE_CONTRADICTORY', message: expect.stringMatching(/ 2 reply.*call 1, this and that of 1/) as string },
+    { code: 'USAGE_CONTRADICTORY', message: expect.stringMatching(/ 2 case.*call 1, this and that of 1/) as string },
   ]);
 });
 

@@ -100,7 +100,7 @@ describe('the cache', () => {
     ['the names are those of Anthropic', { input_tokens: 100, output_tokens: 5 }, { cache_read_input_tokens: 50 }, 150],
     ['nothing says so, it is not', counted(100, 5, 105), { cache_read_input_tokens: 50 }, 100],
   ])('is added to the prompt where %s', (...[, usage, fields, promptTokens]) => {
-    expect(tokens({ ...(usage), ...fields })).toMatchObject({
+    expect(tokens({ ...usage, ...fields })).toMatchObject({
       promptTokens,
       completionTokens: 5,
       contradiction: undefined,
