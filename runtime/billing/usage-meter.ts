@@ -94,11 +94,12 @@ function reportedIn(
   paid: readonly WastedReply[],
 ): Pick<CallRecord, 'modelReturned' | 'providerRequestId' | 'providerCostUsd'> {
   const { modelReturned, providerRequestId } = paid.at(-1) ?? {};
-  return { modelReturned, providerRequestId, providerCostUsd: sumKnown(paid.map((reply) => reply.providerCostUsd)) };
+  return { modelReturned, providerRequestId, providerCostUsd: sumKnown(paid.map((one) => one.providerCostUsd)) };
 }
 
-function sumKnown(costs: readonly (string | undefined)[]): string | undefined {
-  const known = costs.filter((cost) => cost !== undefined);
+/** Undefined when none is known. */
+function sumKnown(values: readonly (string | undefined)[]): string | undefined {
+  const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : sumDecimals(known);
 }
 
