@@ -72,7 +72,10 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   if (outbox !== undefined) closers.unshift(outbox.close);
   const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor, leaseMs, outbox };
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
-  const run: Runtime['run'] = (task, options) => runAgent(parts, task, options);
+  const run: Runtime['run'] = (task, options) => {
+    outbox?.prepare();
+    return runAgent(parts, task, options);
+  };
   let closing: Promise<void> | undefined;
   return {
     ...tasks.handling((task, options) => {

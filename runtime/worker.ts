@@ -1,14 +1,16 @@
 import { readConsumerSettings } from './consumer-settings';
+import type { RefusedEnd, UnwrittenEnds } from './contracts/outbox';
 import { checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
 import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './queue/consumer-contract';
 import type { ConsumerClients } from './queue/consumer-parts';
 import { openQueue, sortOptions } from './queue/consumer-session';
 import { queueKeys } from './queue/keys';
-import { createQueueAdmin, type QueueAdmin } from './queue/queue-admin';
+import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
 import { createTaskStore } from './queue/task-store';
 import { openWaitingClient } from './storage/redis-clients';
+import { dropRefusedEnd, readUnwrittenEnds } from './storage/unwritten-ends';
 
 export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
 export { createFailureDelivery, type FailureDelivery } from './handling/deliver-failure';
@@ -61,15 +63,28 @@ export async function takeOne(
   return taken && { ...taken, done: () => taken.done().finally(close), putBack: () => taken.putBack().finally(close) };
 }
 
-/** Looks after the queue of a list: counts, pause, resume, another chance for dead tasks. Rejects like startConsumer. */
+interface OpenedAdmin extends QueueAdmin {
+  readonly status: () => Promise<QueueStatus & { readonly unwritten: UnwrittenEnds }>;
+  /** Forgets the end of a run that the ledger refuses, once somebody has booked it by hand. */
+  readonly dropUnwritten: (id: string) => Promise<RefusedEnd | undefined>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Looks after the queue of a list: counts, pause, resume, another chance for dead tasks, ends of runs that are not on record.
+ * Rejects like startConsumer.
+ */
 export async function openQueueAdmin(
   config: Pick<ConsumerConfig, 'redis' | 'list' | 'failedList'>,
-): Promise<QueueAdmin & { readonly close: () => Promise<void> }> {
+): Promise<OpenedAdmin> {
   const keys = queueKeys(readConsumerSettings(config));
   const client = await openClient(config);
   const queue = openQueue(client, keys);
+  const admin = createQueueAdmin(client, queue, keys);
   return {
-    ...createQueueAdmin(client, queue, keys),
+    ...admin,
+    status: async () => ({ ...(await admin.status()), unwritten: await readUnwrittenEnds(client) }),
+    dropUnwritten: (id) => dropRefusedEnd(client, id),
     close: () => queue.close().finally(() => client.disconnect()),
   };
 }

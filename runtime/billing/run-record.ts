@@ -15,7 +15,7 @@ import type {
 import type { Outbox } from '../contracts/outbox';
 import type { ModelCallRecord } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
-import { errorText } from '../errors/to-runtime-error';
+import { errorText, toRuntimeError } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
 import { budgetExceeded } from './budget';
@@ -132,6 +132,7 @@ async function endUnwritten(
 ): Promise<RuntimeError> {
   const kept = outbox?.keep(writer.progress({ end })).then(() => true);
   const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
+  if (toRuntimeError(error).scope !== 'installation') await writer.endAlone(end);
   const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
   return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
 }
@@ -140,6 +141,8 @@ interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
   readonly write: (rest: WriteParts) => Promise<Recorded>;
   /** All that a write would hold. */
   readonly progress: (rest: WriteParts) => RunProgress;
+  /** Nobody must take a run for lost whose end is known, whatever keeps its usage from the bill. Never rejects. */
+  readonly endAlone: (end: RunEnd) => Promise<unknown>;
   readonly flushSoon: () => void;
   readonly unwritten: () => readonly ModelCallRecord[];
   readonly isTakenOver: () => boolean;
@@ -182,6 +185,7 @@ function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
     ...unwritten,
     write,
     progress,
+    endAlone: (end) => ledger.record({ ...key, leaseMs, closed: [], end }).catch(() => undefined),
     flushSoon: () => {
       stopFlush ??= after(FLUSH_MS, writeKept);
     },

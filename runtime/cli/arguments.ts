@@ -10,6 +10,7 @@ export class UsageError extends Error {
 /** Every option of every command; all take a value but those listed as flags. */
 const OPTIONS = {
   task: { type: 'string' },
+  entry: { type: 'string' },
   tenant: { type: 'string' },
   tier: { type: 'string' },
   message: { type: 'string' },

@@ -54,6 +54,8 @@ const HELP = `universal-ai-agent <command>
   queue pause|resume         No worker takes another task; or goes on
   queue retry-failed [--task ID]
                              Move dead tasks back to the list
+  queue drop-unwritten --entry ID
+                             Forget the end of a run that the ledger refuses, once it is booked by hand
   vault set --tenant ID|--shared --name NAME
                              Encrypt the secret on standard input; rows name it as vault:NAME
   vault list --tenant ID|--shared

@@ -1,9 +1,9 @@
-import { openQueueAdmin, type QueueAdmin } from '../worker';
+import { openQueueAdmin } from '../worker';
 import { UsageError, type Options } from './arguments';
 import { readQueue } from './environment';
 import { printJson } from './output';
 
-type Action = (admin: QueueAdmin, options: Options) => Promise<unknown>;
+type Action = (admin: Awaited<ReturnType<typeof openQueueAdmin>>, options: Options) => Promise<unknown>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   status: (admin) => admin.status(),
@@ -16,9 +16,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     return admin.status();
   },
   'retry-failed': (admin, { task }) => admin.retryDead({ taskId: task }),
+  'drop-unwritten': async (admin, { entry }) => {
+    if (entry === undefined) throw new UsageError('queue drop-unwritten needs --entry ID.');
+    const dropped = await admin.dropUnwritten(entry);
+    if (dropped === undefined) throw new UsageError(`queue status names no entry ${entry}.`);
+    return { dropped };
+  },
 };
 
-/** `queue status`, `queue pause`, `queue resume` and `queue retry-failed`. */
+/** `queue status`, `queue pause`, `queue resume`, `queue retry-failed` and `queue drop-unwritten`. */
 export async function queueCommand(action: string | undefined, options: Options): Promise<number> {
   const run = action !== undefined && Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
   if (run === undefined) throw new UsageError(`queue needs one of: ${Object.keys(ACTIONS).join(', ')}.`);

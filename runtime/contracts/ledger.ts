@@ -177,6 +177,10 @@ export interface LedgerStore {
   /** Undefined: runs that wait for a person cannot be gone on with. */
   readonly resume?: (request: ResumeRequest) => Promise<Resumed>;
   readonly record: (progress: RunProgress) => Promise<Recorded>;
+  /** Whether a run was claimed here. Undefined: every run is taken for one of this ledger. */
+  readonly knows?: (run: RunKey) => Promise<boolean>;
+  /** A text that tells this ledger from others, the same in every process. Undefined: there is only one. */
+  readonly identify?: () => Promise<string>;
   /** Takes a call outside a run off its limits; gives the reason when it must not be made. Undefined: no limits are kept. */
   readonly takeCall?: (call: SingleCall) => Promise<string | undefined>;
   readonly auditCall?: (call: SingleCall, execution: ToolExecution) => Promise<void>;

@@ -5,3 +5,32 @@ export interface Outbox {
   /** Rejects when it could not be kept either. */
   readonly keep: (progress: RunProgress) => Promise<void>;
 }
+
+/** An end that the ledger refuses, as it is shown to a person. */
+export interface RefusedEnd {
+  readonly id: string;
+  readonly since: string;
+  readonly code: string;
+  readonly sql_state?: string;
+  /** Undefined, like all that follows, for one that cannot be read. */
+  readonly tenant_id?: string;
+  readonly task_id?: string;
+  readonly run_id?: string;
+  /** What is not on the bill. */
+  readonly calls?: readonly UnbilledCall[];
+}
+
+interface UnbilledCall {
+  readonly model: string;
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly cost_usd: string;
+}
+
+/** What the ledger has not taken yet, of all installations that share the Redis. */
+export interface UnwrittenEnds {
+  readonly waiting: number;
+  readonly refused: number;
+  /** The oldest of those that are refused. */
+  readonly entries: readonly RefusedEnd[];
+}

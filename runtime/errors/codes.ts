@@ -168,6 +168,10 @@ export const ERROR_CODES = {
   RUN_TAKEN_OVER: ofAttempt(
     internal('Another attempt took over task "{taskId}".', 'Nothing to do: the other attempt answers.'),
   ),
+  RUN_UNKNOWN: internal(
+    'The ledger does not know run "{runId}".',
+    'It was forgotten after 30 days, or the database was restored from a time before it: book its usage by hand.',
+  ),
 
   // How a run ends early
   MAX_ITERATIONS_REACHED: tenant(

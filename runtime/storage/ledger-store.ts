@@ -1,4 +1,5 @@
 import type { LedgerStore, Recorded } from '../contracts/ledger';
+import { RuntimeError } from '../errors/runtime-error';
 import { every } from '../util/clock';
 import type { Query } from './postgres';
 import { journalEntries } from './journal-entries';
@@ -7,6 +8,7 @@ import { sealedJson, type TextSealer } from './sealed-json';
 import { waitingRuns } from './waiting-runs';
 import { auditCallStatement, takeCallStatement } from './sql/call-tool';
 import { claimRunStatement, type ClaimRow } from './sql/claim-run';
+import { identifyStatement, knowsRunStatement } from './sql/find-run';
 import { pruneStatements } from './sql/prune-runs';
 import { recordProgressStatement, type ProgressRow } from './sql/record-progress';
 import { findWaitingStatement, resumeRunStatement, type ResumeRow } from './sql/resume-run';
@@ -45,6 +47,7 @@ export function createLedgerStore(
       const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
       return toRecorded(row);
     },
+    ...outboxQuestions(query),
     takeCall: async (call) => {
       const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
       return row?.reason ?? undefined;
@@ -55,6 +58,21 @@ export function createLedgerStore(
     close: () => {
       stopPruning();
       return Promise.resolve();
+    },
+  };
+}
+
+/** What the outbox asks, to give every entry to the ledger that it belongs to. */
+function outboxQuestions(query: Query): Required<Pick<LedgerStore, 'knows' | 'identify'>> {
+  return {
+    knows: async (run) => {
+      const [row] = await query<{ is_known: boolean }>(knowsRunStatement(run));
+      return row?.is_known === true;
+    },
+    identify: async () => {
+      const [row] = await query<{ id: string }>(identifyStatement());
+      if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
+      return row.id;
     },
   };
 }

@@ -1,56 +1,76 @@
-import type { LedgerStore, RunProgress } from '../contracts/ledger';
-import type { Outbox } from '../contracts/outbox';
-import { isRuntimeError } from '../errors/runtime-error';
-import { after, monotonicMs } from '../util/clock';
-import type { RedisConnection } from './redis-connection';
-import { sealedJson, type SealedJson, type TextSealer } from './sealed-json';
+import type { Redis } from 'ioredis';
 
-const KEY = 'elo:agent:outbox';
-/** What the ledger refuses although it is there, for a person to look at. */
-const REFUSED_KEY = 'elo:agent:outbox:refused';
-/** For the sealer: entries belong to no tenant. */
-const OWNER = 'outbox';
+import type { LedgerStore } from '../contracts/ledger';
+import type { Outbox, RefusedEnd } from '../contracts/outbox';
+import { after, monotonicMs } from '../util/clock';
+import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';
+import type { RedisConnection } from './redis-connection';
+import { sealedJson, type TextSealer } from './sealed-json';
+import { OUTBOX_OWNER, writeEntry, type EntryParts, type Written } from './write-entry';
+
 const RETRY_MS = 5000;
 /** What a process left behind that is gone is looked for so often. */
 const LOOK_MS = 60_000;
+/** Refused entries are tried again ever more seldom. */
+const REFUSED_RETRY = { firstMs: 60_000, longestMs: 3_600_000 };
 
 interface OutboxOptions {
-  readonly ledger: Pick<LedgerStore, 'record'>;
+  readonly ledger: Pick<LedgerStore, 'record' | 'knows' | 'identify'>;
   /** Undefined: entries are kept as they are. */
   readonly sealer?: TextSealer;
 }
 
-/**
- * The outbox in Redis. Writes to the ledger count once however often they are repeated, so that several processes may
- * empty it at the same time, and one that dies in the middle of it loses nothing.
- */
-export function createRedisOutbox(
-  redis: RedisConnection,
-  { ledger, sealer }: OutboxOptions,
-): Outbox & {
+interface RedisOutbox extends Outbox {
+  /** Learns whose entries it keeps, as long as the ledger can be asked. */
+  readonly prepare: () => void;
   /** Writes what is kept, of whichever process, now and then while it is called, and until it is written once it was found. */
   readonly look: () => void;
   readonly close: () => Promise<void>;
-} {
+}
+
+/**
+ * The outbox in Redis, one for each installation. Writes to the ledger count once however often they are repeated, so that
+ * several processes may empty it at the same time, and one that dies in the middle of it loses nothing.
+ */
+export function createRedisOutbox(redis: RedisConnection, { ledger, sealer }: OutboxOptions): RedisOutbox {
   const json = sealedJson(sealer);
+  const identify = once(() => ledger.identify?.() ?? Promise.resolve('only'));
+  const backOff = createBackOff();
+  const writer = createWriter(redis, { ledger, json });
   let lookedAt = -Infinity;
   let stopWaiting: (() => void) | undefined;
   let flushing: Promise<void> | undefined;
   let isClosed = false;
   const flush = (): void => {
     lookedAt = monotonicMs();
-    flushing ??= writeAll(redis, { ledger, json })
-      .catch(retry)
+    flushing ??= writeAll()
+      .catch(() => flushIn(RETRY_MS))
       .finally(() => (flushing = undefined));
   };
-  const retry = (): void => {
+  const flushIn = (delayMs: number): void => {
     stopWaiting?.();
-    if (!isClosed) stopWaiting = after(RETRY_MS, flush);
+    if (!isClosed) stopWaiting = after(delayMs, flush);
+  };
+  const writeAll = async (): Promise<void> => {
+    const installation = await identify();
+    await writer.writeList(outboxKey(installation), installation);
+    for (const list of [SHARED_OUTBOX, SHARED_REFUSED]) await writer.writeList(list, installation);
+    if ((await writer.countRefused(installation)) === 0) {
+      backOff.reset();
+      return;
+    }
+    if (backOff.isDue()) {
+      await writer.writeRefused(installation);
+      backOff.grow();
+    }
+    flushIn(backOff.waitMs());
   };
   return {
+    prepare: () => void identify().catch(() => undefined),
     keep: async (progress) => {
-      await redis.use((client) => client.rpush(KEY, json.write(progress, OWNER)));
-      retry();
+      const installation = await identify().catch(() => undefined);
+      await redis.use((client) => keepEntry(client, installation, json.write(progress, OUTBOX_OWNER)));
+      flushIn(RETRY_MS);
     },
     look: () => {
       if (monotonicMs() - lookedAt > LOOK_MS) flush();
@@ -63,41 +83,106 @@ export function createRedisOutbox(
   };
 }
 
-interface WriteParts {
-  readonly ledger: Pick<LedgerStore, 'record'>;
-  readonly json: SealedJson;
+async function keepEntry(client: Redis, installation: string | undefined, entry: string): Promise<void> {
+  if (installation === undefined) {
+    await client.rpush(SHARED_OUTBOX, entry);
+    return;
+  }
+  // First, since a set that names too much does no harm.
+  await client.sadd(OUTBOX_INSTALLATIONS, installation);
+  await client.rpush(outboxKey(installation), entry);
 }
 
-async function writeAll(redis: RedisConnection, parts: WriteParts): Promise<void> {
-  for (let index = 0; ;) {
-    const entry = await redis.use((client) => client.lindex(KEY, index));
-    if (entry === null) return;
-    const end = await write(parts, entry);
-    if (end === 'left') {
-      index += 1;
-      continue;
-    }
-    await redis.use((client) => {
-      const done = client.multi().lrem(KEY, 1, entry);
-      return (end === 'refused' ? done.rpush(REFUSED_KEY, entry) : done).exec();
+interface Writer {
+  /** Takes what is written off the list; what is refused is put with the refused of the installation, unless it is another's. */
+  readonly writeList: (list: string, installation: string) => Promise<void>;
+  readonly countRefused: (installation: string) => Promise<number>;
+  /** Those that are refused again stay. */
+  readonly writeRefused: (installation: string) => Promise<void>;
+}
+
+function createWriter(redis: RedisConnection, parts: EntryParts): Writer {
+  return {
+    writeList: async (list, installation) => {
+      for (let index = 0; ;) {
+        const entry = await redis.use((client) => client.lindex(list, index));
+        if (entry === null) return;
+        const written = await writeEntry(parts, entry);
+        if (written.kind === 'left' || (written.kind === 'refused' && isAnothers(list, installation, written.end))) {
+          index += 1;
+        } else {
+          await redis.use((client) => takeOff(client, { list, installation, entry, written }));
+        }
+      }
+    },
+    countRefused: (installation) => redis.use((client) => client.hlen(refusedKey(installation))),
+    writeRefused: async (installation) => {
+      const key = refusedKey(installation);
+      for (const id of await redis.use((client) => client.hkeys(key))) {
+        const kept = await redis.use((client) => client.hget(key, id));
+        if (kept === null) continue;
+        const { entry } = JSON.parse(kept) as { readonly entry: string };
+        const { kind } = await writeEntry(parts, entry);
+        if (kind === 'written') await redis.use((client) => client.hdel(key, id));
+      }
+    },
+  };
+}
+
+/** On the lists that all installations share stands what belongs to others: what is not known here, or cannot be read. */
+function isAnothers(list: string, installation: string, { code, task_id: taskId }: RefusedEnd): boolean {
+  return list !== outboxKey(installation) && (taskId === undefined || code === 'RUN_UNKNOWN');
+}
+
+interface Taken {
+  readonly list: string;
+  readonly installation: string;
+  readonly entry: string;
+  readonly written: Written;
+}
+
+async function takeOff(client: Redis, { list, installation, entry, written }: Taken): Promise<void> {
+  const done = client.multi();
+  if (written.kind === 'refused') {
+    done.sadd(OUTBOX_INSTALLATIONS, installation);
+    done.hsetnx(refusedKey(installation), written.end.id, JSON.stringify({ ...written.end, entry }));
+  }
+  await done.lrem(list, 1, entry).exec();
+}
+
+interface BackOff {
+  readonly isDue: () => boolean;
+  readonly waitMs: () => number;
+  readonly grow: () => void;
+  readonly reset: () => void;
+}
+
+function createBackOff(): BackOff {
+  const { firstMs, longestMs } = REFUSED_RETRY;
+  let delayMs = firstMs;
+  let dueAt = -Infinity;
+  return {
+    isDue: () => monotonicMs() >= dueAt,
+    waitMs: () => Math.max(0, dueAt - monotonicMs()),
+    grow: () => {
+      dueAt = monotonicMs() + delayMs;
+      delayMs = Math.min(longestMs, delayMs * 2);
+    },
+    reset: () => {
+      delayMs = firstMs;
+      dueAt = -Infinity;
+    },
+  };
+}
+
+/** Asks until there is an answer, and then no more. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined;
+  return () => {
+    asked ??= ask().catch((error: unknown) => {
+      asked = undefined;
+      throw error;
     });
-  }
-}
-
-/** `left` is for a process that has the key. An entry that nothing can be done with must not block those behind it. */
-async function write({ ledger, json }: WriteParts, entry: string): Promise<'written' | 'refused' | 'left'> {
-  let progress: RunProgress;
-  try {
-    progress = json.read(entry, OWNER) as RunProgress;
-  } catch (error) {
-    return isRuntimeError(error) && error.code === 'VAULT_KEY_MISSING' ? 'left' : 'refused';
-  }
-  try {
-    await ledger.record(progress);
-    return 'written';
-  } catch (error) {
-    // A database that is away is waited for.
-    if (!isRuntimeError(error) || error.code !== 'DB_QUERY_FAILED') throw error;
-    return 'refused';
-  }
+    return asked;
+  };
 }

@@ -1,14 +1,19 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 import { createRuntime, RuntimeError, type LedgerStore } from '../../runtime';
 import { createLedgerStore } from '../../runtime/storage/ledger-store';
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
 import { eventually } from '../support/agent-fixture';
+import { runCli } from '../support/cli';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
 import { startModelServer, textReply, type ModelServer } from '../support/model-server';
 import { startRedis, type TestRedis } from '../support/redis';
 
-const OUTBOX = 'elo:agent:outbox';
+/** Of those who did not know which installation they belong to. */
+const SHARED = 'elo:agent:outbox';
+/** This installation's. */
+let OUTBOX: string;
+let REFUSED: string;
 
 let database: TestDatabase;
 let postgres: Postgres;
@@ -22,6 +27,8 @@ beforeAll(async () => {
   models = await startModelServer();
   redis = await startRedis();
   tenant = await addTenant(database);
+  OUTBOX = `${SHARED}:${await createLedgerStore(postgres.query, { auditRetentionDays: 90 }).identify?.()}`;
+  REFUSED = `${OUTBOX}:refused`;
 });
 afterAll(async () => {
   await Promise.all([models.close(), redis.close(), postgres.close()]);
@@ -63,9 +70,18 @@ const lineOf = async (task: string): Promise<unknown> =>
     ])
   )[0];
 
+interface Refused {
+  readonly id: string;
+  readonly code: string;
+  readonly entry: string;
+}
+
+const refused = async (): Promise<Refused[]> =>
+  (await redis.client.hvals(REFUSED)).map((kept) => JSON.parse(kept) as Refused);
+
 async function untilEmpty(): Promise<void> {
   const endsAt = performance.now() + 20_000;
-  while ((await redis.client.llen(OUTBOX)) > 0) {
+  while ((await redis.client.llen(OUTBOX)) + (await redis.client.llen(SHARED)) > 0) {
     if (performance.now() > endsAt) throw new Error('the outbox was not emptied');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -119,7 +135,7 @@ it('an entry that the database takes exception to is put aside, and those behind
   models.script(textReply('answer'));
   await runtime.handle(taskOf('wakes it up once more'));
   await untilEmpty();
-  expect(await redis.client.llen(`${OUTBOX}:refused`)).toBe(1);
+  expect((await refused()).map(({ code }) => code)).toEqual(['DB_QUERY_FAILED']);
   const closed = await database.query(
     `SELECT call_no FROM elo_agent_model_calls WHERE call_no = 9 AND closed_at IS NOT NULL`,
   );
@@ -162,7 +178,7 @@ it('with a vault key no plain text is kept, and only a process with that key tak
   models.script(textReply('answer'));
   await wrong.handle(taskOf('wakes one with another key'));
   await untilEmpty();
-  expect(await redis.client.lindex(`${OUTBOX}:refused`, -1)).toBe(entry);
+  expect((await refused()).find((kept) => kept.entry === entry)).toMatchObject({ code: 'VAULT_KEY_WRONG' });
   await wrong.close();
 });
 
@@ -184,4 +200,113 @@ it('without a Redis that takes it, the warning says what has to be booked by han
     { code: 'LEDGER_WRITE_FAILED', message: expect.stringContaining('100+20') as string },
   ]);
   await lost.close();
+});
+
+describe('an end that the ledger refuses although it is there', () => {
+  const TOO_LARGE = 1_000_000;
+  /** As a column may be too narrow for a sum. */
+  const narrow = () =>
+    database.query(`ALTER TABLE elo_t_token_usage ADD CONSTRAINT narrow CHECK (total_tokens < ${TOO_LARGE})`);
+  const widen = () => database.query('ALTER TABLE elo_t_token_usage DROP CONSTRAINT IF EXISTS narrow');
+  const anEndTooLarge = async (id: string): Promise<string> => {
+    models.script(textReply('an answer', { prompt: TOO_LARGE, completion: 1 }));
+    const runtime = runtimeWith();
+    expect((await runtime.run(taskOf(id))).warnings).toMatchObject([{ code: 'LEDGER_WRITE_DELAYED' }]);
+    await runtime.close();
+    return id;
+  };
+  const stateOf = async (task: string): Promise<unknown> =>
+    (await database.query('SELECT state FROM elo_agent_runs WHERE task_id = $1', [task]))[0];
+  const wakeUp = async (): Promise<void> => {
+    const runtime = runtimeWith();
+    models.script(textReply('answer'));
+    await runtime.handle(taskOf(randomUUID()));
+    await untilEmpty();
+    await runtime.close();
+  };
+  const queue = async (...words: string[]): Promise<Record<string, unknown>> => {
+    const { stdout } = await runCli(['queue', ...words], { env: { REDIS_URL: redis.url } });
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+
+  beforeEach(async () => {
+    await redis.client.flushall();
+    await narrow();
+  });
+  afterEach(widen);
+
+  it('is kept and shown until a person decides, and its run does not stay under way', async () => {
+    const task = await anEndTooLarge('too large');
+    expect(await stateOf(task)).toEqual({ state: 'done' });
+    expect(await queue('status')).toMatchObject({ unwritten: { waiting: 1, refused: 0 } });
+    await wakeUp();
+    expect(await lineOf(task)).toBeUndefined();
+    const { unwritten } = await queue('status');
+    expect(unwritten).toMatchObject({
+      waiting: 0,
+      refused: 1,
+      entries: [{ code: 'DB_QUERY_FAILED', sql_state: '23514', task_id: task, calls: [{ prompt_tokens: TOO_LARGE }] }],
+    });
+    const again = runtimeWith();
+    expect(await again.run(taskOf(task))).toMatchObject({ replayed: true, result: { text: 'an answer' } });
+    await again.close();
+    const [{ id } = { id: '' }] = await refused();
+    expect(await queue('drop-unwritten', '--entry', id)).toMatchObject({ dropped: { id, task_id: task } });
+    expect(await refused()).toEqual([]);
+  });
+
+  it('is written when the ledger takes it after all', async () => {
+    const task = await anEndTooLarge('too large for now');
+    await wakeUp();
+    expect(await refused()).toHaveLength(1);
+    await widen();
+    await wakeUp();
+    expect(await refused()).toEqual([]);
+    expect(await lineOf(task)).toMatchObject({ total_tokens: TOO_LARGE + 1 });
+  });
+});
+
+describe('two installations on one Redis', () => {
+  let other: TestDatabase;
+
+  beforeAll(async () => {
+    other = await createMigratedDatabase();
+    // As in a copy for trying things out, where tenants have the same ids.
+    await other.query('INSERT INTO elo_t_tenants (id, name) VALUES ($1, $2)', [tenant, 'The same']);
+  });
+  beforeEach(() => redis.client.flushall());
+  afterAll(() => other.close());
+
+  it.each([
+    ['the list of its own', () => OUTBOX],
+    ['the list that was everybody’s', () => SHARED],
+  ])('an end on %s is written by the one that it belongs to', async (where, list) => {
+    let isDown = true;
+    const failing = runtimeWith(ledgerThatFails(() => isDown));
+    models.script(textReply('an answer', { prompt: 1000, completion: 100 }));
+    const task = `of two: ${where}`;
+    await failing.run(taskOf(task));
+    await failing.close();
+    isDown = false;
+    if (list() !== OUTBOX) await redis.client.rename(OUTBOX, list());
+
+    const another = createRuntime({
+      database: { url: other.url },
+      model: { apiKey: 'k', baseUrl: models.url },
+      redis: { url: redis.url },
+    });
+    models.script(textReply('answer'));
+    await another.handle(taskOf(`wakes the other one: ${where}`));
+    await another.close();
+    expect(await redis.client.llen(list())).toBe(1);
+    expect(await other.query(`SELECT FROM elo_t_token_usage WHERE task_id = $1`, [task])).toEqual([]);
+
+    const own = runtimeWith();
+    models.script(textReply('answer'));
+    await own.handle(taskOf(`wakes its own: ${where}`));
+    await untilEmpty();
+    await own.close();
+    expect(await lineOf(task)).toMatchObject({ cost: '0.00021000' });
+    expect(await refused()).toEqual([]);
+  });
 });
