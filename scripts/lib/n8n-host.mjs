@@ -9,7 +9,7 @@ import { startBackgroundProcess } from './background-process.mjs';
 import { n8nEnvironment } from './n8n-environment.mjs';
 import { n8nHost } from './n8n-install.mjs';
 import { executionOperations, workflowOperations } from './n8n-rest.mjs';
-import { createSession } from './n8n-session.mjs';
+import { createSession, fetchAnew } from './n8n-session.mjs';
 import { freePort } from './ports.mjs';
 import { onProcessExit } from './process-exit.mjs';
 
@@ -182,7 +182,7 @@ async function waitUntilReady(n8n, check) {
 /** @param {string} baseUrl */
 async function isReady(baseUrl) {
   try {
-    const response = await fetch(`${baseUrl}/healthz/readiness`, { signal: AbortSignal.timeout(5_000) });
+    const response = await fetchAnew(`${baseUrl}/healthz/readiness`, { signal: AbortSignal.timeout(5_000) });
     await response.body?.cancel();
     return response.ok;
   } catch {
