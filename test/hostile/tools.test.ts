@@ -289,7 +289,8 @@ describe('results', () => {
     const aftermath = await attack({ replies: [toolReply([{ name }]), DONE], config: { include_trace: true } });
     const { result, state, bill, executions, sent } = aftermath;
     expect(toldCodes(aftermath)).toEqual([code]);
-    expect(result).toMatchObject({ status: 'completed', result: { text: 'Done' }, warnings: [] });
+    const warnings = code === undefined ? [] : [{ code }];
+    expect(result).toMatchObject({ status: 'completed', result: { text: 'Done' }, warnings });
     // What leaves can be written as JSON, and is what the database has.
     expect(JSON.parse(JSON.stringify(result))).toMatchObject({ result: { tool_calls: [{ tool: name }] } });
     const [row] = await world
