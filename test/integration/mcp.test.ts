@@ -172,7 +172,7 @@ describe('a server that is down', () => {
     await server.stop();
     const caller = await aCaller(aRuntime(), server.url);
     const result = await caller.run();
-    expect(result).toMatchObject({ status: 'completed', iterations: 2, warnings: [] });
+    expect(result).toMatchObject({ status: 'completed', iterations: 2, warnings: [{ code: 'TOOL_FAILED' }] });
     expect(result.result.tool_calls[0]?.error).toMatchObject({
       code: 'TOOL_UNREACHABLE',
       message: containing('ECONNREFUSED'),
