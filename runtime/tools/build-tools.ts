@@ -80,11 +80,12 @@ async function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): 
 
 /** The rules of a tool's own row: `fixed_arguments` stands beside `permissions` in rows that are older than the latter. */
 export function ownRules({ permissions, fixed_arguments: fixed }: JsonObject): unknown {
-  if (fixed === undefined) return permissions;
+  const own = permissions ?? {};
+  // What is no object is refused as rules are, and must not make way for what is fixed.
+  if (fixed === undefined || !isJsonObject(own)) return permissions;
   if (!isJsonObject(fixed)) throw new Error('custom_config.fixed_arguments is not an object');
-  const own = isJsonObject(permissions) ? permissions : {};
-  const inner = isJsonObject(own.fixed_arguments) ? own.fixed_arguments : {};
-  return { ...own, fixed_arguments: { ...inner, ...fixed } };
+  const { fixed_arguments: inner = {} } = own;
+  return isJsonObject(inner) ? { ...own, fixed_arguments: { ...inner, ...fixed } } : own;
 }
 
 /** Tools of MCP servers. One whose schema cannot be used is left out with a warning. */

@@ -1,11 +1,11 @@
 import type { ToolContext, ToolOutput } from '../contracts/tool';
-import type { PreparedTool } from '../contracts/tool-transport';
+import type { PreparedTool, ToolSettings } from '../contracts/tool-transport';
 import { isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
 import type { JsonObject } from '../util/json';
-import { createRedactor, redactBoth } from '../util/redact';
+import { createRedactor, redactBoth, type Redact } from '../util/redact';
 import { readOutput } from './tool-output';
 
 /** However often a server says that it is still at work. The run's own deadline may end the call sooner. */
@@ -17,16 +17,25 @@ export interface ExecuteOptions {
   readonly secrets: readonly string[];
 }
 
+type ExecutedTool = PreparedTool & { readonly options: ExecuteOptions };
+
+const redactors = new WeakMap<ToolSettings, Redact>();
+
+/** Made at the first call of a tool, and kept as long as the tool is. */
+function ownRedactor({ settings, options }: ExecutedTool): Redact {
+  const known = redactors.get(settings);
+  if (known !== undefined) return known;
+  const { secrets, authHeader, headers } = settings;
+  const made = createRedactor([...options.secrets, ...secrets, authHeader, ...Object.values(headers)]);
+  redactors.set(settings, made);
+  return made;
+}
+
 /** Calls a tool's server within the tool's time-out. Never rejects: failure is an output with isError. */
-export async function executeTool(
-  tool: PreparedTool & { readonly options: ExecuteOptions },
-  input: JsonObject,
-  context: ToolContext,
-): Promise<ToolOutput> {
+export async function executeTool(tool: ExecutedTool, input: JsonObject, context: ToolContext): Promise<ToolOutput> {
   const { settings, options } = tool;
   const { name, timeoutMs } = settings;
-  const secrets = [...options.secrets, ...settings.secrets, settings.authHeader, ...Object.values(settings.headers)];
-  const redact = redactBoth(context.redact, createRedactor(secrets));
+  const redact = redactBoth(context.redact, ownRedactor(tool));
   const deadline = startDeadline(timeoutMs, context.signal);
   try {
     const reply = await tool.call({
@@ -39,7 +48,7 @@ export async function executeTool(
       onProgress: () => deadline.extend(MAX_CALL_MS),
     });
     const redactReply =
-      reply.secrets === undefined ? redact : redactBoth(context.redact, createRedactor([...secrets, ...reply.secrets]));
+      reply.secrets === undefined ? redact : redactBoth(redact, createRedactor(new Set(reply.secrets)));
     return readOutput(reply, { tool: name, redact: redactReply, limitBytes: options.maxOutputBytes });
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });

@@ -50,11 +50,11 @@ function writeCanonical(value: unknown): string | undefined {
 
 const PROTOTYPE_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 
-/** The first key within a value that could reach a prototype; undefined where there is none. */
+/** The first key within a value that could reach a prototype, also as a part of a path such as `a.b`; undefined where there is none. */
 export function prototypeKeyIn(value: unknown, depth = MAX_JSON_DEPTH): string | undefined {
   if (typeof value !== 'object' || value === null || depth === 0) return undefined;
   const keys = Array.isArray(value) ? [] : Object.keys(value);
-  const found = keys.find((key) => PROTOTYPE_KEYS.includes(key));
+  const found = keys.find((key) => key.split('.').some((part) => PROTOTYPE_KEYS.includes(part)));
   if (found !== undefined) return found;
   for (const inner of Object.values(value)) {
     const within = prototypeKeyIn(inner, depth - 1);

@@ -1,4 +1,5 @@
 import type { JsonValue } from './json';
+import { replaceAny } from './replace-any';
 
 const MARK = '[redacted]';
 /** Shorter values would blank out ordinary words. */
@@ -49,22 +50,34 @@ export function redactBoth(first: Redact | undefined, second: Redact): Redact {
   return first === undefined ? second : (text) => second(first(text));
 }
 
-/** A function that blanks every occurrence of the given secrets, as they are and as JSON or a URL would write them. */
+/**
+ * A function that blanks every occurrence of the given secrets and of what they are put together from, as they are and as JSON,
+ * base64 or a URL would write them. To be made once, since it works out all of these.
+ */
 export function createRedactor(secrets: Iterable<string | undefined>): Redact {
   const forms = new Set<string>();
-  for (const secret of secrets) {
-    for (const part of secretParts(secret)) {
-      forms.add(part);
-      const escaped = JSON.stringify(part).slice(1, -1);
-      forms.add(escaped);
-      // Some servers escape the slash in JSON too.
-      forms.add(escaped.replaceAll('/', '\\/'));
-      forms.add(encodeURIComponent(part.toWellFormed()));
-    }
-  }
-  const ordered = [...forms].sort((a, b) => b.length - a.length);
-  if (ordered.length === 0) return (text) => text;
-  return (text) => ordered.reduce((clean, form) => (clean.includes(form) ? clean.replaceAll(form, MARK) : clean), text);
+  for (const secret of secrets)
+    for (const part of secretParts(secret)) for (const form of formsOf(part)) forms.add(form);
+  return forms.size === 0 ? (text) => text : replaceAny([...forms], MARK);
+}
+
+/** As servers may write it. */
+function formsOf(part: string): readonly string[] {
+  const base64 = Buffer.from(part).toString('base64').replace(/=+$/, '');
+  const texts = [part, base64, base64.replaceAll('+', '-').replaceAll('/', '_')];
+  return texts.flatMap((text) => {
+    if (/^[\w.-]+$/.test(text)) return [text];
+    const escaped = JSON.stringify(text).slice(1, -1);
+    const encoded = encodeURIComponent(text.toWellFormed());
+    // Some servers escape the slash in JSON too, and all that is neither letter nor digit in a URL, also in small letters.
+    const strict = encoded.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+    const urls = [encoded, strict, encoded.replaceAll('%20', '+'), strict.replaceAll('%20', '+')];
+    return [text, escaped, escaped.replaceAll('/', '\\/'), ...urls, ...urls.map(withSmallHex)];
+  });
+}
+
+function withSmallHex(text: string): string {
+  return text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 }
 
 /** The value with secrets blanked in its texts, keys and numbers, however its JSON had escaped them. */
@@ -76,9 +89,43 @@ export function redactJson(value: JsonValue, redact: Redact): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactJson(inner, redact)]));
 }
 
-/** "Bearer abc" hides both the header and the bare token, since a server may echo either. */
-function secretParts(secret: string | undefined): string[] {
+/** What a server may echo of a secret: of "Bearer abc" the bare token, of "Basic …" and of a URL the user and the password in it. */
+function secretParts(secret: string | undefined): readonly string[] {
   if (secret === undefined) return [];
   const token = /^[a-z][\w-]*\s+(\S+)$/i.exec(secret)?.[1];
-  return [secret, token ?? ''].filter((part) => part.length >= MIN_SECRET_LENGTH);
+  const parts = [secret, token, ...basicParts(token ?? secret), ...urlParts(secret)];
+  return parts.filter((part) => part !== undefined && part.length >= MIN_SECRET_LENGTH) as string[];
+}
+
+/** Of base64 that holds "user:password". The scheme may stand elsewhere, as with `Basic vault:NAME`. */
+function basicParts(text: string): readonly string[] {
+  if (!/^[\w+/-]+={0,2}$/.test(text)) return [];
+  const bytes = Buffer.from(text, 'base64');
+  const decoded = bytes.toString('utf8');
+  // What is no text is no credential, and what begins with a bracket or a quote is JSON.
+  const found = /^(?<user>[^\s:"'{}[\]<>]*):(?<password>\P{C}*)$/u.exec(decoded)?.groups;
+  if (found === undefined || decoded.includes('\uFFFD')) return [];
+  return [decoded, ...userAndPassword(found.user, found.password)];
+}
+
+function urlParts(text: string): readonly string[] {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null || (url.username === '' && url.password === '')) return [];
+  return [url.password, ...userAndPassword(decoded(url.username), decoded(url.password))];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const MIN_USER_LENGTH = 8;
+
+/** Some services take their key for the user, and no password. Else a user is no secret if it could be a word. */
+function userAndPassword(user = '', password = ''): readonly string[] {
+  const isWord = user.length < MIN_USER_LENGTH || /^[a-z]+$/i.test(user);
+  return isWord && password !== '' ? [password] : [user, password];
 }

@@ -151,6 +151,130 @@ describe('fixed arguments', () => {
     expect(got).toEqual([{ query: 'x', phone: 'ours' }]);
   });
 
+  describe('with a path', () => {
+    const NESTED = {
+      type: 'object',
+      properties: {
+        query: { type: 'string' },
+        filter: {
+          type: 'object',
+          properties: { client_id: { type: 'integer' }, city: { type: 'string' } },
+          required: ['client_id'],
+        },
+      },
+      required: ['filter'],
+    };
+    const run = async (permission: object, schema: JsonObject, input: JsonObject) => {
+      const got: JsonObject[] = [];
+      const tool = guarded(permission, schema, (sent) => {
+        got.push(sent);
+        return Promise.resolve({ isError: false, value: null });
+      });
+      const parsed = tool.parseInput(input);
+      if (parsed.ok) await tool.execute(parsed.value, context());
+      return { parsed, sent: got[0], shown: tool.definition.inputSchema };
+    };
+    const FIXED = { fixed_arguments: { 'filter.client_id': 7 } };
+
+    it.each([
+      [
+        { filter: { client_id: 9, city: 'Rio' } },
+        { filter: { city: 'Rio' } },
+        { filter: { city: 'Rio', client_id: 7 } },
+      ],
+      [{ filter: { city: 'Rio' } }, { filter: { city: 'Rio' } }, { filter: { city: 'Rio', client_id: 7 } }],
+      [{ query: 'x' }, { query: 'x' }, { query: 'x', filter: { client_id: 7 } }],
+      [{ filter: null }, {}, { filter: { client_id: 7 } }],
+      [{ filter: {}, 'filter.client_id': 9 }, {}, { filter: { client_id: 7 } }],
+    ])('reach inside: %j', async (input, shown, sent) => {
+      const call = await run(FIXED, NESTED, input);
+      expect(call.parsed).toEqual({ ok: true, value: shown });
+      expect(call.sent).toEqual(sent);
+    });
+
+    it('are laid into every entry of a list', async () => {
+      const schema = { type: 'object', properties: { filter: { type: 'array', items: NESTED.properties.filter } } };
+      const { parsed, sent, shown } = await run(FIXED, schema, { filter: [{ client_id: 9 }, { city: 'Rio' }] });
+      expect(parsed).toEqual({ ok: true, value: { filter: [{}, { city: 'Rio' }] } });
+      expect(sent).toEqual({ filter: [{ client_id: 7 }, { city: 'Rio', client_id: 7 }] });
+      expect(JSON.stringify(shown)).not.toContain('client_id');
+    });
+
+    it.each([[{ filter: 'client_id=9' }], [{ filter: [] }], [{ filter: [{}, 'x'] }], [{ filter: true }]])(
+      'refuse a call that has no place for them: %j',
+      async (input) => {
+        const { parsed, sent } = await run(FIXED, { type: 'object', properties: { filter: {} } }, input);
+        expect(parsed).toMatchObject({
+          ok: false,
+          code: 'TOOL_PERMISSION_DENIED',
+          issues: containing('filter.client_id'),
+        });
+        expect(sent).toBeUndefined();
+      },
+    );
+
+    it('are no part of the schema that the model sees, and the rest stays', async () => {
+      const { shown } = await run(FIXED, NESTED, {});
+      expect(shown).toEqual({
+        type: 'object',
+        properties: {
+          query: { type: 'string' },
+          filter: { type: 'object', properties: { city: { type: 'string' } }, required: [] },
+        },
+        required: ['filter'],
+      });
+    });
+
+    it.each([
+      ['a reference', { $ref: '#/$defs/Filter' }],
+      ['a reference to a reference', { $ref: '#/$defs/Alias' }],
+      ['alternatives', { anyOf: [{ $ref: '#/$defs/Filter' }, { type: 'null' }] }],
+      ['all of several', { allOf: [{ description: 'x' }, { $ref: '#/$defs/Filter' }] }],
+    ])('are hidden behind %s too', async (_what, filter) => {
+      const $defs = { Filter: NESTED.properties.filter, Alias: { $ref: '#/$defs/Filter' } };
+      const schema = { type: 'object', properties: { filter }, $defs } as unknown as JsonObject;
+      const { shown, sent } = await run(FIXED, schema, { filter: { client_id: 9 } });
+      expect(JSON.stringify(shown)).not.toContain('client_id');
+      expect(JSON.stringify(shown)).toContain('city');
+      expect(sent).toEqual({ filter: { client_id: 7 } });
+    });
+
+    it('end where a schema refers to itself', () => {
+      const node = {
+        type: 'object',
+        properties: { next: { $ref: '#/$defs/node' } },
+        anyOf: [{ $ref: '#/$defs/node' }],
+      };
+      const schema = { type: 'object', properties: { filter: { $ref: '#/$defs/node' } }, $defs: { node } };
+      const tool = {
+        ...aTool('find'),
+        definition: { name: 'find', description: '', inputSchema: schema as JsonObject },
+      };
+      expect(guardTool(tool, readPermission(FIXED, 'test')).definition.inputSchema).toBeDefined();
+    });
+
+    it('are an argument with the dot in its name where the schema declares one', async () => {
+      const schema = { type: 'object', properties: { 'filter.client_id': { type: 'integer' }, filter: {} } };
+      const { sent, shown } = await run(FIXED, schema, { 'filter.client_id': 9, filter: { client_id: 9 } });
+      expect(sent).toEqual({ 'filter.client_id': 7, filter: { client_id: 9 } });
+      expect(shown.properties).toEqual({ filter: {} });
+    });
+
+    it('are held to limits within', async () => {
+      const permission = { ...FIXED, limits: { 'filter.client_id': { max: 5 } } };
+      expect((await run(permission, NESTED, {})).sent).toEqual({ filter: { client_id: 5 } });
+    });
+
+    it.each([['__proto__.x'], ['a.constructor.prototype.x'], ['a.__proto__']])(
+      'that leads to a prototype are refused: %s',
+      (path) => {
+        expect(() => readPermission({ fixed_arguments: { [path]: 1 } }, 'test')).toThrow(
+          'cannot be the name of anything',
+        );
+      },
+    );
+  });
+
   it('of an earlier level win', () => {
     const levels = [{ fixed_arguments: { a: 1 } }, { fixed_arguments: { a: 2, b: 2 } }];
     expect(combinePermissions(levels.map((level) => readPermission(level, 'test'))).fixedArguments).toEqual({

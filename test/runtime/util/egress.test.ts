@@ -1,8 +1,11 @@
 import { isPublicAddress, publicLookup } from '../../../runtime/util/egress';
 
-it.each(['8.8.8.8', '1.1.1.1', '168.63.129.17', '166.12.0.1', '161.27.0.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])('takes %s for public', (address) => {
-  expect(isPublicAddress(address)).toBe(true);
-});
+it.each(['8.8.8.8', '1.1.1.1', '168.63.129.17', '166.12.0.1', '161.27.0.1', '2606:4700:4700::1111', '::ffff:8.8.8.8'])(
+  'takes %s for public',
+  (address) => {
+    expect(isPublicAddress(address)).toBe(true);
+  },
+);
 
 it.each([
   '127.0.0.1',

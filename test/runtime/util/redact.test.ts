@@ -1,4 +1,5 @@
 import { createRedactor, redactJson } from '../../../runtime/util/redact';
+import { fc } from '../../support/properties';
 
 it('blanks a secret wherever it stands', () => {
   const redact = createRedactor(['s3cret-value']);
@@ -34,4 +35,69 @@ it('cleans texts, keys and numbers of a value and leaves the rest as it is', () 
   const redact = createRedactor(['s3cret-value', '12345678']);
   const value = { 's3cret-value': [true, null, 12345678, 5, { a: 'x s3cret-value' }] };
   expect(redactJson(value, redact)).toEqual({ '[redacted]': [true, null, '[redacted]', 5, { a: 'x [redacted]' }] });
+});
+
+describe('the parts of a compound secret', () => {
+  const USER = 'billing-bot-1';
+  const PASSWORD = 'p@ss "w/rd" ü1';
+  const basic = Buffer.from(`${USER}:${PASSWORD}`).toString('base64');
+
+  it.each([
+    ['a header', `Basic ${basic}`],
+    ['what stands behind the scheme', basic],
+    ['a URL', `postgres://${USER}:${encodeURIComponent(PASSWORD)}@db.test/x`],
+  ])('are blanked in every spelling, from %s', (_what, secret) => {
+    const redact = createRedactor([secret]);
+    const base64 = Buffer.from(PASSWORD).toString('base64');
+    for (const text of [
+      PASSWORD,
+      USER,
+      `${USER}:${PASSWORD}`,
+      JSON.stringify(PASSWORD).slice(1, -1),
+      JSON.stringify(PASSWORD).slice(1, -1).replaceAll('/', '\\/'),
+      encodeURIComponent(PASSWORD),
+      encodeURIComponent(PASSWORD).toLowerCase(),
+      new URLSearchParams({ p: PASSWORD }).toString().slice(2),
+      base64,
+      base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, ''),
+    ]) {
+      expect(redact(`it is ${text}, is it not`)).toMatch(/^it is (?:\[redacted\][:=]*)+, is it not$/);
+    }
+  });
+
+  it.each([['admin'], ['customer'], ['integration']])('leave a user alone that is a word: %s', (user) => {
+    const redact = createRedactor([`Basic ${Buffer.from(`${user}:secret-99`).toString('base64')}`]);
+    expect(redact(`${user} has secret-99`)).toBe(`${user} has [redacted]`);
+  });
+
+  it('blank the user where it is the key, without a password', () => {
+    const redact = createRedactor([`Basic ${Buffer.from('keyofours:').toString('base64')}`]);
+    expect(redact('keyofours')).toBe('[redacted]');
+  });
+
+  it.each([
+    [Buffer.from('{"type":"service_account"}').toString('base64'), '{"type":1}'],
+    ['Basic abc:def', 'abc and def'],
+    ['https://example.com/path', 'example.com'],
+  ])('are not made of what only looks like one: %s', (secret, text) =>
+    expect(createRedactor([secret])(text)).toBe(text),
+  );
+});
+
+it('blanks the longest of several secrets at one place, and all that follow', () => {
+  const redact = createRedactor(['secret', 'secret-long', 'other-secret']);
+  expect(redact('a secret-longsecret, other-secretother-secret')).toBe('a [redacted][redacted], [redacted][redacted]');
+});
+
+it('finds what a search for each secret finds (property)', () => {
+  const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 6, maxLength: 9 });
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' '), maxLength: 60 });
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 5 }), fc.array(fc.oneof(word, text)), (secrets, parts) => {
+      const given = parts.join('');
+      const left = createRedactor(secrets)(given);
+      expect(secrets.some((secret) => left.includes(secret))).toBe(false);
+      expect(left === given).toBe(!secrets.some((secret) => given.includes(secret)));
+    }),
+  );
 });

@@ -1,0 +1,95 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+
+/** So many schemas are looked into at most: references may lead back to where they come from. */
+const MAX_SCHEMAS = 1000;
+/** Keywords that hold schemas for the same value, or for the entries of a list. */
+const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
+const SINGLE = ['items', 'then', 'else'] as const;
+
+interface Walk {
+  readonly root: JsonObject;
+  left: number;
+}
+
+/** The schema without the argument at a path: through lists, alternatives and references within it. */
+export function hideFromSchema(schema: JsonObject, path: readonly string[]): JsonObject {
+  const hidden = hideAt(schema, path, { root: schema, left: MAX_SCHEMAS }) as JsonObject;
+  return hidden === schema ? schema : withoutUnused(hidden);
+}
+
+/** Gives the schema itself back where there is nothing to hide. */
+function hideAt(schema: JsonValue, path: readonly string[], walk: Walk): JsonValue {
+  if (!isJsonObject(schema) || walk.left-- <= 0) return schema;
+  const changes = { ...hideInKeywords(schema, path, walk), ...hideProperty(schema, path, walk) };
+  const own = Object.keys(changes).length === 0 ? schema : { ...schema, ...changes };
+  const target = targetOf(schema, walk.root);
+  const hidden = target === undefined ? target : hideAt(target, path, walk);
+  if (hidden === target) return own;
+  // Others may refer to the same schema, and are shown it as it is.
+  return { ...(hidden as JsonObject), ...without(own, '$ref') };
+}
+
+function hideInKeywords(schema: JsonObject, path: readonly string[], walk: Walk): JsonObject {
+  const found = [...LISTS, ...SINGLE].filter((keyword) => schema[keyword] !== undefined);
+  const entries = found.map((keyword) => {
+    const inner = schema[keyword] as JsonValue;
+    return [keyword, Array.isArray(inner) ? hideInList(inner, path, walk) : hideAt(inner, path, walk)] as const;
+  });
+  return Object.fromEntries(entries.filter(([keyword, hidden]) => hidden !== schema[keyword]));
+}
+
+function hideInList(schemas: readonly JsonValue[], path: readonly string[], walk: Walk): JsonValue {
+  const hidden = schemas.map((one) => hideAt(one, path, walk));
+  return hidden.every((one, index) => one === schemas[index]) ? schemas : hidden;
+}
+
+function hideProperty(
+  { properties, required }: JsonObject,
+  [key = '', ...rest]: readonly string[],
+  walk: Walk,
+): Record<string, JsonValue> {
+  const inner = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+  if (rest.length > 0) {
+    const hidden = inner === undefined ? inner : hideAt(inner, rest, walk);
+    return hidden === inner ? {} : { properties: { ...(properties as JsonObject), [key]: hidden as JsonValue } };
+  }
+  return {
+    ...(inner === undefined ? {} : { properties: without(properties as JsonObject, key) }),
+    ...(Array.isArray(required) && required.includes(key)
+      ? { required: (required as JsonValue[]).filter((name) => name !== key) }
+      : {}),
+  };
+}
+
+/** What `#/…` leads to; undefined for no reference, or one that leads elsewhere. */
+function targetOf({ $ref: reference }: JsonObject, root: JsonObject): JsonValue | undefined {
+  if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
+  const parts = reference.split('/').slice(1);
+  return parts.reduce<JsonValue | undefined>((value, part) => {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  }, root);
+}
+
+/** Definitions that nothing refers to any more would show what is hidden. */
+function withoutUnused(schema: JsonObject): JsonObject {
+  return ['$defs', 'definitions'].reduce((shown, keyword) => {
+    const definitions = shown[keyword];
+    if (!isJsonObject(definitions)) return shown;
+    const used = new Set(namesIn(without(shown, keyword), keyword));
+    // A set is gone through with what is added on the way.
+    for (const name of used) for (const inner of namesIn(definitions[name] ?? null, keyword)) used.add(inner);
+    return { ...shown, [keyword]: Object.fromEntries(Object.entries(definitions).filter(([name]) => used.has(name))) };
+  }, schema);
+}
+
+/** The definitions under a keyword that a value refers to. */
+function namesIn(value: JsonValue, keyword: string): readonly string[] {
+  const start = `"#/${keyword}/`;
+  const rest = JSON.stringify(value).split(start).slice(1);
+  return rest.map((text) => (text.split(/["/]/, 1)[0] ?? '').replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function without(object: JsonObject, key: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
+}
