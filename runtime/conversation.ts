@@ -5,14 +5,17 @@ import { describeError, RuntimeError, type ErrorSummary } from './errors/runtime
 import { errorText } from './errors/to-runtime-error';
 import { pairedMessages } from './loop/paired-messages';
 import { untilAborted } from './util/abort';
-import { tryParseJson } from './util/json';
+import { findExcess, tryParseJson } from './util/json';
 import { redactJson, type Redact } from './util/redact';
 
 /** What was said before, as a provider takes it. Rejects with MEMORY_UNAVAILABLE, or with the signal's reason. */
 export async function loadHistory(memory: Memory | undefined, signal: AbortSignal): Promise<readonly Message[]> {
   if (memory === undefined) return [];
   try {
-    return pairedMessages(await untilAborted(memory.load(), signal));
+    const messages = await untilAborted(memory.load(), signal);
+    const excess = findExcess(messages);
+    if (excess !== undefined) throw new Error(`what it holds ${excess}`);
+    return pairedMessages(messages);
   } catch (error) {
     if (signal.aborted) throw error;
     throw new RuntimeError('MEMORY_UNAVAILABLE', { reason: errorText(error) }, { cause: error });

@@ -66,7 +66,7 @@ async function search(lists: TaskLists, key: string, taskId: string | undefined)
 
 /** Others may push there too; what is no report is passed over. */
 function readReport(entry: string): TaskReport | undefined {
-  const parsed = tryParseJson(entry);
+  const parsed = tryParseJson(entry, Infinity);
   return parsed.ok && isJsonObject(parsed.value) && 'result' in parsed.value
     ? (parsed.value as unknown as TaskReport)
     : undefined;

@@ -3,11 +3,11 @@ import { isJsonObject, tryParseJson, type JsonObject } from '../util/json';
 type ParsedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };
 
-const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
+const FENCE = '```';
 
 /** The arguments a model wrote, as an object. Nothing at all counts as `{}`; anything else that is no object is refused. */
 export function parseArguments(text: string): ParsedArguments {
-  const bare = text.trim().replace(FENCE, '$1');
+  const bare = withoutFence(text.trim());
   if (bare === '') return { ok: true, value: {} };
   const parsed = tryParseJson(bare);
   if (!parsed.ok) return { ok: false, issues: `not valid JSON: ${parsed.reason}` };
@@ -15,4 +15,10 @@ export function parseArguments(text: string): ParsedArguments {
   if (isJsonObject(value)) return { ok: true, value };
   if (value === null || (Array.isArray(value) && value.length === 0)) return { ok: true, value: {} };
   return { ok: false, issues: 'must be a JSON object' };
+}
+
+function withoutFence(text: string): string {
+  const isFenced = text.length >= 2 * FENCE.length && text.startsWith(FENCE) && text.endsWith(FENCE);
+  if (!isFenced) return text;
+  return text.slice(FENCE.length, -FENCE.length).replace(/^json/, '').trim();
 }

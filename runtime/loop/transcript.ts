@@ -124,13 +124,24 @@ function sendableArguments(text: string): string {
 
 /** The text for people: without the thinking that some models write into it. */
 export function answerText(message: AssistantMessage): string {
-  return (
-    (message.content ?? '')
-      .replace(/<think>[\s\S]*?<\/think>/g, '')
-      // Some chat templates open the thinking in the prompt, so that only its end is in the reply.
-      .replace(/^[\s\S]*<\/think>/, '')
-      // Thinking that was cut off, and nothing after it.
-      .replace(/^\s*<think>[\s\S]*$/, '')
-      .trim()
-  );
+  const open = withoutThoughts(message.content ?? '').trim();
+  // Thinking that was cut off, and nothing after it.
+  return open.startsWith('<think>') ? '' : open;
+}
+
+/** In one pass: a text of many beginnings without an end must not be read once for each. */
+function withoutThoughts(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (;;) {
+    const start = text.indexOf('<think>', from);
+    const end = start < 0 ? -1 : text.indexOf('</think>', start);
+    if (end < 0) break;
+    parts.push(text.slice(from, start));
+    from = end + '</think>'.length;
+  }
+  const rest = parts.join('') + text.slice(from);
+  // Some chat templates open the thinking in the prompt, so that only its end is in the reply.
+  const lastEnd = rest.lastIndexOf('</think>');
+  return lastEnd < 0 ? rest : rest.slice(lastEnd + '</think>'.length);
 }

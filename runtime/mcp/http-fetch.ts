@@ -15,7 +15,9 @@ interface HttpClient {
 }
 
 /** One answer, or one event of a stream; longer ones are broken off. */
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** So many values in it: what is short as a text may take many times its length when it is parsed. */
+export const MAX_MESSAGE_VALUES = 60_000;
 
 /** Set on errors of requests that never reached the server, so that they may be made again. */
 export const NOT_SENT = Symbol('not sent');
@@ -103,27 +105,47 @@ function bodyOf(body: RequestInit['body']): string | undefined {
 }
 
 async function* bounded(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  let size = 0;
+  const add = boundedMessage();
   for await (const chunk of source) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new Error(`the answer is longer than ${MAX_BODY_BYTES} bytes`);
+    add(chunk);
     yield chunk;
   }
 }
 
 /** A stream may go on for ever, but none of its events. */
 function boundedEvents(source: AsyncIterable<Buffer>): Readable {
-  let size = 0;
+  let add = boundedMessage();
   const count = async function* (): AsyncIterable<Buffer> {
     for await (const chunk of source) {
       const end = Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\r\n\r\n'));
-      size = end === -1 ? size + chunk.length : chunk.length - end;
-      if (size > MAX_BODY_BYTES) throw new Error(`an event is longer than ${MAX_BODY_BYTES} bytes`);
+      if (end !== -1) add = boundedMessage();
+      add(end === -1 ? chunk : chunk.subarray(end));
       yield chunk;
     }
   };
   return Readable.from(count(), { objectMode: false });
 }
+
+/** Takes the parts of one message. Throws when it becomes too long, or has too many values. */
+function boundedMessage(): (part: Buffer) => void {
+  let size = 0;
+  let values = 0;
+  return (part) => {
+    size += part.length;
+    values += countValues(part);
+    if (size > MAX_MESSAGE_BYTES) throw new Error(`a message is longer than ${MAX_MESSAGE_BYTES} bytes`);
+    if (values > MAX_MESSAGE_VALUES) throw new Error(`a message has more than ${MAX_MESSAGE_VALUES} values`);
+  };
+}
+
+/** Marks within texts count too: whether a part begins in a text is not known for a stream of events. */
+function countValues(part: Buffer): number {
+  let count = 0;
+  for (const byte of part) if (byte === COMMA || byte === BRACE || byte === BRACKET) count++;
+  return count;
+}
+
+const [COMMA, BRACE, BRACKET] = [0x2c, 0x7b, 0x5b];
 
 function describeFailure(error: unknown): Error {
   const failure =

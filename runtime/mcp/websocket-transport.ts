@@ -1,9 +1,8 @@
 import { tryParseJson } from '../util/json';
+import { MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES } from './http-fetch';
 
 /** Node's own WebSocket takes headers, unlike that of browsers. */
 type OpenSocket = new (url: URL, options: { protocols: string[]; headers: Record<string, string> }) => WebSocket;
-
-const MAX_MESSAGE_CHARS = 8 * 1024 * 1024;
 
 /** JSON-RPC over a WebSocket, one message a frame; of the first source of this project, not of the specification. */
 export class WebSocketTransport {
@@ -44,8 +43,8 @@ export class WebSocketTransport {
   }
 
   private receive(data: unknown): void {
-    if (typeof data !== 'string' || data.length > MAX_MESSAGE_CHARS) return void this.close();
-    const parsed = tryParseJson(data);
+    if (typeof data !== 'string' || data.length > MAX_MESSAGE_BYTES) return void this.close();
+    const parsed = tryParseJson(data, MAX_MESSAGE_VALUES);
     if (parsed.ok) this.onmessage?.(parsed.value as never);
     else this.onerror?.(new Error(`a message is not JSON: ${parsed.reason}`));
   }

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type InputType } from 'node:zlib';
 
 /** A model's reply is text; nothing honest is longer. */
-const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+const MAX_REPLY_BYTES = 2 * 1024 * 1024;
 
 export interface ReadBody {
   readonly text: string;

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
 import { readBody, type ReadBody } from './read-body';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
@@ -69,11 +69,8 @@ function isSuccess(status: number): boolean {
 }
 
 function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  const parsed = tryParseJson(text);
+  return parsed.ok ? parsed.value : undefined;
 }
 
 /** As much of a Response as the openai client uses, and the reply as it was read already. */

@@ -91,7 +91,7 @@ interface RetryStep {
 
 /** False when the entry stays where it is. */
 async function retryEntry(client: RedisClient, keys: QueueKeys, { entry, taskId, done }: RetryStep): Promise<boolean> {
-  const parsed = tryParseJson(entry.toString('utf8'));
+  const parsed = tryParseJson(entry.toString('utf8'), Infinity);
   const dead = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};
   if (taskId !== undefined && dead.task_id !== taskId) return false;
   const raw = rawOf(dead);

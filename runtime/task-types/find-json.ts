@@ -1,10 +1,12 @@
 import { tryParseJson, type JsonValue } from '../util/json';
 
-const FENCE = /```[a-z]*[ \t]*\r?\n?([\s\S]*?)```/gi;
+const FENCE = '```';
+/** The name of a language after the fence. */
+const LANGUAGE = /^[a-z]*/i;
 const DEPTH: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
 /** So many characters may be looked at in vain: prose full of brackets, or a model that was talked into writing it. */
 const MAX_WASTED = 300_000;
-/** What a failed try costs beside its length. */
+/** What each try costs, a failed one beside its length. */
 const PRICE_OF_A_TRY = 100;
 
 /**
@@ -18,7 +20,7 @@ export function* findJson(text: string): Generator<JsonValue> {
   let wasted = 0;
   for (const { tried, found } of tries(text)) {
     yield* found;
-    if (found.length === 0) wasted += tried + PRICE_OF_A_TRY;
+    wasted += PRICE_OF_A_TRY + (found.length === 0 ? tried : 0);
     if (wasted > MAX_WASTED) return;
   }
 }
@@ -31,12 +33,22 @@ interface Try {
 }
 
 function* tries(text: string): Generator<Try> {
-  for (const [, inside = ''] of text.matchAll(FENCE)) yield { tried: inside.length, found: [...parsed(inside)] };
+  for (const inside of fenced(text)) yield { tried: inside.length, found: [...parsed(inside)] };
   for (let from = nextBracket(text, 0); from >= 0;) {
     const end = endOfBlock(text, from);
     const found = end === undefined ? [] : [...parsed(text.slice(from, end))];
     yield { tried: (end ?? text.length) - from, found };
     from = nextBracket(text, end !== undefined && found.length > 0 ? end : from + 1);
+  }
+}
+
+/** What stands between fences, in one pass over the text. */
+function* fenced(text: string): Generator<string> {
+  for (let start = text.indexOf(FENCE); start >= 0;) {
+    const end = text.indexOf(FENCE, start + FENCE.length);
+    if (end < 0) return;
+    yield text.slice(start + FENCE.length, end).replace(LANGUAGE, '');
+    start = text.indexOf(FENCE, end + FENCE.length);
   }
 }
 

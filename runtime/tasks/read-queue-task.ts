@@ -2,15 +2,13 @@ import { parseQueueTask, type QueueTask } from '../contracts/queue';
 import type { AgentTask } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { newId } from '../util/clock';
-import { isDeeperThan, isJsonObject, MAX_JSON_DEPTH } from '../util/json';
+import { isJsonObject } from '../util/json';
+import { refuseExcess } from './read-task';
 
 /** A task of any type, with ids made where it has none. Throws INPUT_INVALID that names the fields. */
 export function readQueueTask(input: unknown): QueueTask {
+  refuseExcess(input);
   const { task_id: taskId = newId(), trace_id: traceId = newId(), ...task } = parseQueueTask(input);
-  for (const [name, value] of Object.entries({ config: task.config, meta: task.meta })) {
-    if (!isDeeperThan(value, MAX_JSON_DEPTH)) continue;
-    throw new RuntimeError('INPUT_INVALID', { issues: `${name} is nested deeper than ${MAX_JSON_DEPTH} levels` });
-  }
   return { ...task, task_id: taskId, trace_id: traceId };
 }
 

@@ -9,7 +9,7 @@ import { describeIssues } from '../errors/describe-issues';
 import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { newId } from '../util/clock';
-import { isDeeperThan, isJsonObject, MAX_JSON_DEPTH } from '../util/json';
+import { findExcess, isJsonObject } from '../util/json';
 import { listKeys, misspelt, nearMisses } from '../util/known-keys';
 
 /** A task that can be run: with ids, and a tenant id that is one. */
@@ -22,9 +22,12 @@ export type ReadyTask = AgentTask & {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const SHOWN_ID_LENGTH = 60;
+/** Each is compared with the keys that guard. */
+const MAX_UNKNOWN_KEYS = 200;
 
 /** Checks what came from outside. Throws INPUT_INVALID that names the fields, or TENANT_ID_INVALID. */
 export function readTask(input: unknown): ReadyTask {
+  refuseExcess(input);
   const parsed = agentTaskSchema.safeParse(input);
   if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the task') });
   const task = parsed.data;
@@ -43,6 +46,9 @@ export function readTask(input: unknown): ReadyTask {
 function unknownConfigKeys(input: unknown): readonly string[] {
   const config = isJsonObject(input) && isJsonObject(input.config) ? input.config : {};
   const unknown = Object.keys(config).filter((key) => !CONFIG_KEYS.includes(key) && config[key] !== undefined);
+  if (unknown.length > MAX_UNKNOWN_KEYS) {
+    throw new RuntimeError('INPUT_INVALID', { issues: `config has ${unknown.length} keys that nobody reads` });
+  }
   const missed = nearMisses(unknown, { keys: GUARDING_CONFIG_KEYS, elsewhere: FOREIGN_CONFIG_KEYS });
   if (missed.length === 0) return unknown;
   const named = missed.map(({ key, instead }) => misspelt(key, instead));
@@ -57,11 +63,19 @@ export function readTenantId(given: unknown): string {
   throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenantId.slice(0, SHOWN_ID_LENGTH) });
 }
 
-/** JSON from outside may be nested deeply enough to overflow the stack; a library's caller may pass what is no JSON. */
+/** A task may be nested deeply enough to overflow the stack, or hold more than the event loop has time for. Throws INPUT_INVALID. */
+export function refuseExcess(task: unknown): void {
+  const excess = findExcess(task);
+  if (excess === undefined) return;
+  const config = isJsonObject(task) && isJsonObject(task.config) ? task.config : {};
+  const key = Object.keys(config).find((name) => findExcess(config[name]) !== undefined);
+  throw new RuntimeError('INPUT_INVALID', { issues: `${key === undefined ? 'the task' : `config.${key}`} ${excess}` });
+}
+
+/** A library's caller may pass what is no JSON. */
 function refuseUnsendable(context: unknown): void {
   const refuse = (issue: string): RuntimeError =>
     new RuntimeError('INPUT_INVALID', { issues: `config.context ${issue}` });
-  if (isDeeperThan(context, MAX_JSON_DEPTH)) throw refuse(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
   try {
     JSON.stringify(context);
   } catch (error) {

@@ -86,6 +86,9 @@ export interface SnapshotColumns {
   readonly policy_version: string;
 }
 
+/** All lists of a tenant's servers together. */
+const MAX_LISTS_CHARS = 4 * 1024 * 1024;
+
 /** The lists of the tenant's MCP servers, by the server's id. */
 export type ServerTools = ReadonlyMap<number, readonly McpListedTool[]>;
 
@@ -93,13 +96,13 @@ export type ServerTools = ReadonlyMap<number, readonly McpListedTool[]>;
  * Database rows as our types. Settings and figures that make no sense are left out, as if they were not set. Throws
  * SETTING_INVALID for a setting that seems to have been meant to guard, and has another name.
  */
-export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools): TenantSnapshot {
+export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools | undefined): TenantSnapshot {
   return {
     tenant: { id: columns.id, isActive: columns.is_active, settings: parseSettings(columns.settings) },
     tiers: readRows(tierRow, columns.tiers).map(toTier),
     prices: readRows(priceRow, columns.prices).map(toPrice),
     tools: parseTools(columns.tools),
-    servers: readRows(serverRow, columns.servers).map((row) => toServer(row, serverTools.get(row.id) ?? [])),
+    servers: readRows(serverRow, columns.servers).map((row) => toServer(row, serverTools)),
     sealedSecrets: readRows(secretRow, columns.secrets).map(({ name, is_shared, sealed }) => ({
       name,
       isShared: is_shared,
@@ -115,7 +118,9 @@ export function parseTools(text: string): readonly ToolRow[] {
   return readRows(toolRow, text).map(toToolRow);
 }
 
-export function parseServerTools(text: string): ServerTools {
+/** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked anew. */
+export function parseServerTools(text: string): ServerTools | undefined {
+  if (text.length > MAX_LISTS_CHARS) return undefined;
   const byServer = new Map<number, McpListedTool[]>();
   for (const row of readRows(serverToolRow, text)) {
     const tool: McpListedTool = {
@@ -132,7 +137,7 @@ export function parseServerTools(text: string): ServerTools {
   return byServer;
 }
 
-function toServer(row: z.output<typeof serverRow>, tools: readonly McpListedTool[]): McpServerRow {
+function toServer(row: z.output<typeof serverRow>, tools: ServerTools | undefined): McpServerRow {
   return {
     id: row.id,
     name: row.code,
@@ -143,8 +148,8 @@ function toServer(row: z.output<typeof serverRow>, tools: readonly McpListedTool
     includeTools: row.include_tools ?? undefined,
     excludeTools: row.exclude_tools ?? [],
     allowedTiers: readTiers(row.allowed_tiers),
-    isListFresh: row.is_list_fresh,
-    tools,
+    isListFresh: row.is_list_fresh && tools !== undefined,
+    tools: tools?.get(row.id) ?? [],
   };
 }
 

@@ -8,7 +8,7 @@ import { parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns
 interface Loaded {
   readonly columns: SnapshotColumns;
   readonly snapshot: TenantSnapshot;
-  readonly serverTools: ServerTools;
+  readonly serverTools: ServerTools | undefined;
 }
 
 const COLUMNS = [

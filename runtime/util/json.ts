@@ -11,8 +11,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Deeper values overflow the stack of whatever serialises them again; nothing honest is near this. */
 export const MAX_JSON_DEPTH = 200;
 
-/** The parsed value, or a sentence on what is wrong: the parser's own, or that it is nested too deeply. */
-export function tryParseJson(text: string): { ok: true; value: JsonValue } | { ok: false; reason: string } {
+/** With more values in it, parsing a text or going through a value holds up the event loop. */
+export const MAX_JSON_VALUES = 30_000;
+/** All texts in a value together. No model reads more. */
+const MAX_JSON_CHARS = 4 * 1024 * 1024;
+
+/** The parsed value, or a sentence on what is wrong: the parser's own, or that it is too deep or too much. */
+export function tryParseJson(
+  text: string,
+  maxValues = MAX_JSON_VALUES,
+): { ok: true; value: JsonValue } | { ok: false; reason: string } {
+  if (holdsMoreThan(text, maxValues)) return { ok: false, reason: `it has more than ${maxValues} values` };
   try {
     const value = JSON.parse(text) as JsonValue;
     if (isDeeperThan(value, MAX_JSON_DEPTH))
@@ -23,10 +32,64 @@ export function tryParseJson(text: string): { ok: true; value: JsonValue } | { o
   }
 }
 
+/** True for the text of a JSON value with more values in it. Looked at before it is parsed, which takes ten times as long. */
+function holdsMoreThan(text: string, maxValues: number): boolean {
+  if (text.length <= maxValues) return false;
+  let count = 0;
+  for (let at = 0; at < text.length && count <= maxValues; at++) {
+    const mark = text.charCodeAt(at);
+    if (mark === QUOTE) at = endOfString(text, at);
+    else if (mark === COMMA || mark === BRACE || mark === BRACKET) count++;
+  }
+  return count > maxValues;
+}
+
+const [QUOTE, COMMA, BRACE, BRACKET, BACKSLASH] = [0x22, 0x2c, 0x7b, 0x5b, 0x5c];
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/** What is wrong with a value that came from outside, as a sentence goes on after its name: it is too deep or too much. */
+export function findExcess(value: unknown): string | undefined {
+  let values = 0;
+  let chars = 0;
+  const visit = (inner: unknown, levels: number): string | undefined => {
+    if (typeof inner === 'string') chars += inner.length;
+    if (++values > MAX_JSON_VALUES) return `has more than ${MAX_JSON_VALUES} values`;
+    if (chars > MAX_JSON_CHARS) return `is longer than ${MAX_JSON_CHARS} characters`;
+    if (typeof inner !== 'object' || inner === null) return undefined;
+    if (levels === 0) return `is nested deeper than ${MAX_JSON_DEPTH} levels`;
+    if (Array.isArray(inner)) return firstOf(inner, (item) => visit(item, levels - 1));
+    // Not all keys at once: there may be a million.
+    for (const key in inner) {
+      const excess = visit((inner as Readonly<Record<string, unknown>>)[key], levels - 1);
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  };
+  return visit(value, MAX_JSON_DEPTH);
+}
+
+function firstOf(items: readonly unknown[], find: (item: unknown) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** True when arrays and objects stand in one another more than `levels` times. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((inner) => isDeeperThan(inner, levels - 1));
+  for (const key in value) {
+    if (isDeeperThan((value as Readonly<Record<string, unknown>>)[key], levels - 1)) return true;
+  }
+  return false;
 }
 
 /** JSON with the keys of every object in order, so that equal values give equal text. */

@@ -63,12 +63,22 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
   if (key.length > MAX_KEY_LENGTH) return undefined;
   const [words, text] = [wordsOf(key), wordsOf(key).join('')];
   const near = known
-    .map((name) => ({ name, slips: editDistance(text, wordsOf(name).join('')) }))
-    .filter(({ name, slips }) => slips <= Math.max(1, name.length / SLIP_EVERY) || isPartOf(words, wordsOf(name)));
+    .map((name) => ({ name, slips: slipsBetween(text, wordsOf(name).join('')) }))
+    .filter(({ name, slips }) => slips <= mostSlips(name) || isPartOf(words, wordsOf(name)));
   return near.sort((a, b) => a.slips - b.slips)[0]?.name;
 }
 
 const SLIP_EVERY = 5;
+
+function mostSlips(name: string): number {
+  return Math.max(1, name.length / SLIP_EVERY);
+}
+
+/** Not counted where the lengths alone are too far apart, since counting takes time. */
+function slipsBetween(text: string, name: string): number {
+  return Math.abs(text.length - name.length) > mostSlips(name) ? Infinity : editDistance(text, name);
+}
+
 /** No known one is half as long. */
 const MAX_KEY_LENGTH = 60;
 

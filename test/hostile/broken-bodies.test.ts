@@ -112,6 +112,6 @@ it('case 13: a body without end that comes fast is not kept in memory', async ()
     ],
   });
   expect(error).toMatchObject({ code: 'LLM_UNAVAILABLE' });
-  expect(error?.message).toContain('longer than 16777216 bytes');
+  expect(error?.message).toContain('longer than 2097152 bytes');
   expect(sentBytes).toBeLessThan(64 * 1024 * 1024);
 });

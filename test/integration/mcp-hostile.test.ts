@@ -175,15 +175,21 @@ function manyPatterns(tool: number): ServedTool {
   return { name: `patterns${tool}`, inputSchema: { type: 'object', properties } };
 }
 
-describe('forty tools of 1,100 patterns each', () => {
+describe('tools of 1,100 patterns each', () => {
   const tools = Array.from({ length: 40 }, (_, index) => manyPatterns(index));
 
-  it('are left out with one warning, and nothing of them is stored', async () => {
+  it('forty of them are more than is read of one message', async () => {
     const server = await aServer({ tools: () => [HARMLESS, ...tools] });
+    const { tenantId } = await register(server.url);
+    expect(await offer(aRuntime(), tenantId)).toMatchObject({ names: [], codes: ['MCP_SERVER_SKIPPED'] });
+  });
+
+  it('are left out with one warning, and nothing of them is stored', async () => {
+    const server = await aServer({ tools: () => [HARMLESS, ...tools.slice(0, 10)] });
     const { tenantId, code } = await register(server.url);
     expect(await offer(aRuntime(), tenantId)).toMatchObject({
       names: [`${code}_search`],
-      codes: ['MCP_TOOLS_SKIPPED', 'MCP_TOOLS_SKIPPED'],
+      codes: ['MCP_TOOLS_SKIPPED'],
     });
     const rows = await world
       .fixture()

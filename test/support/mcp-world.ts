@@ -35,7 +35,7 @@ export interface McpWorld {
   readonly fixture: () => AgentFixture;
   readonly aServer: (options?: Partial<McpServerOptions>) => Promise<TestMcpServer>;
   /** A runtime of its own, so that a test sees its own connections only. */
-  readonly aRuntime: (plugins?: RuntimePlugins) => Runtime;
+  readonly aRuntime: (plugins?: RuntimePlugins, modelUrl?: string) => Runtime;
   /** Registers a server and lets a tenant use it. */
   readonly register: (url: string, registration?: Registration) => Promise<Registered>;
   /** One run in which the model answers at once: what was it offered? */
@@ -78,10 +78,10 @@ export function mcpWorld(): McpWorld {
       open.push(server.close);
       return server;
     },
-    aRuntime: (plugins) => {
+    aRuntime: (plugins, modelUrl = fixture.models.url) => {
       const runtime = createRuntime({
         database: { url: fixture.database.url, maxConnections: 2 },
-        model: { apiKey: 'sk-test-key', baseUrl: fixture.models.url, maxRetries: 0 },
+        model: { apiKey: 'sk-test-key', baseUrl: modelUrl, maxRetries: 0 },
         plugins,
       });
       open.push(runtime.close);

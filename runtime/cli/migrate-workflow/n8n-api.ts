@@ -92,13 +92,13 @@ function failureOf(
 }
 
 function saidIn(text: string): string | undefined {
-  const parsed = tryParseJson(text);
+  const parsed = tryParseJson(text, Infinity);
   const said = parsed.ok && isJsonObject(parsed.value) ? parsed.value.message : undefined;
   return typeof said === 'string' ? said : undefined;
 }
 
 function objectOf(address: N8nAddress, text: string): JsonObject {
-  const parsed = tryParseJson(text);
+  const parsed = tryParseJson(text, Infinity);
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
   throw refused(address, 'its answer is no JSON object');
 }

@@ -37,7 +37,7 @@ export function decodeWorkflow(file: string, bytes: Uint8Array): string {
 export function parseWorkflowText(file: string, text: string): WorkflowText {
   const json = text.replace(/^\uFEFF/, '');
   if (json.trim() === '') throw unreadable(file, 'it is empty');
-  const parsed = tryParseJson(json);
+  const parsed = tryParseJson(json, Infinity);
   if (!parsed.ok) throw unreadable(file, `it is not valid JSON: ${parsed.reason}`);
   return { value: parsed.value, layout: layoutOf(json) };
 }

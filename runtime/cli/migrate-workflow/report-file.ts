@@ -121,7 +121,7 @@ export function readReport(file: string): ReportFile | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw invalid(file, errorText(error), error);
   }
-  const parsed = tryParseJson(text);
+  const parsed = tryParseJson(text, Infinity);
   if (!parsed.ok) throw invalid(file, parsed.reason);
   const { value } = parsed;
   if (!isJsonObject(value) || value.version !== 1 || !Array.isArray(value.files)) {

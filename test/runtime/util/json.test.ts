@@ -1,4 +1,10 @@
-import { canonicalJson, isDeeperThan, tryParseJson, withoutPrototypeKeys } from '../../../runtime/util/json';
+import {
+  canonicalJson,
+  findExcess,
+  isDeeperThan,
+  tryParseJson,
+  withoutPrototypeKeys,
+} from '../../../runtime/util/json';
 import { containing, matching } from '../../support/matchers';
 
 it('parses, or says what is wrong', () => {
@@ -36,4 +42,26 @@ it('leaves out the keys that could reach a prototype, at every level', () => {
   );
   expect(JSON.stringify(clean)).toBe('{"a":{"b":[{"c":3}]}}');
   expect(Object.getPrototypeOf(clean)).toBe(Object.prototype);
+});
+
+describe('too much', () => {
+  const keys = (count: number): string =>
+    `{${Array.from({ length: count }, (_, index) => `"key${index}":1`).join(',')}}`;
+
+  it('is told before a text is parsed', () => {
+    expect(tryParseJson(keys(29_000)).ok).toBe(true);
+    expect(tryParseJson(keys(31_000))).toEqual({ ok: false, reason: 'it has more than 30000 values' });
+    expect(tryParseJson(keys(31_000), Infinity).ok).toBe(true);
+  });
+
+  it('is not what stands within texts', () => {
+    expect(tryParseJson(JSON.stringify({ text: '\\",{['.repeat(50_000) })).ok).toBe(true);
+  });
+
+  it.each<[string, unknown, string | undefined]>([
+    ['little', { a: [1, { b: 'x' }] }, undefined],
+    ['a long list', [Array.from({ length: 40_000 }, () => 0)], 'has more than 30000 values'],
+    ['a long text', { a: ['x'.repeat(5_000_000)] }, 'is longer than 4194304 characters'],
+    ['a list in a list', JSON.parse('['.repeat(300) + ']'.repeat(300)), 'is nested deeper than 200 levels'],
+  ])('is found in a value: %s', (_what, value, excess) => expect(findExcess(value)).toBe(excess));
 });
