@@ -133,8 +133,11 @@ it("the README's first workflow answers with its tool, and its task from the que
   const [push = ''] = blocks('Tasks from a queue');
   const command = push
     .replace(/^TENANT=.*$/m, `TENANT=${tenant?.id ?? ''}`)
-    .replace('redis-cli', `redis-cli -p ${redis.port} -a ${redis.password} --no-auth-warning`);
-  await promisify(execFile)('sh', ['-c', command]);
+    .replace('redis-cli', `redis-cli -p ${redis.port}`);
+  const { stdout } = await promisify(execFile)('sh', ['-c', command], {
+    env: { ...process.env, REDISCLI_AUTH: redis.password },
+  });
+  expect(stdout.trim()).toBe('1');
   const result = await eventually(async () => {
     const printed = await redisCli(redis, 'LRANGE', 'elo:results:trace_456', '0', '-1');
     return printed === '' ? undefined : printed;
