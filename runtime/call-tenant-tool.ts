@@ -68,7 +68,7 @@ async function findTool({ selectTools }: CallParts, request: CallRequest): Promi
   const rules = { enabled_tools: [name] };
   const { tools, warnings } = await selectTools({ snapshot, tier, rules, servers: [], signal });
   const found = tools.find(({ tool, alias }) => tool.definition.name === name || alias === name)?.tool;
-  if (found === undefined) throw notFound(name, warnings);
+  if (found === undefined) throw vaultErrorOf(snapshot, name) ?? notFound(name, warnings);
   return found;
 }
 
@@ -99,6 +99,12 @@ function execute(
   const input: JsonObject = parsed.ok ? parsed.value : {};
   const meta = { ...context.meta, tenant_id: call.tenantId, task_id: call.taskId };
   return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact });
+}
+
+/** A tool that is there, but for the vault that does not open its secret. */
+function vaultErrorOf({ tools, servers = [] }: TenantSnapshot, name: string): RuntimeError | undefined {
+  const ofServer = servers.filter((server) => name.startsWith(`${server.name}.`) || name.startsWith(`${server.name}_`));
+  return [...tools.filter(({ code }) => code === name), ...ofServer].find(({ vaultError }) => vaultError)?.vaultError;
 }
 
 /** As a run would say it; but a server that did not answer may well have the tool. */

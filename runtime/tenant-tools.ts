@@ -76,7 +76,8 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
   const list = async ({ tenantId, tier }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
     const snapshot = await loadTenant(parts.tenants, tenantId);
     const selected = await parts.selectTools({ snapshot, tier, rules: {}, servers: [], signal });
-    return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings: selected.warnings };
+    const warnings = [...vaultErrors(snapshot), ...selected.warnings];
+    return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings };
   };
   const bounded = async <Q extends ToolQuery, T>(
     given: Q,
@@ -148,6 +149,12 @@ function toEntries({ tools }: SelectedTools): ToolEntry[] {
     description: tool.definition.description,
     parameters: toParameters(tool.definition.inputSchema),
   }));
+}
+
+/** What is wrong with the vault's key, once, before all that it keeps from being offered. */
+function vaultErrors({ tools, servers = [] }: TenantSnapshot): readonly ErrorSummary[] {
+  const all = [...tools, ...servers].flatMap(({ vaultError }) => vaultError?.toSummary() ?? []);
+  return [...new Map(all.map((error) => [error.message, error])).values()];
 }
 
 function quarantined({ servers = [] }: TenantSnapshot): ToolEntry[] {

@@ -1,3 +1,4 @@
+import type { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
 
 type McpTransportKind = 'http' | 'sse' | 'websocket' | 'stdio';
@@ -89,6 +90,8 @@ export interface McpServerRow {
   readonly tools: readonly McpListedTool[];
   /** Why a secret that the row names cannot be used; the server must not be asked then. */
   readonly secretFailure?: string;
+  /** The same as an error of the vault, where it is one. */
+  readonly vaultError?: RuntimeError;
 }
 
 /** Where lists of tools and OAuth state of registered servers are kept. Rejects with a DB_ code. */

@@ -1,3 +1,4 @@
+import type { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
 import type { McpServerRow } from './mcp';
 import type { ModelPrice } from './usage';
@@ -62,6 +63,8 @@ export interface ToolRow {
   readonly secrets?: readonly string[];
   /** Why a secret that the row names cannot be used; the tool must not be offered then. */
   readonly secretFailure?: string;
+  /** The same as an error of the vault, where it is one. */
+  readonly vaultError?: RuntimeError;
 }
 
 /** A secret as the vault keeps it. */

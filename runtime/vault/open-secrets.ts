@@ -112,8 +112,11 @@ function openSecret(request: {
   const named = secrets.filter((secret) => secret.name === name);
   // The tenant's own one counts also when it cannot be opened: another credential would be somebody else's.
   const found = named.find(({ isShared }) => !isShared) ?? named[0];
-  if (sealer === undefined) throw failure(reference, new RuntimeError('VAULT_KEY_MISSING').message);
-  if (found === undefined) throw failure(reference, 'the vault has no secret of this name for the tenant');
+  if (sealer === undefined) throw vaultFailure(reference, new RuntimeError('VAULT_KEY_MISSING'));
+  if (found === undefined) {
+    const unknown = new RuntimeError('VAULT_SECRET_UNKNOWN', { name, scope: 'for the tenant' });
+    throw vaultFailure(reference, unknown, 'the vault has no secret of this name for the tenant');
+  }
   const value = tryOpen(reference, () =>
     sealer.open(found.sealed, secretOwner(found.isShared ? undefined : tenantId, name)),
   );
@@ -125,7 +128,7 @@ function tryOpen(reference: string, open: () => string): string {
   try {
     return open();
   } catch (error) {
-    throw failure(reference, toRuntimeError(error).message);
+    throw vaultFailure(reference, toRuntimeError(error));
   }
 }
 
@@ -142,6 +145,10 @@ function channelCredential(name: string, channels: JsonObject): string {
 /** The sentence becomes the reason of a warning, which ends it itself. */
 function failure(reference: string, sentence: string): SecretFailure {
   return new SecretFailure(`${reference}: ${sentence.replace(/\.$/, '')}`);
+}
+
+function vaultFailure(reference: string, error: RuntimeError, sentence = error.message): SecretFailure {
+  return new SecretFailure(failure(reference, sentence).message, error);
 }
 
 function openTool(row: ToolRow, lookUp: LookUp): ReturnType<OpenRow<ToolRow>> {
@@ -188,7 +195,9 @@ function openOne<Row extends ToolRow | McpServerRow>(
     if (opened === row) return { row, secrets: [] };
     return { row: { ...opened, ...('code' in row ? { secrets: [...secrets] } : {}) }, secrets: [...secrets] };
   } catch (error) {
-    if (error instanceof SecretFailure) return { row: { ...row, secretFailure: error.message }, secrets: [] };
+    if (error instanceof SecretFailure) {
+      return { row: { ...row, secretFailure: error.message, vaultError: error.ofVault }, secrets: [] };
+    }
     throw error;
   }
 }

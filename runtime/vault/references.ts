@@ -1,3 +1,4 @@
+import type { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, MAX_JSON_DEPTH, type JsonObject, type JsonValue } from '../util/json';
 
 /** Where a text says that a secret is to stand: `vault:NAME`, `Bearer vault:NAME` or `channel:CODE.KEY`. */
@@ -25,6 +26,14 @@ export function readReference(text: string): Reference | undefined {
 /** Why a secret cannot be put in the place of its name. The message is for people, and holds no value. */
 export class SecretFailure extends Error {
   override readonly name = 'SecretFailure';
+
+  constructor(
+    message: string,
+    /** What the vault itself says; undefined where the text is to blame. */
+    readonly ofVault?: RuntimeError,
+  ) {
+    super(message);
+  }
 }
 
 export type Resolve = (reference: Reference) => string;

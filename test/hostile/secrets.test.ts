@@ -130,6 +130,27 @@ function expectNone(text: string): void {
   expect(bare.match(/.{0,40}canary.{0,40}/i)).toBeNull();
 }
 
+it.each([
+  ['decoded', (user: string, password: string) => `${user}:${password}`],
+  ['taken apart', (user: string, password: string) => JSON.stringify({ user, password })],
+  [
+    'encoded anew',
+    (user: string, password: string) => encodeURIComponent(Buffer.from(password).toString('base64') + user),
+  ],
+])('case 31: Basic credentials that a server has %s and quotes are blanked', async (_what, quote) => {
+  const [user, password] = ['canary-basic-user', 'canary p@ss/1'];
+  const authHeader = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  world.answer((_request, response) => sendJson(response, { error: `no such login: ${quote(user, password)}` }));
+  const aftermath = await attack({
+    tools: [{ code: 'tell', authHeader }],
+    replies: [toolReply([{ name: 'tell' }]), DONE],
+  });
+  const told = `${await everything(aftermath)}\n${JSON.stringify(aftermath.sent)}`;
+  expect(told).toContain('no such login: ');
+  expectNone(told);
+  expect(told).not.toContain(Buffer.from(password).toString('base64').slice(0, -1));
+});
+
 const TOLD: [
   string,
   (secrets: Record<string, string>) => { status?: number; headers?: Record<string, string>; text: string },

@@ -3,7 +3,7 @@ import crypto from 'node:crypto';
 import { createRuntime, type Runtime } from '../../runtime';
 import type { JsonObject } from '../../runtime/util/json';
 import { createSealer } from '../../runtime/vault/sealer';
-import { aTask } from '../support/agent-fixture';
+import { aTask, failureOf } from '../support/agent-fixture';
 import { addMcpServer, addTenant, enableTool, useMcpServer } from '../support/database';
 import '../support/errors-of-node';
 import { sendJson, startServer } from '../support/http-server';
@@ -96,6 +96,24 @@ describe('a tool', () => {
     await expectSkipped(aRuntime(other), [`vault:crm: ${words}`]);
     await fixture().database.query('DELETE FROM elo_agent_secrets');
     await expectSkipped(aRuntime(), ['vault:crm', 'no secret of this name']);
+  });
+
+  it.each([
+    ['another key', aVaultKey(), 'VAULT_KEY_WRONG', 'Give the key that it was sealed with'],
+    ['no key', '', 'VAULT_KEY_MISSING', 'AGENT_VAULT_KEY'],
+  ])('is named by tools list and tools call with the code of the vault, with %s', async (_what, vaultKey, ...told) => {
+    const [vaultCode, hint] = told;
+    await setOwn('crm', SECRET);
+    await giveHook({ authHeader: 'Bearer vault:crm' });
+    const server = await giveServer({ kind: 'bearer', token: 'vault:crm' });
+    const { tools } = aRuntime(vaultKey);
+    const { warnings } = await tools.list({ tenantId });
+    expect(warnings.filter((warning) => warning.code === vaultCode)).toMatchObject([{ hint: containing(hint) }]);
+    expect(warnings).toContainEqual(expect.objectContaining({ code: 'TOOL_SKIPPED', message: containing(code) }));
+    for (const tool of [code, server]) {
+      const error = await failureOf(tools.call({ tenantId, tool, arguments: {} }));
+      expect(error).toMatchObject({ code: vaultCode, hint: containing(hint) });
+    }
   });
 
   it('is not offered when its secret was copied from another tenant, made shared, or renamed', async () => {
