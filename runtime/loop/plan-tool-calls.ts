@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors/codes';
 import { RuntimeError, type ErrorDetails } from '../errors/runtime-error';
 import { canonicalJson, type JsonValue } from '../util/json';
+import { createTurns } from '../util/turns';
 import type { ToolCallMessage } from '../contracts/message';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { mayRepeat } from './may-repeat';
@@ -31,7 +32,12 @@ interface ToolCallPlan {
  * the run, and calls that only repeat themselves. Throws LOOP_DETECTED for one that was told so before.
  */
 export async function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): Promise<ToolCallPlan> {
-  const prepared = await Promise.all(step.calls.map((_call, index) => prepare(input, step, index)));
+  const prepared: PreparedToolCall[] = [];
+  const turn = createTurns();
+  for (const index of step.calls.keys()) {
+    await turn();
+    prepared.push(await prepare(input, step, index));
+  }
   const asked = prepared.find((call) => waitsForApproval(call, state));
   if (asked !== undefined) {
     const { id, function: fn } = asked.call;

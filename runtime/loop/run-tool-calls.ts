@@ -11,6 +11,7 @@ import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, MAX_JSON_DEPTH, type JsonValue } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import { redactJson, type Redact } from '../util/redact';
+import { createTurns } from '../util/turns';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat } from './may-repeat';
 import type { PreparedToolCall } from './prepare-tool-call';
@@ -39,11 +40,13 @@ export async function runToolCalls(
     const made = await state.repeated.make(tool.definition.name, value, () => execute(input, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  return mapConcurrent(step.calls, limit, async (call) =>
-    call.kind === 'known'
+  const turn = createTurns();
+  return mapConcurrent(step.calls, limit, async (call) => {
+    await turn();
+    return call.kind === 'known'
       ? { ...call.outcome, message: outcomeMessage(call.call.id, call.outcome) }
-      : runOne(input, { number: step.number, run }, call),
-  );
+      : runOne(input, { number: step.number, run }, call);
+  });
 }
 
 type Undone = Exclude<PreparedToolCall, { kind: 'known' }>;

@@ -1,7 +1,14 @@
 import { Agent, request } from 'undici';
 
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+import {
+  holdsMoreThan,
+  isJsonObject,
+  MAX_JSON_VALUES,
+  tryParseJson,
+  type JsonObject,
+  type JsonValue,
+} from '../util/json';
 import { readBody, type ReadBody } from './read-body';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
@@ -108,6 +115,7 @@ export class LeanResponse {
 
 function whatItIs(text: string): string {
   if (text.trim() === '') return 'it is empty';
+  if (holdsMoreThan(text, MAX_JSON_VALUES)) return `it has more than ${MAX_JSON_VALUES} values`;
   return /^\s*<(?:!doctype|html|head|body)\b/i.test(text) ? 'it is an HTML page' : 'it is not JSON';
 }
 

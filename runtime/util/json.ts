@@ -33,7 +33,7 @@ export function tryParseJson(
 }
 
 /** True for the text of a JSON value with more values in it. Looked at before it is parsed, which takes ten times as long. */
-function holdsMoreThan(text: string, maxValues: number): boolean {
+export function holdsMoreThan(text: string, maxValues: number): boolean {
   if (text.length <= maxValues) return false;
   let count = 0;
   for (let at = 0; at < text.length && count <= maxValues; at++) {

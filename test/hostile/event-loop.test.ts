@@ -212,6 +212,13 @@ describe('the event loop goes on', () => {
           tool_calls: Array.from({ length: 30_000 }, (_, id) => ({ id, function: { name: 'x', arguments: '' } })),
         }),
     ],
+    [
+      'two thousand calls',
+      () =>
+        reply({
+          tool_calls: Array.from({ length: 2000 }, (_, id) => ({ id, function: { name: 'x', arguments: '' } })),
+        }),
+    ],
     ['a million objects', () => `{"choices":[${'{},'.repeat(1_000_000)}0]}`],
   ])('under a reply of %s', async (what, text) => {
     const given = text();
