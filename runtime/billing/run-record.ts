@@ -14,8 +14,8 @@ import type {
 } from '../contracts/ledger';
 import type { Outbox } from '../contracts/outbox';
 import type { ModelCallRecord } from '../contracts/usage';
-import { RuntimeError } from '../errors/runtime-error';
-import { errorText, toRuntimeError } from '../errors/to-runtime-error';
+import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
 import { budgetExceeded } from './budget';
@@ -132,7 +132,7 @@ async function endUnwritten(
 ): Promise<RuntimeError> {
   const kept = outbox?.keep(writer.progress({ end })).then(() => true);
   const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
-  if (toRuntimeError(error).scope !== 'installation') await writer.endAlone(end);
+  if (isRuntimeError(error) && error.scope !== 'installation') await writer.endAlone(end);
   const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
   return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
 }

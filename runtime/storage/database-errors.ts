@@ -1,7 +1,6 @@
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { createRedactor, type Redact } from '../util/redact';
-import type { PostgresConfig } from './postgres';
 
 interface Target {
   readonly user: string;
@@ -9,7 +8,11 @@ interface Target {
 }
 
 /** What errors of this database may say. */
-export function describeTarget(config: PostgresConfig): Target {
+export function describeTarget(config: {
+  readonly url?: string;
+  readonly user?: string;
+  readonly password?: string;
+}): Target {
   const url = config.url === undefined ? null : URL.parse(config.url);
   const password = url === null ? config.password : decodeURIComponent(url.password);
   return { user: url?.username ?? config.user ?? '', redact: createRedactor([password]) };
