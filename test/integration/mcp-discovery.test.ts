@@ -221,9 +221,10 @@ describe('a server that fails among three', () => {
     const second = await register((servers[1] as { url: string }).url, { tenantId: first.tenantId });
     const bad = await register(await start(), {
       tenantId: first.tenantId,
-      settings: { discovery_timeout_ms: 500 },
+      // Only those that hang are to run out of time, whatever else the machine does.
+      settings: { discovery_timeout_ms: reason.source.includes('500 ms') ? 500 : 20_000 },
     });
-    const { names, result } = await offer(aRuntime(), first.tenantId, { timeout_seconds: 6 });
+    const { names, result } = await offer(aRuntime(), first.tenantId, { timeout_seconds: 30 });
     expect(result.status).toBe('completed');
     expect(names).toEqual([`${first.code}_a`, `${second.code}_b`]);
     expect(result.warnings).toEqual([{ code: 'MCP_SERVER_SKIPPED', message: containing(`"${bad.code}"`) }]);
