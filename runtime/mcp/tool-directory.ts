@@ -36,10 +36,17 @@ const FAILURE_FACTOR = 3;
 const MAX_FAILURE_MS = 60_000;
 
 const ASK_AGAIN_AFTER_MS = 10_000;
+const SAME_MOMENT_MS = 250;
 
 interface Remembered {
   readonly list: ReadTools;
   readonly until: number;
+  /** Set for a list that was stored: what stood there before. Runs that loaded the tenant just then do not ask for it again. */
+  readonly before?: StoredTools;
+}
+
+function holdsFor({ before }: Remembered, stored: StoredTools | undefined): boolean {
+  return before === undefined || before.tools === stored?.tools;
 }
 
 interface DirectoryParts {
@@ -57,7 +64,7 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
   const changes = createChanges();
   const offer = offerOnce();
 
-  const ask = async (target: McpTarget, key: string): Promise<ReadTools> => {
+  const ask = async (target: McpTarget, key: string, before?: StoredTools): Promise<ReadTools> => {
     const startedAt = monotonicMs();
     try {
       const { tools, warnings, ttlMs } = await listTools(parts, target);
@@ -65,8 +72,8 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
       const offered = offer(target.server, kept.tools);
       const list = { tools: offered.tools, warnings: [...warnings, ...offered.warnings] };
       changes.heard(key, startedAt);
-      if (kept.isStored) remembered.delete(key);
-      else remembered.set(key, { list, until: startedAt + ttlMs });
+      const forMs = kept.isStored ? Math.min(ttlMs, SAME_MOMENT_MS) : ttlMs;
+      remembered.set(key, { list, until: startedAt + forMs, before: kept.isStored ? before : undefined });
       return list;
     } catch (error) {
       const failure = await describeFailure(error, target, startedAt);
@@ -75,9 +82,9 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
     }
   };
   /** Callers at the same time share one request, which goes on when one of them gives up. */
-  const askOnce = (target: McpTarget, signal: AbortSignal): Promise<ReadTools> => {
+  const askOnce = (target: McpTarget, signal: AbortSignal, before?: StoredTools): Promise<ReadTools> => {
     const key = listKey(target);
-    const answer = asking.get(key) ?? ask(target, key).finally(() => asking.delete(key));
+    const answer = asking.get(key) ?? ask(target, key, before).finally(() => asking.delete(key));
     asking.set(key, answer);
     return untilAborted(answer, signal);
   };
@@ -86,16 +93,16 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
     toolsOf: (target, stored, signal) => {
       const key = listKey(target);
       const known = remembered.get(key);
-      const isKnown = known !== undefined && known.until > monotonicMs();
+      const isKnown = known !== undefined && known.until > monotonicMs() && holdsFor(known, stored);
       const isFailed = isKnown && known.list.isFailure === true;
       const isChanged = changes.isChanged(targetKey(target), key);
       if (stored?.isFresh === true && (!isChanged || isFailed)) {
         return Promise.resolve(offer(target.server, stored.tools));
       }
       if (isKnown && (isFailed || !isChanged)) return Promise.resolve(known.list);
-      return askOnce(target, signal);
+      return askOnce(target, signal, stored);
     },
-    refresh: askOnce,
+    refresh: (target, signal) => askOnce(target, signal),
     markChanged: (target) => {
       // A server that changes all the time is asked by the next run only.
       if (changes.tell(targetKey(target))) askOnce(target, parts.closing).catch(() => undefined);

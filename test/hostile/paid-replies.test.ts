@@ -21,7 +21,7 @@ describe('an error that says what it used', () => {
     ['within HTTP 200', 200],
     ['as HTTP 502', 502],
     ['as HTTP 503', 503],
-  ])('%s is billed for each try, beside the answer, in one record', async (_how, status) => {
+  ])('case 46: %s is billed for each try, beside the answer, in one record', async (_how, status) => {
     const { result, sent, bill, calls } = await attack({
       runtime: world.aRuntime({ maxRetries: 2 }),
       replies: [failed(status), failed(status), DONE],
@@ -37,7 +37,7 @@ describe('an error that says what it used', () => {
   it.each([
     ['with HTTP 200', 200],
     ['with HTTP 500', 500],
-  ])('%s and for good fails the run, and every try is billed', async (_how, status) => {
+  ])('case 46: %s and for good fails the run, and every try is billed', async (_how, status) => {
     const { error, result, bill, calls, state } = await attack({
       runtime: world.aRuntime({ maxRetries: 2 }),
       replies: [failed(status), failed(status), failed(status)],
@@ -49,13 +49,13 @@ describe('an error that says what it used', () => {
     expect(state).toBe('failed');
   });
 
-  it('that no retry follows is billed too', async () => {
+  it('case 46: that no retry follows is billed too', async () => {
     const { error, bill } = await attack({ replies: [failed(400, { error: { message: 'Too long', code: 400 } })] });
     expect(error).toMatchObject({ code: 'LLM_BAD_REQUEST' });
     expect(bill).toMatchObject([{ total_tokens: 120, cost_usd: costOf(1) }]);
   });
 
-  it('stays billed when the next try is cut off, whose usage is unknown', async () => {
+  it('case 46: stays billed when the next try is cut off, whose usage is unknown', async () => {
     const cut: ScriptedReply = (_request, response) => void response.socket?.resetAndDestroy();
     const { error, result, bill, calls } = await attack({
       runtime: world.aRuntime({ maxRetries: 1 }),
@@ -67,7 +67,7 @@ describe('an error that says what it used', () => {
     expect(calls).toMatchObject([{ prompt_tokens: '100', unanswered_requests: 1 }]);
   });
 
-  it('stays billed when the run is stopped before the next try', async () => {
+  it('case 46: stays billed when the run is stopped before the next try', async () => {
     const stop = new AbortController();
     const { error, bill, calls } = await attack({
       runtime: world.aRuntime({ maxRetries: 1 }),
@@ -79,7 +79,7 @@ describe('an error that says what it used', () => {
     expect(calls).toMatchObject([{ prompt_tokens: '100', unanswered_requests: 1, error_code: 'RUN_CANCELLED' }]);
   });
 
-  it('puts no secret that its id or its model quotes into the ledger', async () => {
+  it('case 46: puts no secret that its id or its model quotes into the ledger', async () => {
     const key = 'sk-canary-1234567890';
     const { url } = world.fixture().models;
     const runtime = world.aRuntime({ model: { apiKey: key, baseUrl: url, maxRetries: 0 } });
@@ -87,7 +87,7 @@ describe('an error that says what it used', () => {
     expect(calls).toMatchObject([{ provider_request_id: 'gen-[redacted]', model_returned: 'm-[redacted]' }]);
   });
 
-  it('counts for the limits of the run', async () => {
+  it('case 46: counts for the limits of the run', async () => {
     const { error } = await attack({
       tools: [{ code: 'look' }],
       runtime: world.aRuntime({ maxRetries: 1 }),
@@ -100,7 +100,7 @@ describe('an error that says what it used', () => {
 
 describe('an error that says nothing', () => {
   it.each([[{}], [null], [''], [false], [{ code: null, message: '' }], [{ code: 0, message: null }], [[]]])(
-    '%j beside an answer leaves it an answer, which is paid for once',
+    'case 46: %j beside an answer leaves it an answer, which is paid for once',
     async (error) => {
       const { result, sent, bill } = await attack({
         runtime: world.aRuntime({ maxRetries: 2 }),
@@ -113,7 +113,7 @@ describe('an error that says nothing', () => {
   );
 
   it.each([['Overloaded'], [{ message: 'Overloaded' }], [['Overloaded']], [true]])(
-    '%j says something: nothing of the answer beside it is used, and it is billed',
+    'case 46: %j says something: nothing of the answer beside it is used, and it is billed',
     async (error) => {
       const reply = rawReply({ role: 'assistant', content: 'Done' }, 'stop', { error });
       const aftermath = await attack({ replies: [reply] });
@@ -126,7 +126,7 @@ describe('an error that says nothing', () => {
 it.each([
   ['without choices', { choices: [] }],
   ['with a choice without a message', { choices: [{ index: 0 }] }],
-])('a reply %s is no answer, and what it says it used is billed', async (_what, rest) => {
+])('case 46: a reply %s is no answer, and what it says it used is billed', async (_what, rest) => {
   const { error, result, bill, calls } = await attack({ replies: [{ body: { usage: USAGE, ...rest } }] });
   expect(error).toMatchObject({ code: 'LLM_BAD_REPLY' });
   expect(warned({ result })).toEqual(['REPLIES_WASTED']);
@@ -135,7 +135,7 @@ it.each([
 });
 
 describe('reasoning beside the completion', () => {
-  it('is billed, also where only the total has it, and that is told', async () => {
+  it('case 46: is billed, also where only the total has it, and that is told', async () => {
     const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 50_015 };
     const { result, bill } = await attack({ replies: [rawReply({ content: 'Done' }, 'stop', { usage })] });
     expect(result?.tokens).toMatchObject({ prompt: 10, completion: 50_005, total: 50_015, reasoning: 50_000 });
@@ -151,7 +151,7 @@ describe("the provider's own cost", () => {
     ['texts', { prompt_tokens: '100', completion_tokens: '20', cost: 0.5 }, 0],
     ['half of it', { prompt_tokens: 100, cost: 0.5 }, 0],
     ['foreign names', { input_tokens: 100, output_tokens: 20, cost: 0.5 }, 120],
-  ])('is booked and marked where the usage is %s', async (_what, usage, total) => {
+  ])('case 46: is booked and marked where the usage is %s', async (_what, usage, total) => {
     const { result, bill, calls } = await attack({ replies: [withUsage(usage)] });
     expect(result).toMatchObject({ cost_usd: '0.50000000', provider_cost_usd: '0.5', tokens: { total } });
     expect(warned({ result })).toEqual(['COST_FROM_PROVIDER']);
@@ -159,14 +159,14 @@ describe("the provider's own cost", () => {
     expect(calls).toMatchObject([{ cost_exact: '0.5', cost_basis: 'provider' }]);
   });
 
-  it('that differs from ours is told, and ours is billed', async () => {
+  it('case 46: that differs from ours is told, and ours is billed', async () => {
     const { result, bill, calls } = await attack({ replies: [withUsage({ ...USAGE, cost: 0.0001 })] });
     expect(warned({ result })).toEqual(['COST_DIFFERS']);
     expect(bill).toMatchObject([{ cost_usd: costOf(1), provider_cost_usd: '0.0001' }]);
     expect(calls).toMatchObject([{ cost_basis: null }]);
   });
 
-  it('that is a fee for a key of the upstream provider is no difference', async () => {
+  it('case 46: that is a fee for a key of the upstream provider is no difference', async () => {
     const usage = { ...USAGE, cost: 0, is_byok: true, cost_details: { upstream_inference_cost: COST_OF_ONE } };
     expect(warned(await attack({ replies: [withUsage(usage)] }))).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe('a reply in other clothes', () => {
     ['with Brotli', { 'content-type': 'application/json', 'content-encoding': 'br' }, brotliCompressSync(text)],
     ['with both', { 'content-encoding': 'gzip, br' }, brotliCompressSync(gzipSync(text))],
     ['with none', { 'content-encoding': 'identity' }, text],
-  ])('that comes %s is read', async (_how, headers: Record<string, string>, body) => {
+  ])('case 46: that comes %s is read', async (_how, headers: Record<string, string>, body) => {
     const { result, bill } = await attack({ replies: [dressed(headers, body)] });
     expect(result).toMatchObject({ status: 'completed', result: { text: 'Done' }, warnings: [] });
     expect(bill).toMatchObject([{ total_tokens: 120 }]);
@@ -208,7 +208,7 @@ describe('a reply in other clothes', () => {
       gzipSync(Buffer.alloc(17 * 1024 * 1024, 32)),
       'cannot be read',
     ],
-  ])('that is %s is a clear error after one request', async (...[, headers, body, reason]) => {
+  ])('case 46: that is %s is a clear error after one request', async (...[, headers, body, reason]) => {
     const { error, result, sent } = await attack({
       runtime: world.aRuntime({ maxRetries: 2 }),
       replies: [dressed(headers, body)],
@@ -218,7 +218,7 @@ describe('a reply in other clothes', () => {
     expect(warned({ result })).toEqual(['USAGE_UNKNOWN']);
   });
 
-  it('that is an error page is told by its title', async () => {
+  it('case 46: that is an error page is told by its title', async () => {
     const page = `<html><head><title>502 Bad Gateway</title></head><body>${'x'.repeat(9000)}</body></html>`;
     const { error } = await attack({
       replies: [(_request, response) => void response.writeHead(502, { 'content-type': 'text/html' }).end(page)],

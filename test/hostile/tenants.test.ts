@@ -276,10 +276,6 @@ describe('custom_config', () => {
     ['constructor', '{"constructor": {"prototype": {"polluted": 1, "auth_header": "Bearer evil"}}}'],
     ['headers of the prototype', '{"headers": {"__proto__": "evil", "constructor": "evil", "x-ok": "1"}}'],
     [
-      'a prototype within rules',
-      '{"permissions": {"__proto__": {"decision": "deny"}, "limits": {"__proto__": {"max": 0}}}}',
-    ],
-    [
       'a prototype within transport_config',
       '{"transport_config": {"__proto__": {"method": "DELETE"}, "constructor": 1}}',
     ],
@@ -290,6 +286,14 @@ describe('custom_config', () => {
     expect(result?.status).toBe('completed');
     expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it('case 28: with a prototype within rules leaves the tool out, and changes no object', async () => {
+    const text = '{"permissions": {"__proto__": {"decision": "deny"}, "limits": {"__proto__": {"max": 0}}}}';
+    const { executed, result } = await attack(await withCustomConfig(text));
+    expect(executed).toEqual([]);
+    expect(result?.warnings.map(({ code }) => code)).toContain('TOOL_SKIPPED');
+    expect(({} as { decision?: unknown }).decision).toBeUndefined();
   });
 
   it.each([

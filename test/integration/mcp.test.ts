@@ -116,8 +116,8 @@ describe('an answer', () => {
     expect(await caller.call()).toMatchObject(report);
   });
 
-  it('of five megabytes is cut and marked', async () => {
-    const server = await aServer({ answer: () => text('x'.repeat(5_000_000)) });
+  it('of three megabytes is cut and marked', async () => {
+    const server = await aServer({ answer: () => text('x'.repeat(3_000_000)) });
     const caller = await aCaller(aRuntime(), server.url);
     expect(await caller.call()).toMatchObject({ result: { warning: { code: 'TOOL_OUTPUT_TRUNCATED' } } });
   });

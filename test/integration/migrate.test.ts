@@ -214,6 +214,7 @@ describe('the command', () => {
       applied: NAMES,
       missing: [],
       missingTables: [],
+      refusedRows: { rows: [], count: 0 },
       missingColumns: [],
       tenantTable: 'elo_t_tenants',
       roleSeesAll: true,

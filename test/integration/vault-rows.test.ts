@@ -126,7 +126,8 @@ describe('encrypting what stands in the rows', () => {
   it('keeps everything else of a row as it was, whatever the type of the column', async () => {
     const toolId = await addTool(fixture().database, { code, endpoint: `${hook().url}/hook` });
     await enableTool(fixture().database, { tenantId, toolId });
-    const text = '{"n": 12345678901234567890, "auth_header": "Bearer CANARY", "nested": {"auth_header": "stays"}}';
+    const fixed = '{"n": 12345678901234567890, "nested": {"auth_header": "stays"}}';
+    const text = `{"fixed_arguments": ${fixed}, "auth_header": "Bearer CANARY"}`;
     for (const type of ['TEXT', 'JSON', 'JSONB']) {
       await fixture().database.query(
         `ALTER TABLE elo_t_tenant_tools ALTER COLUMN custom_config TYPE ${type} USING custom_config::${type}`,
@@ -145,7 +146,7 @@ describe('encrypting what stands in the rows', () => {
         expect(inner).toContain('12345678901234567890');
         expect(JSON.parse(inner ?? '')).toMatchObject({
           auth_header: `vault:own-tool-${code}.auth_header`,
-          nested: { auth_header: 'stays' },
+          fixed_arguments: { nested: { auth_header: 'stays' } },
         });
         await run(aRuntime());
         expect(sent().authorization).toBe('Bearer CANARY');
