@@ -30,7 +30,9 @@ export function isFinalFailure({ context, door, index }: Item, error: unknown): 
 export function tellOfRetries({ context, index }: Item, error: unknown): void {
   const { code, message } = error as Partial<RuntimeError>;
   const delivery = context.getInputData()[index]?.json.delivery as IDataObject | undefined;
-  if (delivery === undefined || message === undefined || delivery.acknowledge === 'immediately') return;
+  // An execution that goes on despite the failure has done its task, as far as the trigger can see.
+  if (context.continueOnFail() || delivery === undefined || message === undefined) return;
+  if (delivery.acknowledge === 'immediately') return;
   const [attempt, most] = [Number(delivery.attempt), Number(delivery.max_attempts)];
   const tries = `${attempt} of ${most}`;
   const isLast = attempt >= most;

@@ -22,6 +22,8 @@ export interface FailedTry {
 const INSTALLATION_DELAY = { firstMs: 1000, longestMs: 60_000 };
 const RUNNING_DELAY = { firstMs: 1000, longestMs: 5000 };
 const TENANT_DELAY = { firstMs: 2000, longestMs: 30_000 };
+const FIRST_SPREAD_MS = 5000;
+const LONGEST_SPREAD_MS = 600_000;
 const RETRY_DELAY = { firstMs: 1000, longestMs: 300_000 };
 const TELLING_DELAY = { firstMs: 1000, longestMs: 30_000 };
 /** A webhook that does not answer must not hold up the others for long. */
@@ -33,19 +35,25 @@ const LONGEST_WAIT_MS = 24 * 3600 * 1000;
 
 export function judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs }: FailedTry): Verdict {
   const isOutage = error.scope === 'installation';
+  // However long that takes: it is what the tenant's limit asks for.
+  if (error.scope === 'tenant') return { kind: 'defer', delayMs: tenantDelayMs(error, deferrals) };
   if (ageMs < LONGEST_WAIT_MS) {
     if (isOutage) return { kind: 'defer', delayMs: growingDelay(deferrals, INSTALLATION_DELAY) };
-    if (error.scope === 'tenant') return { kind: 'defer', delayMs: tenantDelayMs(error, deferrals) };
     if (error.scope === 'attempt') return { kind: 'defer', delayMs: growingDelay(deferrals, RUNNING_DELAY) };
   }
   const mayRetry = error.retryable || isOutage;
   return mayRetry && attempt < maxAttempts ? { kind: 'retry' } : { kind: 'die' };
 }
 
-/** The error may know when there is room again; tasks that wait for the same moment do not all come at once. */
+/**
+ * The error may know when there is room again. Tasks that wait for the same moment do not all come at once, and the less so
+ * the longer they have waited: a backlog must not take the queue from others minute by minute.
+ */
 function tenantDelayMs({ details }: RuntimeError, deferrals: number): number {
   const seconds = Number(details.seconds);
-  return seconds > 0 ? Math.round((seconds + Math.random() * 5) * 1000) : growingDelay(deferrals, TENANT_DELAY);
+  if (!(seconds > 0)) return growingDelay(deferrals, TENANT_DELAY);
+  const spreadMs = Math.min(LONGEST_SPREAD_MS, FIRST_SPREAD_MS * 2 ** Math.min(deferrals, 30));
+  return Math.round(seconds * 1000 + Math.random() * spreadMs);
 }
 
 /** Before the try after so many. */

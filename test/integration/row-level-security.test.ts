@@ -182,6 +182,8 @@ describe('a role made by db sql-role', () => {
 
   it.each([
     `SELECT elo_agent_take_call('ALICE', 'tool_alice', 's', 1, 1)`,
+    `SELECT elo_agent_take_call('ALICE', 'tool_alice', 's', 1, 1, NULL, NULL, NULL)`,
+    `SELECT elo_agent_take_run('ALICE', 1)`,
     `SELECT elo_agent_reserve('ALICE', 'ALICE', 1, 1, 1, 1)`,
     `SELECT elo_agent_policy_version('ALICE')`,
     `SELECT elo_agent_channel_credentials('ALICE')`,

@@ -78,3 +78,20 @@ CREATE OR REPLACE FUNCTION elo_agent_take_call(p_tenant UUID, p_code TEXT, p_sco
 RETURNS TEXT LANGUAGE sql AS $$
   SELECT elo_agent_take_call(p_tenant, p_code, p_scope, p_per_minute, p_per_day, NULL, NULL, NULL)
 $$;
+
+-- Both take a tenant's id on trust, so they are not everybody's: who may execute the function of before may execute these.
+DO $$
+DECLARE
+  grantee RECORD;
+BEGIN
+  REVOKE EXECUTE ON FUNCTION elo_agent_take_run(UUID, INT) FROM PUBLIC;
+  REVOKE EXECUTE ON FUNCTION elo_agent_take_call(UUID, TEXT, TEXT, INT, INT, TEXT, INT, INT) FROM PUBLIC;
+  FOR grantee IN
+    SELECT DISTINCT CASE acl.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(acl.grantee)) END AS name
+    FROM pg_proc AS proc, aclexplode(proc.proacl) AS acl
+    WHERE proc.oid = 'elo_agent_take_call(uuid, text, text, int, int)'::regprocedure AND acl.privilege_type = 'EXECUTE'
+  LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION elo_agent_take_run(UUID, INT) TO %s', grantee.name);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION elo_agent_take_call(UUID, TEXT, TEXT, INT, INT, TEXT, INT, INT) TO %s', grantee.name);
+  END LOOP;
+END $$;

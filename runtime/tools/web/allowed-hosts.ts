@@ -41,7 +41,7 @@ function readEntry(entry: string, where: string): Entry {
     scheme,
     below,
     text = '',
-  } = /^((?<scheme>https?):\/\/)?(?<below>\*\.)?(?<text>.*)$/s.exec(entry)?.groups ?? {};
+  } = /^((?<scheme>https?|wss?):\/\/)?(?<below>\*\.)?(?<text>.*)$/s.exec(entry)?.groups ?? {};
   const url = readHost(text, scheme);
   if (url === undefined) throw new Error(`${where} holds ${JSON.stringify(entry)}, which is no host`);
   const host = plainHost(url);

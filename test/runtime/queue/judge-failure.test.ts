@@ -28,6 +28,7 @@ it("lets a task wait for its tenant's next minute, and counts no try", () => {
   expect(delayMs).toBeLessThanOrEqual(45_000);
   // As the trigger knows it, from its text.
   expect(judge('TENANT_RATE_LIMITED', { attempt: 3 })).toMatchObject({ kind: 'defer' });
+  expect(judge('TENANT_RATE_LIMITED', { attempt: 3, ageMs: 25 * HOUR_MS })).toMatchObject({ kind: 'defer' });
 });
 
 it.each(['INPUT_INVALID', 'TASK_CONFLICT', 'BUDGET_EXCEEDED', 'RUN_CANCELLED', 'INTERNAL_ERROR'] as const)(
