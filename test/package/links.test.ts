@@ -67,6 +67,17 @@ it("n8n's panels name no address that is not there", () => {
   ).toEqual([]);
 });
 
+it('n8n can read what the list of nodes is to say of them: it drops the whole of it where `resources` is missing', () => {
+  const descriptions = filesOf('dist/nodes', /\.node\.json$/);
+  expect(descriptions).toHaveLength(2);
+  for (const name of descriptions) {
+    expect(JSON.parse(read(name))).toMatchObject({
+      resources: {},
+      alias: expect.arrayContaining(['queue']) as unknown,
+    });
+  }
+});
+
 it('npm refuses to publish the package as long as its addresses are not there', () => {
   const manifest = JSON.parse(read('package.json')) as Parameters<typeof findReleaseFaults>[0]['manifest'];
   const faults = findReleaseFaults({ manifest, contacts: { 'SECURITY.md': read('SECURITY.md') } });
