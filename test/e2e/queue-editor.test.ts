@@ -93,5 +93,5 @@ it('has the operations that it can do, and no other one', async () => {
   }
   const types = (await response.json()) as readonly NodeType[];
   const operation = types.find(({ name }) => name === TYPE)?.properties.find(({ name }) => name === 'operation');
-  expect(operation?.options?.map(({ value }) => value)).toEqual(['enqueue', 'getResult', 'run']);
+  expect(operation?.options?.map(({ value }) => value)).toEqual(['run', 'enqueue', 'getResult']);
 });
