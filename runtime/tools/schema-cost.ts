@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { patternSize } from './pattern-size';
+import { patternSize } from '../util/pattern-size';
 import { mapSubschemas, ownSize } from './subschemas';
 
 /** More steps than this for one value and the schema is a trap; honest ones stay below a thousand. */

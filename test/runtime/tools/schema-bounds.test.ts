@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 
 import { askSchemaProcess } from '../../../runtime/tools/ask-schema-process';
-import { patternSize } from '../../../runtime/tools/pattern-size';
+import { patternSize } from '../../../runtime/util/pattern-size';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 
