@@ -116,7 +116,7 @@ function count(schema: JsonObject, walk: Walk): void {
   const isCode = ([keyword]: [string, JsonValue]): boolean => !NO_CODE.includes(keyword) && !VALUES.includes(keyword);
   walk.code += 1 + ownSize(Object.fromEntries(Object.entries(schema).filter(isCode)));
   if (walk.patterns > MAX_PATTERNS) throw new Error(`its patterns are larger than ${MAX_PATTERNS} steps`);
-  patterns.forEach(assertPattern);
+  for (const text of patterns) if (!isPattern(text, walk)) walk.isPlain = false;
   if (walk.code > MAX_CODE) throw tooMuchCode();
 }
 
@@ -124,13 +124,19 @@ function tooMuchCode(): Error {
   return new Error(`it has more than ${MAX_CODE} keywords and values`);
 }
 
-/** A pattern of JavaScript, or of RE2, which knows some that JavaScript does not. Throws when it is neither. */
-function assertPattern(pattern: string): void {
+/**
+ * Whether it is a pattern of JavaScript, or of RE2, which knows some that JavaScript does not. Throws when it is neither. RE2
+ * compiles to find out, so where there are many patterns that is left to the process for large schemas, and this is false.
+ */
+function isPattern(pattern: string, walk: Walk): boolean {
   try {
+    // Only read here: JavaScript compiles with the first use.
     new RegExp(pattern, 'u');
   } catch (error) {
+    if (walk.patterns > FEW_PATTERNS) return false;
     if (!isRe2(pattern)) throw error;
   }
+  return true;
 }
 
 function isRe2(pattern: string): boolean {

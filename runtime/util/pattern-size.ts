@@ -1,16 +1,27 @@
+/** Longer ones are not even looked at. */
+const MAX_CHARS = 10_000;
 /** Every pattern is a program of its own, however short. */
 const BASE = 20;
 /** Classes of Unicode have hundreds of ranges. */
 const UNICODE_CLASS = 20;
 const REPETITION = /\{(\d+)(?:,(\d*))?\}/y;
 const CLASS = /\[\^?\]?(?:\\[\s\S]|\[:\^?[a-z]+:\]|[^\]\\])*\]?/y;
-const ESCAPE = /\\(?:[pP](?:\{[^}]*\}|[\s\S])|[\s\S]|$)/y;
+const ESCAPE = /\\(?:[pP](?:\{[^}]{0,60}\}|[\s\S])|[\s\S]|$)/y;
+const QUOTING = /(?<!\\)(?:\\\\)*\\[QE]/;
+/** RE2 reads these as settings for what follows: a repetition behind them is for what stands before. */
+const FLAGS = /\(\?[a-zA-Z-]*\)/y;
 
 /**
  * How large a pattern becomes when it is compiled for linear time, where repetitions multiply: `(a{30}){30}` is 900 steps.
- * An estimate from its text, not below the truth by more than a small factor.
+ * An estimate from its text, not below the truth by more than a small factor; infinite for a pattern that is too long, or that
+ * quotes by \Q, where RE2 reads marks as text.
  */
 export function patternSize(pattern: string): number {
+  if (pattern.length > MAX_CHARS || QUOTING.test(pattern)) return Infinity;
+  return BASE + stepsOf(pattern) * (/\(\?[a-zA-Z]*i/.test(pattern) ? 2 : 1);
+}
+
+function stepsOf(pattern: string): number {
   /** Sizes of the groups that are open, the innermost last. */
   const outer: number[] = [];
   let size = 0;
@@ -34,19 +45,18 @@ export function patternSize(pattern: string): number {
       const repeated = atom * timesOf(token);
       size += repeated - atom;
       atom = repeated;
-    } else if ('*+?|'.includes(token)) {
+    } else if (/^(?:[*+?|]|\(\?)/.test(token)) {
       size++;
     } else {
       add(weightOf(token));
     }
   }
   // Groups that were never closed are no pattern; what they hold counts all the same.
-  const total = outer.reduce((sum, open) => sum + open, size);
-  return BASE + total * (/\(\?[a-zA-Z]*i/.test(pattern) ? 2 : 1);
+  return outer.reduce((sum, open) => sum + open, size);
 }
 
 function tokenAt(pattern: string, at: number): string {
-  const form = { '{': REPETITION, '[': CLASS, '\\': ESCAPE }[pattern.charAt(at)];
+  const form = { '{': REPETITION, '[': CLASS, '\\': ESCAPE, '(': FLAGS }[pattern.charAt(at)];
   if (form === undefined) return pattern.charAt(at);
   form.lastIndex = at;
   return form.exec(pattern)?.[0] ?? pattern.charAt(at);

@@ -113,8 +113,49 @@ it.each([
   '\\d{4}-\\d{2}',
   '(((x{9}){9}){9})',
   '\\{900}',
+  '(?:abc)(?i){300}',
+  '(?:abc){20}(?s){20}(?-s)',
 ])('the size of %s is not taken for less than it is', (pattern) => {
   expect(patternSize(pattern)).toBeGreaterThanOrEqual(RE2JS.compile(pattern).programSize());
+});
+
+describe('a pattern that only RE2 knows', () => {
+  let compiled: jest.SpyInstance;
+  beforeEach(() => (compiled = jest.spyOn(RE2JS, 'compile')));
+  afterEach(() => compiled.mockRestore());
+
+  it.each([
+    ['quotes', `(?:${'ab'.repeat(500)})\\Q\\E{1000}`],
+    ['settings', `(?:${'ab'.repeat(500)})(?i){1000}`],
+    ['more settings', `(?:${'ab'.repeat(50)})(?s){30}(?s){30}`],
+  ])('is not compiled to find that it is too large: %s', (_what, pattern) => {
+    expect(() => compileInputSchema(withA({ pattern }))).toThrow('its patterns are larger than');
+    expect(compiled).not.toHaveBeenCalled();
+  });
+
+  it('is compiled in another process where it is large', async () => {
+    const parse = compileInputSchema(withA({ pattern: '^(?s)(?:ab){900}$' }));
+    expect(await parse({ a: 'ab'.repeat(900) })).toMatchObject({ ok: true });
+    expect(await parse({ a: 'ab' })).toMatchObject({ ok: false });
+    expect(compiled).not.toHaveBeenCalled();
+  });
+
+  it('is taken where it is small', () => {
+    const parse = compileInputSchema(withA({ pattern: '(?i)^abc$' }));
+    expect(parse({ a: 'ABC' })).toMatchObject({ ok: true });
+    expect(parse({ a: 'ABD' })).toMatchObject({ ok: false });
+  });
+});
+
+it.each(['a'.repeat(10_001), '\\p{'.repeat(16_000)])(
+  'a pattern of more than 10,000 characters has no size',
+  (pattern) => {
+    expect(patternSize(pattern)).toBe(Infinity);
+  },
+);
+
+it('a class that is never closed is read as the characters that it is', () => {
+  expect(patternSize('\\p{'.repeat(2000))).toBeGreaterThan(2000);
 });
 
 describe('what takes too long for the event loop', () => {
