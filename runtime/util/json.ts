@@ -13,7 +13,7 @@ export const MAX_JSON_DEPTH = 200;
 
 /** With more values in it, parsing a text or going through a value holds up the event loop. */
 export const MAX_JSON_VALUES = 30_000;
-/** All texts in a value together. No model reads more. */
+/** All texts in a value together, keys too. No model reads more. */
 const MAX_JSON_CHARS = 4 * 1024 * 1024;
 
 /** The parsed value, or a sentence on what is wrong: the parser's own, or that it is too deep or too much. */
@@ -65,6 +65,7 @@ export function findExcess(value: unknown): string | undefined {
     if (Array.isArray(inner)) return firstOf(inner, (item) => visit(item, levels - 1));
     // Not all keys at once: there may be a million.
     for (const key in inner) {
+      chars += key.length;
       const excess = visit((inner as Readonly<Record<string, unknown>>)[key], levels - 1);
       if (excess !== undefined) return excess;
     }

@@ -62,6 +62,7 @@ describe('too much', () => {
     ['little', { a: [1, { b: 'x' }] }, undefined],
     ['a long list', [Array.from({ length: 40_000 }, () => 0)], 'has more than 30000 values'],
     ['a long text', { a: ['x'.repeat(5_000_000)] }, 'is longer than 4194304 characters'],
+    ['long keys', { ['k'.repeat(5_000_000)]: 1 }, 'is longer than 4194304 characters'],
     ['a list in a list', JSON.parse('['.repeat(300) + ']'.repeat(300)), 'is nested deeper than 200 levels'],
   ])('is found in a value: %s', (_what, value, excess) => expect(findExcess(value)).toBe(excess));
 });
