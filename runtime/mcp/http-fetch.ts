@@ -129,23 +129,37 @@ function boundedEvents(source: AsyncIterable<Buffer>): Readable {
 /** Takes the parts of one message. Throws when it becomes too long, or has too many values. */
 function boundedMessage(): (part: Buffer) => void {
   let size = 0;
-  let values = 0;
+  const countValues = valueCounter();
   return (part) => {
     size += part.length;
-    values += countValues(part);
     if (size > MAX_MESSAGE_BYTES) throw new Error(`a message is longer than ${MAX_MESSAGE_BYTES} bytes`);
-    if (values > MAX_MESSAGE_VALUES) throw new Error(`a message has more than ${MAX_MESSAGE_VALUES} values`);
+    if (countValues(part) > MAX_MESSAGE_VALUES) throw new Error(`a message has more than ${MAX_MESSAGE_VALUES} values`);
   };
 }
 
-/** Marks within texts count too: whether a part begins in a text is not known for a stream of events. */
-function countValues(part: Buffer): number {
+/**
+ * Counts the values of a JSON text that comes in parts: the commas and brackets outside its strings, so far. No string of
+ * JSON goes over a line's end, so what else stands in the lines of an event cannot pass values for a string.
+ */
+function valueCounter(): (part: Buffer) => number {
   let count = 0;
-  for (const byte of part) if (byte === COMMA || byte === BRACE || byte === BRACKET) count++;
-  return count;
+  let isInString = false;
+  let isEscaped = false;
+  return (part) => {
+    for (const byte of part) {
+      if (byte === LINE_FEED || byte === CARRIAGE_RETURN) isInString = isEscaped = false;
+      else if (isEscaped) isEscaped = false;
+      else if (byte === QUOTE) isInString = !isInString;
+      else if (isInString) isEscaped = byte === BACKSLASH;
+      else if (byte === COMMA || byte === BRACE || byte === BRACKET) count++;
+    }
+    return count;
+  };
 }
 
-const [COMMA, BRACE, BRACKET] = [0x2c, 0x7b, 0x5b];
+const [LINE_FEED, CARRIAGE_RETURN, QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = [
+  0x0a, 0x0d, 0x22, 0x2c, 0x5b, 0x5c, 0x7b,
+];
 
 function describeFailure(error: unknown): Error {
   const failure =

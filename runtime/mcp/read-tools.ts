@@ -10,8 +10,10 @@ const MAX_TOOLS = 256;
 const MAX_NAME_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 16_384;
 const MAX_SCHEMA_CHARS = 65_536;
-/** Of a whole list: it is stored, and read again before each run. */
+/** Of a whole list, without what is refused: it is stored, and read again before each run. */
 const MAX_LIST_CHARS = 1_000_000;
+/** Each schema takes a look, also one that is refused for it. */
+const MAX_UNUSABLE = 100;
 const MAX_SCHEMA_DEPTH = 64;
 /** As JSON writes NUL and halves of characters. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
@@ -85,21 +87,25 @@ function isWanted({ includeTools, excludeTools }: McpServer, name: string): bool
 function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => McpTool | string {
   let count = 0;
   let chars = 0;
+  let unusableCount = 0;
   let unusable: string | undefined;
   return (given) => {
     const fault = findFault(given);
     if (fault !== undefined) return fault;
     if (count >= MAX_TOOLS) return `only the first ${MAX_TOOLS} of a server are`;
     const tool = toMcpTool(given);
-    chars += tool.description.length + JSON.stringify(tool.inputSchema).length;
-    if (chars > MAX_LIST_CHARS) return `the list is longer than ${MAX_LIST_CHARS} characters`;
+    const length = tool.description.length + JSON.stringify(tool.inputSchema).length;
+    if (chars + length > MAX_LIST_CHARS) return `the list is longer than ${MAX_LIST_CHARS} characters`;
+    if (unusableCount >= MAX_UNUSABLE) return `they come after ${MAX_UNUSABLE} whose schemas cannot be used`;
     try {
       checkSchema(tool.inputSchema);
     } catch (error) {
+      unusableCount++;
       // What is wrong with the first stands for all: a hostile list has thousands of reasons.
       return (unusable ??= `their schemas cannot be used (${errorText(error)})`);
     }
     count++;
+    chars += length;
     return tool;
   };
 }
