@@ -7,6 +7,7 @@ import { toolFailure } from './errors/tool-failure';
 import { limited, toTake } from './guard-calls';
 import type { SelectTools } from './select-tools';
 import { toExecution } from './to-execution';
+import { untilAborted } from './util/abort';
 import { elapsedMs, monotonicMs, newId } from './util/clock';
 import { isJsonObject, type JsonObject } from './util/json';
 import type { Redact } from './util/redact';
@@ -36,7 +37,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const { snapshot, arguments: input } = request;
   if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
   const tool = await findTool(parts, request);
-  const parsed = await tool.parseInput(input);
+  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input)), request.signal);
   if (!parsed.ok && parsed.code === undefined) {
     throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
   }

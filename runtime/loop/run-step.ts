@@ -74,7 +74,8 @@ export async function finishStep(input: LoopInput, state: RunState, step: OpenSt
   const isLast = step.isLast || isEnd;
   if (!isLast || plan.runnable.length > 0) {
     const next = { callNo: isLast ? undefined : callNo + 1, calls: plan.runnable };
-    await plan.apply(await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } }));
+    const rulings = await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } });
+    await untilAborted(plan.apply(rulings), input.signal);
   }
   const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
   state.messages.push(...results.map(({ message }) => message), ...whatFollows(step, judged, state));

@@ -9,6 +9,8 @@ import type { SchemaJob, SchemaVerdict } from './schema-process';
 /** However many runs check by large schemas at once: each process takes a processor and its memory. */
 const MAX_PROCESSES = 2;
 const oneOfFew = pLimit(MAX_PROCESSES);
+/** More than these do not wait: they would wait longer than a run may take. */
+const MAX_WAITING = 100;
 /** A check that takes longer is given up. */
 const MAX_MS = 5000;
 const MEMORY_LIMIT = '--max-old-space-size=64';
@@ -27,14 +29,16 @@ const idle: Idle[] = [];
  * for one run. Whatever they do there, that process is ended and this one goes on; it knows nothing of our environment.
  */
 export function askSchemaProcess(job: SchemaJob): Promise<SchemaVerdict> {
+  if (oneOfFew.pendingCount >= MAX_WAITING) return Promise.resolve({ reason: 'too many others wait to be checked' });
   return oneOfFew(async () => {
-    const child = takeIdle() ?? start();
+    let child: ChildProcess | undefined;
     try {
+      child = takeIdle() ?? start();
       const verdict = await verdictOf(child, job);
       keep(child);
       return verdict;
     } catch {
-      child.kill('SIGKILL');
+      child?.kill('SIGKILL');
       return { reason: 'it takes too much time or memory' };
     }
   });

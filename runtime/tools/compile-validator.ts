@@ -17,6 +17,8 @@ export class TooManySteps extends Error {
 const MAX_ISSUES = 5;
 /** Our keyword that counts; no schema has it, since each is copied with its own. */
 const STEPS = '$steps';
+/** The same for schemas that look at the length of a text, whose characters are counted one by one. */
+const CHARS = '$chars';
 /** A step of a pattern takes a fraction of one of a schema, and so does a character that is compared. */
 const PATTERN_STEPS_IN_ONE = 8;
 const CHARS_IN_ONE = 4;
@@ -66,10 +68,19 @@ function createAjv(meter: Meter): Ajv2020 {
     if (typeof value !== 'object' || value === null) meter.count(steps);
     else meter.count(steps + (Array.isArray(value) ? value.length : Object.keys(value).length));
   };
+  const countText = (value: JsonValue): void => {
+    if (typeof value === 'string') meter.count(value.length / CHARS_IN_ONE);
+  };
   ajv.addKeyword({
     keyword: STEPS,
     code: ({ gen, data, schema }) => {
       gen.code(_`${gen.scopeValue('func', { key: countIn, ref: countIn })}(${data}, ${schema as number})`);
+    },
+  });
+  ajv.addKeyword({
+    keyword: CHARS,
+    code: ({ gen, data }) => {
+      gen.code(_`${gen.scopeValue('func', { key: countText, ref: countText })}(${data})`);
     },
   });
   ajv.removeKeyword('uniqueItems');
@@ -85,7 +96,8 @@ function createAjv(meter: Meter): Ajv2020 {
 
 /** A copy in which each schema counts what it costs. */
 function metered(schema: JsonObject): JsonObject {
-  return { ...mapSubschemas(schema, metered), [STEPS]: ownSize(schema) };
+  const countsChars = ['minLength', 'maxLength'].some((keyword) => Object.hasOwn(schema, keyword));
+  return { ...mapSubschemas(schema, metered), [STEPS]: ownSize(schema), ...(countsChars ? { [CHARS]: true } : {}) };
 }
 
 /** In time that grows with their length only: Ajv compares each with each. */
@@ -116,7 +128,8 @@ function linearRegExp(meter: Meter): ((pattern: string) => Matcher) & { readonly
     if (compiled === undefined) return { test: () => true, toString };
     const steps = compiled.programSize() / PATTERN_STEPS_IN_ONE;
     const test = (text: string): boolean => {
-      meter.count(text.length * steps);
+      // Starting takes a step too: there may be many short texts, such as keys.
+      meter.count(1 + text.length * steps);
       return compiled.matcher(text).find();
     };
     return { test, toString };

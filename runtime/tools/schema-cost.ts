@@ -7,7 +7,7 @@ import { mapSubschemas, ownSize } from './subschemas';
 /** More steps than this for one value and the schema is a trap; honest ones stay below a thousand. */
 const MAX_COST = 100_000;
 /** Each value in a schema becomes a line of code or two. The largest honest schemas have some thousands. */
-const MAX_CODE = 8000;
+const MAX_CODE = 5000;
 /** What compiled patterns may come to: each step of one takes half a kilobyte and some microseconds. */
 const MAX_PATTERNS = 10_000;
 

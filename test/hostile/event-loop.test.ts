@@ -143,9 +143,12 @@ describe('the event loop goes on', () => {
   });
 
   it.each<[string, () => object]>([
-    ['as large as it may be', () => wide(1900, () => ({ type: 'string' }))],
+    ['as large as it may be', () => wide(1200, () => ({ type: 'string' }))],
     ['of many patterns', () => wide(1100, (index) => ({ pattern: `^a${index}$` }))],
     ['of a megabyte', () => wide(60_000, () => ({}))],
+    ['of quotes repeated', () => wide(1, () => ({ pattern: `(?:${'ab'.repeat(500)})\\Q\\E{1000}` }))],
+    ['of settings repeated', () => wide(1, () => ({ pattern: `(?:${'ab'.repeat(500)})(?i){1000}` }))],
+    ['of classes never closed', () => wide(1, () => ({ pattern: '\\p{'.repeat(16_000) }))],
   ])('case 45: under a task whose schema is %s', async (what, schema) => {
     const output_schema = schema();
     const task = { ...aTask(world.fixture().tenantId, { output_schema }), task_type: 'llm_extraction' };
@@ -169,6 +172,11 @@ describe('the event loop goes on', () => {
   it.each<[string, object, () => string]>([
     ['as many values as they may have', {}, () => manyKeys(29_000)],
     ['a text of a megabyte', { properties: { a: { pattern: '.*a.{12}$' } } }, () => `{"a":"${'ab'.repeat(500_000)}"}`],
+    [
+      'a text whose length is looked at a hundred times',
+      { properties: { a: { allOf: Array.from({ length: 100 }, () => ({ maxLength: 9_000_000 })) } } },
+      () => `{"a":"${'a'.repeat(1_900_000)}"}`,
+    ],
     [
       '20,000 objects that are to be unique',
       { properties: { a: { uniqueItems: true } } },

@@ -185,6 +185,11 @@ describe('what takes too long for the event loop', () => {
     ],
     ['a long text under a large pattern', withA({ pattern: '(a{50}){19}b' }), 'a'.repeat(1_000_000)],
     [
+      'a long text whose length is looked at many times',
+      withA({ allOf: Array.from({ length: 100 }, () => ({ maxLength: 9_000_000 })) }),
+      'a'.repeat(4_000_000),
+    ],
+    [
       'millions of errors',
       withA({ items: { allOf: Array.from({ length: 60 }, () => ({ type: 'number' })) } }),
       Array.from({ length: 60_000 }, () => []),
@@ -195,6 +200,30 @@ describe('what takes too long for the event loop', () => {
       ok: false,
       issues: expect.stringContaining('arguments cannot be checked') as string,
     });
+  });
+
+  it('is so for a long text whose length is looked at', async () => {
+    const parse = compileInputSchema(withA({ minLength: 1, maxLength: 1_000_000 }));
+    expect(parse({ a: 'a'.repeat(100_000) })).toEqual(expect.objectContaining({ ok: true }));
+    const checking = parse({ a: 'a'.repeat(300_000) });
+    expect(checking).toBeInstanceOf(Promise);
+    expect(await checking).toMatchObject({ ok: true });
+  });
+
+  it('is so for many short keys under many patterns', async () => {
+    const patternProperties = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`^${index}$`, {}]));
+    const keys = Array.from({ length: 600 }, (_, index) => [(index + 36).toString(36), 1]);
+    const checking = compileInputSchema(withA({ patternProperties }))({ a: Object.fromEntries(keys) as JsonObject });
+    expect(checking).toBeInstanceOf(Promise);
+    expect(await checking).toMatchObject({ ok: true });
+  });
+
+  it('is refused where more than a hundred wait, and nobody else is', async () => {
+    const checks = Array.from({ length: 110 }, () => askSchemaProcess({ schema: '{}', name: 'it', value: 1 }));
+    const verdicts = await Promise.all(checks);
+    expect(verdicts.filter((verdict) => 'reason' in verdict)).toEqual(
+      Array.from({ length: 8 }, () => ({ reason: 'too many others wait to be checked' })),
+    );
   });
 
   it('ends no more than its own process, and the next is checked by another', async () => {
