@@ -488,7 +488,7 @@ export const ERROR_CODES = {
     "Compare with the provider's own bill.",
   ),
   USAGE_CONTRADICTORY: upstream(
-    'The token counts of the model provider do not add up in {count} case(s), and the highest reading was billed: {first}.',
+    'The token counts of the model provider are incomplete or do not add up in {count} case(s), and the highest reading was billed: {first}.',
     "Compare with the provider's own bill.",
   ),
   REPLIES_WASTED: upstream(

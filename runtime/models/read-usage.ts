@@ -10,9 +10,9 @@ export function readUsage(raw: JsonValue | undefined): ReportedUsage {
 }
 
 function readTokens(raw: JsonObject): ReportedUsage {
-  const prompt = count(raw.prompt_tokens) ?? count(raw.input_tokens);
-  const completion = count(raw.completion_tokens) ?? count(raw.output_tokens);
-  if (prompt === undefined || completion === undefined) return {};
+  const sides = readSides(raw);
+  if (sides === undefined) return {};
+  const { prompt, completion } = sides;
   const input = readInput(raw, { prompt, completion });
   const output = readOutput(raw, { prompt: input.promptTokens, completion, total: input.total });
   const usage: Usage = {
@@ -24,11 +24,46 @@ function readTokens(raw: JsonObject): ReportedUsage {
     reasoningTokens: output.reasoningTokens,
   };
   if (Math.max(usage.promptTokens, usage.completionTokens) > MAX_TOKENS_OF_ONE_CALL) return {};
+  const contradiction =
+    sides.lacking === undefined
+      ? output.contradiction
+      : `${sides.lacking} were read as ${usage.promptTokens} + ${usage.completionTokens}`;
   return {
     usage,
     ...(isForeign(raw) ? { isForeignUsage: true } : {}),
-    ...(output.contradiction === undefined ? {} : { contradiction: output.contradiction }),
+    ...(contradiction === undefined ? {} : { contradiction }),
   };
+}
+
+interface Sides {
+  readonly prompt: number;
+  readonly completion: number;
+  /** What was reported, where one of the two was not. */
+  readonly lacking?: string;
+}
+
+function readSides(raw: JsonObject): Sides | undefined {
+  const prompt = count(raw.prompt_tokens) ?? count(raw.input_tokens);
+  const completion = count(raw.completion_tokens) ?? count(raw.output_tokens);
+  if (prompt !== undefined && completion !== undefined) return { prompt, completion };
+  const isNonsense =
+    (prompt === undefined && isGiven(raw.prompt_tokens, raw.input_tokens)) ||
+    (completion === undefined && isGiven(raw.completion_tokens, raw.output_tokens));
+  return isNonsense ? undefined : completeSides({ prompt, completion, total: count(raw.total_tokens) });
+}
+
+function isGiven(...values: readonly (JsonValue | undefined)[]): boolean {
+  return values.some((value) => value !== undefined && value !== null);
+}
+
+/** The side that is missing is what the total has beyond the other; a total alone is billed as output, the highest reading. */
+function completeSides(given: Partial<Record<'prompt' | 'completion' | 'total', number>>): Sides | undefined {
+  const { prompt = 0, completion = 0, total = 0 } = given;
+  if (prompt + completion + total === 0) return undefined;
+  const rest = Math.max(0, total - prompt - completion);
+  const told = (name: keyof typeof given): string => String(given[name] ?? 'no');
+  const lacking = `${told('prompt')} prompt and ${told('completion')} completion tokens of ${told('total')} in all`;
+  return given.completion === undefined ? { prompt, completion: rest, lacking } : { prompt: rest, completion, lacking };
 }
 
 function isForeign({ prompt_tokens, completion_tokens }: JsonObject): boolean {
@@ -179,6 +214,7 @@ function costFigure({ cost, cost_in_usd_ticks: ticks }: JsonObject): string | un
 /** OpenRouter's word for it is newer than the figure, which is more than its own only where somebody else charged it. */
 function readOwnKey({ is_byok, cost_details }: JsonObject, costUsd = '0'): ReplyUsage['ownKey'] {
   const upstream = decimalText(objectOf(cost_details).upstream_inference_cost);
+  if (is_byok === false) return undefined;
   if (is_byok !== true && Number(upstream ?? 0) <= Number(costUsd)) return undefined;
   return upstream === undefined || upstream === '0' ? {} : { costUsd: upstream };
 }

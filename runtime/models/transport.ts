@@ -63,11 +63,14 @@ interface RawReply extends ReadBody {
   readonly headers: Headers;
 }
 
-/** Whatever its status is and whatever type it calls itself: what a failed reply has used is paid for. */
+/**
+ * Whatever its status is and whatever type it calls itself: what a failed reply has used is paid for. Usage that cannot be read is as
+ * unknown as that of a request without a reply.
+ */
 function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
   const body = isSuccess(status) || text.includes('"usage"') ? parseJson(text) : undefined;
   const meant = status === 200 && isJsonObject(body) ? errorStatus(body) : status;
-  if (!isSuccess(meant)) noteWasted(body, call);
+  if (!isSuccess(meant) && !noteWasted(body, call) && namesUsage(body)) call.attempts.answered--;
   return new LeanResponse(meant, headers, { text, problem, body });
 }
 
@@ -150,6 +153,10 @@ function errorStatus({ error, choices }: JsonObject): number {
   if (error === undefined || EMPTY.has(error) || (isAnswer && !saysSomething(error))) return 200;
   const code = isJsonObject(error) ? Number(error.code) : NaN;
   return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502;
+}
+
+function namesUsage(body: JsonValue | undefined): boolean {
+  return isJsonObject(body) && body.usage !== undefined && saysSomething(body.usage);
 }
 
 const EMPTY: ReadonlySet<JsonValue> = new Set([null, false, '', 0]);

@@ -87,6 +87,36 @@ describe('an error that says what it used', () => {
     expect(calls).toMatchObject([{ provider_request_id: 'gen-[redacted]', model_returned: 'm-[redacted]' }]);
   });
 
+  it.each([
+    ['the completion', { prompt_tokens: 50_000, completion_tokens: null, total_tokens: 52_000 }, 52_000],
+    ['the completion, and has a total of the rest', { prompt_tokens: 50_000, total_tokens: 50_000 }, 50_000],
+    ['all but the total', { total_tokens: 52_000 }, 52_000],
+  ])('case 46: but lacks %s is billed by what it says, and that is told', async (_what, usage, total) => {
+    const { result, bill, calls } = await attack({ replies: [failed(400, { usage })] });
+    expect(warned({ result })).toEqual(['USAGE_CONTRADICTORY', 'REPLIES_WASTED']);
+    expect(bill).toMatchObject([{ model_calls: 1, total_tokens: total }]);
+    expect(Number(result?.cost_usd)).toBeGreaterThan(0);
+    expect(calls).toMatchObject([{ unanswered_requests: 0, error_code: 'LLM_BAD_REQUEST' }]);
+  });
+
+  it.each([[{ prompt_tokens: '50000', completion_tokens: '2000' }], ['52000 tokens']])(
+    'case 46: in a way that cannot be read leaves the call open, and is told as unknown: %j',
+    async (usage) => {
+      const { result, calls } = await attack({ replies: [failed(400, { usage })] });
+      expect(warned({ result })).toEqual(['USAGE_UNKNOWN']);
+      expect(calls).toMatchObject([{ closed_at: null }]);
+    },
+  );
+
+  it.each([[null], [{}], [{ prompt_tokens: null, completion_tokens: 0 }]])(
+    'case 46: by usage without a figure closes the call at no cost: %j',
+    async (usage) => {
+      const { result, calls } = await attack({ replies: [failed(400, { usage })] });
+      expect(warned({ result })).toEqual([]);
+      expect(calls).toMatchObject([{ unanswered_requests: 0, cost_exact: '0' }]);
+    },
+  );
+
   it('case 46: counts for the limits of the run', async () => {
     const { error } = await attack({
       tools: [{ code: 'look' }],
@@ -148,13 +178,13 @@ describe("the provider's own cost", () => {
   const withUsage = (usage: object): ScriptedReply => rawReply({ content: 'Done' }, 'stop', { usage });
 
   it.each([
-    ['texts', { prompt_tokens: '100', completion_tokens: '20', cost: 0.5 }, 0],
-    ['half of it', { prompt_tokens: 100, cost: 0.5 }, 0],
-    ['foreign names', { input_tokens: 100, output_tokens: 20, cost: 0.5 }, 120],
-  ])('case 46: is booked and marked where the usage is %s', async (_what, usage, total) => {
+    ['texts', { prompt_tokens: '100', completion_tokens: '20', cost: 0.5 }, { total: 0, beside: [] }],
+    ['half of it', { prompt_tokens: 100, cost: 0.5 }, { total: 100, beside: ['USAGE_CONTRADICTORY'] }],
+    ['foreign names', { input_tokens: 100, output_tokens: 20, cost: 0.5 }, { total: 120, beside: [] }],
+  ])('case 46: is booked and marked where the usage is %s', async (_what, usage, { total, beside }) => {
     const { result, bill, calls } = await attack({ replies: [withUsage(usage)] });
     expect(result).toMatchObject({ cost_usd: '0.50000000', provider_cost_usd: '0.5', tokens: { total } });
-    expect(warned({ result })).toEqual(['COST_FROM_PROVIDER']);
+    expect(warned({ result })).toEqual(['COST_FROM_PROVIDER', ...beside]);
     expect(bill).toMatchObject([{ cost_usd: '0.50000000', total_tokens: total }]);
     expect(calls).toMatchObject([{ cost_exact: '0.5', cost_basis: 'provider' }]);
   });

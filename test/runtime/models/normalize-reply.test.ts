@@ -91,7 +91,7 @@ describe('usage', () => {
     ['missing', undefined],
     ['null', null],
     ['text', '120'],
-    ['half there', { prompt_tokens: 100 }],
+    ['half there and half nonsense', { prompt_tokens: 100, completion_tokens: '20' }],
     ['negative', { prompt_tokens: -1, completion_tokens: 20 }],
     ['NaN', { prompt_tokens: Number.NaN, completion_tokens: 20 }],
     ['infinite', { prompt_tokens: Infinity, completion_tokens: 20 }],

@@ -56,6 +56,34 @@ describe('reasoning', () => {
   });
 });
 
+describe('counts of which one is missing', () => {
+  it.each<[string, JsonObject, readonly [number, number]]>([
+    ['the completion', { prompt_tokens: 50_000, completion_tokens: null, total_tokens: 52_000 }, [50_000, 2000]],
+    ['the completion, beside no more', { prompt_tokens: 50_000, total_tokens: 50_000 }, [50_000, 0]],
+    ['the completion, beside too small a total', { prompt_tokens: 50_000, total_tokens: 40 }, [50_000, 0]],
+    ['the completion and the total', { prompt_tokens: 50_000 }, [50_000, 0]],
+    ['the prompt', { completion_tokens: 2000, total_tokens: 52_000 }, [50_000, 2000]],
+    ['the prompt and the total', { output_tokens: 2000 }, [0, 2000]],
+    ['all but the total', { total_tokens: 52_000 }, [0, 52_000]],
+  ])('are billed by what is known, and told: %s', (_what, usage, [promptTokens, completionTokens]) => {
+    expect(readUsage(usage)).toMatchObject({
+      usage: { promptTokens, completionTokens },
+      isForeignUsage: true,
+      contradiction: expect.stringContaining(`were read as ${promptTokens} + ${completionTokens}`) as string,
+    });
+  });
+
+  it.each<[JsonObject]>([
+    [{}],
+    [{ total_tokens: 0 }],
+    [{ prompt_tokens: 0, completion_tokens: null }],
+    [{ prompt_tokens: 5, completion_tokens: '2' }],
+    [{ prompt_tokens: -5, completion_tokens: 2 }],
+  ])('say nothing where there is no figure, or nonsense: %j', (usage) => {
+    expect(readUsage(usage)).toEqual({});
+  });
+});
+
 describe('the cache', () => {
   const NONE = { cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 };
   it.each([
@@ -126,6 +154,7 @@ describe('the cost', () => {
       { cost: 0.95, cost_details: { upstream_inference_cost: 19 } },
       { costUsd: '19' },
     ],
+    ['says that it is none', { is_byok: false, cost: 0.95, cost_details: { upstream_inference_cost: 19 } }, undefined],
     ['charges as much', { is_byok: false, cost: 0.5, cost_details: { upstream_inference_cost: 0.5 } }, undefined],
   ])('is a fee where the router %s', (_what, usage: JsonObject, ownKey) => {
     expect(readUsage(usage).ownKey).toEqual(ownKey);
