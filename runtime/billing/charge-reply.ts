@@ -34,7 +34,7 @@ export interface Charge {
  */
 export type ChargeNote = 'unpriced' | 'missing' | 'provider' | 'differs';
 
-/** Our price is what counts. The provider's own figure is taken where the tokens that it reports cannot be relied upon. */
+/** Our price is what counts. The provider's own figure is taken where there is none, or the tokens that it reports cannot be relied upon. */
 export function chargeReply(reply: WastedReply, prices: readonly ModelPrice[]): Charge {
   const { usage = NO_USAGE, modelId, modelReturned, ownKey, contradiction } = reply;
   const reportedUsd = ownKey === undefined ? reply.providerCostUsd : ownKey.costUsd;
@@ -50,7 +50,9 @@ function costOf(
   reportedUsd: string | undefined,
 ): Pick<Charge, 'costUsd' | 'savedUsd' | 'notes'> {
   const isReliable = usage !== undefined && isForeignUsage !== true;
-  if (!isReliable && Number(reportedUsd) > 0) return { costUsd: reportedUsd as string, notes: ['provider'] };
+  if ((!isReliable || price === undefined) && Number(reportedUsd) > 0) {
+    return { costUsd: reportedUsd as string, notes: isReliable ? ['unpriced', 'provider'] : ['provider'] };
+  }
   if (usage === undefined) return { costUsd: '0', notes: price === undefined ? ['unpriced', 'missing'] : ['missing'] };
   if (price === undefined) return { costUsd: '0', notes: ['unpriced'] };
   const costUsd = callCost(usage, price);

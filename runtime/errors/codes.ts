@@ -124,7 +124,7 @@ export const ERROR_CODES = {
     'Give it one with `universal-ai-agent price sync` or `price set`. A variant such as :free, or a dated id, needs its own.',
   ),
   MODEL_NOT_LISTED: caller(
-    'The provider\'s list has no model "{model}". Most like it: {nearest}.',
+    'The provider\'s list has no model "{model}" with a price. Most like it: {nearest}.',
     'Name a model of the list. Nothing was changed.',
   ),
   PRICE_INVALID: caller(
@@ -496,7 +496,7 @@ export const ERROR_CODES = {
     'Nothing to do, unless it happens often: then look at the provider or the model.',
   ),
   COST_FROM_PROVIDER: upstream(
-    'The usage that the model provider reported for call {callNo} cannot be relied upon, so the cost that it named was booked: ${cost}.',
+    'The usage of call {callNo} has no price or cannot be relied upon, so the cost that the model provider named was booked: ${cost}.',
     "Compare with the provider's own bill.",
   ),
   COST_DIFFERS: tenant(
@@ -524,7 +524,7 @@ export const ERROR_CODES = {
     'Set them on the connected chat model, or leave them out of the task.',
   ),
   USAGE_UNPRICED: tenant(
-    'Model "{model}" has no price, so its tokens cost 0 here.',
+    'Model "{model}" has no price, so its tokens cost 0 here unless the provider names their cost.',
     'Give it one with `universal-ai-agent price sync` or `price set`. A variant such as :free, or a dated id, needs its own.',
   ),
   USAGE_UNKNOWN: upstream(

@@ -91,6 +91,13 @@ describe("the provider's cost", () => {
     expect(meter.warnings().map(({ code }) => code)).toEqual(['COST_FROM_PROVIDER', 'COST_FROM_PROVIDER']);
   });
 
+  it('is booked where the usage can be read and there is no price, and both are told', () => {
+    const meter = createUsageMeter({ modelId: 'a/unpriced', prices: PRICES });
+    const record = meter.add({ callNo: 1, attempts: answered, reply: saying('0.5') });
+    expect(record).toMatchObject({ costUsd: '0.5', costBasis: 'provider', usage: { promptTokens: 100 } });
+    expect(meter.warnings().map(({ code }) => code)).toEqual(['USAGE_UNPRICED', 'COST_FROM_PROVIDER']);
+  });
+
   it('is no mark of a call whose tokens were priced', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
     expect(meter.add({ callNo: 1, attempts: answered, reply: saying(PER_CALL) })?.costBasis).toBeUndefined();
