@@ -12,7 +12,7 @@ export interface PriceAdmin {
   readonly set: (price: ModelPrice, provider?: string) => Promise<PriceRow>;
   /**
    * Adds the prices that are missing, and says what else differs, all or nothing. Rejects with MODEL_NOT_LISTED for a model
-   * that is named and not in the list with a price, TIER_UNKNOWN for a tier without a row.
+   * that is named and not in the list with a price (for a tier, one of ours does too), TIER_UNKNOWN for a tier without a row.
    */
   readonly sync: (request: SyncRequest) => Promise<SyncReport>;
 }

@@ -65,15 +65,18 @@ interface TierReport {
 export async function syncPrices(query: Query, request: SyncRequest): Promise<SyncReport> {
   if (!request.dryRun) await query(LOCK_PRICES);
   const ours = await query<PriceRow>(LIST_PRICES);
-  for (const id of request.overwrite === 'all' ? [] : request.overwrite) refuseUnlisted(id, request);
+  for (const id of request.overwrite === 'all' ? [] : request.overwrite)
+    refuseUnlisted(id, request.models.filter(hasPrice));
   const known = new Map(ours.map((row) => [row.model_id, row]));
   const places = await readPlaces(query);
   const judged = request.models.map((model) => judge(model, { own: known.get(model.modelId), places, request }));
   const written = judged.flatMap((one) => (one.kind === 'added' || one.kind === 'overwritten' ? one.row : []));
   if (!request.dryRun && written.length > 0) await query(writePricesStatement(written));
   const tierRows = await query<TierModelRow>(LIST_TIERS);
-  for (const [code, model] of request.tiers) await changeTier(query, { code, model, tierRows, request });
   const after = new Map([...ours, ...written].map((row) => [row.model_id, row]));
+  const priced = new Set([...after.values()].filter((row) => !isEmpty(row)).map((row) => row.model_id));
+  const choice = request.models.filter((model) => hasPrice(model) || priced.has(model.modelId));
+  for (const [code, model] of request.tiers) await changeTier(query, { code, model, tierRows, choice, request });
   const listed = new Set(request.models.map(({ modelId }) => modelId));
   return {
     dry_run: request.dryRun,
@@ -132,22 +135,29 @@ async function changeTier(
     code,
     model,
     tierRows,
+    choice,
     request,
   }: {
     readonly code: string;
     readonly model: string;
     readonly tierRows: readonly TierModelRow[];
+    /** The models that a tier may get. */
+    readonly choice: readonly ListedModel[];
     readonly request: SyncRequest;
   },
 ): Promise<void> {
   if (!tierRows.some((row) => row.code === code)) {
     throw new RuntimeError('TIER_UNKNOWN', { tier: code, knownTiers: tierRows.map((row) => row.code).join(', ') });
   }
-  refuseUnlisted(model, request);
+  refuseUnlisted(model, choice);
   if (!request.dryRun) await query(setTierModelStatement(code, model));
 }
 
-function refuseUnlisted(model: string, { models }: SyncRequest): void {
+function hasPrice({ price }: ListedModel): boolean {
+  return price !== undefined;
+}
+
+function refuseUnlisted(model: string, models: readonly ListedModel[]): void {
   if (models.some(({ modelId }) => modelId === model)) return;
   const nearest = nearestModels(
     model,

@@ -33,10 +33,11 @@ export async function readListedModels(from: string | undefined): Promise<Listed
 
 async function download(first: URL, apiKey: string | undefined): Promise<Listed> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const authorization = authorizationFor(first, apiKey);
   const lists: PriceList[] = [];
   for (let url: URL | undefined = first; url !== undefined;) {
     if (lists.length === MOST_PAGES) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no end' });
-    const list = await readPage(url, { apiKey, signal });
+    const list = await readPage(url, { authorization, signal });
     lists.push(list);
     url = list.next === undefined ? undefined : nextPage(url, list.next);
   }
@@ -46,12 +47,28 @@ async function download(first: URL, apiKey: string | undefined): Promise<Listed>
 
 async function readPage(
   url: URL,
-  { apiKey, signal }: { readonly apiKey?: string; readonly signal: AbortSignal },
+  { authorization, signal }: { readonly authorization?: string; readonly signal: AbortSignal },
 ): Promise<PriceList> {
-  const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const response = await fetch(url.href, { headers: { accept: 'application/json', ...authorization }, signal });
+  const headers = { accept: 'application/json', ...(authorization === undefined ? {} : { authorization }) };
+  const response = await fetch(withoutUser(url), { headers, signal });
   if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
   return readPriceList(await readBounded(response.body));
+}
+
+/** The key, else the name and password that stand in the address. */
+function authorizationFor({ username, password }: URL, apiKey: string | undefined): string | undefined {
+  if (apiKey !== undefined) return `Bearer ${apiKey}`;
+  if (username === '' && password === '') return undefined;
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return `Basic ${Buffer.from(pair).toString('base64')}`;
+}
+
+/** Fetch refuses an address with a password in it, and quotes it whole. */
+function withoutUser(url: URL): URL {
+  const bare = new URL(url);
+  bare.username = '';
+  bare.password = '';
+  return bare;
 }
 
 function nextPage(url: URL, next: string): URL {
@@ -76,5 +93,6 @@ async function readBounded(input: AsyncIterable<Uint8Array | string>): Promise<s
 /** An address may hold a password or a key. */
 function withoutSecrets(url: string): string {
   const parsed = URL.parse(url);
-  return parsed === null ? url : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+  if (parsed === null) return /^https?:/i.test(url) ? 'an address that is none' : url;
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
 }

@@ -110,6 +110,8 @@ it.each([
   [['--tier', 'expert=anthropic/claude-4'], 'MODEL_NOT_LISTED', SONNET],
   [['--tier', `gold=${SONNET}`], 'TIER_UNKNOWN', 'gold'],
   [['--overwrite', 'openai/gpt-4'], 'MODEL_NOT_LISTED', MINI],
+  [['--overwrite', 'openrouter/auto'], 'MODEL_NOT_LISTED', 'with a price'],
+  [['--tier', 'expert=openrouter/auto'], 'MODEL_NOT_LISTED', 'with a price'],
 ])('changes nothing at all where one of the things asked cannot be done: %j', async (args, code, told) => {
   const before = await prices();
   const outcome = await cli(['sync', '--from', file, ...args]);
@@ -135,6 +137,34 @@ it("asks the provider's own address with its key, page by page, and no other add
   });
   expect(server.requests.at(-1)?.headers.authorization).toBeUndefined();
 });
+
+it('gives a tier a model that the list names without a price, once it has one of ours', async () => {
+  printed(await cli(['set', 'openrouter/auto', '--input', '1', '--output', '2']));
+  printed(await cli(['sync', '--from', file, '--tier', 'expert=openrouter/auto']));
+  expect(await tiers()).toContainEqual({ code: 'expert', model_id: 'openrouter/auto' });
+});
+
+it('sends the name and the password of an address as a header, with each page, and prints neither', async () => {
+  server = await startServer((request, response) => {
+    const isSecond = request.path.includes('offset');
+    sendJson(response, { data: LIST.data, ...(isSecond ? {} : { links: { next: '/models?offset=2' } }) });
+  });
+  const address = server.url.replace('//', '//me:p%40ss-canary@');
+  const outcome = await cli(['sync', '--dry-run', '--from', `${address}/models`]);
+  expect(printed(outcome)).toMatchObject({ source: `${server.url}/models` });
+  const basic = `Basic ${Buffer.from('me:p@ss-canary').toString('base64')}`;
+  expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([basic, basic]);
+  expect(outcome.stdout).not.toContain('canary');
+});
+
+it.each(['http://me:pw-canary@127.0.0.1:9/models', 'http://me:pw-canary@127.0.0.1:99999/models?key=pw-canary'])(
+  'prints no password of an address that cannot be read: %s',
+  async (address) => {
+    const outcome = await cli(['sync', '--from', address]);
+    expect(errorLine(outcome)).toMatchObject({ code: 'PRICE_LIST_UNREACHABLE' });
+    expect(outcome.stderr).not.toContain('canary');
+  },
+);
 
 interface BadAnswer {
   readonly body: string;
