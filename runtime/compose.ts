@@ -73,15 +73,12 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor, leaseMs, outbox };
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
   const run: Runtime['run'] = (task, options) => {
-    outbox?.prepare();
+    outbox?.look();
     return runAgent(parts, task, options);
   };
   let closing: Promise<void> | undefined;
   return {
-    ...tasks.handling((task, options) => {
-      outbox?.look();
-      return run(task, options);
-    }),
+    ...tasks.handling(run),
     ...tasks.queue,
     run: async (task, options) => {
       refuseOtherTypes(task);

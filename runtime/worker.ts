@@ -1,5 +1,5 @@
 import { readConsumerSettings } from './consumer-settings';
-import type { RefusedEnd, UnwrittenEnds } from './contracts/outbox';
+import type { KeptEnd, UnwrittenEnds } from './contracts/outbox';
 import { checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
 import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './queue/consumer-contract';
@@ -10,7 +10,7 @@ import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/que
 import { takeByHand } from './queue/take-by-hand';
 import { createTaskStore } from './queue/task-store';
 import { openWaitingClient } from './storage/redis-clients';
-import { dropRefusedEnd, readUnwrittenEnds } from './storage/unwritten-ends';
+import { dropUnwrittenEnd, readUnwrittenEnds } from './storage/unwritten-ends';
 
 export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
 export { createFailureDelivery, type FailureDelivery } from './handling/deliver-failure';
@@ -65,8 +65,8 @@ export async function takeOne(
 
 interface OpenedAdmin extends QueueAdmin {
   readonly status: () => Promise<QueueStatus & { readonly unwritten: UnwrittenEnds }>;
-  /** Forgets the end of a run that the ledger refuses, once somebody has booked it by hand. */
-  readonly dropUnwritten: (id: string) => Promise<RefusedEnd | undefined>;
+  /** Forgets the end of a run that the ledger refuses or no installation takes up, and gives what has to be booked by hand. */
+  readonly dropUnwritten: (id: string) => Promise<KeptEnd | undefined>;
   readonly close: () => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export async function openQueueAdmin(
   return {
     ...admin,
     status: async () => ({ ...(await admin.status()), unwritten: await readUnwrittenEnds(client) }),
-    dropUnwritten: (id) => dropRefusedEnd(client, id),
+    dropUnwritten: (id) => dropUnwrittenEnd(client, id),
     close: () => queue.close().finally(() => client.disconnect()),
   };
 }

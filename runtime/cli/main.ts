@@ -55,7 +55,7 @@ const HELP = `universal-ai-agent <command>
   queue retry-failed [--task ID]
                              Move dead tasks back to the list
   queue drop-unwritten --entry ID
-                             Forget the end of a run that the ledger refuses, once it is booked by hand
+                             Forget the end of a run that the ledger refuses; prints the usage to book by hand afterwards
   vault set --tenant ID|--shared --name NAME
                              Encrypt the secret on standard input; rows name it as vault:NAME
   vault list --tenant ID|--shared

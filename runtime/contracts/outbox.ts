@@ -6,18 +6,22 @@ export interface Outbox {
   readonly keep: (progress: RunProgress) => Promise<void>;
 }
 
-/** An end that the ledger refuses, as it is shown to a person. */
-export interface RefusedEnd {
+/** An end that is kept, as it is shown to a person. */
+export interface KeptEnd {
   readonly id: string;
-  readonly since: string;
-  readonly code: string;
-  readonly sql_state?: string;
   /** Undefined, like all that follows, for one that cannot be read. */
   readonly tenant_id?: string;
   readonly task_id?: string;
   readonly run_id?: string;
   /** What is not on the bill. */
   readonly calls?: readonly UnbilledCall[];
+}
+
+/** An end that the ledger refuses. */
+export interface RefusedEnd extends KeptEnd {
+  readonly since: string;
+  readonly code: string;
+  readonly sql_state?: string;
 }
 
 interface UnbilledCall {
@@ -33,4 +37,6 @@ export interface UnwrittenEnds {
   readonly refused: number;
   /** The oldest of those that are refused. */
   readonly entries: readonly RefusedEnd[];
+  /** Those of the waiting that bear no installation's name, the oldest first; what is none's waits until a person drops it. */
+  readonly unclaimed: readonly KeptEnd[];
 }

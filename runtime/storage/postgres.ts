@@ -44,7 +44,7 @@ const IDLE_MS = 30_000;
 /** After a statement's time: for the server to end it by itself, then to end it because it was asked to. */
 const CANCEL_GRACE_MS = 1000;
 const CLIENT_GRACE_MS = 3000;
-/** What is left of a statement's time when it has waited for a lock so long. */
+/** The part of a statement's time that it may spend waiting for a lock. */
 const LOCK_SHARE = 1 / 3;
 const MAX_REPEATS = 3;
 const REPEAT_AFTER_MS = 20;

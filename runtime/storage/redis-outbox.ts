@@ -6,7 +6,7 @@ import { after, monotonicMs } from '../util/clock';
 import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';
 import type { RedisConnection } from './redis-connection';
 import { sealedJson, type TextSealer } from './sealed-json';
-import { OUTBOX_OWNER, writeEntry, type EntryParts, type Written } from './write-entry';
+import { OUTBOX_OWNER, writeEntry, type Written } from './write-entry';
 
 const RETRY_MS = 5000;
 /** What a process left behind that is gone is looked for so often. */
@@ -21,9 +21,10 @@ interface OutboxOptions {
 }
 
 interface RedisOutbox extends Outbox {
-  /** Learns whose entries it keeps, as long as the ledger can be asked. */
-  readonly prepare: () => void;
-  /** Writes what is kept, of whichever process, now and then while it is called, and until it is written once it was found. */
+  /**
+   * Writes what is kept, of whichever process, now and then while it is called, and until it is written once it was found.
+   * The first time it learns whose entries it keeps, as long as the ledger can be asked.
+   */
   readonly look: () => void;
   readonly close: () => Promise<void>;
 }
@@ -36,48 +37,48 @@ export function createRedisOutbox(redis: RedisConnection, { ledger, sealer }: Ou
   const json = sealedJson(sealer);
   const identify = once(() => ledger.identify?.() ?? Promise.resolve('only'));
   const backOff = createBackOff();
-  const writer = createWriter(redis, { ledger, json });
   let lookedAt = -Infinity;
-  let stopWaiting: (() => void) | undefined;
   let flushing: Promise<void> | undefined;
   let isClosed = false;
+  const write = async (entry: string): Promise<Written> => {
+    const written = await writeEntry({ ledger, json }, entry);
+    // The next one may have to wait for a lock as long as this one has.
+    if (written.kind === 'later' && isClosed) throw new Error('the outbox is closed');
+    if (written.kind === 'later') timer.ringIn(RETRY_MS);
+    return written;
+  };
+  const writer = createWriter(redis, write);
   const flush = (): void => {
     lookedAt = monotonicMs();
     flushing ??= writeAll()
-      .catch(() => flushIn(RETRY_MS))
+      .catch(() => timer.ringIn(RETRY_MS))
       .finally(() => (flushing = undefined));
   };
-  const flushIn = (delayMs: number): void => {
-    stopWaiting?.();
-    if (!isClosed) stopWaiting = after(delayMs, flush);
-  };
+  // What was kept while a flush was under way may have come too late for it.
+  const timer = createTimer(() => (flushing === undefined ? flush() : timer.ringIn(RETRY_MS)));
   const writeAll = async (): Promise<void> => {
     const installation = await identify();
-    await writer.writeList(outboxKey(installation), installation);
-    for (const list of [SHARED_OUTBOX, SHARED_REFUSED]) await writer.writeList(list, installation);
-    if ((await writer.countRefused(installation)) === 0) {
-      backOff.reset();
-      return;
-    }
+    for (const list of [outboxKey(installation), SHARED_OUTBOX, SHARED_REFUSED])
+      await writer.writeList(list, installation);
+    if ((await writer.countRefused(installation)) === 0) return void backOff.reset();
     if (backOff.isDue()) {
       await writer.writeRefused(installation);
       backOff.grow();
     }
-    flushIn(backOff.waitMs());
+    timer.ringIn(backOff.waitMs());
   };
   return {
-    prepare: () => void identify().catch(() => undefined),
     keep: async (progress) => {
       const installation = await identify().catch(() => undefined);
       await redis.use((client) => keepEntry(client, installation, json.write(progress, OUTBOX_OWNER)));
-      flushIn(RETRY_MS);
+      timer.ringIn(RETRY_MS);
     },
     look: () => {
       if (monotonicMs() - lookedAt > LOOK_MS) flush();
     },
     close: async () => {
       isClosed = true;
-      stopWaiting?.();
+      timer.close();
       await flushing;
     },
   };
@@ -101,14 +102,14 @@ interface Writer {
   readonly writeRefused: (installation: string) => Promise<void>;
 }
 
-function createWriter(redis: RedisConnection, parts: EntryParts): Writer {
+function createWriter(redis: RedisConnection, write: (entry: string) => Promise<Written>): Writer {
   return {
     writeList: async (list, installation) => {
       for (let index = 0; ;) {
         const entry = await redis.use((client) => client.lindex(list, index));
         if (entry === null) return;
-        const written = await writeEntry(parts, entry);
-        if (written.kind === 'left' || (written.kind === 'refused' && isAnothers(list, installation, written.end))) {
+        const written = await write(entry);
+        if (staysOn(list, installation, written)) {
           index += 1;
         } else {
           await redis.use((client) => takeOff(client, { list, installation, entry, written }));
@@ -122,11 +123,16 @@ function createWriter(redis: RedisConnection, parts: EntryParts): Writer {
         const kept = await redis.use((client) => client.hget(key, id));
         if (kept === null) continue;
         const { entry } = JSON.parse(kept) as { readonly entry: string };
-        const { kind } = await writeEntry(parts, entry);
+        const { kind } = await write(entry);
         if (kind === 'written') await redis.use((client) => client.hdel(key, id));
       }
     },
   };
+}
+
+function staysOn(list: string, installation: string, written: Written): boolean {
+  if (written.kind === 'refused') return isAnothers(list, installation, written.end);
+  return written.kind !== 'written';
 }
 
 /** On the lists that all installations share stands what belongs to others: what is not known here, or cannot be read. */
@@ -148,6 +154,34 @@ async function takeOff(client: Redis, { list, installation, entry, written }: Ta
     done.hsetnx(refusedKey(installation), written.end.id, JSON.stringify({ ...written.end, entry }));
   }
   await done.lrem(list, 1, entry).exec();
+}
+
+interface Timer {
+  /** An earlier time that stands already is kept. */
+  readonly ringIn: (delayMs: number) => void;
+  readonly close: () => void;
+}
+
+function createTimer(onRing: () => void): Timer {
+  let dueAt = Infinity;
+  let stop: (() => void) | undefined;
+  let isClosed = false;
+  return {
+    ringIn: (delayMs) => {
+      const at = monotonicMs() + delayMs;
+      if (isClosed || at >= dueAt) return;
+      stop?.();
+      dueAt = at;
+      stop = after(delayMs, () => {
+        dueAt = Infinity;
+        onRing();
+      });
+    },
+    close: () => {
+      isClosed = true;
+      stop?.();
+    },
+  };
 }
 
 interface BackOff {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
 import type { LedgerStore, RunProgress } from '../contracts/ledger';
-import type { RefusedEnd } from '../contracts/outbox';
+import type { KeptEnd, RefusedEnd } from '../contracts/outbox';
 import type { ErrorCode } from '../errors/codes';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { isJsonObject } from '../util/json';
-import { sqlStateOf } from './database-errors';
-import type { SealedJson } from './sealed-json';
+import { isInVain, sqlStateOf } from './database-errors';
+import { sealedJson, type SealedJson } from './sealed-json';
 
 /** For the sealer: entries belong to no tenant. */
 export const OUTBOX_OWNER = 'outbox';
@@ -17,10 +17,11 @@ export interface EntryParts {
   readonly json: SealedJson;
 }
 
-/** What became of an entry. `left` is for a process that has its key. */
-export type Written = { readonly kind: 'written' | 'left' } | { readonly kind: 'refused'; readonly end: RefusedEnd };
+/** What became of an entry. `left` is for a process that has its key; `later`: the database does not take this one for now. */
+export type Written =
+  { readonly kind: 'written' | 'left' | 'later' } | { readonly kind: 'refused'; readonly end: RefusedEnd };
 
-/** Writes an entry to the ledger. Rejects when the database is away, or refuses everything for now. */
+/** Writes an entry to the ledger. Rejects when the database is away, or refuses everything. */
 export async function writeEntry({ ledger, json }: EntryParts, entry: string): Promise<Written> {
   let progress: RunProgress;
   try {
@@ -39,6 +40,8 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     return { kind: 'written' };
   } catch (thrown) {
     const error = toRuntimeError(thrown);
+    // It may be this entry alone whose rows somebody holds, or whose statement never ends in time.
+    if (error.code === 'DB_UNAVAILABLE' || isInVain(error.cause)) return { kind: 'later' };
     if (error.scope === 'installation') throw error;
     await endAlone(ledger, progress);
     return refuse(error.code, error);
@@ -65,7 +68,7 @@ interface Refusal {
 
 function refusedEnd(entry: string, { code, sqlState, progress }: Refusal): RefusedEnd {
   return {
-    id: createHash('sha256').update(entry).digest('hex').slice(0, 16),
+    id: idOf(entry),
     since: new Date().toISOString(),
     code,
     sql_state: sqlState,
@@ -73,12 +76,25 @@ function refusedEnd(entry: string, { code, sqlState, progress }: Refusal): Refus
   };
 }
 
+/** What of an entry can be told without a key. */
+export function describeEntry(entry: string): KeptEnd {
+  try {
+    return { id: idOf(entry), ...factsOf(readProgress(sealedJson(undefined), entry)) };
+  } catch {
+    return { id: idOf(entry) };
+  }
+}
+
+function idOf(entry: string): string {
+  return createHash('sha256').update(entry).digest('hex').slice(0, 16);
+}
+
 /** Enough to book the usage by hand; not what the run was about. */
-function factsOf({ tenantId, taskId, runId, closed }: RunProgress): Partial<RefusedEnd> {
+function factsOf({ tenantId, taskId, runId, closed }: RunProgress): Partial<KeptEnd> {
   return { tenant_id: tenantId, task_id: taskId, run_id: runId, calls: callsOf(closed) };
 }
 
-function callsOf(closed: RunProgress['closed']): RefusedEnd['calls'] {
+function callsOf(closed: RunProgress['closed']): KeptEnd['calls'] {
   try {
     return closed.map(({ modelBilled, usage, costUsd }) => ({
       model: modelBilled,

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createRuntime, RuntimeError, type LedgerStore } from '../../runtime';
 import { createLedgerStore } from '../../runtime/storage/ledger-store';
 import { createPostgres, type Postgres } from '../../runtime/storage/postgres';
-import { eventually } from '../support/agent-fixture';
+import { eventually, gate } from '../support/agent-fixture';
 import { runCli } from '../support/cli';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
 import { startModelServer, textReply, type ModelServer } from '../support/model-server';
@@ -86,6 +86,11 @@ async function untilEmpty(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+const queue = async (...words: string[]): Promise<Record<string, unknown>> => {
+  const { stdout } = await runCli(['queue', ...words], { env: { REDIS_URL: redis.url } });
+  return JSON.parse(stdout) as Record<string, unknown>;
+};
 
 it('case 33: an end that the ledger cannot take is kept, and written once when it can, by whichever process', async () => {
   let isDown = true;
@@ -224,10 +229,6 @@ describe('an end that the ledger refuses although it is there', () => {
     await untilEmpty();
     await runtime.close();
   };
-  const queue = async (...words: string[]): Promise<Record<string, unknown>> => {
-    const { stdout } = await runCli(['queue', ...words], { env: { REDIS_URL: redis.url } });
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
 
   beforeEach(async () => {
     await redis.client.flushall();
@@ -264,6 +265,136 @@ describe('an end that the ledger refuses although it is there', () => {
     expect(await refused()).toEqual([]);
     expect(await lineOf(task)).toMatchObject({ total_tokens: TOO_LARGE + 1 });
   });
+});
+
+describe('an entry that the database cannot take for now', () => {
+  const keep = async (task: string): Promise<void> => {
+    const failing = runtimeWith(ledgerThatFails(() => true));
+    models.script(textReply('an answer'));
+    await failing.run(taskOf(task));
+    await failing.close();
+  };
+
+  beforeEach(() => redis.client.flushall());
+
+  it('holds up none behind it, on no list, and is written when it can be', async () => {
+    await keep('shared');
+    await redis.client.rename(OUTBOX, SHARED);
+    for (const task of ['held', 'behind']) await keep(task);
+    const ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
+    let isHeld = true;
+    const runtime = runtimeWith({
+      ...ledger,
+      record: (progress) =>
+        isHeld && progress.taskId === 'held'
+          ? Promise.reject(new RuntimeError('DB_UNAVAILABLE', { reason: 'somebody holds the row' }))
+          : ledger.record(progress),
+    });
+    models.script(textReply('answer'));
+    await runtime.handle(taskOf(randomUUID()));
+    for (const task of ['behind', 'shared'])
+      expect(await eventually(() => lineOf(task))).toMatchObject({ total_tokens: 120 });
+    expect(await lineOf('held')).toBeUndefined();
+    isHeld = false;
+    expect(await eventually(() => lineOf('held'))).toMatchObject({ total_tokens: 120 });
+    await runtime.close();
+  });
+
+  it('is not waited for by a process that closes, nor are those behind it', async () => {
+    const tasks = ['first of those held', 'second of those held'];
+    for (const task of tasks) await keep(task);
+    const ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
+    const [asked, answer] = [gate(), gate()];
+    const tried: string[] = [];
+    const runtime = runtimeWith({
+      ...ledger,
+      record: async (progress) => {
+        if (!tasks.includes(progress.taskId)) return ledger.record(progress);
+        tried.push(progress.taskId);
+        asked.open();
+        await answer.opened;
+        throw new RuntimeError('DB_UNAVAILABLE', { reason: 'somebody holds the row' });
+      },
+    });
+    models.script(textReply('answer'));
+    await runtime.handle(taskOf(randomUUID()));
+    await asked.opened;
+    const closed = runtime.close();
+    answer.open();
+    await closed;
+    expect(tried).toEqual(tasks.slice(0, 1));
+    expect(await redis.client.llen(OUTBOX)).toBe(2);
+  });
+});
+
+describe('when the outbox is looked at', () => {
+  beforeEach(() => redis.client.flushall());
+
+  it('an end that is kept while refused ones are tried again does not wait as long as they do', async () => {
+    const ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
+    const [tried, answer] = [gate(), gate()];
+    let asked = 0;
+    let isDown = true;
+    const runtime = runtimeWith({
+      ...ledger,
+      knows: async (progress) => {
+        if (progress.taskId !== 'nobody’s') return ledger.knows?.(progress) ?? true;
+        if (++asked === 2) {
+          tried.open();
+          await answer.opened;
+        }
+        return false;
+      },
+      record: (progress) =>
+        isDown && progress.end !== undefined && progress.taskId === 'kept meanwhile'
+          ? Promise.reject(new RuntimeError('DB_UNREACHABLE', { reason: 'it is away' }))
+          : ledger.record(progress),
+    });
+    await redis.client.rpush(OUTBOX, entryOfNobody());
+    models.script(textReply('answer'), textReply('an answer'));
+    await runtime.handle(taskOf(randomUUID()));
+    await tried.opened;
+    await runtime.run(taskOf('kept meanwhile'));
+    isDown = false;
+    answer.open();
+    await untilEmpty();
+    expect(await lineOf('kept meanwhile')).toMatchObject({ total_tokens: 120 });
+    await runtime.close();
+  });
+
+  it('a process that is handed its tasks one by one looks as well', async () => {
+    const failing = runtimeWith(ledgerThatFails(() => true));
+    models.script(textReply('an answer'));
+    await failing.run(taskOf('found by a run'));
+    await failing.close();
+    const runtime = runtimeWith();
+    models.script(textReply('answer'));
+    await runtime.run(taskOf(randomUUID()));
+    await untilEmpty();
+    expect(await lineOf('found by a run')).toMatchObject({ total_tokens: 120 });
+    await runtime.close();
+  });
+});
+
+const entryOfNobody = (): string =>
+  JSON.stringify({ tenantId: tenant, taskId: 'nobody’s', runId: randomUUID(), leaseMs: 1000, closed: [] });
+
+it('what no installation takes up is shown with an id, and a person can drop it', async () => {
+  await redis.client.flushall();
+  const entry = entryOfNobody();
+  await redis.client.rpush(SHARED, entry, entry);
+  await redis.client.rpush(`${SHARED}:refused`, 'no JSON');
+  const { unwritten } = (await queue('status')) as {
+    unwritten: { unclaimed: { id: string; task_id?: string; run_id?: string }[] };
+  };
+  expect(unwritten).toMatchObject({ waiting: 3, refused: 0 });
+  const [known, unreadable] = [unwritten.unclaimed[0], unwritten.unclaimed.at(-1)];
+  expect(known).toMatchObject({ tenant_id: tenant, task_id: 'nobody’s', calls: [] });
+  expect(unreadable).toEqual({ id: expect.stringMatching(/^[0-9a-f]{16}$/) as string });
+  expect(await queue('drop-unwritten', '--entry', String(known?.id))).toEqual({ dropped: known });
+  expect(await redis.client.llen(SHARED)).toBe(0);
+  expect(await queue('drop-unwritten', '--entry', String(unreadable?.id))).toEqual({ dropped: unreadable });
+  expect(await queue('status')).toMatchObject({ unwritten: { waiting: 0, unclaimed: [] } });
 });
 
 describe('two installations on one Redis', () => {
