@@ -60,7 +60,9 @@ export function createRedisOutbox(redis: RedisConnection, { ledger, sealer }: Ou
     const installation = await identify();
     for (const list of [outboxKey(installation), SHARED_OUTBOX, SHARED_REFUSED])
       await writer.writeList(list, installation);
-    if ((await writer.countRefused(installation)) === 0) return void backOff.reset();
+    const refused = await writer.countRefused(installation);
+    if (refused === 0) backOff.reset();
+    if (refused === 0) return;
     if (backOff.isDue()) {
       await writer.writeRefused(installation);
       backOff.grow();
