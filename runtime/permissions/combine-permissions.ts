@@ -1,4 +1,5 @@
 import type { AgentCallLimits, Decision, NumericLimit, ToolPermission } from '../contracts/permission';
+import type { JsonObject } from '../util/json';
 import { least } from './read-tool-rules';
 
 const STRICTNESS: readonly Decision[] = ['allow', 'ask', 'deny'];
@@ -18,13 +19,22 @@ function both(a: ToolPermission, b: ToolPermission): ToolPermission {
     decision: STRICTNESS.indexOf(a.decision) >= STRICTNESS.indexOf(b.decision) ? a.decision : b.decision,
     limits: mergeKeys(a.limits, b.limits, narrower),
     patterns: mergeKeys(a.patterns, b.patterns, (one, other) => [...one, ...other]),
-    fixedArguments: { ...b.fixedArguments, ...a.fixedArguments },
+    fixedArguments: layLast(a.fixedArguments, b.fixedArguments),
     timeoutMs: least(a.timeoutMs, b.timeoutMs),
     callsPerMinute: least(a.callsPerMinute, b.callsPerMinute),
     callsPerDay: least(a.callsPerDay, b.callsPerDay),
     callsPerRun: least(a.callsPerRun, b.callsPerRun),
     ofAgent: bothOfAgent(a.ofAgent, b.ofAgent),
   };
+}
+
+/**
+ * They are laid in this order, so what the earlier level fixes must stand behind all of the later one's, also where both
+ * fix the same: a later `filter` would otherwise replace an earlier `filter.client_id`.
+ */
+function layLast(earlier: JsonObject, later: JsonObject): JsonObject {
+  const added = Object.entries(later).filter(([name]) => !Object.hasOwn(earlier, name));
+  return { ...Object.fromEntries(added), ...earlier };
 }
 
 /** A run has one agent, so both are of the same. */

@@ -8,6 +8,8 @@ import { strictObject } from '../util/known-keys';
 import { compilePattern } from './name-pattern';
 
 const MAX_PATTERN_LENGTH = 1000;
+/** Of an argument, with the path to it. */
+const MAX_NAME_LENGTH = 200;
 /** As much as the database counts. */
 const MAX_COUNT = 2_147_483_647;
 const count = z.coerce.number().int().min(0).max(MAX_COUNT);
@@ -28,11 +30,16 @@ const limit = strictObject({ min: z.number().optional(), max: z.number().optiona
   'has a min above its max',
 );
 
+const fixedArguments = z.record(z.string(), z.unknown()).check(({ value, issues }) => {
+  const message = whyNotLaid(Object.keys(value));
+  if (message !== undefined) issues.push({ code: 'custom', message, input: value });
+});
+
 const permissionSchema = strictObject({
   decision: z.enum(['allow', 'deny', 'ask']).default('allow'),
   limits: z.record(z.string(), limit).default({}),
   allowed_patterns: z.record(z.string(), patternList).default({}),
-  fixed_arguments: z.record(z.string(), z.unknown()).default({}),
+  fixed_arguments: fixedArguments.default({}),
   timeout_seconds: z.number().positive().optional(),
   rate_limit_per_minute: count.optional(),
   rate_limit_per_day: count.optional(),
@@ -92,6 +99,21 @@ function readPatterns(data: z.output<typeof permissionSchema>): ToolPermission['
   const { allowed_patterns: lists, allowed_phone_patterns: phones } = data;
   const patterns = Object.fromEntries(Object.entries(lists).map(([argument, list]) => [argument, [list]]));
   return phones === undefined ? patterns : { ...patterns, phone: [...(patterns.phone ?? []), phones] };
+}
+
+/** Fixed arguments are laid one after another, and of two that overlap the second would undo the first. */
+function whyNotLaid(names: readonly string[]): string | undefined {
+  if (names.some((name) => name.length > MAX_NAME_LENGTH)) {
+    return `the name of an argument is longer than ${MAX_NAME_LENGTH} characters`;
+  }
+  // An object has such keys always first, whatever order they are to be laid in.
+  if (names.some((name) => /^\d+$/.test(name))) return 'a fixed argument cannot have a number for its name';
+  // With the smallest character for the dot, what lies within an argument comes right behind it.
+  const sorted = names.map((name) => name.replaceAll('.', '\0')).sort();
+  const at = sorted.findIndex((name, index) => sorted[index + 1]?.startsWith(`${name}\0`));
+  if (at < 0) return undefined;
+  const [outer, inner] = sorted.slice(at, at + 2).map((name) => name.replaceAll('\0', '.'));
+  return `it fixes "${inner}" and "${outer}", one within the other`;
 }
 
 /** The smaller of two limits; an absent one is no limit. */

@@ -1,6 +1,7 @@
 import type { ToolContext } from '../../../runtime';
 import type { ParsedInput, Tool } from '../../../runtime/contracts/tool';
 import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
+import { fixArguments } from '../../../runtime/permissions/fixed-arguments';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission, readToolRules, tenantLevels } from '../../../runtime/permissions/read-tool-rules';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
@@ -273,6 +274,28 @@ describe('fixed arguments', () => {
         );
       },
     );
+  });
+
+  it.each([
+    [{ 'filter.client_id': 'OURS' }, { 'filter.client_id': 'x', filter: { client_id: 'THEIRS' } }],
+    [{ 'filter.client_id': 'OURS' }, { filter: { client_id: 'THEIRS' } }],
+    [{ filter: { client_id: 'OURS' } }, { 'filter.client_id': 'THEIRS' }],
+  ])('of an earlier level are not got around with what a later one fixes around or within them: %j, %j', (a, b) => {
+    const [first, ...rest] = [a, ...Object.entries(b).map(([name, value]) => ({ [name]: value }))];
+    for (const later of [rest, [...rest].reverse()]) {
+      const levels = [first, ...later].map((fixed) => readPermission({ fixed_arguments: fixed }, 'test'));
+      const { fixedArguments } = combinePermissions(levels);
+      expect(fixArguments(fixedArguments, {}).lay({})).toEqual({ value: { filter: { client_id: 'OURS' } } });
+    }
+  });
+
+  it.each([
+    [{ 'filter.client_id': 1, filter: {} }, 'fixes "filter.client_id" and "filter", one within the other'],
+    [{ 'a.b': 1, 'a-b': 2, a: 3 }, 'fixes "a.b" and "a", one within the other'],
+    [{ 7: 1 }, 'a fixed argument cannot have a number for its name'],
+    [{ [`a${'.a'.repeat(200)}`]: 1 }, 'the name of an argument is longer than 200 characters'],
+  ])('of one level that contradict each other or cannot be laid are refused: %j', (fixed_arguments, reason) => {
+    expect(() => readPermission({ fixed_arguments }, 'test')).toThrow(reason);
   });
 
   it('of an earlier level win', () => {
