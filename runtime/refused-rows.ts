@@ -53,6 +53,7 @@ async function ofTools(query: Query): Promise<readonly RefusedRow[]> {
   return rows.flatMap(({ tools, tenants }) =>
     parseTools(tools).flatMap((row) => {
       const problem = problemOf(() => {
+        if (row.secretFailure !== undefined) throw new Error(row.secretFailure);
         checkToolRow(row);
         readPermission(ownRules(row.customConfig) ?? {}, 'custom_config.permissions');
       });

@@ -61,7 +61,7 @@ export interface ToolRow {
   readonly transportConfig: JsonObject;
   /** The secrets that were put into the fields above in place of their names, for redaction. */
   readonly secrets?: readonly string[];
-  /** Why a secret that the row names cannot be used; the tool must not be offered then. */
+  /** Why the row's configuration, or a secret that it names, cannot be used; the tool must not be offered then. */
   readonly secretFailure?: string;
   /** The same as an error of the vault, where it is one. */
   readonly vaultError?: RuntimeError;

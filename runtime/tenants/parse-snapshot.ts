@@ -4,8 +4,9 @@ import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts
 import type { ModelPrice } from '../contracts/usage';
 import type { McpListedTool, McpServerRow } from '../contracts/mcp';
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, tryParseJson, type JsonObject, type JsonValue } from '../util/json';
+import type { JsonObject, JsonValue } from '../util/json';
 import { nearMisses, type Guards } from '../util/known-keys';
+import { asObject, readObject } from './read-object';
 
 const number = z.coerce.number().nullish().catch(null);
 // NUMERIC may also be NaN or Infinity, which no bill can be worked out with.
@@ -94,7 +95,7 @@ export type ServerTools = ReadonlyMap<number, readonly McpListedTool[]>;
 
 /**
  * Database rows as our types. Settings and figures that make no sense are left out, as if they were not set. Throws
- * SETTING_INVALID for a setting that seems to have been meant to guard, and has another name.
+ * SETTING_INVALID for settings that cannot be read, and for a setting that seems to have been meant to guard, and has another name.
  */
 export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools | undefined): TenantSnapshot {
   return {
@@ -163,7 +164,9 @@ function readRows<T extends z.ZodType>(schema: T, text: string): z.output<T>[] {
 
 /** The settings of a tenant's row. Throws SETTING_INVALID. */
 export function parseSettings(text: string | null): TenantSettings {
-  const raw = asObject(text);
+  const { value: raw, reason } = readObject(text);
+  // Its limits and rules would fall away with it.
+  if (reason !== undefined) throw new RuntimeError('SETTING_INVALID', { setting: 'settings', reason });
   refuseNearMisses(raw);
   return {
     defaultTier: nonEmpty(raw.default_tier),
@@ -249,6 +252,8 @@ function toPrice(row: z.output<typeof priceRow>): ModelPrice {
 }
 
 function toToolRow(row: z.output<typeof toolRow>): ToolRow {
+  const customConfig = readObject(row.custom_config);
+  const transportConfig = readObject(row.transport_config);
   return {
     code: row.code,
     // A built-in tool brings its own.
@@ -260,8 +265,9 @@ function toToolRow(row: z.output<typeof toolRow>): ToolRow {
     transport: row.transport ?? 'hook',
     mcpTool: row.mcp_tool ?? null,
     allowedTiers: readTiers(row.allowed_tiers),
-    customConfig: asObject(row.custom_config),
-    transportConfig: asObject(row.transport_config),
+    customConfig: customConfig.value,
+    transportConfig: transportConfig.value,
+    ...unusable({ custom_config: customConfig.reason, transport_config: transportConfig.reason }),
   };
 }
 
@@ -277,9 +283,8 @@ function readTiers(value: unknown): readonly string[] | undefined {
     .filter((tier) => tier !== '');
 }
 
-/** An object, or the object that a JSON text holds, also a text within a text, as a TEXT column comes; else empty. */
-function asObject(value: unknown): JsonObject {
-  if (typeof value !== 'string') return isJsonObject(value) ? value : {};
-  const parsed = tryParseJson(value);
-  return parsed.ok ? asObject(parsed.value) : {};
+/** Rules and limits may stand in what cannot be read, so the tool must not be offered without it. */
+function unusable(reasons: Readonly<Record<string, string | undefined>>): Pick<ToolRow, 'secretFailure'> {
+  const [found] = Object.entries(reasons).filter(([, reason]) => reason !== undefined);
+  return found === undefined ? {} : { secretFailure: `its ${found[0]} cannot be read: ${found[1] ?? ''}` };
 }

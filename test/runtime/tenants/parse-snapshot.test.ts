@@ -1,4 +1,5 @@
 import { withCode } from '../../support/matchers';
+import { createToolBuilder, type ToolBuilderOptions } from '../../../runtime/tools/build-tools';
 import { parseSnapshot, type SnapshotColumns } from '../../../runtime/tenants/parse-snapshot';
 
 function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknown[]; tools?: unknown[] } = {}) {
@@ -38,13 +39,22 @@ describe('settings', () => {
 
   it.each([
     [null],
-    ['{"default_tier":'],
+    [''],
     [[]],
     [5],
     [{ default_tier: '', max_iterations: -1 }],
     [{ max_iterations: 'many', max_tier: null }],
   ])('that make no sense count as not set: %j', (settings) => {
     expect(Object.values(settingsOf(settings)).every((value) => value === undefined)).toBe(true);
+  });
+
+  it.each([
+    ['half a text', '{"default_tier":'],
+    ['words', 'none'],
+    ['too many values', { monthly_token_limit: 5, notes: Array.from({ length: 30_001 }, () => 1) }],
+  ])('that cannot be read are refused, since limits may stand in them: %s', (_what, settings) => {
+    expect(() => settingsOf(settings)).toThrow(withCode('SETTING_INVALID'));
+    expect(() => settingsOf(settings)).toThrow('The setting settings of the tenant cannot be read');
   });
 
   it('keep a limit of the wrong type, so that it refuses instead of falling away', () => {
@@ -122,7 +132,20 @@ describe('tools', () => {
 
   it('may have custom_config in a text, or none', () => {
     expect(toolOf({ custom_config: '{"timeout_ms":5}' })?.customConfig).toEqual({ timeout_ms: 5 });
-    expect(toolOf({ custom_config: 'oops' })?.customConfig).toEqual({});
+    expect(toolOf({ custom_config: ' ' })).toMatchObject({ customConfig: {} });
+    expect(toolOf({ custom_config: ' ' })).not.toHaveProperty('secretFailure');
+  });
+
+  it.each([
+    ['custom_config', 'oops'],
+    ['transport_config', '{"a":'],
+    ['custom_config', `{"permissions":{},"notes":[${'1,'.repeat(30_000)}1]}`],
+  ])('are not offered without their rules, where %s is a text that cannot be read', async (column, text) => {
+    const row = toolOf({ [column]: text, mcp_endpoint: 'http://x/' });
+    const options = { transports: { hook: { call: jest.fn() } }, defaultTimeoutMs: 1 } as unknown as ToolBuilderOptions;
+    const { tools, warnings } = await createToolBuilder(options)(row === undefined ? [] : [row]);
+    expect([tools.length, warnings[0]?.code]).toEqual([0, 'TOOL_SKIPPED']);
+    expect(warnings[0]?.message).toContain(`its ${column} cannot be read`);
   });
 
   it('are not lost for a time-out that is no number', () => {
