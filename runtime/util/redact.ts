@@ -92,20 +92,30 @@ export function redactJson(value: JsonValue, redact: Redact): JsonValue {
 /** What a server may echo of a secret: of "Bearer abc" the bare token, of "Basic …" and of a URL the user and the password in it. */
 function secretParts(secret: string | undefined): readonly string[] {
   if (secret === undefined) return [];
-  const token = /^[a-z][\w-]*\s+(\S+)$/i.exec(secret)?.[1];
-  const parts = [secret, token, ...basicParts(token ?? secret), ...urlParts(secret)];
-  return parts.filter((part) => part !== undefined && part.length >= MIN_SECRET_LENGTH) as string[];
+  const [, scheme = '', token = secret] = /^([a-z][\w-]*)\s+(\S+)$/i.exec(secret) ?? [];
+  const credentials = scheme.toLowerCase() === 'basic' ? credentialsIn(token) : bareCredentials(token);
+  const parts = [secret, token, ...credentials, ...urlParts(secret)];
+  return parts.filter((part) => part.length >= MIN_SECRET_LENGTH);
 }
 
-/** Of base64 that holds "user:password". The scheme may stand elsewhere, as with `Basic vault:NAME`. */
-function basicParts(text: string): readonly string[] {
+/** What base64 behind "Basic" holds, as older servers read it too. */
+function credentialsIn(base64: string): readonly string[] {
+  const bytes = Buffer.from(base64, 'base64');
+  return (['utf8', 'latin1'] as const).flatMap((encoding) => {
+    // Such as the line break that `echo` writes.
+    const text = bytes.toString(encoding).replace(/^\p{C}+|\p{C}+$/gu, '');
+    const colon = text.indexOf(':');
+    return colon < 0 ? [] : [text, ...userAndPassword(text.slice(0, colon), text.slice(colon + 1))];
+  });
+}
+
+/** The same where the scheme may stand elsewhere, as with `Basic vault:NAME`: only of what can be nothing but "user:password". */
+function bareCredentials(text: string): readonly string[] {
   if (!/^[\w+/-]+={0,2}$/.test(text)) return [];
-  const bytes = Buffer.from(text, 'base64');
-  const decoded = bytes.toString('utf8');
+  const decoded = Buffer.from(text, 'base64').toString('utf8');
   // What is no text is no credential, and what begins with a bracket or a quote is JSON.
-  const found = /^(?<user>[^\s:"'{}[\]<>]*):(?<password>\P{C}*)$/u.exec(decoded)?.groups;
-  if (found === undefined || decoded.includes('\uFFFD')) return [];
-  return [decoded, ...userAndPassword(found.user, found.password)];
+  const isCredential = /^[^\s:"'{}[\]<>]*:\P{C}*$/u.test(decoded) && !decoded.includes('\uFFFD');
+  return isCredential ? credentialsIn(text) : [];
 }
 
 function urlParts(text: string): readonly string[] {

@@ -70,6 +70,19 @@ describe('the parts of a compound secret', () => {
     expect(redact(`${user} has secret-99`)).toBe(`${user} has [redacted]`);
   });
 
+  it.each([
+    ['a line break', Buffer.from('admin:S3cretPass\n'), ['S3cretPass']],
+    ['a user of two words', Buffer.from('Ann Miller:S3cretPass'), ['S3cretPass', 'Ann Miller:S3cretPass']],
+    ['an apostrophe', Buffer.from("o'brien:S3cretPass"), ['S3cretPass']],
+    ['a bracket', Buffer.from('svc[eu]:S3cretPass'), ['S3cretPass']],
+    ['Latin-1', Buffer.from('admin:Pässwort-ü1', 'latin1'), ['Pässwort-ü1']],
+  ])('are taken apart from a Basic header with %s in it', (_what, bytes, parts) => {
+    for (const scheme of ['Basic', 'basic']) {
+      const redact = createRedactor([`${scheme} ${bytes.toString('base64')}`]);
+      for (const part of parts) expect(redact(`it is ${part}, is it not`)).toBe('it is [redacted], is it not');
+    }
+  });
+
   it('blank the user where it is the key, without a password', () => {
     const redact = createRedactor([`Basic ${Buffer.from('keyofours:').toString('base64')}`]);
     expect(redact('keyofours')).toBe('[redacted]');
