@@ -25,23 +25,16 @@ export function isNamed(names: readonly string[], entries: readonly string[]): b
   );
 }
 
-function compileNames(glob: string): Matches {
-  const compiled = RE2JS.compile(
-    glob
-      .split('*')
-      .map((text) => RE2JS.quote(text))
-      .join('.*'),
-    RE2JS.DOTALL,
-  );
-  return (text) => compiled.matcher(text).matches();
-}
-
-const compiledGlobs = new Map<string, Matches>();
-const REMEMBERED_GLOBS = 1000;
-
+/** Without an expression: there are many names and many globs, and each part is looked for once. */
 function globMatches(glob: string, name: string): boolean {
-  const known = compiledGlobs.get(glob) ?? compileNames(glob);
-  if (compiledGlobs.size >= REMEMBERED_GLOBS) compiledGlobs.clear();
-  compiledGlobs.set(glob, known);
-  return known(name);
+  const [start = '', ...parts] = glob.split('*');
+  const end = parts.pop() ?? '';
+  if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end)) return false;
+  let at = start.length;
+  for (const part of parts) {
+    const found = name.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at <= name.length - end.length;
 }

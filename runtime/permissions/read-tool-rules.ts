@@ -5,9 +5,13 @@ import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { prototypeKeyIn, type JsonObject } from '../util/json';
 import { strictObject } from '../util/known-keys';
+import { patternSize } from '../util/pattern-size';
 import { compilePattern } from './name-pattern';
+import { excessOf, excessOfLevel } from './rule-bounds';
 
 const MAX_PATTERN_LENGTH = 1000;
+/** In steps, since repetitions multiply. */
+const MAX_PATTERN_SIZE = 2000;
 /** Of an argument, with the path to it. */
 const MAX_NAME_LENGTH = 200;
 /** As much as the database counts. */
@@ -17,7 +21,9 @@ const pattern = z
   .string()
   .max(MAX_PATTERN_LENGTH)
   .check(({ value, issues }) => {
+    if (value.length > MAX_PATTERN_LENGTH) return;
     try {
+      if (value.startsWith('/') && patternSize(value) > MAX_PATTERN_SIZE) throw new Error('it is too large');
       compilePattern(value);
     } catch (error) {
       issues.push({ code: 'custom', message: `is not a pattern: ${errorText(error)}`, input: value });
@@ -69,7 +75,10 @@ export function readToolRules(raw: unknown, where: string): ToolRules {
   return toRules(parse(rulesSchema, raw ?? {}, where), where);
 }
 
-function toRules({ enabled_tools, disabled_tools, tool_permissions }: Level, where: string): ToolRules {
+function toRules(level: Level, where: string): ToolRules {
+  const excess = excessOfLevel(level);
+  if (excess !== undefined) throw invalid(where, excess);
+  const { enabled_tools, disabled_tools, tool_permissions } = level;
   return {
     enabled: enabled_tools ?? undefined,
     disabled: disabled_tools ?? [],
@@ -82,6 +91,8 @@ function toRules({ enabled_tools, disabled_tools, tool_permissions }: Level, whe
 
 /** The rules for one tool. Throws POLICY_INVALID. */
 export function readPermission(raw: unknown, where: string): ToolPermission {
+  const excess = excessOf([raw]);
+  if (excess !== undefined) throw invalid(where, excess);
   const data = parse(permissionSchema, raw, where);
   return {
     decision: data.decision,

@@ -14,7 +14,7 @@ export function strictObject<T extends z.core.$ZodLooseShape>(shape: T): z.ZodOb
     return `it has no key ${nearest === undefined ? `${shownKey(key)}, only ${listKeys(known)}` : misspelt(key, nearest)}`;
   };
   return z.strictObject(shape, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? showSome(issue.keys.map(describe), '; ') : undefined),
+    error: (issue) => (issue.code === 'unrecognized_keys' ? showSome(issue.keys, describe, '; ') : undefined),
   });
 }
 
@@ -43,12 +43,12 @@ export function nearMisses(
 
 /** Keys for people: neither their length nor their number is bounded by those who write them. */
 export function listKeys(keys: readonly string[]): string {
-  return showSome(keys.map(shownKey), ', ');
+  return showSome(keys, shownKey, ', ');
 }
 
-function showSome(texts: readonly string[], separator: string): string {
-  const more = texts.length - SHOWN_KEYS;
-  return texts.slice(0, SHOWN_KEYS).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');
+function showSome(keys: readonly string[], describe: (key: string) => string, separator: string): string {
+  const more = keys.length - SHOWN_KEYS;
+  return keys.slice(0, SHOWN_KEYS).map(describe).join(separator) + (more > 0 ? `${separator}and ${more} more` : '');
 }
 
 function shownKey(key: string): string {

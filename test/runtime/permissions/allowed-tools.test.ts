@@ -1,4 +1,5 @@
 import { allowedTools } from '../../../runtime/permissions/allowed-tools';
+import { readToolRules } from '../../../runtime/permissions/read-tool-rules';
 import { aTool } from '../../support/loop-script';
 import { containing } from '../../support/matchers';
 
@@ -42,4 +43,35 @@ it('cannot be made to allow what the tier forbids', () => {
 
 it('warns of names that are not there, cased differently or not', () => {
   expect(namesFor('pro', ['Everyone', 'ghost']).warned).toHaveLength(2);
+});
+
+describe('rules that would hold up the process', () => {
+  const permission = (rules: object) => ({ tool_permissions: { t: rules } });
+  const numbered = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`a${n}`, {}]));
+  const patterns = Array.from({ length: 101 }, (_, n) => `/a${n}/`);
+
+  it.each([
+    ['many patterns', permission({ allowed_patterns: { a: patterns } }), 'more than 100 patterns'],
+    ['a large pattern', permission({ allowed_patterns: { a: ['/(a{100}){100}/'] } }), 'it is too large'],
+    ['a large pattern of flags', permission({ allowed_patterns: { a: ['/(?:abab)(?i){1000}/'] } }), 'it is too large'],
+    ['many names', { disabled_tools: Array.from({ length: 501 }, (_, n) => `t${n}*`) }, 'more than 500 entries'],
+    ['many tools', { tool_permissions: numbered(501) }, 'more than 500 entries'],
+    ['many limits', permission({ limits: numbered(501) }), 'more than 500 entries'],
+    ['many unknown keys', permission(numbered(400)), 'and 388 more'],
+  ])('are refused: %s', (_what, rules, reason) => {
+    expect(() => readToolRules(rules, 'config')).toThrow(reason);
+  });
+
+  it.each([
+    ['a*', 'abc', true],
+    ['*c', 'abc', true],
+    ['a*b*c', 'axbxc', true],
+    ['a*a', 'a', false],
+    ['*b*', 'abc', true],
+    ['a*bc*c', 'abc', false],
+    ['a.*', 'abc', false],
+  ])('are matched without an expression: %s on %s', (glob, name, isDenied) => {
+    const levels = [readToolRules({ disabled_tools: [glob] }, 'config')];
+    expect(allowedTools([{ tool: aTool(name) }], { levels }).tools).toHaveLength(isDenied ? 0 : 1);
+  });
 });
