@@ -83,8 +83,15 @@ export const GUARDING_CONFIG_KEYS = [
 /** What the same rules are called in other places. */
 export const FOREIGN_CONFIG_KEYS: Readonly<Record<string, (typeof GUARDING_CONFIG_KEYS)[number]>> = {
   allowed_tools: 'tools',
+  blocked_tools: 'disabled_tools',
+  cost_limit_usd: 'max_cost_usd',
+  denied_tools: 'disabled_tools',
   enabled_tools: 'tools',
+  fixed_arguments: 'tool_permissions',
+  limits: 'tool_permissions',
   permissions: 'tool_permissions',
+  rate_limit: 'tool_permissions',
+  timeout: 'timeout_seconds',
   tool_config: 'tool_permissions',
 };
 
