@@ -194,6 +194,7 @@ const SETTINGS: readonly string[] = [
   'callback_hosts',
 ];
 const GUARDS: Guards = {
+  isShared: true,
   keys: SETTINGS.filter((key) => key !== 'default_tier'),
   elsewhere: {
     enabled_tools: 'tool_config.enabled_tools',

@@ -27,16 +27,18 @@ export function misspelt(key: string, instead: string): string {
 export interface Guards {
   readonly keys: readonly string[];
   readonly elsewhere: Readonly<Record<string, string>>;
+  /** Other programs keep keys of theirs beside ours: some of our words, such as `cost_limit`, may well be a name of theirs. */
+  readonly isShared?: boolean;
 }
 
 /** The unknown keys that seem to have been meant to guard, each with the name that it should have. */
 export function nearMisses(
   unknown: readonly string[],
-  { keys, elsewhere }: Guards,
+  { keys, elsewhere, isShared = false }: Guards,
 ): readonly { readonly key: string; readonly instead: string }[] {
   const all = new Map([...keys.map((key) => [key, key] as const), ...Object.entries(elsewhere)]);
   return unknown.flatMap((key) => {
-    const instead = all.get(nearestKey(key, [...all.keys()]) ?? '');
+    const instead = all.get(nearestKey(key, [...all.keys()], isShared ? isBeginningOf : isPartOf) ?? '');
     return instead === undefined ? [] : [{ key, instead }];
   });
 }
@@ -56,19 +58,19 @@ function shownKey(key: string): string {
 }
 
 /**
- * The known key that was most likely meant: another spelling of it, one with a slip for every five letters, or one of which
+ * The known key that was most likely meant: another spelling of it, one with a slip for every six letters, or one of which
  * some of the words are left out. Undefined when none is near.
  */
-export function nearestKey(key: string, known: readonly string[]): string | undefined {
+export function nearestKey(key: string, known: readonly string[], isMeant = isPartOf): string | undefined {
   if (key.length > MAX_KEY_LENGTH) return undefined;
   const [words, text] = [wordsOf(key), wordsOf(key).join('')];
   const near = known
     .map((name) => ({ name, slips: slipsBetween(text, wordsOf(name).join('')) }))
-    .filter(({ name, slips }) => slips <= mostSlips(name) || isPartOf(words, wordsOf(name)));
+    .filter(({ name, slips }) => slips <= mostSlips(name) || isMeant(words, wordsOf(name)));
   return near.sort((a, b) => a.slips - b.slips)[0]?.name;
 }
 
-const SLIP_EVERY = 5;
+const SLIP_EVERY = 6;
 
 function mostSlips(name: string): number {
   return Math.max(1, name.length / SLIP_EVERY);
@@ -92,4 +94,9 @@ function wordsOf(key: string): readonly string[] {
 function isPartOf(words: readonly string[], all: readonly string[]): boolean {
   const left = all.reduce((rest, word) => (rest[0] === word ? rest.slice(1) : rest), words);
   return words.length > 1 && left.length === 0;
+}
+
+/** True where only the last word is left out, as in `monthly_cost_limit`. */
+function isBeginningOf(words: readonly string[], all: readonly string[]): boolean {
+  return words.length > 1 && words.length === all.length - 1 && words.every((word, index) => word === all[index]);
 }

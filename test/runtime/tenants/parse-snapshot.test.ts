@@ -70,7 +70,6 @@ describe('settings', () => {
     ['monthly_cost_limit', 'monthly_cost_limit_usd'],
     ['monthly_cost_limit_eur', 'monthly_cost_limit_usd'],
     ['monthlyTokenLimit', 'monthly_token_limit'],
-    ['cost_limit_usd', 'monthly_cost_limit_usd'],
     ['run_per_minute', 'runs_per_minute'],
     ['mcp_allowed_host', 'mcp_allowed_hosts'],
     ['max_teir', 'max_tier'],
@@ -89,6 +88,7 @@ describe('settings', () => {
     const foreign = {
       ...{ ai_mode: 'auto', agent_personality: 'kind', debounce_seconds: 5, working_hours: {}, currency: 'BRL' },
       ...{ timezone: 'UTC', language: 'pt', max_operators: 3, max_dialogs_per_month: 100, max_time: 5, min_tier: 'x' },
+      ...{ allowed_hosts: [], cost_limit: 1, cost_limit_usd: 1, monthly_limit: 1, token_limit: 1, per_minute: 1 },
       ...{ monthly_message_limit: 1, bot_config: {}, callback_url: 'http://x/', tools: [], default_model: 'm' },
     };
     expect(Object.values(settingsOf(foreign)).every((value) => value === undefined)).toBe(true);
