@@ -45,8 +45,10 @@ interface Remembered {
   readonly before?: StoredTools;
 }
 
-function holdsFor({ before }: Remembered, stored: StoredTools | undefined): boolean {
-  return before === undefined || before.tools === stored?.tools;
+/** The list, where it still holds for a run that has this from the database. */
+function stillHolding(known: Remembered | undefined, stored: StoredTools | undefined): ReadTools | undefined {
+  if (known === undefined || known.until <= monotonicMs()) return undefined;
+  return known.before === undefined || known.before.tools === stored?.tools ? known.list : undefined;
 }
 
 interface DirectoryParts {
@@ -92,14 +94,13 @@ export function createToolDirectory(parts: DirectoryParts): ToolDirectory {
   return {
     toolsOf: (target, stored, signal) => {
       const key = listKey(target);
-      const known = remembered.get(key);
-      const isKnown = known !== undefined && known.until > monotonicMs() && holdsFor(known, stored);
-      const isFailed = isKnown && known.list.isFailure === true;
+      const known = stillHolding(remembered.get(key), stored);
+      const isFailed = known?.isFailure === true;
       const isChanged = changes.isChanged(targetKey(target), key);
       if (stored?.isFresh === true && (!isChanged || isFailed)) {
         return Promise.resolve(offer(target.server, stored.tools));
       }
-      if (isKnown && (isFailed || !isChanged)) return Promise.resolve(known.list);
+      if (known !== undefined && (isFailed || !isChanged)) return Promise.resolve(known);
       return askOnce(target, signal, stored);
     },
     refresh: (target, signal) => askOnce(target, signal),

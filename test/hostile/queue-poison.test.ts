@@ -107,9 +107,14 @@ it.each([
   ['type in capitals', { task_type: 'AI_AGENT' }, 'TASK_TYPE_UNKNOWN'],
   ['type of every object', { task_type: 'constructor' }, 'TASK_TYPE_UNKNOWN'],
   [
+    '29,000 values of context',
+    { config: { message: 'm', context: Array.from({ length: 29_000 }, () => 0) } },
+    undefined,
+  ],
+  [
     '100,000 values of context',
     { config: { message: 'm', context: Array.from({ length: 100_000 }, () => 0) } },
-    undefined,
+    'INPUT_INVALID',
   ],
   ['NUL and half a pair in the message', { config: { agent_tier: 'pro', message: 'a\0b\ud800c' } }, undefined],
   ['a tenant that is an object', { meta: { tenant_id: { id: 1 } } }, 'INPUT_INVALID'],
