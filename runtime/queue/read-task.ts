@@ -17,8 +17,11 @@ export function parseEntry(raw: string): unknown {
   const parsed = tryParseJson(raw);
   if (parsed.ok) return parsed.value;
   // The parser's own words quote the task.
+  const isExcess = parsed.reason.startsWith('it has ');
   const reason = parsed.reason.startsWith('nested') ? parsed.reason : 'not JSON';
-  throw new RuntimeError('INPUT_INVALID', { issues: `the task is ${reason}` });
+  throw new RuntimeError('INPUT_INVALID', {
+    issues: isExcess ? `the task ${parsed.reason.slice('it '.length)}` : `the task is ${reason}`,
+  });
 }
 
 /**
@@ -35,7 +38,8 @@ export function readListedTask(value: unknown, entryId: string): QueueTask {
  * nobody can tell whose answer it is.
  */
 export function readAddressee(raw: string, entryId: string): QueueTask | undefined {
-  const parsed = tryParseJson(raw);
+  // Whatever it holds: its length is bounded, and this once it is worth the time.
+  const parsed = tryParseJson(raw, Infinity);
   if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
   const { task_id, trace_id, task_type, meta, callback } = parsed.value;
   if (!isJsonObject(callback)) return undefined;

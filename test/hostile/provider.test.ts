@@ -200,7 +200,6 @@ describe('usage', () => {
     ['1e300', { prompt_tokens: 1e300, completion_tokens: 20 }],
     ['beyond what a number holds', { prompt_tokens: 2 ** 53, completion_tokens: 20 }],
     ['broken', { prompt_tokens: 100.5, completion_tokens: 20 }],
-    ['NaN, which JSON writes as null', { prompt_tokens: NaN, completion_tokens: 20 }],
     ['nested', { prompt_tokens: { valueOf: 100 }, completion_tokens: 20 }],
   ])('case 14: usage that is %s counts as zero with a warning, and never less', async (_what, usage) => {
     const { result, bill, calls } = await attack({ replies: [withUsage(usage)] });
@@ -209,6 +208,13 @@ describe('usage', () => {
     expect(warned({ result })).toEqual(['USAGE_MISSING']);
     expect(bill).toMatchObject([{ model_calls: 1, total_tokens: 0, cost_usd: '0.00000000', cost_exact: '0' }]);
     expect(calls).toMatchObject([{ prompt_tokens: '0', completion_tokens: '0', cost_exact: '0' }]);
+  });
+
+  it('case 14: usage of which a side is NaN, which JSON writes as null, is billed by the other, and told', async () => {
+    const { result, bill } = await attack({ replies: [withUsage({ prompt_tokens: NaN, completion_tokens: 20 })] });
+    expect(result).toMatchObject({ status: 'completed', cost_usd: '0.00001200' });
+    expect(warned({ result })).toEqual(['USAGE_CONTRADICTORY']);
+    expect(bill).toMatchObject([{ model_calls: 1, total_tokens: 20, cost_usd: '0.00001200' }]);
   });
 
   it('case 14: a bare NaN makes the reply unreadable, and its usage is called unknown', async () => {
