@@ -32,7 +32,7 @@ export default tseslint.config(
   },
   {
     // Old servers speak SSE and nothing else. Credentials without an issuer stay on the server's own host (http-fetch.ts).
-    files: ['runtime/mcp/connect-transport.ts', 'runtime/mcp/connect-auth.ts'],
+    files: ['runtime/mcp/sdk/connect-transport.ts', 'runtime/mcp/sdk/connect-auth.ts'],
     rules: off('@typescript-eslint/no-deprecated'),
   },
   // Data, not code: a list of parameters, codes or SQL is as long as it is.
@@ -50,7 +50,7 @@ export default tseslint.config(
       'no-restricted-imports': ['error', { name: 'fast-check', message: 'Take fc of test/support/properties.' }],
     },
   },
-  { files: ['test/support/properties.ts'], rules: off('no-restricted-imports') },
+  { files: ['test/support/values/properties.ts'], rules: off('no-restricted-imports') },
   {
     files: ['scripts/**/*.mjs', 'examples/**/*.mjs', 'bench/**/*.mjs', 'gulpfile.js'],
     rules: sizes,
@@ -82,7 +82,7 @@ export default tseslint.config(
   },
   {
     // The fields of a server stand in the order in which a person fills them in.
-    files: ['nodes/UniversalAiAgent/mcp-servers.ts'],
+    files: ['nodes/UniversalAiAgent/read/mcp-servers.ts'],
     rules: off('n8n-nodes-base/node-param-fixed-collection-type-unsorted-items'),
   },
   {

@@ -3,8 +3,8 @@ const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
   transform: {
-    '\\.(ts|mts|mjs|sql)$': '<rootDir>/test/support/esbuild-transform.cjs',
-    'node_modules/.+\\.js$': '<rootDir>/test/support/esbuild-transform.cjs',
+    '\\.(ts|mts|mjs|sql)$': '<rootDir>/test/support/setup/esbuild-transform.cjs',
+    'node_modules/.+\\.js$': '<rootDir>/test/support/setup/esbuild-transform.cjs',
   },
   // Packages that come as ES modules only.
   transformIgnorePatterns: ['node_modules/(?!(p-limit|p-retry|is-network-error|yocto-queue)/)'],
@@ -23,11 +23,11 @@ const suite = (displayName, folders, more = {}) => ({
   ...more,
 });
 // A real n8n, a browser, a storm, or a loaded machine takes its time.
-const patient = { setupFilesAfterEnv: ['<rootDir>/test/support/long-timeout.ts'] };
+const patient = { setupFilesAfterEnv: ['<rootDir>/test/support/setup/long-timeout.ts'] };
 const withPostgres = {
   ...patient,
-  globalSetup: '<rootDir>/test/support/global-setup.mjs',
-  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+  globalSetup: '<rootDir>/test/support/setup/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/setup/global-teardown.mjs',
 };
 
 // Whole minutes of workers that are killed, stopped or left without a server.

@@ -1,9 +1,9 @@
-export { listTenants, listTenantTools, type CatalogEntry } from './catalog';
-export { checkSqlRole } from './check-sql-role';
-export { createRuntime, type Runtime } from './compose';
-export { migrateWorkflow } from './migrate-workflow';
+export { listTenants, listTenantTools, type CatalogEntry } from './compose/editor-lists';
+export { checkSqlRole } from './compose/check-sql-role';
+export { createRuntime, type Runtime } from './compose/create-runtime';
+export { migrateWorkflow } from './compose/migrate-workflow';
 export type { RunOptions } from './agent';
-export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config';
+export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Callback, QueueTask, TaskReport, TaskType } from './contracts/queue';
 export type { OnEvent, RunEvent } from './contracts/event';
 export type { Connected, ConnectedTool, Memory, NamedModel, OutputFormat } from './contracts/connected';
@@ -16,8 +16,8 @@ export type { ParsedInput, Tool, ToolContext, ToolDefinition, ToolMeta, ToolOutp
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { isRuntimeError, RuntimeError, type ErrorSummary } from './errors/runtime-error';
-export { fromChatModel } from './models/chat-model';
-export { outputFormat, schemaFormat } from './output-format';
+export { fromChatModel } from './models/langchain/chat-model';
+export { outputFormat, schemaFormat } from './run/output-format';
 export type { Migration, MigrationOptions, MigrationReport, Workflow } from './workflow-migration/contract';
-export { useRuntime, useTaskQueue } from './shared-runtime';
-export type { Enqueued } from './handling/task-queue';
+export { useRuntime, useTaskQueue } from './compose/shared-runtime';
+export type { Enqueued } from './tasks/enqueue-task';

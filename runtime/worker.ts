@@ -1,4 +1,4 @@
-import { readConsumerSettings } from './consumer-settings';
+import { readConsumerSettings } from './config/consumer-config';
 import type { KeptEnd, UnwrittenEnds } from './contracts/outbox';
 import { checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
@@ -9,11 +9,11 @@ import { queueKeys } from './queue/keys';
 import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
 import { createTaskStore } from './queue/task-store';
-import { openWaitingClient } from './storage/redis-clients';
-import { dropUnwrittenEnd, readUnwrittenEnds } from './storage/unwritten-ends';
+import { openWaitingClient } from './storage/redis/waiting-client';
+import { dropUnwrittenEnd, readUnwrittenEnds } from './storage/redis/unwritten-ends';
 
 export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
-export { createFailureDelivery, type FailureDelivery } from './handling/deliver-failure';
+export { createFailureDelivery, type FailureDelivery } from './compose/failure-delivery';
 export { ERROR_CODES } from './errors/codes';
 export { isRuntimeError, RuntimeError } from './errors/runtime-error';
 export type {

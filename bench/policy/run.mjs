@@ -25,8 +25,8 @@ async function loadLedger() {
   const outfile = here('../../.cache/bench-policy-ledger.cjs');
   await build({
     stdin: {
-      contents: `export { createLedgerStore } from './runtime/storage/ledger-store';
-        export { createPostgres } from './runtime/storage/postgres';`,
+      contents: `export { createLedgerStore } from './runtime/storage/postgres/ledger-store';
+        export { createPostgres } from './runtime/storage/postgres/pool';`,
       resolveDir: here('../..'),
       loader: 'ts',
     },

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import pg from 'pg';
 
 import { startPostgres } from '../../scripts/lib/postgres.mjs';
-import { startRedis } from '../../test/support/redis.ts';
+import { startRedis } from '../../test/support/servers/redis.ts';
 import { runtimePath } from '../loop/our-runtime.mjs';
 import { startProcess } from '../loop/start-process.mjs';
 import { MODEL_ID, TIER, TOOL } from './scenario.mjs';

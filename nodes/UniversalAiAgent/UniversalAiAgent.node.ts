@@ -7,17 +7,17 @@ import {
 } from 'n8n-workflow';
 
 import type * as RuntimeDoor from '../../runtime';
-import { DESCRIPTION } from './about';
-import { inputs } from './connected';
-import { credentials, properties } from './description';
-import { toErrorItem, toNodeError } from './errors';
-import { reportWarnings } from './hints';
-import { operationOf } from './operations';
-import { getTenantTools, searchTenants } from './pickers';
-import { isSimplified, simplifyOutput } from './simplify-output';
-import { isStreaming, streamAnswer, streamError } from './stream-answer';
-import { testSqlRole } from './test-sql-role';
-import { testVaultKey } from './test-vault-key';
+import { DESCRIPTION } from '../shared/about';
+import { inputs } from './host/connected';
+import { credentials, properties } from './panel/description';
+import { toErrorItem, toNodeError } from '../shared/errors';
+import { reportWarnings } from './panel/hints';
+import { operationOf } from './operations/operations';
+import { getTenantTools, searchTenants } from './panel/pickers';
+import { isSimplified, simplifyOutput } from './operations/simplify-output';
+import { isStreaming, streamAnswer, streamError } from './operations/stream-answer';
+import { testSqlRole } from './panel/test-sql-role';
+import { testVaultKey } from './panel/test-vault-key';
 
 export class UniversalAiAgent implements INodeType {
   description: INodeTypeDescription = {

@@ -7,8 +7,8 @@ import {
 } from 'n8n-workflow';
 
 import type * as WorkerDoor from '../../runtime/worker';
-import { DESCRIPTION } from '../UniversalAiAgent/about';
-import { toNodeError } from '../UniversalAiAgent/errors';
+import { DESCRIPTION } from '../shared/about';
+import { toNodeError } from '../shared/errors';
 import { consume } from './consume';
 import { credentials, properties } from './description';
 import { testOneTask } from './manual-test';

@@ -1,6 +1,6 @@
 import type { DeadTask, QueueDelivery, RuntimeError } from '../../runtime/worker';
-import { comesAgain } from '../UniversalAiAgent/delivery';
-import { readEgress } from '../UniversalAiAgent/egress';
+import { comesAgain } from '../shared/delivery';
+import { readEgress } from '../shared/egress';
 import type { TriggerParts } from './settings';
 
 /** What becomes of tasks whose execution did not answer them. */

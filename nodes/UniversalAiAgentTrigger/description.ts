@@ -1,6 +1,6 @@
 import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
-import { callbackOptions } from '../UniversalAiAgent/callback-options';
+import { callbackOptions } from '../shared/callback-options';
 
 export const credentials: INodeCredentialDescription[] = [
   { name: 'redis', displayName: 'Credential for Redis', required: true },

@@ -2,8 +2,8 @@ import type { IDataObject, ITriggerFunctions } from 'n8n-workflow';
 
 import type { RuntimeConfig } from '../../runtime';
 import type * as WorkerDoor from '../../runtime/worker';
-import { readCallbacks } from '../UniversalAiAgent/callback-options';
-import { readRedis } from '../UniversalAiAgent/redis';
+import { readCallbacks } from '../shared/callback-options';
+import { readRedis } from '../shared/redis';
 
 /** When a task counts as done. */
 export type Acknowledge = 'executionFinishes' | 'executionSucceeds' | 'immediately';

@@ -1,5 +1,5 @@
 import type { ModelPrice } from '../contracts/usage';
-import type { Query } from '../storage/postgres';
+import type { Query } from '../storage/postgres/pool';
 import { COST_COLUMNS, PRICE_PLACES, type PriceRow } from '../storage/sql/manage-prices';
 
 /** How many places after the point a column holds, where it holds only so many. */

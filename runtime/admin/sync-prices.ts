@@ -4,7 +4,7 @@ import { samePrice, type ListedModel } from '../billing/price-list';
 import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { mergeTiers } from '../models/tiers';
-import type { Query } from '../storage/postgres';
+import type { Query } from '../storage/postgres/pool';
 import {
   COST_COLUMNS,
   LIST_PRICES,

@@ -1,8 +1,8 @@
-import { createRuntime, type Runtime } from '../compose';
-import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config';
+import { createRuntime, type Runtime } from '../compose/create-runtime';
+import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config/runtime-config';
 import { RuntimeError } from '../errors/runtime-error';
 import type { BrowserLogin } from '../mcp/oauth-provider';
-import { createPostgres, type Postgres } from '../storage/postgres';
+import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { tryParseJson } from '../util/json';
 import type { ConsumerConfig } from '../worker';
 import { UsageError } from './arguments';

@@ -1,16 +1,16 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { escapeHidden } from '../util/escape-hidden';
 import { readArguments, UsageError, type Options } from './arguments';
-import { auditCommand } from './audit-command';
-import { dbCommand } from './db-command';
-import { keygenCommand } from './keygen-command';
-import { mcpCommand } from './mcp-command';
+import { auditCommand } from './commands/audit';
+import { dbCommand } from './commands/db';
+import { keygenCommand } from './commands/keygen';
+import { mcpCommand } from './commands/mcp';
 import { printError } from './output';
-import { priceCommand } from './price-command';
-import { runCommand } from './run-command';
-import { toolsCommand } from './tools-command';
-import { usageCommand } from './usage-command';
-import { vaultCommand } from './vault-command';
+import { priceCommand } from './commands/price';
+import { runCommand } from './commands/run';
+import { toolsCommand } from './commands/tools';
+import { usageCommand } from './commands/usage';
+import { vaultCommand } from './commands/vault';
 
 const HELP = `universal-ai-agent <command>
 
@@ -96,11 +96,11 @@ const COMMANDS: Readonly<Record<string, (words: readonly string[], options: Opti
   mcp: mcpCommand,
   vault: vaultCommand,
   // Loaded when it is asked for: BullMQ is larger than all the rest of the command line.
-  worker: async (_words, options) => (await import('./worker-command')).workerCommand(options),
-  queue: async ([, action], options) => (await import('./queue-command')).queueCommand(action, options),
+  worker: async (_words, options) => (await import('./commands/worker')).workerCommand(options),
+  queue: async ([, action], options) => (await import('./commands/queue')).queueCommand(action, options),
   keygen: keygenCommand,
   'migrate-workflow': async (words, options) =>
-    (await import('./migrate-workflow-command')).migrateWorkflowCommand(words, options),
+    (await import('./commands/migrate-workflow')).migrateWorkflowCommand(words, options),
 };
 
 async function main(argv: readonly string[]): Promise<number> {

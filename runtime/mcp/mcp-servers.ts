@@ -130,7 +130,7 @@ function offers(
 
 /** The SDK is loaded with the first server: most runs have none, and it is half of our bundle. */
 async function connect(request: ConnectRequest): Promise<McpConnection> {
-  const sdk = await import('./connect');
+  const sdk = await import('./sdk/connect');
   return sdk.connectMcp(request);
 }
 

@@ -52,7 +52,7 @@ async function callOnce(
       });
       return { ...toReply(result, call.maxOutputBytes), secrets: secrets() };
     } catch (error) {
-      const { describeFailure } = await import('./connect-failures');
+      const { describeFailure } = await import('./sdk/connect-failures');
       const failure = describeFailure(error);
       // An answer of the server, also an error, leaves the connection as it is.
       if (failure.kind === 'answer') {
@@ -79,7 +79,7 @@ class NotConnectedError extends Error {
 
 /** A call is made again only when it had no effect, or when the server says that repeating does no harm. */
 async function mayRepeat(error: unknown, settings: ToolSettings): Promise<boolean> {
-  const { describeFailure, isLostSession } = await import('./connect-failures');
+  const { describeFailure, isLostSession } = await import('./sdk/connect-failures');
   if (error instanceof NotConnectedError && isRuntimeError(error.cause)) return false;
   if (error instanceof NotConnectedError) return describeFailure(error.cause).kind === 'connection';
   // A server that was restarted refuses the old session before it executes anything.
@@ -88,7 +88,7 @@ async function mayRepeat(error: unknown, settings: ToolSettings): Promise<boolea
 }
 
 async function toCallError(error: unknown, { tenantId, server }: McpTarget, { name }: ToolSettings): Promise<unknown> {
-  const { describeFailure } = await import('./connect-failures');
+  const { describeFailure } = await import('./sdk/connect-failures');
   const cause = error instanceof NotConnectedError ? error.cause : error;
   if (isRuntimeError(cause)) return cause;
   const failure = describeFailure(cause);

@@ -2,14 +2,14 @@ import type { McpAuth, McpServer } from '../contracts/mcp';
 import { describeError, isRuntimeError, type ErrorSummary } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
 import type { McpTarget } from './connection';
-import type { ServerFailure } from './connect-failures';
+import type { ServerFailure } from './sdk/connect-failures';
 import { NOT_SENT } from './http-fetch';
 
 const MAX_REASON_CHARS = 300;
 
 /** True when asking again soon may help: the connection failed or its session is over, and nothing was refused. */
 export async function isWorthRetrying(error: unknown): Promise<boolean> {
-  const { isLostSession } = await import('./connect-failures');
+  const { isLostSession } = await import('./sdk/connect-failures');
   if (wasNotSent(error) || isLostSession(error)) return true;
   return causes(error).some(({ code }) => code === 'ECONNRESET' || code === 'UND_ERR_SOCKET');
 }
@@ -22,7 +22,7 @@ export function wasNotSent(error: unknown): boolean {
 /** Why a server gives a run no tools. */
 export async function toServerWarning(error: unknown, { tenantId, server }: McpTarget): Promise<ErrorSummary> {
   if (isRuntimeError(error)) return error.toSummary();
-  const { describeFailure } = await import('./connect-failures');
+  const { describeFailure } = await import('./sdk/connect-failures');
   const failure = describeFailure(error);
   const details = { server: server.name, tenantId, reason: reasonFor(failure, server) };
   if (failure.kind === 'login') return describeError('MCP_LOGIN_REQUIRED', details);

@@ -38,7 +38,7 @@ const OVERDUE_LOOKS = 7;
  * The way that BullMQ 6.7.0 has: when Redis goes away while BullMQ itself connects a client that was made with `lazyConnect`, the
  * promise of that connection stays rejected (`RedisConnection.initializing`). `Worker.waitForJob` then fails ten times a second without
  * an event, since `reconnectBlocking` fails by the same promise. `openWaitingClient` keeps clear of it. It is mended there when
- * `test/integration/queue-reconnect.test.ts` passes with `lazyConnect: true` in `openWaitingClient`.
+ * `test/integration/queue/queue-reconnect.test.ts` passes with `lazyConnect: true` in `openWaitingClient`.
  */
 export function watchConsumer({ session, concurrency, readTakeable, onStalled }: WatchParts): ConsumerWatch {
   let looks = 0;

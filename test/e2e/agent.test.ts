@@ -1,7 +1,7 @@
-import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/database';
-import { documentsTask } from '../support/documents-task';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
+import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
+import { documentsTask } from '../support/values/documents-task';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,

@@ -2,17 +2,17 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { openEditor } from '../../scripts/lib/editor.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
-import { startMcpServer, type TestMcpServer } from '../support/mcp-server';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
 import {
   startModelServer,
   textReply,
   toolReply,
   type ModelServer,
   type ModelServerRequest,
-} from '../support/model-server';
-import { startRedis, type TestRedis } from '../support/redis';
+} from '../support/servers/model-server';
+import { startRedis, type TestRedis } from '../support/servers/redis';
 import { chatModel, COLLEAGUE, connectedWorkflow, memory, parser, tools, type SubNode } from './support/connected';
 import {
   addModelCredential,

@@ -1,5 +1,5 @@
-import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { startModelServer, textReply, type ModelServer } from '../support/model-server';
+import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { openEditor, type Editor } from '../../scripts/lib/editor.mjs';
-import { eventually } from '../support/agent-fixture';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { startRedis, type TestRedis } from '../support/redis';
+import { eventually } from '../support/values/agent-fixture';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { startRedis, type TestRedis } from '../support/servers/redis';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 import { addRedisCredential, queueWorkflow, redisCli } from './support/queue';
 

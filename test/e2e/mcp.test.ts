@@ -1,7 +1,7 @@
-import { addMcpServer, addTenant, createMigratedDatabase, useMcpServer, type TestDatabase } from '../support/database';
-import { startServer, type TestServer } from '../support/http-server';
-import { startMcpServer, type TestMcpServer } from '../support/mcp-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
+import { addMcpServer, addTenant, createMigratedDatabase, useMcpServer, type TestDatabase } from '../support/servers/database';
+import { startServer, type TestServer } from '../support/servers/http-server';
+import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,

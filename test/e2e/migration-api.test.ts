@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { openEditor } from '../../scripts/lib/editor.mjs';
 import type { Workflow } from '../../runtime/workflow-migration/contract';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { aPlainExport, failures, makeMigrationFolder, type MigrationFolder } from '../support/migration-folder';
-import type { CliOutcome } from '../support/cli';
-import { prompts } from '../support/workflow-parts';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { aPlainExport, failures, makeMigrationFolder, type MigrationFolder } from '../support/workflows/migration-folder';
+import type { CliOutcome } from '../support/worlds/cli';
+import { prompts } from '../support/workflows/workflow-parts';
 import { addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 import { loneAgent } from './support/lone-agent';
 import { filledIn, observeSaved, startWorld, type MigrationWorld } from './support/migration';

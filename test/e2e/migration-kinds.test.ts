@@ -1,7 +1,7 @@
 import type { Workflow } from '../../runtime/workflow-migration/contract';
 import type { JsonObject } from '../../runtime/util/json';
-import { attach, node, type Part } from '../support/workflow-builder';
-import { answer, openRouter, prompts, set } from '../support/workflow-parts';
+import { attach, node, type Part } from '../support/workflows/workflow-builder';
+import { answer, openRouter, prompts, set } from '../support/workflows/workflow-parts';
 import { connect } from './support/host';
 import { loneAgent, shout, structuredParser, type LoneAgent } from './support/lone-agent';
 import { beforeAndAfter, startWorld, type MigrationWorld, type Observed } from './support/migration';

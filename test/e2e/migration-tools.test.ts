@@ -1,6 +1,6 @@
 import type { Workflow } from '../../runtime/workflow-migration/contract';
-import { attach, chain, main, node, workflow } from '../support/workflow-builder';
-import { answer, branches, first, httpTool, prompts, set, start, tierSwitch } from '../support/workflow-parts';
+import { attach, chain, main, node, workflow } from '../support/workflows/workflow-builder';
+import { answer, branches, first, httpTool, prompts, set, start, tierSwitch } from '../support/workflows/workflow-parts';
 import { connect } from './support/host';
 import { loneAgent, TOOLS } from './support/lone-agent';
 import { beforeAndAfter, filledIn, observe, startWorld, type MigrationWorld, type Observed } from './support/migration';

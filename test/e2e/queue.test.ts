@@ -1,9 +1,9 @@
-import { eventually } from '../support/agent-fixture';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { documentsTask } from '../support/documents-task';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
-import { startModelServer, textReply, type ModelServer } from '../support/model-server';
-import { startRedis, type TestRedis } from '../support/redis';
+import { eventually } from '../support/values/agent-fixture';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { documentsTask } from '../support/values/documents-task';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
+import { startRedis, type TestRedis } from '../support/servers/redis';
 import {
   addModelCredential,
   addPostgresCredential,

@@ -1,8 +1,8 @@
-import { aVaultKey, dumpDatabase, linesWith } from '../support/vault';
-import { runCli } from '../support/cli';
-import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/database';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
+import { aVaultKey, dumpDatabase, linesWith } from '../support/worlds/vault';
+import { runCli } from '../support/worlds/cli';
+import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,

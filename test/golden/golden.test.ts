@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { createRuntime, type RuntimeError, type ToolRow } from '../../runtime';
-import { sendJson, startServer } from '../support/http-server';
-import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../support/memory-stores';
-import { startModelServer, type ModelServerRequest } from '../support/model-server';
+import { sendJson, startServer } from '../support/servers/http-server';
+import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../support/values/memory-stores';
+import { startModelServer, type ModelServerRequest } from '../support/servers/model-server';
 
 /** One run from task to result: what the model says, what it is sent, what the tools get, what comes out. */
 interface Golden {

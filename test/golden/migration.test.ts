@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { migrateWorkflow } from '../../runtime/workflow-migration/migrate-workflow';
 import type { Migration, Workflow } from '../../runtime/workflow-migration/contract';
-import { optionsOf, WORKFLOW_FIXTURES } from '../support/workflow-fixtures';
-import { findLosses } from '../support/workflow-links';
+import { optionsOf, WORKFLOW_FIXTURES } from '../support/workflows/workflow-fixtures';
+import { findLosses } from '../support/workflows/workflow-links';
 
 const INPUTS = join(__dirname, '../fixtures/workflows');
 const OUTPUTS = join(__dirname, 'migration');

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-import '../support/errors-of-node';
-import { callReply, hostileWorld, warned } from '../support/hostile-world';
-import { textReply } from '../support/model-server';
-import { until } from '../support/until';
+import '../support/setup/errors-of-node';
+import { callReply, hostileWorld, warned } from '../support/worlds/hostile-world';
+import { textReply } from '../support/servers/model-server';
+import { until } from '../support/values/until';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,10 +1,10 @@
 import { createRuntime, type AgentResult, type Model, type ModelRequest, type Runtime } from '../../runtime';
-import { aTask, echoTool, eventually, failureOf, gate } from '../support/agent-fixture';
-import '../support/errors-of-node';
-import { addTenant } from '../support/database';
-import { COST_OF_ONE, hostileWorld, warned } from '../support/hostile-world';
-import { textReply, toolReply } from '../support/model-server';
-import { fc } from '../support/properties';
+import { aTask, echoTool, eventually, failureOf, gate } from '../support/values/agent-fixture';
+import '../support/setup/errors-of-node';
+import { addTenant } from '../support/servers/database';
+import { COST_OF_ONE, hostileWorld, warned } from '../support/worlds/hostile-world';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { fc } from '../support/values/properties';
 
 const world = hostileWorld();
 const { attack } = world;

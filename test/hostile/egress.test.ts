@@ -1,10 +1,10 @@
 import dns, { type LookupAddress } from 'node:dns';
 import { createServer, type AddressInfo, type LookupFunction, type Server, type Socket } from 'node:net';
 
-import '../support/errors-of-node';
-import { hostileWorld, told, toldCodes, type Aftermath, type HostileTool } from '../support/hostile-world';
-import { startServer, type TestServer } from '../support/http-server';
-import { textReply, toolReply } from '../support/model-server';
+import '../support/setup/errors-of-node';
+import { hostileWorld, told, toldCodes, type Aftermath, type HostileTool } from '../support/worlds/hostile-world';
+import { startServer, type TestServer } from '../support/servers/http-server';
+import { textReply, toolReply } from '../support/servers/model-server';
 
 const world = hostileWorld();
 const DONE = textReply('Done');

@@ -1,10 +1,10 @@
 import { createRuntime } from '../../runtime';
-import { gate } from '../support/agent-fixture';
-import '../support/errors-of-node';
-import { COST_OF_ONE, hostileWorld, told, warned } from '../support/hostile-world';
-import { sendJson } from '../support/http-server';
-import { textReply, toolReply } from '../support/model-server';
-import { until } from '../support/until';
+import { gate } from '../support/values/agent-fixture';
+import '../support/setup/errors-of-node';
+import { COST_OF_ONE, hostileWorld, told, warned } from '../support/worlds/hostile-world';
+import { sendJson } from '../support/servers/http-server';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { until } from '../support/values/until';
 
 const world = hostileWorld();
 const { attack } = world;

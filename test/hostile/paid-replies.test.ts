@@ -1,8 +1,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-import '../support/errors-of-node';
-import { COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/hostile-world';
-import { textReply, toolReply, type ScriptedReply } from '../support/model-server';
+import '../support/setup/errors-of-node';
+import { COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/worlds/hostile-world';
+import { textReply, toolReply, type ScriptedReply } from '../support/servers/model-server';
 
 const world = hostileWorld();
 const { attack } = world;

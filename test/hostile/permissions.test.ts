@@ -1,6 +1,6 @@
-import '../support/errors-of-node';
-import { callReply, hostileWorld, told, toldCodes, type Aftermath } from '../support/hostile-world';
-import { textReply, toolReply } from '../support/model-server';
+import '../support/setup/errors-of-node';
+import { callReply, hostileWorld, told, toldCodes, type Aftermath } from '../support/worlds/hostile-world';
+import { textReply, toolReply } from '../support/servers/model-server';
 
 const world = hostileWorld();
 const { attack } = world;

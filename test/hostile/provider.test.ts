@@ -1,6 +1,6 @@
-import '../support/errors-of-node';
-import { callReply, COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/hostile-world';
-import { textReply, toolReply, type ScriptedReply } from '../support/model-server';
+import '../support/setup/errors-of-node';
+import { callReply, COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/worlds/hostile-world';
+import { textReply, toolReply, type ScriptedReply } from '../support/servers/model-server';
 
 type PlainReply = Exclude<ScriptedReply, (...given: never[]) => unknown>;
 

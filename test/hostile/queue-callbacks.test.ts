@@ -1,5 +1,5 @@
-import { untilTrue } from '../support/until';
-import { workerWorld, type WorkerRun } from '../support/worker-world';
+import { untilTrue } from '../support/values/until';
+import { workerWorld, type WorkerRun } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-import { errorLine, runCli } from '../support/cli';
-import { sendJson } from '../support/http-server';
-import { textReply, toolReply, type ModelServerRequest } from '../support/model-server';
-import { untilTrue } from '../support/until';
-import { LEASE_SECONDS, settled, workerWorld, type Order } from '../support/worker-world';
+import { errorLine, runCli } from '../support/worlds/cli';
+import { sendJson } from '../support/servers/http-server';
+import { textReply, toolReply, type ModelServerRequest } from '../support/servers/model-server';
+import { untilTrue } from '../support/values/until';
+import { LEASE_SECONDS, settled, workerWorld, type Order } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

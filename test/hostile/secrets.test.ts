@@ -1,14 +1,14 @@
 import { inspect } from 'node:util';
 
 import type { Runtime } from '../../runtime';
-import { aTask } from '../support/agent-fixture';
-import '../support/errors-of-node';
-import { addMcpServer, addTenant, useMcpServer } from '../support/database';
-import { hostileWorld, rawReply, type Aftermath, type Attack } from '../support/hostile-world';
-import { sendJson } from '../support/http-server';
-import { startMcpServer, type TestMcpServer } from '../support/mcp-server';
-import { textReply, toolReply, type ScriptedReply } from '../support/model-server';
-import { aVaultKey, setSecret } from '../support/vault';
+import { aTask } from '../support/values/agent-fixture';
+import '../support/setup/errors-of-node';
+import { addMcpServer, addTenant, useMcpServer } from '../support/servers/database';
+import { hostileWorld, rawReply, type Aftermath, type Attack } from '../support/worlds/hostile-world';
+import { sendJson } from '../support/servers/http-server';
+import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
+import { textReply, toolReply, type ScriptedReply } from '../support/servers/model-server';
+import { aVaultKey, setSecret } from '../support/worlds/vault';
 
 /** Values that no pattern knows. */
 const OWN = {

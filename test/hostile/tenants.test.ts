@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 
 import { Client } from 'pg';
 
-import '../support/errors-of-node';
-import { aTask, failureOf } from '../support/agent-fixture';
-import { addMcpServer, addTenant, addTool, enableTool, giveTool, useMcpServer } from '../support/database';
-import { callReply, hostileWorld, told, toldCodes, warned, type Attack } from '../support/hostile-world';
-import { sendJson } from '../support/http-server';
-import { startMcpServer } from '../support/mcp-server';
-import { textReply, toolReply } from '../support/model-server';
-import { createSqlRole, dropRole } from '../support/sql-role';
+import '../support/setup/errors-of-node';
+import { aTask, failureOf } from '../support/values/agent-fixture';
+import { addMcpServer, addTenant, addTool, enableTool, giveTool, useMcpServer } from '../support/servers/database';
+import { callReply, hostileWorld, told, toldCodes, warned, type Attack } from '../support/worlds/hostile-world';
+import { sendJson } from '../support/servers/http-server';
+import { startMcpServer } from '../support/servers/mcp-server';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { createSqlRole, dropRole } from '../support/worlds/sql-role';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Tool } from '../../runtime';
-import '../support/errors-of-node';
-import { addTenant, giveTool } from '../support/database';
-import { hostileWorld, told, toldCodes, warned } from '../support/hostile-world';
-import { sendJson, startServer } from '../support/http-server';
-import { textReply, toolReply } from '../support/model-server';
-import { until } from '../support/until';
+import '../support/setup/errors-of-node';
+import { addTenant, giveTool } from '../support/servers/database';
+import { hostileWorld, told, toldCodes, warned } from '../support/worlds/hostile-world';
+import { sendJson, startServer } from '../support/servers/http-server';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { until } from '../support/values/until';
 
 const plugin = (name: string, make: () => unknown): Tool => ({
   definition: { name, description: `Gives ${name}`, inputSchema: { type: 'object' } },

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Client } from 'pg';
 
-import { sendJson } from '../support/http-server';
-import { textReply, toolReply } from '../support/model-server';
-import { untilTrue } from '../support/until';
-import { workerWorld, type Order } from '../support/worker-world';
+import { sendJson } from '../support/servers/http-server';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { untilTrue } from '../support/values/until';
+import { workerWorld, type Order } from '../support/worlds/worker-world';
 
 const TASKS = 200;
 /** Long enough for tasks to begin, to be under way and to end meanwhile. */

@@ -5,11 +5,11 @@ import { RuntimeError } from '../../runtime/errors/runtime-error';
 import { ALLOWANCES, type Migration, type MigrationOptions } from '../../runtime/workflow-migration/contract';
 import { migrateWorkflow } from '../../runtime/workflow-migration/migrate-workflow';
 import { parseWorkflow } from '../../runtime/workflow-migration/parse-workflow';
-import { fc } from '../support/properties';
-import { workflowCorpus } from '../support/workflow-corpus';
-import { MIGRATION_OPTIONS, WORKFLOW_FIXTURES } from '../support/workflow-fixtures';
-import { findLosses } from '../support/workflow-links';
-import { mutated, MUTATION_KINDS } from '../support/workflow-mutations';
+import { fc } from '../support/values/properties';
+import { workflowCorpus } from '../support/workflows/workflow-corpus';
+import { MIGRATION_OPTIONS, WORKFLOW_FIXTURES } from '../support/workflows/workflow-fixtures';
+import { findLosses } from '../support/workflows/workflow-links';
+import { mutated, MUTATION_KINDS } from '../support/workflows/workflow-mutations';
 
 const RUNS = 4000;
 const EVERYTHING: MigrationOptions = { ...MIGRATION_OPTIONS, allow: ALLOWANCES };

@@ -2,18 +2,18 @@ import type { ServerResponse } from 'node:http';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { addTenant, addTool, enableTool } from '../support/database';
-import { startCli, type CliRun } from '../support/cli';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
+import { addTenant, addTool, enableTool } from '../support/servers/database';
+import { startCli, type CliRun } from '../support/worlds/cli';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import {
   startModelServer,
   textReply,
   toolReply,
   type ModelServer,
   type ModelServerRequest,
-} from '../support/model-server';
-import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres';
-import { startRedis, type TestRedis } from '../support/redis';
+} from '../support/servers/model-server';
+import { startOwnPostgres, type OwnPostgres } from '../support/servers/own-postgres';
+import { startRedis, type TestRedis } from '../support/servers/redis';
 
 const TASKS = 500;
 const TENANTS = 5;

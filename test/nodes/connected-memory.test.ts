@@ -3,11 +3,11 @@ import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage }
 import { DynamicTool } from '@langchain/core/tools';
 import type { IRun, ISupplyDataFunctions } from 'n8n-workflow';
 
-import { connectedWorld, NODE_TYPE } from '../support/connected-world';
-import { containing } from '../support/matchers';
-import { textReply, toolReply } from '../support/model-server';
-import { outputOf } from '../support/n8n-engine';
-import { subNodeType } from '../support/sub-nodes';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
+import { containing } from '../support/setup/matchers';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { outputOf } from '../support/worlds/n8n-engine';
+import { subNodeType } from '../support/worlds/sub-nodes';
 
 const world = connectedWorld();
 

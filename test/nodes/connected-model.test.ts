@@ -3,10 +3,10 @@ import type { INode, IRun } from 'n8n-workflow';
 import { validateNodeCredentials } from 'n8n-workflow';
 
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
-import { connectedWorld, NODE_TYPE } from '../support/connected-world';
-import { textReply } from '../support/model-server';
-import { outputOf } from '../support/n8n-engine';
-import { subNodeType, type Wire } from '../support/sub-nodes';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
+import { textReply } from '../support/servers/model-server';
+import { outputOf } from '../support/worlds/n8n-engine';
+import { subNodeType, type Wire } from '../support/worlds/sub-nodes';
 
 const world = connectedWorld();
 beforeAll(() =>

@@ -2,11 +2,11 @@ import { DynamicStructuredTool, DynamicTool } from '@langchain/core/tools';
 import type { INodeParameters, INodeType, IRun } from 'n8n-workflow';
 import { z } from 'zod';
 
-import { connectedWorld, NODE_TYPE } from '../support/connected-world';
-import { containing } from '../support/matchers';
-import { textReply, toolReply } from '../support/model-server';
-import { outputOf } from '../support/n8n-engine';
-import { nodeAsTool, subNodeType, type Wire } from '../support/sub-nodes';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
+import { containing } from '../support/setup/matchers';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { outputOf } from '../support/worlds/n8n-engine';
+import { nodeAsTool, subNodeType, type Wire } from '../support/worlds/sub-nodes';
 
 const world = connectedWorld();
 

@@ -1,12 +1,12 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { readEgress } from '../../nodes/UniversalAiAgent/egress';
-import { readRedis } from '../../nodes/UniversalAiAgent/redis';
-import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/database';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
-import { startRedis, type TestRedis } from '../support/redis';
+import { readEgress } from '../../nodes/shared/egress';
+import { readRedis } from '../../nodes/shared/redis';
+import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
+import { startRedis, type TestRedis } from '../support/servers/redis';
 
 describe("n8n's rules for outgoing requests", () => {
   it('are those that n8n gives', () => {

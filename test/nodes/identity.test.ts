@@ -2,10 +2,10 @@ import type { ICredentialDataDecryptedObject, ILoadOptionsFunctions, INode, INod
 
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createDatabase, createMigratedDatabase, giveTool, type TestDatabase } from '../support/database';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
+import { addTenant, createDatabase, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 

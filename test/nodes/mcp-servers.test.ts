@@ -1,11 +1,11 @@
 import type { ICredentialDataDecryptedObject, INode, INodeParameters } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { sendJson, startServer, type TestServer } from '../support/http-server';
-import { startMcpServer, type TestMcpServer } from '../support/mcp-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 let database: TestDatabase;
 let models: ModelServer;

@@ -2,11 +2,11 @@ import type { ICredentialDataDecryptedObject, INode, INodeParameters, IRun } fro
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { sendJson, startServer } from '../support/http-server';
-import { startModelServer, textReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
-import { startRedis, type TestRedis } from '../support/redis';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { sendJson, startServer } from '../support/servers/http-server';
+import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
+import { startRedis, type TestRedis } from '../support/servers/redis';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const PENDING = 'elo:tasks:pending';

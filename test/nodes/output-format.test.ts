@@ -1,10 +1,10 @@
 import type { INode, INodeParameters, IRun } from 'n8n-workflow';
 import { z } from 'zod';
 
-import { connectedWorld, NODE_TYPE } from '../support/connected-world';
-import { textReply, toolReply } from '../support/model-server';
-import { outputOf } from '../support/n8n-engine';
-import { subNodeType } from '../support/sub-nodes';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
+import { textReply, toolReply } from '../support/servers/model-server';
+import { outputOf } from '../support/worlds/n8n-engine';
+import { subNodeType } from '../support/worlds/sub-nodes';
 
 const TOOL = 'format_final_json_response';
 const PERSON = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };

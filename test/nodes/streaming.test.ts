@@ -1,9 +1,9 @@
 import type { ICredentialDataDecryptedObject, INode, IRun, StructuredChunk } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/database';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine } from '../support/n8n-engine';
+import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
+import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 

@@ -1,8 +1,8 @@
 import { NodeOperationError } from 'n8n-workflow';
 
-import { eventually } from '../support/agent-fixture';
-import { startRedis, type TestRedis } from '../support/redis';
-import { startTrigger, type TestTrigger, type TriggerOptions } from '../support/trigger';
+import { eventually } from '../support/values/agent-fixture';
+import { startRedis, type TestRedis } from '../support/servers/redis';
+import { startTrigger, type TestTrigger, type TriggerOptions } from '../support/worlds/trigger';
 
 const PENDING = 'elo:tasks:pending';
 const FAILED = 'elo:tasks:failed';

@@ -10,9 +10,9 @@ import {
 } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/database';
-import { startModelServer, textReply, type ModelServer } from '../support/model-server';
-import { outputOf, runInEngine, type EngineRun } from '../support/n8n-engine';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
+import { outputOf, runInEngine, type EngineRun } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const FIELDS: INodeParameters = {

@@ -1,6 +1,6 @@
 import { executionOperations } from '../../scripts/lib/n8n-rest.mjs';
 import { createSession } from '../../scripts/lib/n8n-session.mjs';
-import { sendJson, startServer } from '../support/http-server';
+import { sendJson, startServer } from '../support/servers/http-server';
 
 it('takes no connection again, which a busy n8n may be closing just then', async () => {
   const n8n = await startServer((_request, response) => sendJson(response, { data: {} }));

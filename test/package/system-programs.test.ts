@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { CHROMIUM, ensurePrograms, REDIS } from '../../scripts/lib/system-programs.mjs';
-import globalSetup from '../support/global-setup.mjs';
+import globalSetup from '../support/setup/global-setup.mjs';
 
 const ROOT = path.resolve(__dirname, '../..');
 const ROOT_USER = 0;

@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres';
+import type { Statement } from '../postgres/pool';
 
 const MAX_ENTRIES = 100;
 

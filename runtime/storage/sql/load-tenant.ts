@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres';
+import type { Statement } from '../postgres/pool';
 
 /**
  * Everything a run needs, of several tenants in one round trip. JSON comes as text, so that unchanged text need not be parsed again.

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../util/json';
-import type { Statement } from '../postgres';
+import type { Statement } from '../postgres/pool';
 
 export interface AddedServer {
   readonly url: string;

@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres';
+import type { Statement } from '../postgres/pool';
 
 /** A row of the price table; decimal text, null where the column is. */
 export interface PriceRow {

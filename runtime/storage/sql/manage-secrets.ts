@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres';
+import type { Statement } from '../postgres/pool';
 
 export interface SecretRow {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, chain, node, workflow, type Part, type Wire } from '../../support/workflow-builder';
+import { attach, chain, node, workflow, type Part, type Wire } from '../../support/workflows/workflow-builder';
 import {
   agent,
   answer,
@@ -10,7 +10,7 @@ import {
   shopServer,
   start,
   type WorkflowFixture,
-} from '../../support/workflow-parts';
+} from '../../support/workflows/workflow-parts';
 
 /** One agent on a model that is a tier, three items, and the node that keeps the answers. */
 export interface LoneAgent {

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 import { freePort } from '../../../scripts/lib/ports.mjs';
 import { CHROMIUM, programPath } from '../../../scripts/lib/system-programs.mjs';
-import { eventually } from '../../support/agent-fixture';
+import { eventually } from '../../support/values/agent-fixture';
 
 export interface RealMcpServer {
   readonly url: string;

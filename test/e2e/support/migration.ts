@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 
 import type { Migration, MigrationOptions, Workflow, WorkflowNode } from '../../../runtime/workflow-migration/contract';
 import { migrateWorkflow } from '../../../runtime/workflow-migration/migrate-workflow';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/database';
-import { sendJson, startServer, type TestServer } from '../../support/http-server';
-import { startMcpServer, type ServedTool } from '../../support/mcp-server';
-import { textReply, toolReply, type ModelServerRequest } from '../../support/model-server';
-import { optionsOf, WORKFLOW_FIXTURES } from '../../support/workflow-fixtures';
-import type { WorkflowFixture } from '../../support/workflow-parts';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
+import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
+import { startMcpServer, type ServedTool } from '../../support/servers/mcp-server';
+import { textReply, toolReply, type ModelServerRequest } from '../../support/servers/model-server';
+import { optionsOf, WORKFLOW_FIXTURES } from '../../support/workflows/workflow-fixtures';
+import type { WorkflowFixture } from '../../support/workflows/workflow-parts';
 import { addModelCredential, addPostgresCredential, ended, type Credential, type N8n } from './host';
 import { answerToConversational } from './old-agents';
 

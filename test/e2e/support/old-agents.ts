@@ -1,4 +1,4 @@
-import type { ModelServerRequest } from '../../support/model-server';
+import type { ModelServerRequest } from '../../support/servers/model-server';
 
 /** In the words of a conversational agent of n8n, which shows its tools as a text. */
 const ASKS_FOR_JSON = 'a markdown code snippet of a json blob';

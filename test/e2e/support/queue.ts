@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { programPath, REDIS } from '../../../scripts/lib/system-programs.mjs';
-import type { TestRedis } from '../../support/redis';
+import type { TestRedis } from '../../support/servers/redis';
 import type { Credential, N8n } from './host';
 
 type Creator = Pick<N8n, 'createCredential'>;

@@ -1,5 +1,5 @@
 import { callCost, findPrice, roundCost, sumDecimals } from '../../../runtime/billing/cost';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 const tokens = (promptTokens: number, completionTokens: number) => ({
   promptTokens,

@@ -1,6 +1,6 @@
 import { nearestModels } from '../../../runtime/billing/nearest-models';
 import { joinLists, readPriceList } from '../../../runtime/billing/price-list';
-import { withCode } from '../../support/matchers';
+import { withCode } from '../../support/setup/matchers';
 
 const listOf = (...data: unknown[]) => readPriceList(JSON.stringify({ data })).models;
 const model = (pricing: unknown, id = 'a/b') => listOf({ id, pricing })[0];

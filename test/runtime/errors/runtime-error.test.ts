@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { describeError, isRuntimeError, RuntimeError } from '../../../runtime/errors/runtime-error';
 import { errorText, toRuntimeError } from '../../../runtime/errors/to-runtime-error';
 import { toolFailure } from '../../../runtime/errors/tool-failure';
-import { matching } from '../../support/matchers';
+import { matching } from '../../support/setup/matchers';
 
 it('fills the facts into message and hint', () => {
   const error = new RuntimeError('TIER_UNKNOWN', { tier: 'gold', knownTiers: 'nano, pro' });

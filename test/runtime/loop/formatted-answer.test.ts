@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../../runtime';
-import { asks, aTool, runScript, says } from '../../support/loop-script';
-import { containing } from '../../support/matchers';
+import { asks, aTool, runScript, says } from '../../support/values/loop-script';
+import { containing } from '../../support/setup/matchers';
 
 const NAME = 'give_answer';
 /** Takes JSON with a number under `n`. */

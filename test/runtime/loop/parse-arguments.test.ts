@@ -1,5 +1,5 @@
 import { parseArguments } from '../../../runtime/loop/parse-arguments';
-import { matching } from '../../support/matchers';
+import { matching } from '../../support/setup/matchers';
 
 it.each([
   ['an object', '{"a":1}', { a: 1 }],

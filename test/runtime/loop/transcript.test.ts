@@ -1,5 +1,5 @@
 import { openTranscript } from '../../../runtime/loop/transcript';
-import { matching } from '../../support/matchers';
+import { matching } from '../../support/setup/matchers';
 
 it('opens with the system prompt and the message', () => {
   expect(openTranscript({ systemPrompt: 'Be short.', message: 'Hi', singleTool: false })).toEqual([

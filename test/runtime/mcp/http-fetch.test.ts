@@ -1,5 +1,5 @@
 import { createHttpClient, MAX_MESSAGE_VALUES } from '../../../runtime/mcp/http-fetch';
-import { startServer } from '../../support/http-server';
+import { startServer } from '../../support/servers/http-server';
 
 const client = createHttpClient();
 afterAll(() => client.close());

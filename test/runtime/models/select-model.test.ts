@@ -1,6 +1,6 @@
 import type { TenantSettings, Tier } from '../../../runtime/contracts/tenant';
 import { normalizeModelId, selectModel, type ModelChoice } from '../../../runtime/models/select-model';
-import { withCode } from '../../support/matchers';
+import { withCode } from '../../support/setup/matchers';
 
 const choose = (choice: Partial<ModelChoice>) => selectModel({ settings: {}, tierRows: [], ...choice });
 const capped: TenantSettings = { maxTier: 'optima' };

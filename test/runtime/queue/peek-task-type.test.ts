@@ -1,5 +1,5 @@
 import { peekTaskType } from '../../../runtime/queue/peek-task-type';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 const peek = (text: string): string | undefined => peekTaskType(Buffer.from(text));
 

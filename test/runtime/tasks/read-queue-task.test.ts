@@ -1,5 +1,5 @@
 import { readQueueTask, refuseOtherTypes } from '../../../runtime/tasks/read-queue-task';
-import { containing, withCode } from '../../support/matchers';
+import { containing, withCode } from '../../support/setup/matchers';
 
 it('reads a task as it is', () => {
   const task = {

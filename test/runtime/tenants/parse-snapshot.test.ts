@@ -1,4 +1,4 @@
-import { withCode } from '../../support/matchers';
+import { withCode } from '../../support/setup/matchers';
 import { createToolBuilder, type ToolBuilderOptions } from '../../../runtime/tools/build-tools';
 import { parseSnapshot, type SnapshotColumns } from '../../../runtime/tenants/parse-snapshot';
 

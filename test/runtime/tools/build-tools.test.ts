@@ -1,8 +1,8 @@
 import type { ToolTransport } from '../../../runtime/contracts/tool-transport';
 import { createToolBuilder } from '../../../runtime/tools/build-tools';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';
-import { aTool } from '../../support/loop-script';
-import { toolRow } from '../../support/memory-stores';
+import { aTool } from '../../support/values/loop-script';
+import { toolRow } from '../../support/values/memory-stores';
 
 const hook: ToolTransport = {
   call: (settings, call) =>

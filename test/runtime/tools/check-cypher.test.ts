@@ -1,5 +1,5 @@
 import { cypherIssue, usesParameter } from '../../../runtime/tools/builtin/check-cypher';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 it.each([
   'MATCH (n:Person {tenant: $tenant_id}) RETURN n.name LIMIT 5',

@@ -1,6 +1,6 @@
 import { readAllowedHosts } from '../../../runtime/tools/web/allowed-hosts';
 import { judgeUrl, RefusedUrl } from '../../../runtime/tools/web/judge-url';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 const policy = (hosts: readonly string[] = [], more: object = {}) => ({
   ...readAllowedHosts(hosts),

@@ -1,5 +1,5 @@
 import { offeredNames } from '../../../runtime/tools/offered-names';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 const wanted = ([server, tool]: [string, string]) => ({ name: `${server}_${tool}`, identity: [server, tool] });
 const named = (tools: [string, string][], taken: string[] = []): readonly string[] =>

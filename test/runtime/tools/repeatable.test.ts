@@ -9,8 +9,8 @@ import { createBuiltinTransport } from '../../../runtime/tools/builtin-transport
 import { createHookTransport } from '../../../runtime/tools/hook-transport';
 import { createRestTransport } from '../../../runtime/tools/rest-transport';
 import { createWorkflowTransport } from '../../../runtime/tools/workflow-transport';
-import { aTool } from '../../support/loop-script';
-import { toolRow } from '../../support/memory-stores';
+import { aTool } from '../../support/values/loop-script';
+import { toolRow } from '../../support/values/memory-stores';
 
 const ports = {
   keys: { get: () => Promise.resolve(null) },

@@ -1,7 +1,7 @@
 import { readRestConfig } from '../../../runtime/tools/rest-config';
 import { buildRestRequest } from '../../../runtime/tools/rest-request';
 import type { JsonObject } from '../../../runtime/util/json';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 const BASE = 'http://api.test/v1';
 const build = (config: JsonObject, input: JsonObject = {}, endpoint = BASE) =>

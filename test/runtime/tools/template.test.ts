@@ -1,6 +1,6 @@
 import { fillJson, fillText, placeholdersOf } from '../../../runtime/tools/template';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 it.each([
   ['{{a}}', { a: 5 }, 5],

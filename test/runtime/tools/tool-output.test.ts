@@ -1,7 +1,7 @@
 import type { TransportReply } from '../../../runtime/contracts/tool-transport';
 import { readOutput } from '../../../runtime/tools/tool-output';
 import { createRedactor } from '../../../runtime/util/redact';
-import { containing } from '../../support/matchers';
+import { containing } from '../../support/setup/matchers';
 
 const SECRET = 'Basic dXNlci9h+CANARY/secret==';
 const TOKEN = 'dXNlci9h+CANARY/secret==';

@@ -1,6 +1,6 @@
 import type { ToolRow } from '../../../runtime/contracts/tenant';
 import { readToolSettings } from '../../../runtime/tools/tool-settings';
-import { toolRow } from '../../support/memory-stores';
+import { toolRow } from '../../support/values/memory-stores';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const read = (row: Partial<ToolRow> = {}) => readToolSettings(toolRow({ code: 'add', ...row }), DEFAULT_TIMEOUT_MS);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../runtime/util/json';
 import type { ParsedInput } from '../../../runtime/contracts/tool';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
-import { containing } from '../../support/matchers';
+import { containing } from '../../support/setup/matchers';
 
 /** All of these are small enough to be checked at once. */
 const compile = (schema: unknown) => compileInputSchema(schema as JsonObject) as (input: JsonObject) => ParsedInput;

@@ -5,7 +5,7 @@ import {
   tryParseJson,
   withoutPrototypeKeys,
 } from '../../../runtime/util/json';
-import { containing, matching } from '../../support/matchers';
+import { containing, matching } from '../../support/setup/matchers';
 
 it('parses, or says what is wrong', () => {
   expect(tryParseJson('{"a":1}')).toEqual({ ok: true, value: { a: 1 } });

@@ -2,7 +2,7 @@ import { executeFilter, Expression, type FilterValue, type INodeParameters } fro
 
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { filterTest } from '../../../runtime/workflow-migration/routers/conditions-filter';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 const engine = new Expression('UTC');
 

@@ -4,7 +4,7 @@ import { literal } from '../../../runtime/workflow-migration/expressions/javascr
 import { mergeValues, type BranchValue } from '../../../runtime/workflow-migration/expressions/merge-values';
 import { findReferences, renameReferences } from '../../../runtime/workflow-migration/expressions/references';
 import { splitExpression } from '../../../runtime/workflow-migration/expressions/split-expression';
-import { fc } from '../../support/properties';
+import { fc } from '../../support/values/properties';
 
 /** What n8n makes of a parameter: text and values joined; what fails or is empty is nothing. */
 function evaluate(parameter: unknown, json: unknown): unknown {

@@ -3,8 +3,8 @@ import { findClusters } from '../../../runtime/workflow-migration/routers/find-c
 import { mergeValues } from '../../../runtime/workflow-migration/expressions/merge-values';
 import { parseWorkflow } from '../../../runtime/workflow-migration/parse-workflow';
 import { splitExpression } from '../../../runtime/workflow-migration/expressions/split-expression';
-import { attach, chain, main, node, workflow } from '../../support/workflow-builder';
-import { agent, conditions, openRouter, prompts, tierIs } from '../../support/workflow-parts';
+import { attach, chain, main, node, workflow } from '../../support/workflows/workflow-builder';
+import { agent, conditions, openRouter, prompts, tierIs } from '../../support/workflows/workflow-parts';
 
 const MANY = 100_000;
 

@@ -1,7 +1,7 @@
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
-import { MIGRATION_OPTIONS, optionsOf, WORKFLOW_FIXTURES } from '../../support/workflow-fixtures';
-import { findLosses } from '../../support/workflow-links';
-import { attach, chain, node, workflow } from '../../support/workflow-builder';
+import { MIGRATION_OPTIONS, optionsOf, WORKFLOW_FIXTURES } from '../../support/workflows/workflow-fixtures';
+import { findLosses } from '../../support/workflows/workflow-links';
+import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
 import { migrateWorkflow } from '../../../runtime/workflow-migration/migrate-workflow';
 import { agentNode, migrate, migrated, modelNode, newNodes, switched } from './a-cluster';
 

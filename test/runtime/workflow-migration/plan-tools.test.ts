@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, node, type Part } from '../../support/workflow-builder';
+import { attach, node, type Part } from '../../support/workflows/workflow-builder';
 import { agentNode, migrated, model, modelNode, newNode, reasons, switched } from './a-cluster';
 
 const POST = { method: 'POST', sendBody: true, specifyBody: 'json' };

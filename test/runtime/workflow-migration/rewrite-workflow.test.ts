@@ -1,4 +1,4 @@
-import { attach, chain, main, node, type Part, workflow } from '../../support/workflow-builder';
+import { attach, chain, main, node, type Part, workflow } from '../../support/workflows/workflow-builder';
 import { agentNode, migrated, modelNode, newNodes, reasons, switched } from './a-cluster';
 
 const OURS = 'Universal AI Agent';

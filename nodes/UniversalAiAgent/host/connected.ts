@@ -1,0 +1,36 @@
+import { NodeConnectionTypes, type INodeTypeDescription } from 'n8n-workflow';
+
+import type { Connected } from '../../../runtime';
+import { readConnectedMemory } from './connected-memory';
+import { readConnectedModels } from './connected-model';
+import { readConnectedTools } from './connected-tools';
+import type { Item } from '../../shared/item';
+import { readOutputFormat } from './output-format';
+import { isToolVariant } from '../read/tool-variant';
+
+/** What may be wired to the node. A plain list, since n8n would evaluate an expression in every execution. */
+export const inputs: INodeTypeDescription['inputs'] = [
+  NodeConnectionTypes.Main,
+  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Model', required: false, maxConnections: 1 },
+  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Fallback', required: false, maxConnections: 1 },
+  { type: NodeConnectionTypes.AiMemory, displayName: 'Memory', required: false, maxConnections: 1 },
+  { type: NodeConnectionTypes.AiTool, displayName: 'Tools', required: false },
+  { type: NodeConnectionTypes.AiOutputParser, displayName: 'Parser', required: false, maxConnections: 1 },
+];
+
+/** What is wired to the node, with the parameters of this item. */
+export async function readConnected(item: Item): Promise<Connected> {
+  const format = readOutputFormat(item);
+  if (isToolVariant(item.context)) return withFormat({}, await format);
+  const [models, memory, tools, form] = await Promise.all([
+    readConnectedModels(item),
+    readConnectedMemory(item),
+    readConnectedTools(item),
+    format,
+  ]);
+  return withFormat({ ...models, ...(memory === undefined ? {} : { memory }), tools }, form);
+}
+
+function withFormat(connected: Connected, format: Connected['format']): Connected {
+  return format === undefined ? connected : { ...connected, format };
+}

@@ -1,0 +1,35 @@
+import { withOptions, type Item, type Outcome } from '../../shared/item';
+import { isModelWritten } from '../read/model-written';
+import { readQueueConfig } from '../read/queue-config';
+import { toReportItem } from './result';
+import { isToolVariant } from '../read/tool-variant';
+
+/** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
+export async function getResult(item: Item): Promise<Outcome> {
+  const { context, door, index } = item;
+  refuseUntrustedKey(item);
+  const read = (name: string): unknown => context.getNodeParameter(name, index, '');
+  const resultKey = textOf(read('resultKey'));
+  const taskId = textOf(read('taskId'));
+  const waitSeconds = Number(read('waitSeconds'));
+  const config = await readQueueConfig(withOptions(item));
+  const query = {
+    resultKey,
+    waitSeconds,
+    signal: context.getExecutionCancelSignal(),
+    ...(taskId === '' ? {} : { taskId }),
+  };
+  const report = await door.useTaskQueue(config, (queue) => queue.getResult(query));
+  return toReportItem(report, index);
+}
+
+/** A model that names the key could read the results of other tenants. */
+function refuseUntrustedKey({ context, door }: Item): void {
+  if (!isToolVariant(context)) return;
+  if (isModelWritten(context.getNode().parameters.resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
+}
+
+/** An expression that finds nothing gives none. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+}

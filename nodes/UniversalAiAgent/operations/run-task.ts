@@ -1,0 +1,86 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import type { RunOptions, Runtime } from '../../../runtime';
+import { readConnected } from '../host/connected';
+import { hasConnectedModel } from '../host/connected-model';
+import { isFinalFailure, tellOfRetries } from '../../shared/delivery';
+import { readEgress } from '../../shared/egress';
+import { withOptions, type Item, type Outcome, type TaskItem } from '../../shared/item';
+import { readMcpServers } from '../read/mcp-servers';
+import { readConfig, readTask } from '../read/request';
+import { toJson, toReportItem } from './result';
+
+/** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
+export async function runTask(given: Item): Promise<Outcome> {
+  const item = withOptions(given);
+  const { context, door, index } = item;
+  const [config, mcpServers, connected] = await Promise.all([
+    readConfig(item),
+    readMcpServers(context, index),
+    readConnected(item),
+  ]);
+  return door.useRuntime(config, async (runtime) => {
+    const task = readTask(item);
+    const options: RunOptions = {
+      signal: context.getExecutionCancelSignal(),
+      fresh: context.getMode() === 'manual',
+      mcpServers,
+      egress: readEgress(context),
+      connected,
+    };
+    if (item.options.writeCallback === false) delete task.callback;
+    if (isAnswered(item, task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
+    const result = await runtime.run(task, options);
+    const json = toJson(result, hasConnectedModel(context));
+    return { item: { json, pairedItem: { item: index } }, warnings: result.warnings };
+  });
+}
+
+/**
+ * Whether the answer is to be written to the callback. Without Redis a task of the trigger fails, for nobody else answers
+ * it; a workflow that only passes tasks on goes on, and its result says what was not written.
+ */
+function isAnswered({ context, index }: TaskItem, task: IDataObject): boolean {
+  if (!hasCallback(task)) return false;
+  const hasRedis = context.getNode().credentials?.redis !== undefined;
+  return hasRedis || context.getInputData()[index]?.json.delivery !== undefined;
+}
+
+function hasCallback({ callback }: IDataObject): boolean {
+  return typeof callback === 'object' && callback !== null && Object.keys(callback).length > 0;
+}
+
+function isOfOtherType({ task_type: type }: IDataObject): boolean {
+  return type !== undefined && type !== null && type !== 'ai_agent';
+}
+
+interface Handling {
+  readonly item: TaskItem;
+  readonly runtime: Runtime;
+  readonly task: IDataObject;
+}
+
+async function handle(handling: Handling, options: RunOptions): Promise<Outcome> {
+  const { item, runtime, task } = handling;
+  const report = await runtime.handle(task, options).catch(async (error: unknown) => {
+    if (hasCallback(task) && isFinalFailure(item, error)) await deliverFailure(handling, error, options);
+    // After the delivery, which is not to say so.
+    tellOfRetries(item, error);
+    throw error;
+  });
+  return toReportItem(report, item.index, hasConnectedModel(item.context));
+}
+
+/** The failure itself matters more than that it could not be delivered. */
+async function deliverFailure(
+  { item, runtime, task }: Handling,
+  error: unknown,
+  { egress }: RunOptions,
+): Promise<void> {
+  try {
+    await runtime.deliverFailure(task, error, { egress });
+  } catch (problem) {
+    const { message } = problem as Error;
+    item.context.logger.error(`The failure of a task was not delivered: ${message}`, { taskId: task.task_id });
+  }
+}

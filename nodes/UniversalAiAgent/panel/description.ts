@@ -1,0 +1,279 @@
+import type { INodeCredentialDescription, INodeProperties, NodeParameterValue } from 'n8n-workflow';
+
+import { identity } from '../read/identity';
+import { options, resultOptions } from './options';
+
+/** Offered with the option that needs them. A list of servers may use each of them more than once. */
+const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
+const ofMcpServers = { show: { 'options.mcpServers': isSet } };
+
+const ofRun = { show: { operation: ['run'] } };
+const ofEnqueue = { show: { operation: ['enqueue'] } };
+const ofGetResult = { show: { operation: ['getResult'] } };
+const ofTask = { show: { operation: ['run', 'enqueue'] } };
+const ofFields = { show: { operation: ['run', 'enqueue'], inputMode: ['fields'] } };
+
+const ofRunFields = { show: { operation: ['run'], inputMode: ['fields'] } };
+
+const otherOperations = ['enqueue', 'getResult'];
+const notOther = { hide: { operation: otherOperations } };
+
+/**
+ * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
+ * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n looks at
+ * the first entry of a name only, so Redis cannot be required for two operations and optional for the third. Nor can it see
+ * what is connected: a chat model takes the place of the provider's credential, so neither of these is required.
+ */
+export const credentials: INodeCredentialDescription[] = [
+  { name: 'openRouterApi', displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther } },
+  {
+    name: 'openAiApi',
+    displayOptions: { hide: { modelProvider: ['openRouter'], operation: otherOperations } },
+  },
+  { name: 'postgres', displayName: 'Credential for Postgres', required: true, displayOptions: notOther },
+  { name: 'universalAiAgentVaultApi', displayName: 'Vault Key', testedBy: 'testVaultKey', displayOptions: notOther },
+  {
+    name: 'universalAiAgentSqlApi',
+    displayName: 'Role for SQL Queries',
+    testedBy: 'testSqlRole',
+    displayOptions: notOther,
+  },
+  { name: 'redis', displayName: 'Credential for Redis' },
+  { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
+  { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
+  { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },
+];
+
+/** The parameters of the node, in the order of the panel. */
+export const properties: INodeProperties[] = [
+  {
+    displayName: 'Operation',
+    name: 'operation',
+    type: 'options',
+    noDataExpression: true,
+    // The list of actions has this order: what most want comes first.
+    options: [
+      {
+        name: 'Run Task',
+        value: 'run',
+        action: 'Ask the agent',
+        description: 'Run the agent now, and give its answer',
+      },
+      {
+        name: 'Enqueue Task',
+        value: 'enqueue',
+        action: 'Enqueue a task',
+        description: 'Push the task to a Redis list, for the trigger or a worker to run',
+      },
+      {
+        name: 'Get Result',
+        value: 'getResult',
+        action: 'Get the result of a task',
+        description: 'Wait for the result of a task that was pushed to the list',
+      },
+    ],
+    default: 'run',
+  },
+  {
+    displayName:
+      'Tools, tiers and prices come from your Postgres database. Prepare it once with <code>universal-ai-agent db migrate</code>.',
+    name: 'databaseNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: ofRun,
+  },
+  {
+    displayName:
+      'The task is pushed to a Redis list. A workflow with the <b>Universal AI Agent Trigger</b>, or <code>universal-ai-agent worker</code>, takes it from there.',
+    name: 'queueNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: ofEnqueue,
+  },
+  {
+    displayName: 'Model Provider',
+    name: 'modelProvider',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      {
+        name: 'OpenAI-Compatible',
+        value: 'openAiCompatible',
+        description: 'Any server that speaks the OpenAI chat API',
+      },
+      { name: 'OpenRouter', value: 'openRouter' },
+    ],
+    default: 'openRouter',
+    description: 'Where the models of the tiers are. A connected chat model answers in their place.',
+    displayOptions: ofRun,
+  },
+  {
+    displayName: 'Input Mode',
+    name: 'inputMode',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      { name: 'Fields Below', value: 'fields' },
+      {
+        name: 'Whole Item Is the Task',
+        value: 'item',
+        description: 'The incoming item has the shape {task_id, config, meta}, as the task queue has it',
+      },
+    ],
+    default: 'fields',
+    displayOptions: ofTask,
+  },
+  {
+    displayName:
+      'The item must hold <code>config.message</code> and <code>meta.tenant_id</code>. Options below fill in what its config leaves open. With a <code>callback</code> the answer is also written to where it says.',
+    name: 'itemNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: { show: { operation: ['run', 'enqueue'], inputMode: ['item'] } },
+  },
+  {
+    displayName: 'Tenant',
+    name: 'tenantId',
+    type: 'resourceLocator',
+    required: true,
+    default: { mode: 'list', value: '' },
+    description: 'The tenant whose tools, limits and bill apply',
+    displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
+    modes: [
+      {
+        displayName: 'From List',
+        name: 'list',
+        type: 'list',
+        typeOptions: { searchListMethod: 'searchTenants', searchable: true },
+      },
+      {
+        displayName: 'By ID',
+        name: 'id',
+        type: 'string',
+        placeholder: 'e.g. 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f',
+      },
+    ],
+  },
+  {
+    // Without the list, which needs the Postgres credential.
+    displayName: 'Tenant',
+    name: 'tenantId',
+    type: 'resourceLocator',
+    required: true,
+    default: { mode: 'id', value: '' },
+    description: 'The tenant whose tools, limits and bill apply',
+    displayOptions: { show: { operation: ['enqueue'], inputMode: ['fields'] } },
+    modes: [
+      {
+        displayName: 'By ID',
+        name: 'id',
+        type: 'string',
+        placeholder: 'e.g. 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f',
+      },
+    ],
+  },
+  {
+    displayName: 'Tier',
+    name: 'tier',
+    type: 'options',
+    options: [
+      { name: 'Tenant Default', value: '', description: 'The tier in the settings of the tenant, or else nano' },
+      { name: 'Tier 1: Nano', value: 'nano', description: 'Free, for short answers without tools' },
+      { name: 'Tier 2: Small', value: 'small', description: 'Cheapest paid tier' },
+      { name: 'Tier 3: Optima', value: 'optima', description: 'Balanced price and quality' },
+      { name: 'Tier 4: Pro', value: 'pro', description: 'Good at using tools' },
+      { name: 'Tier 5: Expert', value: 'expert', description: 'Best quality' },
+    ],
+    default: '',
+    description: 'Chooses the model. An expression may name any tier in the database.',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'System Prompt',
+    name: 'systemPrompt',
+    type: 'string',
+    typeOptions: { rows: 5 },
+    default: '',
+    placeholder: 'e.g. You are the assistant of a shop for bicycle parts.',
+    description: 'Who the agent is and how it should answer',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'Message',
+    name: 'message',
+    type: 'string',
+    typeOptions: { rows: 2 },
+    required: true,
+    default: '={{ $json.chatInput }}',
+    placeholder: 'e.g. Find all orders of client X',
+    description: 'What the agent should do or answer',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'Without a connected <b>Memory</b> each message starts a new conversation.',
+    name: 'memoryNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
+  },
+  {
+    displayName: 'Context',
+    name: 'context',
+    type: 'json',
+    // Not empty: n8n's editor marks empty JSON as an error.
+    default: '{}',
+    placeholder: 'e.g. {"client_id": "123"}',
+    description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
+    displayOptions: ofFields,
+  },
+  { ...identity, displayOptions: ofFields },
+  {
+    displayName: 'Require Specific Output Format',
+    name: 'hasOutputParser',
+    type: 'boolean',
+    noDataExpression: true,
+    default: false,
+    description:
+      'Whether the answer must have the form that a JSON Schema below or a connected output parser asks for. An answer of another form is asked for once more, then the item fails.',
+    displayOptions: ofRunFields,
+  },
+  {
+    displayName: 'Output Schema',
+    name: 'outputSchema',
+    type: 'json',
+    typeOptions: { rows: 6 },
+    default: '',
+    placeholder: '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }',
+    description: 'JSON Schema of the answer. Empty means that the connected output parser decides.',
+    displayOptions: { show: { ...ofRunFields.show, hasOutputParser: [true] } },
+  },
+  {
+    displayName: 'Result Key',
+    name: 'resultKey',
+    type: 'string',
+    required: true,
+    default: '={{ $json.result_key }}',
+    placeholder: 'e.g. elo:results:trace-1',
+    description: 'The Redis key that the task was told to be answered on',
+    displayOptions: ofGetResult,
+  },
+  {
+    displayName: 'Task ID',
+    name: 'taskId',
+    type: 'string',
+    default: '={{ $json.task_id }}',
+    description: 'Which of the results under the key. Empty means the newest one.',
+    displayOptions: ofGetResult,
+  },
+  {
+    displayName: 'Wait Seconds',
+    name: 'waitSeconds',
+    type: 'number',
+    typeOptions: { minValue: 0 },
+    default: 60,
+    description: 'How long to wait for the result. After that the item fails; the result stays where it is.',
+    displayOptions: ofGetResult,
+  },
+  options,
+  resultOptions,
+];

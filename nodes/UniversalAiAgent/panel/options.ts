@@ -1,0 +1,269 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+import { callbackHosts, callbackKeyPrefixes } from '../../shared/callback-options';
+import { mcpServers } from '../read/mcp-servers';
+
+/** Options of one operation only. */
+const ofRun = { show: { '/operation': ['run'] } };
+const ofEnqueue = { show: { '/operation': ['enqueue'] } };
+
+/** What most workflows leave as it is. Names are fixed: a task has the same ones in snake case. */
+export const options: INodeProperties = {
+  displayName: 'Options',
+  name: 'options',
+  type: 'collection',
+  placeholder: 'Add Option',
+  default: {},
+  displayOptions: { hide: { operation: ['getResult'] } },
+  options: [
+    {
+      displayName: 'Approval',
+      name: 'approval',
+      type: 'fixedCollection',
+      placeholder: 'Add Decision',
+      default: {},
+      description: 'A decision on a tool call that an earlier run waits for',
+      options: [
+        {
+          displayName: 'Decision',
+          name: 'decide',
+          values: [
+            {
+              displayName: 'Decision',
+              name: 'decision',
+              type: 'options',
+              options: [
+                { name: 'Approve', value: 'approve' },
+                { name: 'Deny', value: 'deny' },
+              ],
+              default: 'approve',
+              description: 'Whether the tool call may be made',
+            },
+            {
+              displayName: 'Run ID',
+              name: 'runId',
+              type: 'string',
+              default: '',
+              placeholder: 'e.g. {{ $json.run_id }}',
+              description: 'The run_id of the result whose status was awaiting_input. Empty means that nothing waits.',
+            },
+          ],
+        },
+      ],
+    },
+    {
+      displayName: 'Blocked Tool Names or IDs',
+      name: 'disabledTools',
+      type: 'multiOptions',
+      typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+      default: [],
+      description:
+        'Never these tools, whatever else allows them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    { ...callbackHosts, displayOptions: ofRun },
+    callbackKeyPrefixes,
+    {
+      displayName: 'Include Trace',
+      name: 'includeTrace',
+      type: 'boolean',
+      default: true,
+      description: 'Whether to add a list of every model call and tool call with its time and cost',
+    },
+    {
+      displayName: 'Max Calls per Tool',
+      name: 'maxCallsPerTool',
+      type: 'number',
+      typeOptions: { minValue: 0 },
+      default: 3,
+      description: 'How often one tool may be called in a run',
+    },
+    {
+      displayName: 'Max Cost (USD)',
+      name: 'maxCostUsd',
+      type: 'number',
+      typeOptions: { minValue: 0, numberPrecision: 6 },
+      default: 1,
+      description: 'What a run may cost. Once it has, no further model call is made.',
+    },
+    {
+      displayName: 'Max Identical Calls',
+      name: 'maxIdenticalCalls',
+      type: 'number',
+      typeOptions: { minValue: 2 },
+      default: 3,
+      description: 'Which call with the same arguments and the same answer is no longer made',
+    },
+    {
+      displayName: 'Max Iterations',
+      name: 'maxIterations',
+      type: 'number',
+      typeOptions: { minValue: 1, maxValue: 50 },
+      default: 10,
+      description: 'How many model calls the agent may make. A limit in the settings of the tenant wins.',
+    },
+    {
+      displayName: 'Max Tokens',
+      name: 'maxTokens',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 1000,
+      description: 'How many tokens one reply of the model may have. Without it the tier decides.',
+    },
+    {
+      displayName: 'Max Tool Calls',
+      name: 'maxToolCalls',
+      type: 'number',
+      typeOptions: { minValue: 0 },
+      default: 20,
+      description: 'How many tool calls a run may make',
+    },
+    {
+      displayName: 'Max Total Tokens',
+      name: 'maxTotalTokens',
+      type: 'number',
+      typeOptions: { minValue: 0 },
+      default: 100000,
+      description: 'How many tokens a run may use. Once it has, no further model call is made.',
+    },
+    { ...mcpServers, displayOptions: ofRun },
+    {
+      displayName: 'Model Override',
+      name: 'modelOverride',
+      type: 'string',
+      default: '',
+      placeholder: 'e.g. openai/gpt-4o-mini',
+      description: 'Another model than the one of the tier, within what the tenant may use',
+    },
+    {
+      displayName: 'On Max Iterations',
+      name: 'onMaxIterations',
+      type: 'options',
+      options: [
+        { name: 'Ask for a Final Answer', value: 'finalAnswer', description: 'One more model call, without tools' },
+        { name: 'Fail', value: 'error' },
+        { name: 'Return What There Is', value: 'partial' },
+      ],
+      default: 'error',
+      description: 'What to do when the agent has used all its iterations without an answer',
+    },
+    {
+      displayName: 'Priority',
+      name: 'priority',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 1,
+      description: 'The task goes after those with a lower number. Tasks without a priority go before all others.',
+      displayOptions: ofEnqueue,
+    },
+    {
+      displayName: 'Record Usage',
+      name: 'recordUsage',
+      type: 'boolean',
+      default: true,
+      description: 'Whether to write a line to the token usage table of the tenant',
+    },
+    {
+      displayName: 'Result Key',
+      name: 'resultKey',
+      type: 'string',
+      default: '',
+      placeholder: 'e.g. elo:results:trace-1',
+      description: 'The Redis key for the answer. Without one the task has a key of its own.',
+      displayOptions: ofEnqueue,
+    },
+    {
+      displayName: 'Simplify Output',
+      name: 'simplifyOutput',
+      type: 'boolean',
+      default: false,
+      description:
+        'Whether to put only the answer into the item, as the AI Agent node does, without steps, tokens and cost',
+      displayOptions: ofRun,
+    },
+    {
+      displayName: 'Task List',
+      name: 'taskList',
+      type: 'string',
+      default: 'elo:tasks:pending',
+      description: 'The Redis list to push the task to',
+      displayOptions: ofEnqueue,
+    },
+    {
+      displayName: 'Temperature',
+      name: 'temperature',
+      type: 'number',
+      typeOptions: { minValue: 0, maxValue: 2, numberPrecision: 2 },
+      default: 0.7,
+      description: 'How freely the model answers. Without it the tier decides.',
+    },
+    {
+      displayName: 'Timeout Seconds',
+      name: 'timeoutSeconds',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 300,
+      description: 'When to stop the whole run',
+    },
+    {
+      displayName: 'Tool Choice',
+      name: 'toolChoice',
+      type: 'options',
+      options: [
+        { name: 'Auto', value: 'auto', description: 'The model decides' },
+        { name: 'None', value: 'none', description: 'The model must not call tools' },
+        { name: 'Required', value: 'required', description: 'The first reply must call a tool' },
+      ],
+      default: 'auto',
+      description: 'Whether the model may or must call tools',
+    },
+    {
+      displayName: 'Tool Execution',
+      name: 'toolExecution',
+      type: 'options',
+      options: [
+        { name: 'One Tool per Step', value: 'single', description: 'Only the first call of a reply is made' },
+        { name: 'Parallel', value: 'parallel' },
+        { name: 'Sequential', value: 'sequential', description: 'In the order in which the model asked' },
+      ],
+      default: 'parallel',
+      description: 'How the tool calls of one reply are made',
+    },
+    {
+      displayName: 'Tool Names or IDs',
+      name: 'tools',
+      type: 'multiOptions',
+      typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+      default: [],
+      description:
+        'Only these tools of the tenant; an empty list means none. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    {
+      displayName: 'Tool Permissions',
+      name: 'toolPermissions',
+      type: 'json',
+      default: '{}',
+      placeholder: '{ "send_message": { "decision": "ask", "max_calls_per_run": 1 } }',
+      description: 'Rules for tools by name. They can only narrow what tenant and tier allow.',
+    },
+    {
+      displayName: 'Write Callback',
+      name: 'writeCallback',
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether to write the answer to where the callback of a task says: result, counter, status and webhook. Tasks without a callback are not concerned.',
+      displayOptions: ofRun,
+    },
+  ],
+};
+
+/** Under the same name, so that each operation reads its options alike. */
+export const resultOptions: INodeProperties = {
+  displayName: 'Options',
+  name: 'options',
+  type: 'collection',
+  placeholder: 'Add Option',
+  default: {},
+  displayOptions: { show: { operation: ['getResult'] } },
+  options: [callbackKeyPrefixes],
+};

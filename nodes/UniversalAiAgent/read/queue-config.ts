@@ -1,0 +1,19 @@
+import { readCallbacks } from '../../shared/callback-options';
+import type { Door, TaskItem } from '../../shared/item';
+import { readRedis } from '../../shared/redis';
+import { optionalCredential } from './request';
+
+type QueueConfig = Parameters<Door['useTaskQueue']>[0];
+
+/** What Enqueue Task and Get Result need: Redis, and nothing else. Rejects with REDIS_MISSING. */
+export async function readQueueConfig({ context, door, index, options }: TaskItem): Promise<QueueConfig> {
+  const { taskList } = options;
+  const redis = await optionalCredential(context, 'redis', index);
+  // n8n cannot require a credential for some operations only.
+  if (redis === undefined) throw new door.RuntimeError('REDIS_MISSING', { what: 'This operation' });
+  return {
+    redis: readRedis(redis),
+    callbacks: readCallbacks(options),
+    ...(typeof taskList === 'string' && taskList !== '' ? { queue: { list: taskList } } : {}),
+  };
+}

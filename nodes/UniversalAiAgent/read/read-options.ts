@@ -1,0 +1,56 @@
+import type { IDataObject } from 'n8n-workflow';
+
+import type * as RuntimeDoor from '../../../runtime';
+
+/** The option's name in the editor, and its name in a task. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  disabledTools: 'disabled_tools',
+  includeTrace: 'include_trace',
+  maxCallsPerTool: 'max_calls_per_tool',
+  maxCostUsd: 'max_cost_usd',
+  maxIdenticalCalls: 'max_identical_calls',
+  maxIterations: 'max_iterations',
+  maxTokens: 'max_tokens',
+  maxToolCalls: 'max_tool_calls',
+  maxTotalTokens: 'max_total_tokens',
+  modelOverride: 'model_override',
+  onMaxIterations: 'on_max_iterations',
+  recordUsage: 'record_usage',
+  temperature: 'temperature',
+  timeoutSeconds: 'timeout_seconds',
+  toolChoice: 'tool_choice',
+  toolExecution: 'tool_execution',
+  toolPermissions: 'tool_permissions',
+  tools: 'tools',
+};
+
+/** The node's options as a task has them. Throws INPUT_INVALID for rules that are no JSON: they must not fall away. */
+export function readOptions(options: IDataObject, door: typeof RuntimeDoor): IDataObject {
+  const named: IDataObject = {};
+  for (const [name, value] of Object.entries(options)) {
+    const key = OPTION_NAMES[name];
+    if (key !== undefined && value !== '') named[key] = value;
+  }
+  // An expression may give the names as text.
+  for (const key of ['tools', 'disabled_tools']) {
+    const names = named[key];
+    if (typeof names === 'string') named[key] = names.split(',').map((tool) => tool.trim());
+  }
+  if (typeof named.tool_permissions === 'string') named.tool_permissions = parseRules(named.tool_permissions, door);
+  return { ...named, ...readApproval(options.approval as { decide?: IDataObject } | undefined) };
+}
+
+/** An expression that finds no run leaves the node as it is without an approval. */
+function readApproval(approval: { readonly decide?: IDataObject } = {}): IDataObject {
+  const { runId, decision } = approval.decide ?? {};
+  return typeof runId === 'string' && runId !== '' ? { approval: { run_id: runId, decision } } : {};
+}
+
+function parseRules(text: string, door: typeof RuntimeDoor): IDataObject {
+  try {
+    return JSON.parse(text) as IDataObject;
+  } catch (error) {
+    const issues = `Tool Permissions is not valid JSON: ${(error as Error).message}`;
+    throw new door.RuntimeError('INPUT_INVALID', { issues });
+  }
+}

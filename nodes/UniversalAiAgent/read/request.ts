@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+
+import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
+
+import { readCallbacks } from '../../shared/callback-options';
+import { credentialText, readDatabase } from '../../shared/database';
+import { readIdentity } from './identity';
+import type { Door, TaskItem } from '../../shared/item';
+import { isModelWritten } from './model-written';
+import { readOptions } from './read-options';
+import { readRedis } from '../../shared/redis';
+import { isToolVariant } from './tool-variant';
+
+type Config = Parameters<Door['useRuntime']>[0];
+
+const VAULT = 'universalAiAgentVaultApi';
+const SQL = 'universalAiAgentSqlApi';
+
+/** Credentials, as n8n decrypts them, as the runtime's configuration. */
+export async function readConfig({ context, door, index, options }: TaskItem): Promise<Config> {
+  const isOpenAi = context.getNodeParameter('modelProvider', index) === 'openAiCompatible';
+  // n8n asks its own database for each of them, so they are asked for together.
+  const [postgres, provider, vault, redis, sql] = await Promise.all([
+    context.getCredentials('postgres', index),
+    // A connected chat model needs none.
+    optionalCredential(context, isOpenAi ? 'openAiApi' : 'openRouterApi', index),
+    optionalCredential(context, VAULT, index),
+    optionalCredential(context, 'redis', index),
+    optionalCredential(context, SQL, index),
+  ]);
+  return {
+    database: readDatabase(door, postgres),
+    ...(provider === undefined ? {} : { model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider) }),
+    ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
+    ...(redis === undefined ? {} : { redis: readRedis(redis), callbacks: readCallbacks(options) }),
+    ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
+  };
+}
+
+export async function optionalCredential(
+  context: IExecuteFunctions,
+  type: string,
+  itemIndex: number,
+): Promise<ICredentialDataDecryptedObject | undefined> {
+  if (context.getNode().credentials?.[type] === undefined) return undefined;
+  const credential: ICredentialDataDecryptedObject = await context.getCredentials(type, itemIndex);
+  return credential;
+}
+
+function readOpenRouter(credential: ICredentialDataDecryptedObject): Config['model'] {
+  const text = credentialText(credential);
+  return { apiKey: text('apiKey'), baseUrl: text('url') };
+}
+
+function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model'] {
+  const text = credentialText(credential);
+  const organization = text('organizationId');
+  return {
+    apiKey: text('apiKey'),
+    baseUrl: text('url'),
+    headers: {
+      ...(organization === '' ? {} : { 'OpenAI-Organization': organization }),
+      ...(credential.header === true ? { [text('headerName')]: text('headerValue') } : {}),
+    },
+  };
+}
+
+/** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */
+export function readTask(item: TaskItem): IDataObject {
+  const { context, door, index } = item;
+  refuseUntrustedTenant(context, door);
+  const isItem = context.getNodeParameter('inputMode', index) === 'item';
+  const options = readOptions(item.options, door);
+  const task = isItem ? taskOfItem(context, index, options) : taskOfFields(item, options);
+  return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
+}
+
+function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
+  if (!isToolVariant(context)) return;
+  const { inputMode = 'fields', tenantId } = context.getNode().parameters;
+  // By what was typed in: an expression could still become `item`.
+  if (inputMode === 'fields' && !isModelWritten(tenantId)) return;
+  throw new door.RuntimeError('TENANT_UNTRUSTED');
+}
+
+function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObject): IDataObject {
+  // What the trigger says of the delivery is no part of the task.
+  const { delivery: _delivery, ...task } = context.getInputData()[index]?.json ?? {};
+  const config = task.config as IDataObject | null | undefined;
+  const isAgent = task.task_type === undefined || task.task_type === 'ai_agent';
+  // What is no object is left as it is, so that the runtime can say so.
+  return isAgent && typeof config === 'object' && config !== null
+    ? { ...task, config: { ...options, ...config } }
+    : task;
+}
+
+function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
+  const { context, door, index } = item;
+  const read = (name: string): unknown => context.getNodeParameter(name, index, '');
+  const tenant = read('tenantId');
+  const tier = read('tier');
+  return {
+    config: {
+      ...options,
+      agent_tier: tier === '' ? undefined : (tier as string),
+      system_prompt: promptOf(read('systemPrompt')),
+      message: promptOf(read('message')),
+      context: readContext(door, read('context')),
+    },
+    meta: { tenant_id: tenantIdOf(tenant), ...readIdentity(item) },
+  };
+}
+
+/** An expression may give an object or a number, which n8n's AI Agent shows to the model as JSON. */
+function promptOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The picker gives an object, an expression a plain value. */
+export function tenantIdOf(tenant: unknown): string {
+  const value = typeof tenant === 'object' && tenant !== null ? (tenant as { value?: unknown }).value : tenant;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function readContext(door: Door, context: unknown): IDataObject | undefined {
+  if (context === '' || context === null || context === undefined) return undefined;
+  const value = typeof context === 'string' ? parseContext(door, context) : (context as IDataObject);
+  // The parameter's default is an empty object, which says nothing to a model.
+  return isEmptyObject(value) ? undefined : value;
+}
+
+function parseContext(door: Door, context: string): IDataObject {
+  try {
+    return JSON.parse(context) as IDataObject;
+  } catch (error) {
+    throw new door.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
+  }
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
+/**
+ * The same for every try of the same item in the same execution, so that Retry on Fail replays what was done,
+ * and another one for any other request.
+ */
+function makeTaskId(context: IExecuteFunctions, itemIndex: number, task: IDataObject): string {
+  const digest = createHash('sha256').update(JSON.stringify(task)).digest('hex').slice(0, 16);
+  const { $runIndex } = context.getWorkflowDataProxy(itemIndex) as unknown as { $runIndex: number };
+  return ['n8n', context.getExecutionId(), context.getNode().id, $runIndex, itemIndex, digest].join(':');
+}

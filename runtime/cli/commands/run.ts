@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+
+import type { AgentResult } from '../../contracts/result';
+import { RuntimeError } from '../../errors/runtime-error';
+import { tryParseJson } from '../../util/json';
+import { UsageError, type Options } from '../arguments';
+import { openRuntime } from '../environment';
+import { printError, printJson } from '../output';
+
+/** `run`: one task, from a file, from standard input or from options. Prints the AgentResult. */
+export async function runCommand(options: Options): Promise<number> {
+  const task = await readTaskInput(options);
+  const runtime = openRuntime();
+  const cancel = new AbortController();
+  const stop = (): void => cancel.abort();
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    const onEvent =
+      options.events === true ? (event: unknown) => process.stderr.write(`${JSON.stringify(event)}\n`) : undefined;
+    const result = await runtime.run(task, { signal: cancel.signal, onEvent });
+    printJson(result);
+    return reportLedger(result);
+  } catch (error) {
+    // What was done and spent is printed also when the run failed; main prints the error.
+    if (error instanceof RuntimeError && error.result !== undefined) printJson(error.result);
+    throw error;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    await runtime.close();
+  }
+}
+
+/** An answer whose bill could not be written is still an answer, but not a success. */
+function reportLedger(result: AgentResult): number {
+  const lost = result.warnings.find(({ code }) => code === 'LEDGER_WRITE_FAILED');
+  if (lost === undefined) return 0;
+  printError({ ...lost, hint: 'Restore the database, then book the usage that the message names by hand.' });
+  return 1;
+}
+
+async function readTaskInput(options: Options): Promise<unknown> {
+  const { task, tenant, tier, message } = options;
+  if (task !== undefined) return parseTask(task === '-' ? await text(process.stdin) : readTaskFile(task));
+  if (tenant === undefined || message === undefined) {
+    throw new UsageError('run needs --task FILE (or - for standard input), or --tenant ID and --message TEXT.');
+  }
+  return {
+    config: { agent_tier: tier, message, system_prompt: options['system-prompt'] },
+    meta: { tenant_id: tenant },
+  };
+}
+
+function readTaskFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new UsageError(`The task file "${file}" cannot be read.`);
+  }
+}
+
+function parseTask(content: string): unknown {
+  const parsed = tryParseJson(content);
+  if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `the task is not valid JSON: ${parsed.reason}` });
+  return parsed.value;
+}

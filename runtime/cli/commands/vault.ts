@@ -1,0 +1,128 @@
+import { buffer } from 'node:stream/consumers';
+
+import { describeError, RuntimeError } from '../../errors/runtime-error';
+import { createVaultStore, type VaultStore } from '../../storage/postgres/vault-store';
+import { createSealer, sealingKeyId, type Sealer } from '../../vault/sealer';
+import { SECRET_NAME, secretOwner } from '../../vault/secret-owner';
+import { readTenant, UsageError, type Options } from '../arguments';
+import { openDatabase, readVaultKey } from '../environment';
+import { printError, printJson } from '../output';
+import { encryptPlaintext } from '../../vault/encrypt-rows';
+import { canOpen, rotateVault } from '../../vault/rotate-key';
+
+interface Vault {
+  readonly store: VaultStore;
+  readonly sealer: Sealer;
+}
+
+type Action = (vault: Vault, options: Options) => Promise<number>;
+
+const ACTIONS: Readonly<Record<string, Action>> = { set, list, remove, rotate, encrypt };
+
+/** `vault set`, `vault list`, `vault remove`, `vault rotate` and `vault encrypt`. No value is ever printed. */
+export async function vaultCommand(words: readonly string[], options: Options): Promise<number> {
+  const [, action = ''] = words;
+  const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
+  if (run === undefined || words.length > 2) {
+    throw new UsageError('vault needs one of: set, list, remove, rotate, encrypt; names are given with --name.');
+  }
+  const sealer = createSealer(readVaultKey());
+  const postgres = openDatabase();
+  try {
+    return await run({ store: createVaultStore(postgres), sealer }, options);
+  } finally {
+    await postgres.close();
+  }
+}
+
+async function set({ store, sealer }: Vault, options: Options): Promise<number> {
+  const tenantId = readScope(options, 'vault set');
+  const name = readName(options, 'vault set');
+  const sealed = sealer.seal(await readSecret(), secretOwner(tenantId, name));
+  if (!(await store.set({ tenantId, name, sealed }))) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
+  printJson({ ...scopeOf(tenantId), name, key_id: sealer.keyId });
+  return 0;
+}
+
+async function list({ store, sealer }: Vault, options: Options): Promise<number> {
+  const tenantId = readScope(options, 'vault list');
+  const rows = await store.list(tenantId);
+  const secrets = rows.map(({ tenant_id, name, sealed, updated_at }) => ({
+    name,
+    scope: tenant_id === null ? 'shared' : 'tenant',
+    key_id: sealingKeyId(sealed) ?? null,
+    is_readable: canOpen(sealer, sealed, secretOwner(tenant_id ?? undefined, name)),
+    updated_at,
+  }));
+  printJson({ ...scopeOf(tenantId), secrets });
+  return 0;
+}
+
+async function remove({ store }: Vault, options: Options): Promise<number> {
+  const tenantId = readScope(options, 'vault remove');
+  const name = readName(options, 'vault remove');
+  if (!(await store.remove(tenantId, name))) {
+    const scope = tenantId === undefined ? 'that is shared' : `of tenant ${tenantId}`;
+    throw new RuntimeError('VAULT_SECRET_UNKNOWN', { name, scope });
+  }
+  printJson({ ...scopeOf(tenantId), name, removed: true });
+  return 0;
+}
+
+async function rotate({ store, sealer }: Vault): Promise<number> {
+  const report = await rotateVault({ store, sealer, onProgress: tell });
+  printJson(report);
+  if (report.unreadable.length === 0 && report.changed.length === 0) return 0;
+  if (report.unreadable.length > 0) printError(describeError('VAULT_KEY_WRONG', { keyId: sealer.keyIds }));
+  return 1;
+}
+
+async function encrypt({ store, sealer }: Vault, options: Options): Promise<number> {
+  const report = await encryptPlaintext({ store, sealer, isDryRun: options['dry-run'] === true, onProgress: tell });
+  printJson(report);
+  return report.left.length === 0 ? 0 : 1;
+}
+
+function tell(progress: string): void {
+  process.stderr.write(`${progress}\n`);
+}
+
+/** The tenant's id, or undefined for what is shared. */
+function readScope(options: Options, command: string): string | undefined {
+  if (options.shared !== true) {
+    if (options.tenant === undefined) throw new UsageError(`${command} needs --tenant ID or --shared.`);
+    return readTenant(options, command);
+  }
+  if (options.tenant !== undefined) throw new UsageError('Give --tenant or --shared, not both.');
+  return undefined;
+}
+
+function scopeOf(tenantId: string | undefined): object {
+  return tenantId === undefined ? { scope: 'shared' } : { tenant_id: tenantId };
+}
+
+function readName({ name }: Options, command: string): string {
+  if (name === undefined) throw new UsageError(`${command} needs --name NAME.`);
+  // The text itself is not shown: it may be the secret, in the wrong place.
+  if (!SECRET_NAME.test(name)) {
+    throw new RuntimeError('VAULT_SECRET_INVALID', { reason: 'its name must match [A-Za-z0-9._-]{1,100}' });
+  }
+  return name;
+}
+
+/** The secret on standard input, where neither the shell's history nor the list of processes shows it. */
+async function readSecret(): Promise<string> {
+  const invalid = (reason: string): RuntimeError => new RuntimeError('VAULT_SECRET_INVALID', { reason });
+  const secret = decodeUtf8(await buffer(process.stdin))?.replace(/\r?\n$/, '');
+  if (secret === undefined) throw invalid('standard input is not UTF-8 text');
+  if (secret.trim() === '') throw invalid('standard input is empty');
+  return secret;
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,181 @@
+import { runAgent, type AgentParts, type RunOptions } from '../agent';
+import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from '../config/runtime-config';
+import type { LedgerStore } from '../contracts/ledger';
+import type { McpStore } from '../contracts/mcp';
+import type { AgentResult } from '../contracts/result';
+import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
+import { createOpenAiModel } from '../models/openai/openai-model';
+import type { BrowserLogin } from '../mcp/oauth-provider';
+import { createToolSelector } from '../toolsets/select-tools';
+import { createLedgerStore } from '../storage/postgres/ledger-store';
+import { createMcpStore } from '../storage/postgres/mcp-store';
+import { createPostgres, type Postgres } from '../storage/postgres/pool';
+import { createRedisConnection } from '../storage/redis/connection';
+import { createRedisOutbox } from '../storage/redis/outbox';
+import { loadTenantsStatement } from '../storage/sql/load-tenant';
+import type { TaskHandling } from '../tasks/handle-task';
+import { createTaskParts } from './tasks';
+import type { TaskQueue } from '../tasks/enqueue-task';
+import { refuseOtherTypes } from '../tasks/read-queue-task';
+import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
+import type { SnapshotColumns } from '../tenants/parse-snapshot';
+import { createTenantStore } from '../tenants/tenant-store';
+import { createServerToolBuilder, createToolBuilder } from '../tools/build-tools';
+import { createConnectedToolBuilder } from '../tools/connected-tools';
+import { compileInputSchema } from '../tools/validate-input';
+import { createToolTransports } from './tool-transports';
+import { plainInCustomConfig } from '../vault/find-plaintext';
+import { withVault } from '../vault/open-secrets';
+import { createRedactor, redactBoth, redactForms, type Redact } from '../util/redact';
+import { createSealer, type Sealer } from '../vault/sealer';
+
+export interface Runtime extends TaskHandling, TaskQueue {
+  /** Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a RuntimeError. */
+  readonly run: (task: unknown, options?: RunOptions) => Promise<AgentResult>;
+  /** A tenant's tools outside a run. */
+  readonly tools: TenantTools;
+  /** Closes every connection; runs under way should have ended. May be called twice. */
+  readonly close: () => Promise<void>;
+}
+
+type Close = () => Promise<unknown>;
+
+/** Builds the adapters and wires the ports. Throws CONFIG_INVALID or VAULT_KEY_INVALID; connects to nothing yet. */
+export function createRuntime(config: RuntimeConfig, people: { readonly login?: BrowserLogin } = {}): Runtime {
+  const parsed = parseConfig(config);
+  const sealer = parsed.vaultKey === undefined ? undefined : createSealer(parsed.vaultKey);
+  const closers: Close[] = [];
+  const { mcpStore, ...plain } = stores(parsed, closers, sealer);
+  const kept = { ...plain, tenants: withVault(plain.tenants, sealer) };
+  const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
+  const redis = parsed.redis && createRedisConnection(parsed.redis);
+  if (redis !== undefined) closers.push(redis.close);
+  const { transports, close: closeTransports } = createToolTransports(parsed, redis);
+  closers.unshift(mcp.close, closeTransports);
+  const builder = {
+    transports: { ...transports, mcp: mcp.transport },
+    defaultTimeoutMs: parsed.limits.toolTimeoutMs,
+    maxOutputBytes: parsed.limits.maxToolOutputBytes,
+    secrets: knownSecrets(parsed),
+  };
+  const selectTools = createToolSelector({
+    buildTools: createToolBuilder(builder),
+    buildServerTools: createServerToolBuilder(builder),
+    buildConnectedTools: createConnectedToolBuilder(builder),
+    mcp,
+    extraTools: parsed.plugins.tools ?? [],
+  });
+  const redactorFor = createRunRedactor(knownSecrets(parsed));
+  const { leaseMs } = parsed.limits;
+  const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });
+  if (outbox !== undefined) closers.unshift(outbox.close);
+  const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor, leaseMs, outbox };
+  const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
+  const run: Runtime['run'] = (task, options) => {
+    outbox?.look();
+    return runAgent(parts, task, options);
+  };
+  let closing: Promise<void> | undefined;
+  return {
+    ...tasks.handling(run),
+    ...tasks.queue,
+    run: async (task, options) => {
+      refuseOtherTypes(task);
+      return run(task, options);
+    },
+    tools: createTenantTools({ ...parts, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
+    close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
+  };
+}
+
+interface Stores {
+  readonly tenants: TenantStore;
+  readonly ledger: LedgerStore;
+  readonly mcpStore?: McpStore;
+}
+
+function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], sealer?: Sealer): Stores {
+  // parseConfig has made sure that what is not plugged in has a database.
+  if (database === undefined) return plugins as Stores;
+  const postgres = createPostgres(database);
+  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays, sealer });
+  closers.push(ledger.close, postgres.close);
+  return {
+    tenants: plugins.tenants ?? tenantStore(postgres),
+    ledger: plugins.ledger ?? ledger,
+    mcpStore: createMcpStore(postgres.query),
+  };
+}
+
+function tenantStore(postgres: Postgres): TenantStore {
+  return createTenantStore({
+    rememberedTenants: DEFAULTS.rememberedTenants,
+    query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement(tenantIds, modelIds)),
+  });
+}
+
+function model({ model: config, plugins }: ParsedConfig, closers: Close[]): AgentParts['model'] {
+  if (plugins.model !== undefined || config === undefined) return plugins.model;
+  const adapter = createOpenAiModel(config);
+  closers.push(adapter.close);
+  return adapter;
+}
+
+function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store' | 'sealer' | 'login'>): McpServers {
+  return createMcpServers({
+    maxConnections: DEFAULTS.mcpMaxConnections,
+    idleMs: DEFAULTS.mcpIdleMs,
+    connectTimeoutMs: DEFAULTS.mcpConnectTimeoutMs,
+    discoveryTimeoutMs: DEFAULTS.mcpDiscoveryTimeoutMs,
+    callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
+    listTtlMs: DEFAULTS.mcpListTtlMs,
+    stdioCommands: mcp.stdioCommands,
+    checkSchema: (schema) => void compileInputSchema(schema),
+    ...parts,
+  });
+}
+
+/** Every secret of the tenant and of the configuration, and whatever looks like one; made once for each snapshot. */
+function createRunRedactor(configured: readonly string[]): AgentParts['redactorFor'] {
+  const known = new WeakMap<TenantSnapshot, Redact>();
+  return (snapshot) => {
+    const redact =
+      known.get(snapshot) ??
+      redactBoth(createRedactor([...configured, ...(snapshot.openedSecrets ?? [])]), redactForms);
+    known.set(snapshot, redact);
+    return redact;
+  };
+}
+
+/** By their names: others, such as the title of an application, may be ordinary words. */
+function secretHeaders(headers: Readonly<Record<string, string>> = {}): readonly string[] {
+  return plainInCustomConfig({ headers }).map(({ value }) => value);
+}
+
+/** No tool's server may send these back into an answer. */
+function knownSecrets({
+  database,
+  sqlQuery,
+  redis,
+  vaultKey,
+  callbacks,
+  model: config,
+}: ParsedConfig): readonly string[] {
+  const secrets = [
+    config?.apiKey,
+    ...secretHeaders(config?.headers),
+    ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
+    database?.password,
+    passwordOf(database?.url),
+    sqlQuery?.database.password,
+    passwordOf(sqlQuery?.database.url),
+    passwordOf(redis?.url),
+    callbacks.webhookSecret,
+  ];
+  return secrets.filter((secret) => secret !== undefined);
+}
+
+function passwordOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : decodeURIComponent(new URL(url).password);
+}

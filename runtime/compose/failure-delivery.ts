@@ -1,0 +1,28 @@
+import { parseQueueConfig, type QueueConfig } from '../config/runtime-config';
+import type { EgressFilter } from '../contracts/tool';
+import { toRuntimeError } from '../errors/to-runtime-error';
+import { createRedisConnection } from '../storage/redis/connection';
+import { createTaskParts } from './tasks';
+import { readQueueTask } from '../tasks/read-queue-task';
+
+interface FailureDeliveryConfig extends QueueConfig {
+  /** The host's own rules for outgoing requests. */
+  readonly egress?: EgressFilter;
+}
+
+export interface FailureDelivery {
+  /** As Runtime.deliverFailure, but webhooks go by the operator's rules only: those of the tenant are not known. */
+  readonly deliver: (task: unknown, error: unknown) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Writes failures to callbacks for a consumer that does not do the tasks itself. Throws CONFIG_INVALID. */
+export function createFailureDelivery({ egress, ...given }: FailureDeliveryConfig): FailureDelivery {
+  const config = parseQueueConfig(given);
+  const redis = createRedisConnection(config.redis);
+  const { deliverFailure } = createTaskParts({ config, redis });
+  return {
+    deliver: async (task, error) => deliverFailure(readQueueTask(task), toRuntimeError(error), { egress }),
+    close: redis.close,
+  };
+}

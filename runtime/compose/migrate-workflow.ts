@@ -1,0 +1,10 @@
+import type { Migration, MigrationOptions } from '../workflow-migration/contract';
+
+/**
+ * Rewrites an exported workflow, parsed; what the command `migrate-workflow` does with one file. Loaded when it is first
+ * called: no run needs it. Rejects with WORKFLOW_INVALID.
+ */
+export async function migrateWorkflow(workflow: unknown, options: MigrationOptions): Promise<Migration> {
+  const migration = await import('../workflow-migration/migrate-workflow');
+  return migration.migrateWorkflow(workflow, options);
+}

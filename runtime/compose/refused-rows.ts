@@ -1,0 +1,72 @@
+import { errorText } from '../errors/to-runtime-error';
+import { checkTenantRules, readPermission, readToolRules } from '../permissions/read-tool-rules';
+import type { Query } from '../storage/postgres/pool';
+import { tenantSettingsStatement, tenantToolsStatement, tierRulesStatement } from '../storage/sql/list-rules';
+import { parseSettings, parseTools } from '../tenants/parse-snapshot';
+import { ownRules } from '../tools/build-tools';
+import { checkToolRow } from '../tools/check-row';
+import { tryParseJson } from '../util/json';
+
+/** A row whose rules or settings are refused, so that its tool, its tenant or its tier does not work. */
+interface RefusedRow {
+  readonly tenant?: string;
+  readonly tool?: string;
+  readonly tier?: string;
+  /** What cannot be read and where, with the name that was most likely meant. */
+  readonly problem: string;
+}
+
+interface RefusedRows {
+  /** The first of them. */
+  readonly rows: readonly RefusedRow[];
+  readonly count: number;
+}
+
+const MAX_SHOWN = 100;
+
+/** Reads the rules and settings of every active row as a run would: one statement for each table. Changes nothing. */
+export async function findRefusedRows(query: Query): Promise<RefusedRows> {
+  const [tiers, tenants, tools] = await Promise.all([ofTiers(query), ofTenants(query), ofTools(query)]);
+  const rows = [...tiers, ...tenants, ...tools];
+  return { rows: rows.slice(0, MAX_SHOWN), count: rows.length };
+}
+
+async function ofTiers(query: Query): Promise<readonly RefusedRow[]> {
+  const rows = await query<{ code: string; rules: string }>(tierRulesStatement);
+  return rows.flatMap(({ code, rules }) => {
+    const parsed = tryParseJson(rules);
+    const problem = problemOf(() => readToolRules(parsed.ok ? parsed.value : rules, 'elo_agent_tiers.tool_config'));
+    return problem === undefined ? [] : [{ tier: code, problem }];
+  });
+}
+
+async function ofTenants(query: Query): Promise<readonly RefusedRow[]> {
+  const rows = await query<{ settings: string; tenants: readonly string[] }>(tenantSettingsStatement);
+  return rows.flatMap(({ settings, tenants }) => {
+    const problem = problemOf(() => checkTenantRules(parseSettings(settings).toolConfig));
+    return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, problem }));
+  });
+}
+
+async function ofTools(query: Query): Promise<readonly RefusedRow[]> {
+  const rows = await query<{ tools: string; tenants: readonly string[] }>(tenantToolsStatement);
+  return rows.flatMap(({ tools, tenants }) =>
+    parseTools(tools).flatMap((row) => {
+      const problem = problemOf(() => {
+        if (row.secretFailure !== undefined) throw new Error(row.secretFailure);
+        checkToolRow(row);
+        readPermission(ownRules(row.customConfig) ?? {}, 'custom_config.permissions');
+      });
+      return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, tool: row.code, problem }));
+    }),
+  );
+}
+
+function problemOf(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
+}

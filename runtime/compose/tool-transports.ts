@@ -1,0 +1,40 @@
+import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
+import { createRedisReader } from '../storage/redis/key-reader';
+import type { RedisConnection } from '../storage/redis/connection';
+import { createSqlReader } from '../storage/postgres/sql-reader';
+import type { ToolBuilderOptions } from '../tools/build-tools';
+import type { SqlPort } from '../tools/builtin/builtin-tool';
+import { createBuiltinTransport } from '../tools/builtin-transport';
+import { createHookTransport } from '../tools/hook-transport';
+import { createRestTransport } from '../tools/rest-transport';
+import { createWorkflowTransport } from '../tools/workflow-transport';
+
+interface ToolTransports {
+  readonly transports: ToolBuilderOptions['transports'];
+  readonly close: () => Promise<unknown>;
+}
+
+/** Every way to reach the tools of the catalogue but MCP, with what built-in tools work with. Connects to nothing yet. */
+export function createToolTransports(
+  { sqlQuery }: Pick<ParsedConfig, 'sqlQuery'>,
+  redis?: RedisConnection,
+): ToolTransports {
+  const keys = redis === undefined ? undefined : createRedisReader(redis);
+  const sql = sqlQuery === undefined ? undefined : sqlPort(sqlQuery);
+  const transports = {
+    hook: createHookTransport(),
+    rest: createRestTransport(),
+    workflow: createWorkflowTransport(),
+    builtin: createBuiltinTransport({ keys, sql }),
+  };
+  const closers = [
+    ...Object.values(transports).map(({ close }) => close),
+    ...(sql === undefined ? [] : [sql.reader.close]),
+  ];
+  return { transports, close: () => Promise.allSettled(closers.map((close) => close())) };
+}
+
+function sqlPort({ database, maxRows }: NonNullable<ParsedConfig['sqlQuery']>): SqlPort {
+  const maxConnections = Math.min(database.maxConnections, DEFAULTS.sqlMaxConnections);
+  return { reader: createSqlReader({ ...database, maxConnections }), maxRows };
+}

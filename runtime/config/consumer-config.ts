@@ -1,0 +1,42 @@
+import * as z from 'zod/v4';
+
+import { DEFAULTS } from './runtime-config';
+import { TASK_TYPES } from '../contracts/queue';
+import { describeIssues } from '../errors/describe-issues';
+import { RuntimeError } from '../errors/runtime-error';
+import type { ConsumerSettings } from '../queue/consumer-parts';
+import type { ConsumerConfig } from '../queue/consumer-contract';
+
+const listName = z.string().min(1);
+const settingsSchema = z.object({
+  list: listName.default(DEFAULTS.taskList),
+  failedList: listName.default(DEFAULTS.failedList),
+  forwardList: listName.optional(),
+  taskTypes: z
+    .array(z.string())
+    .min(1)
+    .default([...TASK_TYPES]),
+  concurrency: z.int().min(1).max(1000).default(DEFAULTS.workerConcurrency),
+  tenantConcurrency: z.int().min(1).optional(),
+  attempts: z.int().min(1).max(1000).default(DEFAULTS.workerAttempts),
+  leaseMs: z.int().min(1000).default(DEFAULTS.leaseMs),
+  maxTaskBytes: z.int().min(1024).default(DEFAULTS.maxTaskBytes),
+  processMetrics: z.boolean().default(false),
+});
+
+/** Puts the defaults in. Throws CONFIG_INVALID that names the fields. */
+export function readConsumerSettings({ redis, ...config }: ConsumerConfig): ConsumerSettings {
+  const parsed = settingsSchema.safeParse(config);
+  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  if (!URL.canParse(redis.url)) throw invalid('redis.url is not a redis: or rediss: URL');
+  const { list, failedList, forwardList } = parsed.data;
+  // What goes to the one would come back from the other, for ever.
+  if (new Set([list, failedList, forwardList]).size < 3) {
+    throw invalid('list, failedList and forwardList must be three different lists');
+  }
+  return parsed.data;
+}
+
+function invalid(issues: string): RuntimeError {
+  return new RuntimeError('CONFIG_INVALID', { issues });
+}

@@ -1,0 +1,27 @@
+import type { ToolExecution } from '../contracts/ledger';
+import type { EndedToolCall } from '../loop/loop-contract';
+import { redactJson, type Redact } from '../util/redact';
+
+/** Longer arguments are cut in the audit. */
+const MAX_AUDITED_LENGTH = 4000;
+
+/** A tool call as the audit keeps it: without secrets, and not without end. */
+export function toExecution(
+  {
+    step,
+    toolCallId,
+    tool,
+    input,
+    decision,
+    isError,
+    code,
+    durationMs,
+  }: Omit<EndedToolCall, 'outcome' | 'isOnce' | 'wasSent'>,
+  { redact, userId }: { readonly redact: Redact; readonly userId?: string },
+): ToolExecution {
+  const clean = redactJson(input, redact);
+  const text = JSON.stringify(clean);
+  const isLong = text.length > MAX_AUDITED_LENGTH;
+  const shown = isLong ? { clipped: text.slice(0, MAX_AUDITED_LENGTH) } : clean;
+  return { step, toolCallId, tool, arguments: shown, decision, isError, code, durationMs, userId };
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+
+import type { Claim, ClaimRequest, LedgerStore, Reservation, Resumed, ResumeRequest } from '../contracts/ledger';
+import type { AgentTask } from '../contracts/task';
+import { RuntimeError } from '../errors/runtime-error';
+import { canonicalJson } from '../util/json';
+import { askWhile } from './ask-while';
+import { budgetExceeded } from '../billing/budget';
+
+/** What makes a request the same request: what is asked and for whom, not where the answer goes or how long to wait for it. */
+export function requestDigest(task: AgentTask): string {
+  const { task_type, meta } = task;
+  const { timeout_seconds: _ownDeadline, ...config } = task.config;
+  return createHash('sha256').update(canonicalJson({ task_type, config, meta })).digest('hex');
+}
+
+/**
+ * Decides who runs a task. While it runs elsewhere, or runs under way hold what is left of the budget, the caller waits
+ * until the signal aborts, and then gets TASK_RUNNING or BUDGET_EXCEEDED; throws TASK_CONFLICT when the id was used for
+ * another request, and TENANT_RATE_LIMITED when the runs of this minute are used up.
+ */
+export async function claimRun(
+  ledger: LedgerStore,
+  request: ClaimRequest,
+  signal: AbortSignal,
+): Promise<Extract<Claim, { kind: 'claimed' | 'done' }>> {
+  const { taskId } = request;
+  const claim = await askWhile(() => ledger.claim(request), isToWaitFor, signal);
+  if (claim.kind === 'conflict') throw new RuntimeError('TASK_CONFLICT', { taskId });
+  if (claim.kind === 'limited') throw rateLimited(request, claim.seconds);
+  return decided(claim, { taskId, reserve: request.reserve });
+}
+
+function rateLimited({ tenantId, runsPerMinute: runs }: ClaimRequest, seconds: number): RuntimeError {
+  return new RuntimeError('TENANT_RATE_LIMITED', { tenantId, runs, seconds });
+}
+
+/** The same for a run that waits for an approval; throws APPROVAL_UNKNOWN when none does. */
+export async function resumeRun(
+  ledger: LedgerStore,
+  request: ResumeRequest,
+  signal: AbortSignal,
+): Promise<Extract<Resumed, { kind: 'claimed' | 'done' }>> {
+  const { waitedRunId: runId, reserve } = request;
+  const { resume } = ledger;
+  if (resume === undefined) throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
+  const resumed = await askWhile(() => resume(request), isToWaitFor, signal);
+  if (resumed.kind === 'unknown') throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
+  return decided(resumed, { taskId: runId, reserve });
+}
+
+const isToWaitFor = ({ kind }: { readonly kind: string }): boolean => kind === 'running' || kind === 'held';
+
+type Decided<T> = Exclude<T, { kind: 'running' | 'held' | 'exceeded' }>;
+
+function decided<T extends { readonly kind: string }>(
+  claim: T,
+  { taskId, reserve }: { readonly taskId: string; readonly reserve: Reservation | undefined },
+): Decided<T> {
+  if (claim.kind === 'running') throw new RuntimeError('TASK_RUNNING', { taskId });
+  if (claim.kind === 'held' || claim.kind === 'exceeded') throw budgetExceeded(reserve);
+  return claim as Decided<T>;
+}

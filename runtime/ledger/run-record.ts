@@ -1,0 +1,229 @@
+import pRetry from 'p-retry';
+
+import type { JournalEntry, JournalStep } from '../contracts/journal';
+import type {
+  BillingLine,
+  CallToTake,
+  LedgerStore,
+  Recorded,
+  Reservation,
+  RunEnd,
+  RunKey,
+  RunProgress,
+  ToolExecution,
+} from '../contracts/ledger';
+import type { Outbox } from '../contracts/outbox';
+import type { ModelCallRecord } from '../contracts/usage';
+import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
+import { after, every, monotonicMs, sleep } from '../util/clock';
+import { askWhile } from './ask-while';
+import { budgetExceeded } from '../billing/budget';
+import { trackSentCalls } from './sent-calls';
+import { keepUnwritten, type Kept, type Unwritten } from './unwritten';
+
+/** A claimed run's line in the ledger, as long as the run lasts. */
+export interface RunRecord {
+  /** Keeps an ended model call for the next write. */
+  readonly keep: (call: ModelCallRecord) => void;
+  /** Keeps an ended tool call for the next write. */
+  readonly audit: (execution: ToolExecution) => void;
+  /** Keeps an entry of the journal for the next write; an `urgent` one has that write made soon. */
+  readonly journal: (entry: JournalEntry, isUrgent?: boolean) => void;
+  /** A call of the last step was not sent after all, so another run may send it. */
+  readonly withdraw: (toolCallId: string) => void;
+  /**
+   * Writes what is kept, opens the next model call and takes the tool calls off their limits. Rejects with RUN_TAKEN_OVER,
+   * or BUDGET_EXCEEDED when the month has no room for the call; with a DB_ code when room
+   * or tool calls could not be put on record. Undefined when it could not be written otherwise: what is kept stays kept.
+   */
+  readonly next: (next: NextStep, signal: AbortSignal) => Promise<Recorded | undefined>;
+  /**
+   * Ends the run. Rejects with RUN_TAKEN_OVER; after several tries with LEDGER_WRITE_DELAYED when the outbox keeps the end,
+   * else with LEDGER_WRITE_FAILED. Stops the lease in any case.
+   */
+  readonly settle: (end: RunEnd) => Promise<void>;
+}
+
+export interface NextStep {
+  /** Undefined when no model call follows. */
+  readonly callNo: number | undefined;
+  readonly taking: readonly CallToTake[];
+  readonly reserve?: Reservation;
+  /** Whose calls are sent when this is written. */
+  readonly step?: JournalStep;
+}
+
+interface RunRecordOptions {
+  readonly ledger: LedgerStore;
+  readonly key: RunKey;
+  readonly modelRequested: string;
+  readonly bill?: BillingLine;
+  readonly leaseMs: number;
+  readonly settleRetries: number;
+  readonly outbox?: Outbox;
+}
+
+/** Tool calls wait for the ledger's word, so a restart of the database is sat out: five seconds in all. */
+const NEXT_RETRIES = 5;
+const FIRST_RETRY_MS = 100;
+/** The write of a quick model's next step takes urgent entries along, so that they cost none of their own. */
+const FLUSH_MS = 200;
+
+/**
+ * Keeps what the ledger has not confirmed, so that a write that fails is made up for by the next one.
+ * The lease is renewed by each write, and by a timer while a model or a tool takes long.
+ */
+export function startRunRecord(options: RunRecordOptions): RunRecord {
+  const { key, modelRequested, settleRetries, outbox } = options;
+  const writer = startWriter(options);
+  const sentCalls = trackSentCalls();
+  return {
+    keep: writer.keep,
+    audit: writer.audit,
+    journal: (entry, isUrgent = false) => {
+      writer.journal(entry);
+      if (isUrgent) writer.flushSoon();
+    },
+    withdraw: (toolCallId) => {
+      const step = sentCalls.withdraw(toolCallId);
+      if (step !== undefined) writer.journal(step);
+    },
+    next: async ({ callNo, taking, reserve, step }, signal) => {
+      const opening = callNo === undefined ? undefined : { callNo, modelRequested };
+      const attempt = (): Promise<Recorded> => writer.write({ opening, taking, reserve, step });
+      const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
+      const recorded = await askWhile(
+        () =>
+          attempt().catch(async (error: unknown) => {
+            if (taking.length === 0) throw error;
+            await sleep(FIRST_RETRY_MS, signal);
+            return pRetry(attempt, again);
+          }),
+        ({ room }) => room === 'held',
+        signal,
+      ).catch((error: unknown) => {
+        // No model is called without room in the budget, and no tool whose call is not on record.
+        if (reserve !== undefined || taking.length > 0) throw error;
+        return undefined;
+      });
+      refuseTakenOver(writer, key);
+      if (step !== undefined) sentCalls.begin(step);
+      if (recorded?.room === 'exceeded' || recorded?.room === 'held') throw budgetExceeded(reserve);
+      return recorded;
+    },
+    settle: async (end) => {
+      writer.stopTimers();
+      const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
+      try {
+        await pRetry(() => writer.write({ end }), retry);
+      } catch (error) {
+        throw await endUnwritten(writer, { end, outbox, error });
+      }
+      refuseTakenOver(writer, key);
+    },
+  };
+}
+
+/** The ledger has not taken the end of the run: the outbox may keep it. */
+async function endUnwritten(
+  writer: Writer,
+  { end, outbox, error }: { readonly end: RunEnd; readonly outbox?: Outbox; readonly error: unknown },
+): Promise<RuntimeError> {
+  const kept = outbox?.keep(writer.progress({ end })).then(() => true);
+  const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
+  if (isRuntimeError(error) && error.scope !== 'installation') await writer.endAlone(end);
+  const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
+  return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
+}
+
+interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
+  readonly write: (rest: WriteParts) => Promise<Recorded>;
+  /** All that a write would hold. */
+  readonly progress: (rest: WriteParts) => RunProgress;
+  /** Nobody must take a run for lost whose end is known, whatever keeps its usage from the bill. Never rejects. */
+  readonly endAlone: (end: RunEnd) => Promise<unknown>;
+  readonly flushSoon: () => void;
+  readonly unwritten: () => readonly ModelCallRecord[];
+  readonly isTakenOver: () => boolean;
+  /** Nothing is written any more but what is asked for. */
+  readonly stopTimers: () => void;
+}
+
+interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'end'> {
+  readonly step?: JournalStep;
+}
+
+function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
+  const unwritten = keepUnwritten();
+  let writtenAt = monotonicMs();
+  let isTakenOver = false;
+  let stopFlush: (() => void) | undefined;
+  const progress = ({ step, ...rest }: WriteParts): RunProgress & Kept => ({
+    ...key,
+    ...unwritten.all(step),
+    leaseMs,
+    bill,
+    ...rest,
+  });
+  const writeNow = async (rest: WriteParts): Promise<Recorded> => {
+    stopFlush?.();
+    stopFlush = undefined;
+    const written = progress(rest);
+    const recorded = await ledger.record(written);
+    unwritten.confirm(written);
+    writtenAt = monotonicMs();
+    if (!recorded.held) isTakenOver = true;
+    return recorded;
+  };
+  const write = oneAfterTheOther(writeNow);
+  const writeKept = (): void => void write({}).catch(() => undefined);
+  const stopRenewing = every(leaseMs / 6, () => {
+    if (monotonicMs() - writtenAt > leaseMs / 3) writeKept();
+  });
+  return {
+    ...unwritten,
+    write,
+    progress,
+    endAlone: (end) => ledger.record({ ...key, leaseMs, closed: [], end }).catch(() => undefined),
+    flushSoon: () => {
+      stopFlush ??= after(FLUSH_MS, writeKept);
+    },
+    unwritten: () => unwritten.all().closed,
+    isTakenOver: () => isTakenOver,
+    stopTimers: () => {
+      stopRenewing();
+      stopFlush?.();
+    },
+  };
+}
+
+/** So that a write which nobody waits for any more does not come after the end of the run. */
+function oneAfterTheOther<T, R>(work: (given: T) => Promise<R>): (given: T) => Promise<R> {
+  let last: Promise<unknown> | undefined;
+  return (given) => {
+    const done = last === undefined ? work(given) : last.then(() => work(given));
+    const ended = done
+      .catch(() => undefined)
+      .then(() => {
+        if (last === ended) last = undefined;
+      });
+    last = ended;
+    return done;
+  };
+}
+
+function refuseTakenOver({ isTakenOver }: Writer, { taskId }: RunKey): void {
+  if (isTakenOver()) throw new RuntimeError('RUN_TAKEN_OVER', { taskId });
+}
+
+/** Enough to book the usage by hand. */
+function describe(calls: readonly ModelCallRecord[]): string {
+  if (calls.length === 0) return 'the end of the run';
+  return calls
+    .map(
+      ({ modelBilled, usage, costUsd }) =>
+        `${modelBilled} ${usage.promptTokens}+${usage.completionTokens} tokens $${costUsd}`,
+    )
+    .join(', ');
+}

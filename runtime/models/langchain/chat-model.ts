@@ -1,0 +1,170 @@
+import type { NamedModel } from '../../contracts/connected';
+import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
+import { RuntimeError } from '../../errors/runtime-error';
+import type { ToolDefinition } from '../../contracts/tool';
+import { elapsedMs, monotonicMs } from '../../util/clock';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { createRedactor, redactBoth, redactForms } from '../../util/redact';
+import { fromChatMessage, toChatMessages } from './chat-messages';
+import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
+import { normalizeReply } from '../normalize-reply';
+
+/** As much of a LangChain chat model as is used. */
+interface ChatModel extends Runnable {
+  readonly bindTools: (tools: readonly unknown[], options?: object) => Runnable;
+  readonly metadata?: { readonly tools?: unknown };
+}
+
+interface Runnable {
+  readonly invoke: (messages: readonly object[], options: object) => Promise<unknown>;
+}
+
+/**
+ * A LangChain chat model, known by its shape, as a model of ours. Temperature, length, retries and time-outs are its own.
+ * Throws MODEL_UNUSABLE, which names the `input` that it is connected to.
+ */
+export function fromChatModel(given: unknown, input: string): NamedModel {
+  if (!isChatModel(given)) {
+    const reason = 'it is no chat model that can call tools';
+    throw new RuntimeError('MODEL_UNUSABLE', { input, reason });
+  }
+  const name = nameOf(given);
+  return { name, model: createModel(given, name) };
+}
+
+function isChatModel(given: unknown): given is ChatModel {
+  if (typeof given !== 'object' || given === null) return false;
+  const { invoke, bindTools } = given as Partial<ChatModel>;
+  return typeof invoke === 'function' && typeof bindTools === 'function';
+}
+
+/** The id by which the provider knows it; the name of its class where it has none. */
+function nameOf(model: ChatModel): string {
+  const { model: id, modelName, deploymentName } = model as unknown as Readonly<Record<string, unknown>>;
+  const named = [id, modelName, deploymentName].find((name) => typeof name === 'string' && name !== '');
+  return typeof named === 'string' ? named : model.constructor.name;
+}
+
+function createModel(chatModel: ChatModel, name: string): Model {
+  const bind = createBinder(chatModel);
+  const generate = async (request: ModelRequest): Promise<ModelReply> => {
+    const { attempts, signal } = request;
+    const startedAt = monotonicMs();
+    const fail = (error: unknown): never => {
+      const redact = redactBoth(request.redact, redactBoth(createRedactor(secretsOf(chatModel)), redactForms));
+      throw toChatError(error, { model: name, elapsedMs: elapsedMs(startedAt), redact });
+    };
+    const runnable = await Promise.resolve(request).then(bind).catch(fail);
+    attempts.sent++;
+    try {
+      const reply = await runnable.invoke(toChatMessages(request.messages, name), { signal });
+      const normal = normalizeReply(toBody(reply), name);
+      attempts.answered++;
+      return normal;
+    } catch (error) {
+      if (answered(error) || wasNotSent(error)) attempts.answered++;
+      return fail(error);
+    }
+  };
+  return { generate };
+}
+
+/** A run shows the same tools in each of its calls, so they are bound once. */
+function createBinder(chatModel: ChatModel): (request: ModelRequest) => Runnable {
+  let last:
+    { readonly tools: readonly ToolDefinition[]; readonly choice: string; readonly bound: Runnable } | undefined;
+  return ({ tools, toolChoice: choice }) => {
+    if (last?.tools === tools && last.choice === choice) return last.bound;
+    const all = [...tools.map(toFunction), ...toolsOfItsOwn(chatModel)];
+    const options = choice === 'auto' ? undefined : { tool_choice: choice === 'required' ? 'any' : choice };
+    const bound = all.length === 0 ? chatModel : chatModel.bindTools(all, options);
+    last = { tools, choice, bound };
+    return bound;
+  };
+}
+
+function toFunction({ name, description, inputSchema }: ToolDefinition): object {
+  return { type: 'function', function: { name, description, parameters: inputSchema } };
+}
+
+/** Those that its provider executes, such as a search of the web. */
+function toolsOfItsOwn({ metadata }: ChatModel): readonly unknown[] {
+  return Array.isArray(metadata?.tools) ? metadata.tools : [];
+}
+
+/** The reply as the chat API writes it, so that one reader checks both. */
+function toBody(reply: unknown): unknown {
+  // A plain copy: what is no JSON is left out, and so are methods.
+  const plain = toJson(reply);
+  if (plain === undefined) return undefined;
+  const metadata = isJsonObject(plain.response_metadata) ? plain.response_metadata : {};
+  return {
+    id: plain.id,
+    model: metadata.model_name ?? metadata.model,
+    choices: [{ message: fromChatMessage(plain), finish_reason: finishReason(metadata) }],
+    usage: toUsage(plain.usage_metadata, metadata.usage),
+  };
+}
+
+function toJson(reply: unknown): JsonObject | undefined {
+  if (!isJsonObject(reply)) return undefined;
+  // LangChain's own JSON of a message is of another shape.
+  const { id, content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata, usage_metadata } = reply;
+  if (content === undefined) return undefined;
+  const fields = { id, content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata, usage_metadata };
+  return Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => copied(name, value)));
+}
+
+/** None of what cannot be written: the answer was paid for, and what a client hangs on to it may be anything. */
+function copied(name: string, value: unknown): readonly (readonly [string, JsonValue])[] {
+  try {
+    const text: unknown = JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === 'bigint' ? Number(inner) : inner,
+    );
+    return typeof text === 'string' ? [[name, JSON.parse(text) as JsonValue]] : [];
+  } catch {
+    return [];
+  }
+}
+
+const FINISH_REASONS: Readonly<Record<string, string>> = {
+  length: 'length',
+  max_tokens: 'length',
+  max_output_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  content_filter: 'content_filter',
+  refusal: 'content_filter',
+  safety: 'content_filter',
+  recitation: 'content_filter',
+  prohibited_content: 'content_filter',
+  blocklist: 'content_filter',
+  error: 'error',
+};
+
+/** Each provider has a name of its own for it, and for its values. */
+function finishReason(metadata: JsonObject): string | undefined {
+  const { finish_reason, stop_reason, finishReason, stopReason, done_reason } = metadata;
+  const given = [finish_reason, stop_reason, finishReason, stopReason, done_reason].find(
+    (reason) => typeof reason === 'string',
+  );
+  return typeof given === 'string' ? FINISH_REASONS[given.toLowerCase()] : undefined;
+}
+
+function toUsage(given: JsonValue | undefined, ofProvider: JsonValue | undefined): JsonObject | undefined {
+  if (!isJsonObject(given)) return undefined;
+  const { input_tokens = null, output_tokens = null, total_tokens = null } = given;
+  const input = objectOf(given.input_token_details);
+  return {
+    prompt_tokens: input_tokens,
+    completion_tokens: output_tokens,
+    total_tokens,
+    prompt_tokens_details: { cached_tokens: input.cache_read ?? 0, cache_write_tokens: input.cache_creation ?? 0 },
+    cache_creation: input,
+    completion_tokens_details: { reasoning_tokens: objectOf(given.output_token_details).reasoning ?? 0 },
+    cost: objectOf(ofProvider).cost ?? null,
+  };
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,70 @@
+import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
+import { createRedactor, redactBoth } from '../../util/redact';
+import { ChatClient } from './chat-client';
+import { normalizeReply } from '../normalize-reply';
+import { requestBody } from './request-body';
+import { toModelError } from '../to-model-error';
+import { createTransport, type CallInit, type LeanResponse } from '../transport';
+import { noteWasted } from '../wasted-reply';
+
+interface OpenAiModelConfig {
+  readonly apiKey: string;
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  /** Sent with every request, beside the key. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Tries again so often after a time-out, a lost connection, HTTP 408, 409, 429 or 5xx; honours Retry-After. */
+  readonly maxRetries: number;
+}
+
+export interface ClosableModel extends Model {
+  readonly close: () => Promise<void>;
+}
+
+/** Any OpenAI-compatible API through the `openai` client. */
+export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
+  const transport = createTransport();
+  const redact = createRedactor([config.apiKey, ...Object.values(config.headers ?? {})]);
+  const client = new ChatClient({
+    // A local model server needs no key, but the client insists on one.
+    apiKey: config.apiKey === '' ? 'none' : config.apiKey,
+    baseURL: config.baseUrl,
+    organization: null,
+    project: null,
+    maxRetries: config.maxRetries,
+    fetch: transport.fetch,
+    headers: { ...config.headers },
+    logLevel: 'off',
+  });
+  const host = URL.canParse(config.baseUrl) ? new URL(config.baseUrl).host : config.baseUrl;
+  const generate = async (request: ModelRequest): Promise<ModelReply> => {
+    const { modelId, attempts, timeoutMs, signal } = request;
+    const self = `${modelId}@${host}`;
+    const fetchOptions: CallInit = { call: { attempts, modelId } };
+    try {
+      const response = await client
+        .post('/chat/completions', {
+          body: requestBody(request, self),
+          timeout: timeoutMs,
+          signal,
+          fetchOptions: fetchOptions as object,
+        })
+        .asResponse();
+      return takeReply(response as unknown as LeanResponse, self, request);
+    } catch (error) {
+      const redactAll = redactBoth(request.redact, redact);
+      throw toModelError(error, { model: modelId, timeoutMs, redact: redactAll });
+    }
+  };
+  return { generate, close: transport.close };
+}
+
+function takeReply(response: LeanResponse, self: string, { attempts, modelId }: ModelRequest): ModelReply {
+  try {
+    return normalizeReply(response.reply(), self);
+  } catch (error) {
+    // Work was done for a reply that cannot be read. Where it does not say what it used, that is as unknown as without a reply.
+    if (!noteWasted(response.parsed, { attempts, modelId })) attempts.answered--;
+    throw error;
+  }
+}

@@ -1,0 +1,147 @@
+import { readBudget, type Budget } from '../billing/budget';
+import { chooseModel } from './choose-model';
+import { DEFAULTS } from '../config/runtime-config';
+import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
+import type { Connected, OutputFormat } from '../contracts/connected';
+import type { Model } from '../contracts/model';
+import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { Toolset } from '../contracts/tool';
+import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import type { LoopSettings } from '../loop/loop-contract';
+import type { McpServerInput } from '../mcp/read-server';
+import { normalizeModelId, type SelectedModel } from '../models/select-model';
+import type { SelectedTools, SelectTools } from '../toolsets/select-tools';
+import { taskWarnings, type ReadyTask } from '../tasks/read-task';
+import { readRunsPerMinute, resolveLimits } from './resolve-limits';
+
+/** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
+export interface RunPlan {
+  readonly selected: SelectedModel;
+  /** Answers for `selected`, or for a fallback. */
+  readonly model: Model;
+  /** Every id that a call may be billed under. */
+  readonly modelIds: readonly string[];
+  readonly toolset: Toolset;
+  readonly settings: LoopSettings;
+  /** The answer has to be of this form. */
+  readonly format?: OutputFormat;
+  readonly budget: Budget;
+  /** How many runs of the tenant may begin a minute. */
+  readonly runsPerMinute?: number;
+  /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
+  readonly billed: 'everything' | 'what-costs' | 'nothing';
+  readonly snapshot: TenantSnapshot;
+  readonly warnings: readonly ErrorSummary[];
+}
+
+export interface PlanRequest {
+  readonly selectTools: SelectTools;
+  readonly task: ReadyTask;
+  readonly snapshot: TenantSnapshot;
+  readonly servers: readonly McpServerInput[];
+  readonly signal: AbortSignal;
+  /** Undefined where the configuration has none. */
+  readonly model: Model | undefined;
+  readonly connected: Connected;
+}
+
+/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
+export async function planRun(request: PlanRequest): Promise<RunPlan> {
+  const { task, snapshot } = request;
+  const { config } = task;
+  const { tenant } = snapshot;
+  if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
+  const budget = readBudget(tenant.settings, config);
+  const { model, connected } = request;
+  const {
+    selected,
+    isFree,
+    warnings: modelWarnings,
+    ...chosen
+  } = chooseModel({ config, snapshot, budget, model, connected });
+  const { limits, warnings: limitWarnings } = resolveLimits({
+    config,
+    settings: tenant.settings,
+    tier: selected.tier,
+    defaults: DEFAULTS,
+  });
+  const tools = await chooseTools(request, selected.tier.code);
+  const { billed, warnings: billWarnings } = billing(task, { isFree, budget });
+  return {
+    ...chosen,
+    selected,
+    snapshot,
+    toolset: tools.toolset,
+    settings: { ...loopSettings(task, selected.modelId, limits), ...(connected.model && ITS_OWN) },
+    format: connected.format,
+    budget,
+    runsPerMinute: readRunsPerMinute(tenant.settings),
+    billed,
+    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
+  };
+}
+
+/** The tools of a run under the rules of this moment. */
+export function chooseTools(
+  { selectTools, task, snapshot, servers, connected, signal }: PlanRequest,
+  tier: string,
+): Promise<SelectedTools> {
+  const { tools, disabled_tools, tool_permissions, agent } = task.config;
+  return selectTools({
+    snapshot,
+    tier,
+    agent,
+    rules: { enabled_tools: tools, disabled_tools, tool_permissions },
+    servers,
+    connected: connected.tools,
+    signal,
+  });
+}
+
+/** What a tenant with a limit uses is always written down, since the limit is counted there. */
+function billing(
+  { config }: ReadyTask,
+  { isFree, budget }: { readonly isFree: boolean; readonly budget: Budget },
+): Pick<RunPlan, 'billed' | 'warnings'> {
+  const isLimited = budget.monthly !== undefined;
+  if (config.record_usage !== false)
+    return { billed: isFree && !isLimited ? 'what-costs' : 'everything', warnings: [] };
+  if (!isLimited) return { billed: 'nothing', warnings: [] };
+  return { billed: 'everything', warnings: isFree ? [] : [describeError('USAGE_RECORDED')] };
+}
+
+function loopSettings(
+  { config }: ReadyTask,
+  modelId: string,
+  limits: ReturnType<typeof resolveLimits>['limits'],
+): LoopSettings {
+  return {
+    modelId,
+    ...limits,
+    onMaxIterations: config.on_max_iterations ?? DEFAULTS.onMaxIterations,
+    toolExecution: config.tool_execution ?? DEFAULTS.toolExecution,
+    toolChoice: config.tool_choice ?? DEFAULTS.toolChoice,
+    modelTimeoutMs: DEFAULTS.modelTimeoutMs,
+    maxParallelToolCalls: DEFAULTS.maxParallelToolCalls,
+    maxToolCallsPerStep: DEFAULTS.maxToolCallsPerStep,
+    maxErrorSteps: DEFAULTS.maxErrorSteps,
+    maxIdenticalCalls: config.max_identical_calls ?? DEFAULTS.maxIdenticalCalls,
+    maxToolCalls: config.max_tool_calls,
+    maxCallsPerTool: config.max_calls_per_tool,
+  };
+}
+
+/** What a connected model has in its own hands. */
+const ITS_OWN = { temperature: undefined, maxTokens: undefined };
+
+/** The tenant of a task, with the prices that may be needed. */
+export function loadTenant(tenants: TenantStore, task: ReadyTask, connected: Connected = {}): Promise<TenantSnapshot> {
+  return tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task, connected) });
+}
+
+/** The models whose prices may be needed, beside those of the tenant's tiers. */
+function candidateModels({ config }: ReadyTask, { model, fallback }: Connected): readonly string[] {
+  const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
+  const more = [given, model?.name, fallback?.name].filter((id) => id !== undefined);
+  return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more];
+}

@@ -1,0 +1,42 @@
+import { reservation } from '../billing/budget';
+import { findPrice } from '../billing/cost';
+import { DEFAULTS } from '../config/runtime-config';
+import type { Reservation } from '../contracts/ledger';
+import type { Message } from '../contracts/message';
+import type { Toolset } from '../contracts/tool';
+import type { Usage } from '../contracts/usage';
+import type { RunPlan } from './plan-run';
+
+/** Room for the first model call: a text has hardly ever more tokens than characters. */
+export function firstReservation(plan: RunPlan, messages: readonly Message[], toolCalls = 0): Reservation | undefined {
+  if (plan.budget.monthly === undefined) return undefined;
+  const characters = messages.reduce((sum, message) => sum + messageLength(message), definitionsLength(plan.toolset));
+  return reserve(plan, characters + toolCalls * DEFAULTS.assumedResultTokens);
+}
+
+function messageLength(message: Message): number {
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+  return (message.content?.length ?? 0) + (calls.length === 0 ? 0 : JSON.stringify(calls).length);
+}
+
+/** Room for the call after `last`, whose transcript will hold that one's and the results of `toolCalls` calls. */
+export function nextReservation(plan: RunPlan, last: Usage, toolCalls: number): Reservation | undefined {
+  return reserve(plan, last.promptTokens + last.completionTokens + toolCalls * DEFAULTS.assumedResultTokens);
+}
+
+function reserve({ budget, modelIds, settings, snapshot }: RunPlan, promptTokens: number): Reservation | undefined {
+  const expected = {
+    promptTokens: Math.max(promptTokens, DEFAULTS.assumedPromptTokens),
+    completionTokens: settings.maxTokens ?? DEFAULTS.assumedCompletionTokens,
+  };
+  const prices = modelIds.flatMap((id) => findPrice(snapshot.prices, [id]) ?? []);
+  return reservation(budget, expected, prices);
+}
+
+const lengths = new WeakMap<Toolset, number>();
+
+function definitionsLength(toolset: Toolset): number {
+  const known = lengths.get(toolset) ?? JSON.stringify(toolset.definitions).length;
+  lengths.set(toolset, known);
+  return known;
+}

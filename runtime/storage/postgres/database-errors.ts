@@ -1,0 +1,83 @@
+import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
+import { errorText } from '../../errors/to-runtime-error';
+import { createRedactor, type Redact } from '../../util/redact';
+
+interface Target {
+  readonly user: string;
+  readonly redact: Redact;
+}
+
+/** What errors of this database may say. */
+export function describeTarget(config: {
+  readonly url?: string;
+  readonly user?: string;
+  readonly password?: string;
+}): Target {
+  const url = config.url === undefined ? null : URL.parse(config.url);
+  const password = url === null ? config.password : decodeURIComponent(url.password);
+  return { user: url?.username ?? config.user ?? '', redact: createRedactor([password]) };
+}
+
+type DatabaseCode =
+  'DB_UNREACHABLE' | 'DB_UNAVAILABLE' | 'DB_AUTH_FAILED' | 'DB_SCHEMA_MISSING' | 'DB_PERMISSION_DENIED';
+
+/** SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const CODES: Readonly<Record<string, DatabaseCode>> = {
+  '28P01': 'DB_AUTH_FAILED',
+  '28000': 'DB_AUTH_FAILED',
+  '3D000': 'DB_AUTH_FAILED',
+  '42P01': 'DB_SCHEMA_MISSING',
+  '42703': 'DB_SCHEMA_MISSING',
+  '3F000': 'DB_SCHEMA_MISSING',
+  '42501': 'DB_PERMISSION_DENIED',
+  '53300': 'DB_UNREACHABLE',
+  '57P01': 'DB_UNREACHABLE',
+  '57P02': 'DB_UNREACHABLE',
+  '57P03': 'DB_UNREACHABLE',
+  // A standby, or a primary that was made read-only.
+  '25006': 'DB_UNAVAILABLE',
+};
+
+/** Their first two characters: what is wrong with the server or its load, and not with the statement. */
+const CLASSES: Readonly<Record<string, DatabaseCode>> = {
+  // Connections; poolers refuse with 08P01.
+  '08': 'DB_UNREACHABLE',
+  // Deadlocks and serialization.
+  '40': 'DB_UNAVAILABLE',
+  // Disk, memory, connections.
+  '53': 'DB_UNAVAILABLE',
+  // Locks that are not to be had.
+  '55': 'DB_UNAVAILABLE',
+  // Time-outs, cancellation, shutdown.
+  '57': 'DB_UNAVAILABLE',
+  // Input and output of the server.
+  '58': 'DB_UNAVAILABLE',
+  // The server's own trouble, as while it starts.
+  XX: 'DB_UNAVAILABLE',
+};
+
+/** The SQLSTATE of what the driver threw; undefined where the server did not answer. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** A statement that waited in vain, for a lock as a rule: the server's word, or the driver's where the server gave none. */
+export function isInVain(error: unknown): boolean {
+  const sqlState = sqlStateOf(error);
+  if (sqlState !== undefined) return sqlState === '55P03' || sqlState === '57014';
+  return error instanceof Error && error.message === 'Query read timeout';
+}
+
+/** What the driver threw, as a DB_ code; a RuntimeError stays as it is. */
+export function toDatabaseError(error: unknown, { user, redact }: Target): RuntimeError {
+  if (isRuntimeError(error)) return error;
+  const reason = redact(errorText(error));
+  return new RuntimeError(codeOf(sqlStateOf(error)), { user, reason }, { cause: error });
+}
+
+function codeOf(sqlState: string | undefined): DatabaseCode | 'DB_QUERY_FAILED' {
+  // Errors without an SQLSTATE come from the connection, not from the server.
+  if (sqlState === undefined) return 'DB_UNREACHABLE';
+  return CODES[sqlState] ?? CLASSES[sqlState.slice(0, 2)] ?? 'DB_QUERY_FAILED';
+}

@@ -1,0 +1,84 @@
+import type { LedgerStore, Recorded } from '../../contracts/ledger';
+import { RuntimeError } from '../../errors/runtime-error';
+import { every } from '../../util/clock';
+import type { Query } from './pool';
+import { journalEntries } from './journal-entries';
+import { claimReader } from './read-claims';
+import { sealedJson, type TextSealer } from './sealed-json';
+import { waitingRuns } from './waiting-runs';
+import { auditCallStatement, takeCallStatement } from '../sql/call-tool';
+import { claimRunStatement, type ClaimRow } from '../sql/claim-run';
+import { identifyStatement, knowsRunStatement } from '../sql/find-run';
+import { pruneStatements } from '../sql/prune-runs';
+import { recordProgressStatement, type ProgressRow } from '../sql/record-progress';
+import { findWaitingStatement, resumeRunStatement, type ResumeRow } from '../sql/resume-run';
+
+const PRUNE_EVERY_MS = 3_600_000;
+
+/** The ledger in Postgres. Results are kept for 30 days, the audit as long as asked; the billing lines for ever. */
+export function createLedgerStore(
+  query: Query,
+  options: { readonly auditRetentionDays: number; readonly sealer?: TextSealer },
+): LedgerStore & { readonly close: () => Promise<void> } {
+  const json = sealedJson(options.sealer);
+  const waiting = waitingRuns(json);
+  const journal = journalEntries(json);
+  const read = claimReader(query, { waiting, journal });
+  const stopPruning = every(PRUNE_EVERY_MS, () => {
+    for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
+  });
+  return {
+    claim: async (request) => {
+      for (;;) {
+        const [row] = await query<ClaimRow>(claimRunStatement(request));
+        if (row !== undefined) return read.claim(row, request);
+      }
+    },
+    findWaiting: async ({ tenantId, runId }) => {
+      const [row] = await query<{ resume: string }>(findWaitingStatement(tenantId, runId));
+      return row === undefined ? undefined : waiting.read(row.resume, { tenantId, runId });
+    },
+    resume: async (request) => {
+      const [row] = await query<ResumeRow>(resumeRunStatement(request));
+      return row === undefined ? { kind: 'unknown' } : read.resumed(row, request);
+    },
+    record: async (progress) => {
+      const kept = { waiting: waiting.keep(progress), journal: journal.keep(progress) };
+      const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
+      return toRecorded(row);
+    },
+    ...outboxQuestions(query),
+    takeCall: async (call) => {
+      const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
+      return row?.reason ?? undefined;
+    },
+    auditCall: async (call, execution) => {
+      await query(auditCallStatement(call, execution));
+    },
+    close: () => {
+      stopPruning();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** What the outbox asks, to give every entry to the ledger that it belongs to. */
+function outboxQuestions(query: Query): Required<Pick<LedgerStore, 'knows' | 'identify'>> {
+  return {
+    knows: async (run) => {
+      const [row] = await query<{ is_known: boolean }>(knowsRunStatement(run));
+      return row?.is_known === true;
+    },
+    identify: async () => {
+      const [row] = await query<{ id: string }>(identifyStatement());
+      if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
+      return row.id;
+    },
+  };
+}
+
+function toRecorded(row: ProgressRow | undefined): Recorded {
+  if (row === undefined) return { held: false };
+  const { held, room, refused, policy_version: policyVersion } = row;
+  return { held, room: room ?? undefined, refused: refused ?? [], policyVersion: policyVersion ?? undefined };
+}

@@ -1,0 +1,55 @@
+import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger';
+import type { Spent } from '../../contracts/outcome';
+import type { AgentResult } from '../../contracts/result';
+import type { JournalEntries, JournalRow } from './journal-entries';
+import type { Query } from './pool';
+import { releaseRunStatement, type ClaimRow } from '../sql/claim-run';
+import type { ResumeRow } from '../sql/resume-run';
+import type { WaitingRuns } from './waiting-runs';
+
+/** Rejects with a VAULT_ code, when what is kept cannot be opened: the run was claimed, and is given back. */
+interface ClaimReader {
+  readonly claim: (row: ClaimRow, request: ClaimRequest) => Promise<Claim>;
+  readonly resumed: (row: ResumeRow, request: ResumeRequest) => Promise<Resumed>;
+}
+
+export function claimReader(
+  query: Query,
+  { waiting, journal }: { readonly waiting: WaitingRuns; readonly journal: JournalEntries },
+): ClaimReader {
+  const onRecord = ({ journal: rows, spent }: Pick<ClaimRow, 'journal' | 'spent'>, key: RunKey): OnRecord => ({
+    journal: journal.read(JSON.parse(rows ?? '[]') as readonly JournalRow[], key),
+    spent: spent === null ? undefined : (JSON.parse(spent) as Spent),
+  });
+  const orRelease = async <T>(key: RunKey, read: () => T): Promise<T> => {
+    try {
+      return read();
+    } catch (error) {
+      await query(releaseRunStatement(key)).catch(() => undefined);
+      throw error;
+    }
+  };
+  return {
+    claim: (row, request) =>
+      orRelease(request, () => {
+        const { kind, attempt, result, wait: seconds } = row;
+        if (kind === 'limited') return { kind, seconds };
+        if (kind === 'claimed') return { kind, attempt, ...onRecord(row, request) };
+        return kind === 'done' ? { kind, result: readResult(result) } : { kind };
+      }),
+    resumed: (row, { tenantId, waitedRunId, runId }) => {
+      const key = { tenantId, taskId: row.task_id, runId };
+      return orRelease(key, () => {
+        const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
+        if (kind === 'done') return { kind, result: readResult(result) };
+        if (kind !== 'claimed') return { kind };
+        const kept = waiting.read(resume ?? '{}', { tenantId, runId: waitedRunId });
+        return { kind, taskId, traceId: traceId ?? undefined, waiting: kept, ...onRecord(row, key) };
+      });
+    },
+  };
+}
+
+function readResult(text: string | null): AgentResult {
+  return JSON.parse(text ?? '{}') as AgentResult;
+}

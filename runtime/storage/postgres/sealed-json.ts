@@ -1,0 +1,32 @@
+import { RuntimeError } from '../../errors/runtime-error';
+
+/** Encrypts texts for one owner. `open` throws VAULT_KEY_WRONG. */
+export interface TextSealer {
+  readonly seal: (text: string, owner: string) => string;
+  readonly open: (sealed: string, owner: string) => string;
+}
+
+/**
+ * What a run goes on with, as JSON text. A transcript must be kept as it is, since a call in it is made as it was shown; so
+ * it cannot be redacted as results are. With a vault key it is encrypted.
+ */
+export interface SealedJson {
+  readonly write: (value: object, owner: string) => string;
+  /** Throws VAULT_KEY_MISSING or VAULT_KEY_WRONG for what was sealed with a key that is not here. */
+  readonly read: (text: string, owner: string) => unknown;
+}
+
+export function sealedJson(sealer: TextSealer | undefined): SealedJson {
+  return {
+    write: (value, owner) => {
+      const text = JSON.stringify(value);
+      return sealer === undefined ? text : JSON.stringify(sealer.seal(text, owner));
+    },
+    read: (text, owner) => {
+      const kept: unknown = JSON.parse(text);
+      if (typeof kept !== 'string') return kept;
+      if (sealer === undefined) throw new RuntimeError('VAULT_KEY_MISSING');
+      return JSON.parse(sealer.open(kept, owner)) as unknown;
+    },
+  };
+}

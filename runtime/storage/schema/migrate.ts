@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto';
+
+import { RuntimeError } from '../../errors/runtime-error';
+import { MIGRATIONS } from './migrations';
+import type { Postgres, Query } from '../postgres/pool';
+import { READABLE_COLUMNS } from './readable-columns';
+import { findAdvice, type SchemaAdvice } from './schema-advice';
+import { addColumns, findGaps, keepMonthlySums, type SchemaGaps } from './schema-gaps';
+
+export interface MigrationReport {
+  readonly applied: readonly string[];
+  /** Applied by an earlier call. */
+  readonly present: readonly string[];
+  /** Tables and columns that were lost since they were made, and are there again; their rows and values are not. */
+  readonly restored?: readonly string[];
+}
+
+interface AppliedRow {
+  readonly name: string;
+  readonly checksum: string;
+}
+
+const LOCK = `SELECT pg_advisory_xact_lock(hashtext('universal-ai-agent migrations'))`;
+const JOURNAL = `
+CREATE TABLE IF NOT EXISTS elo_agent_migrations (
+  name VARCHAR(100) PRIMARY KEY,
+  checksum CHAR(64) NOT NULL,
+  applied_at TIMESTAMPTZ NOT NULL DEFAULT now()
+)`;
+
+/**
+ * Brings the database up to date, all or nothing. Callers at the same time wait for one another. Tables that are there are
+ * adopted: they get the columns that they lack, and keep everything else. Throws DB_SCHEMA_DAMAGED for one that cannot be.
+ */
+export async function migrate(postgres: Postgres): Promise<MigrationReport> {
+  return postgres.transaction(async (query) => {
+    await query({ text: LOCK, values: [] });
+    await query({ text: JOURNAL, values: [] });
+    const present = await readApplied(query);
+    const gaps = await findGaps(query);
+    const lost = lostSince(present, gaps);
+    await addColumns(query, gaps);
+    // What went with a table or a column, such as indexes and triggers, comes back by the same statements.
+    const first = MIGRATIONS.findIndex(({ name }) => lost.some(({ migration }) => migration === name));
+    const again = first < 0 ? [] : MIGRATIONS.slice(first).map(({ name }) => name);
+    const restoreSums = again.length > 0 ? await keepMonthlySums(query, gaps) : undefined;
+    const applied: string[] = [];
+    for (const { name, sql } of MIGRATIONS) {
+      const isNew = !present.includes(name);
+      if (isNew || again.includes(name)) await query({ text: sql, values: [] });
+      if (isNew) await writeApplied(query, name, sql);
+      if (isNew) applied.push(name);
+    }
+    await restoreSums?.();
+    const restored = lost.map(({ what }) => what);
+    return { applied, present, ...(restored.length > 0 && { restored }) };
+  });
+}
+
+/** What an applied migration had made. */
+function lostSince(
+  present: readonly string[],
+  { tables, columns }: SchemaGaps,
+): readonly { readonly what: string; readonly migration: string }[] {
+  return [
+    ...tables.map(({ name, migration }) => ({ what: name, migration })),
+    ...columns.map(({ table, name, migration }) => ({ what: `${table}.${name}`, migration })),
+  ].filter(({ migration }) => present.includes(migration));
+}
+
+async function writeApplied(query: Query, name: string, sql: string): Promise<void> {
+  await query({
+    text: 'INSERT INTO elo_agent_migrations (name, checksum) VALUES ($1, $2)',
+    values: [name, checksum(sql)],
+  });
+}
+
+async function readApplied(query: Query): Promise<readonly string[]> {
+  const rows = await query<AppliedRow>({
+    text: 'SELECT name, checksum FROM elo_agent_migrations ORDER BY name',
+    values: [],
+  });
+  for (const { name, checksum: applied } of rows) {
+    const known = MIGRATIONS.find((migration) => migration.name === name);
+    if (known !== undefined && checksum(known.sql) !== applied) {
+      throw new RuntimeError('DB_QUERY_FAILED', { reason: `migration ${name} is not the one that was applied` });
+    }
+  }
+  return rows.map(({ name }) => name);
+}
+
+function checksum(sql: string): string {
+  return createHash('sha256').update(sql).digest('hex');
+}
+
+interface DatabaseStatus {
+  readonly isReady: boolean;
+  readonly applied: readonly string[];
+  readonly missing: readonly string[];
+  /** Tables and views that are not there, be it that they never were. */
+  readonly missingTables: readonly string[];
+  /** Columns that tables lack which are there, each as `table.column`. */
+  readonly missingColumns: readonly string[];
+  /** The table that tenants are read from. */
+  readonly tenantTable: string | null;
+  /** False for a role that row-level security keeps from rows: to it a tenant of ours does not exist. */
+  readonly roleSeesAll: boolean;
+  /** What a person may mend in adopted tables; nothing waits for it. */
+  readonly advice: readonly SchemaAdvice[];
+}
+
+/** What is applied and what is missing; changes nothing. */
+export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus> {
+  const [found] = await postgres.query<{ journal: string | null; tenants: string | null; sees_all: boolean }>({
+    text: `SELECT to_regclass('elo_agent_migrations')::text AS journal,
+      coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS tenants,
+      NOT EXISTS (
+        SELECT FROM unnest($1::text[]) AS ours (name)
+        WHERE to_regclass(name) IS NOT NULL AND row_security_active(to_regclass(name))
+      ) AS sees_all`,
+    values: [Object.keys(READABLE_COLUMNS)],
+  });
+  const journal = found?.journal ?? null;
+  const applied = journal === null ? [] : await readApplied(postgres.query);
+  const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
+  const { tables, columns } = await findGaps(postgres.query);
+  return {
+    isReady: missing.length + tables.length + columns.length === 0,
+    applied,
+    missing,
+    missingTables: tables.map(({ name }) => name),
+    missingColumns: columns.map(({ table, name }) => `${table}.${name}`),
+    tenantTable: found?.tenants ?? null,
+    roleSeesAll: found?.sees_all ?? false,
+    advice: await findAdvice(postgres.query),
+  };
+}

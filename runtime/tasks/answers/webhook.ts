@@ -1,0 +1,108 @@
+import { createHmac } from 'node:crypto';
+
+import pRetry from 'p-retry';
+
+import type { CallbackStore } from '../../contracts/callback';
+import type { Outgoing, OutgoingReply, OutgoingRules } from '../../contracts/outgoing';
+import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
+import { newId, sleep } from '../../util/clock';
+import type { JsonObject } from '../../util/json';
+
+interface WebhookParts {
+  readonly store: CallbackStore;
+  readonly outgoing: Outgoing;
+  /** Signs the body; undefined: it goes unsigned. */
+  readonly signingKey?: string | Buffer;
+}
+
+export interface Webhook {
+  /** Of the delivery, see contracts/callback.ts. */
+  readonly marker: string;
+  readonly url: string;
+  readonly body: JsonObject;
+  /** The same at every try; receivers take what they have seen before for done. */
+  readonly idempotencyKey: string;
+  readonly rules: OutgoingRules;
+  readonly signal?: AbortSignal;
+}
+
+const TIMEOUT_MS = 5000;
+const RETRY = { retries: 2, minTimeout: 200, factor: 3, randomize: true };
+/** Longer than all tries together. */
+const LEASE_MS = 30_000;
+const LONGEST_PAUSE_MS = 500;
+/** Of the answer, which nobody reads. */
+const LIMIT_BYTES = 1024;
+
+/**
+ * Sends the webhook of a delivery, unless that was done before; waits while another process is at it. Rejects with
+ * CALLBACK_FAILED, CALLBACK_HOST_FORBIDDEN, RUN_CANCELLED or REDIS_UNAVAILABLE.
+ */
+export async function sendWebhook({ store, ...parts }: WebhookParts, webhook: Webhook): Promise<void> {
+  const { marker, signal } = webhook;
+  const holder = newId();
+  for (;;) {
+    const turn = await store.takeWebhook({ marker, holder, leaseMs: LEASE_MS });
+    if (turn.kind === 'sent') return;
+    if (turn.kind === 'ours') break;
+    await pause(Math.min(turn.waitMs, LONGEST_PAUSE_MS), signal);
+  }
+  try {
+    await post(parts, webhook);
+  } catch (error) {
+    // Whoever comes next need not wait. That Redis is away as well is not what went wrong first.
+    await store.endWebhook({ marker, holder, isSent: false }).catch(() => undefined);
+    throw error;
+  }
+  await store.endWebhook({ marker, holder, isSent: true });
+}
+
+async function post(
+  { outgoing, signingKey }: Omit<WebhookParts, 'store'>,
+  { url, body, idempotencyKey, rules, signal }: Webhook,
+): Promise<void> {
+  const text = JSON.stringify(body);
+  const request = {
+    url,
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'idempotency-key': idempotencyKey,
+      ...(signingKey === undefined ? {} : { 'x-universal-agent-signature': signature(text, signingKey) }),
+    },
+    body: text,
+    timeoutMs: TIMEOUT_MS,
+    limitBytes: LIMIT_BYTES,
+  };
+  const attempt = async (): Promise<void> => {
+    refuseCancelled(signal);
+    // Not broken off on cancel: it may have arrived, and would be sent again.
+    const failure = failureOf(await outgoing.send(request, rules));
+    if (failure !== undefined) throw failure;
+  };
+  await pRetry(attempt, { ...RETRY, shouldRetry: ({ error }) => isRuntimeError(error) && error.retryable });
+}
+
+/** `sha256=<hex>` over the body as it is sent. */
+function signature(body: string, key: string | Buffer): string {
+  return `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+}
+
+function failureOf(reply: OutgoingReply): RuntimeError | undefined {
+  if (reply.kind === 'refused') return new RuntimeError('CALLBACK_HOST_FORBIDDEN', { reason: reply.reason });
+  if (reply.kind !== 'answered') return new RuntimeError('CALLBACK_FAILED', { reason: reply.reason });
+  const { status } = reply;
+  if (status >= 200 && status < 300) return undefined;
+  const isRedirect = status >= 300 && status < 400;
+  const reason = `it answered HTTP ${status}${isRedirect ? ', and redirects are not followed' : ''}`;
+  return new RuntimeError('CALLBACK_FAILED', { reason });
+}
+
+function refuseCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new RuntimeError('RUN_CANCELLED');
+}
+
+async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  refuseCancelled(signal);
+  await sleep(delayMs, signal).catch(() => refuseCancelled(signal));
+}

@@ -1,0 +1,116 @@
+import type { LedgerStore, SingleCall } from '../contracts/ledger';
+import type { CallMeta } from '../contracts/task';
+import type { TenantSnapshot } from '../contracts/tenant';
+import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
+import { RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { toolFailure } from '../errors/tool-failure';
+import { limited, toTake } from '../run/guard-calls';
+import type { SelectTools } from './select-tools';
+import { toExecution } from '../ledger/audit-line';
+import { untilAborted } from '../util/abort';
+import { elapsedMs, monotonicMs, newId } from '../util/clock';
+import { isJsonObject, type JsonObject } from '../util/json';
+import type { Redact } from '../util/redact';
+
+export interface CallParts {
+  readonly selectTools: SelectTools;
+  readonly ledger: Pick<LedgerStore, 'takeCall' | 'auditCall'>;
+  readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
+}
+
+interface CallRequest {
+  readonly snapshot: TenantSnapshot;
+  readonly tier?: string;
+  /** Its name or `server.tool`. */
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** Trusted facts beside the arguments, as a task's meta has them. */
+  readonly meta?: CallMeta;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Calls one tool outside a run, under the same rules and limits, and with the same line in the audit; who calls it so is
+ * a person, so nobody is asked for approval. Rejects with INPUT_INVALID, TOOL_NOT_FOUND or TOOL_NOT_CALLABLE.
+ */
+export async function callTenantTool(parts: CallParts, request: CallRequest): Promise<ToolOutput> {
+  const { snapshot, arguments: input } = request;
+  if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
+  const tool = await findTool(parts, request);
+  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input)), request.signal);
+  if (!parsed.ok && parsed.code === undefined) {
+    throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
+  }
+  const id = newId();
+  const startedAt = monotonicMs();
+  const taking = toTake({ toolCallId: id, tool }, snapshot);
+  const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking };
+  const redact = parts.redactorFor(snapshot);
+  const refused = await refusal(parts, call, parsed);
+  const { meta = {}, signal }: { readonly meta?: CallMeta; readonly signal: AbortSignal } = request;
+  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, signal }));
+  const ended = {
+    step: 0,
+    toolCallId: id,
+    tool: tool.definition.name,
+    input: parsed.ok ? parsed.value : input,
+    decision: refused === undefined ? 'allow' : 'deny',
+    isError: output.isError,
+    code: output.code,
+    durationMs: elapsedMs(startedAt),
+  } as const;
+  // The call was made: a line that cannot be written must not take its answer away.
+  await parts.ledger.auditCall?.(call, toExecution(ended, { redact, userId: meta.user_id })).catch(() => undefined);
+  return output;
+}
+
+async function findTool({ selectTools }: CallParts, request: CallRequest): Promise<Tool> {
+  const { snapshot, tier, tool: name, signal } = request;
+  const rules = { enabled_tools: [name] };
+  const { tools, warnings } = await selectTools({ snapshot, tier, rules, servers: [], signal });
+  const found = tools.find(({ tool, alias }) => tool.definition.name === name || alias === name)?.tool;
+  if (found === undefined) throw vaultErrorOf(snapshot, name) ?? notFound(name, warnings);
+  return found;
+}
+
+async function refusal(
+  { ledger }: CallParts,
+  call: SingleCall,
+  parsed: ParsedInput,
+): Promise<ReturnType<typeof toolFailure> | undefined> {
+  const { tool } = call.taking;
+  if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool, reason: parsed.issues });
+  const reason = await ledger.takeCall?.(call);
+  if (reason === undefined) return undefined;
+  const { code, details } = limited(tool, reason);
+  return toolFailure(code, details);
+}
+
+function execute(
+  tool: Tool,
+  parsed: ParsedInput,
+  context: {
+    readonly call: SingleCall;
+    readonly redact: Redact;
+    readonly meta: CallMeta;
+    readonly signal: AbortSignal;
+  },
+): Promise<ToolOutput> {
+  const { call, redact, signal } = context;
+  const input: JsonObject = parsed.ok ? parsed.value : {};
+  const meta = { ...context.meta, tenant_id: call.tenantId, task_id: call.taskId };
+  return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact });
+}
+
+/** A tool that is there, but for the vault that does not open its secret. */
+function vaultErrorOf({ tools, servers = [] }: TenantSnapshot, name: string): RuntimeError | undefined {
+  const ofServer = servers.filter((server) => name.startsWith(`${server.name}.`) || name.startsWith(`${server.name}_`));
+  return [...tools.filter(({ code }) => code === name), ...ofServer].find(({ vaultError }) => vaultError)?.vaultError;
+}
+
+/** As a run would say it; but a server that did not answer may well have the tool. */
+function notFound(tool: string, warnings: readonly ErrorSummary[]): RuntimeError {
+  const told = warnings.find(({ code }) => code.startsWith('MCP_'));
+  if (told !== undefined) return new RuntimeError('TOOL_NOT_CALLABLE', { tool, reason: told.message });
+  return new RuntimeError('TOOL_NOT_FOUND', { tool, available: 'see "universal-ai-agent tools list"' });
+}

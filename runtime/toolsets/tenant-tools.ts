@@ -1,0 +1,189 @@
+import * as z from 'zod/v4';
+
+import type { McpServerRow } from '../contracts/mcp';
+import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { ToolOutput } from '../contracts/tool';
+import { callTenantTool, type CallParts } from './call-tenant-tool';
+import { callMetaSchema } from '../contracts/task';
+import { describeIssues } from '../errors/describe-issues';
+import { RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import type { ServerHealth } from '../mcp/check-health';
+import type { McpServers, TenantServer } from '../mcp/mcp-servers';
+import type { SelectedTools } from './select-tools';
+import { readTenantId } from '../tasks/read-task';
+import { startDeadline } from '../util/abort';
+import { isJsonObject, type JsonObject } from '../util/json';
+
+/** One tool as people and programs see it. */
+interface ToolEntry {
+  /** The name that the model calls. */
+  readonly name: string;
+  /** `server.tool`, for tools of an MCP server. */
+  readonly qualified_name?: string;
+  /** `hook`, `mcp`, or `code` for a tool of this process. */
+  readonly type: string;
+  readonly server?: string;
+  readonly description: string;
+  readonly parameters: readonly { readonly name: string; readonly type: string; readonly required: boolean }[];
+  /** Changed since it was approved: not offered to a model. */
+  readonly is_quarantined?: true;
+}
+
+interface ToolList {
+  readonly tools: readonly ToolEntry[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+interface ToolQuery {
+  readonly tenantId: string;
+  /** Only what this tier may use. */
+  readonly tier?: string;
+  readonly signal?: AbortSignal;
+}
+
+interface ToolCallQuery extends ToolQuery {
+  readonly tool: string;
+  readonly arguments: unknown;
+  /** `client_id`, `dialog_id`, `user_id`, `session_id`: who the call is for, as a task's meta says it. */
+  readonly meta?: unknown;
+}
+
+const querySchema = z.object({
+  tenantId: z.string(),
+  tier: z.string().optional(),
+  server: z.string().optional(),
+});
+const callSchema = querySchema.extend({ tool: z.string(), meta: callMetaSchema.optional() });
+
+/** A tenant's tools outside a run: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
+export interface TenantTools {
+  readonly list: (query: ToolQuery) => Promise<ToolList>;
+  /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */
+  readonly call: (query: ToolCallQuery) => Promise<ToolOutput>;
+  /** Asks MCP servers for their lists anew; `server` names one of them. */
+  readonly refresh: (query: ToolQuery & { readonly server?: string }) => Promise<ToolList>;
+  /** The state of the tenant's MCP servers. */
+  readonly health: (query: ToolQuery & { readonly server?: string }) => Promise<readonly ServerHealth[]>;
+}
+
+interface TenantToolsParts extends CallParts {
+  readonly tenants: TenantStore;
+  readonly mcp: McpServers;
+  readonly timeoutMs: number;
+}
+
+export function createTenantTools(parts: TenantToolsParts): TenantTools {
+  const list = async ({ tenantId, tier }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
+    const snapshot = await loadTenant(parts.tenants, tenantId);
+    const selected = await parts.selectTools({ snapshot, tier, rules: {}, servers: [], signal });
+    const warnings = [...vaultErrors(snapshot), ...selected.warnings];
+    return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings };
+  };
+  const bounded = async <Q extends ToolQuery, T>(
+    given: Q,
+    work: (query: Q, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    check(querySchema, given);
+    const query = { ...given, tenantId: readTenantId(given.tenantId) };
+    const deadline = startDeadline(parts.timeoutMs, query.signal);
+    try {
+      return await work(query, deadline.signal);
+    } finally {
+      deadline.dispose();
+    }
+  };
+  return {
+    list: (query) => bounded(query, list),
+    call: (query) =>
+      bounded(query, async ({ tenantId, ...call }, signal) => {
+        const { meta } = check(callSchema, query);
+        return callTenantTool(parts, { ...call, meta, snapshot: await loadTenant(parts.tenants, tenantId), signal });
+      }),
+    refresh: (given) =>
+      bounded(given, async (query, signal) => {
+        const servers = await serversOf(parts.tenants, query);
+        const offers = await parts.mcp.refresh({ tenantId: query.tenantId, servers, signal });
+        const { tools, warnings } = await list(query, signal);
+        // What the refresh had to say is not said again where the old list still holds.
+        const said = new Set(warnings.map(({ message }) => message));
+        const fresh = offers.flatMap((offer) => offer.warnings).filter(({ message }) => !said.has(message));
+        return { tools, warnings: [...fresh, ...warnings] };
+      }),
+    health: (given) =>
+      bounded(given, async (query, signal) => {
+        const servers = await serversOf(parts.tenants, query);
+        return parts.mcp.health({ tenantId: query.tenantId, servers, signal });
+      }),
+  };
+}
+
+/** What calls a library need not be TypeScript. */
+function check<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
+  const { data, error } = schema.safeParse(query);
+  if (error !== undefined) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(error, 'the query') });
+  return data;
+}
+
+async function loadTenant(tenants: TenantStore, tenantId: string): Promise<TenantSnapshot> {
+  const snapshot = await tenants.load({ tenantId, modelIds: [] });
+  if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
+  return snapshot;
+}
+
+async function serversOf(
+  tenants: TenantStore,
+  { tenantId, server }: { readonly tenantId: string; readonly server?: string },
+): Promise<readonly TenantServer[]> {
+  const { servers = [] } = await loadTenant(tenants, tenantId);
+  if (server === undefined) return servers;
+  const named = servers.filter(({ name }) => name === server);
+  if (named.length === 0) throw new RuntimeError('MCP_SERVER_UNKNOWN', { server, tenantId });
+  return named;
+}
+
+function toEntries({ tools }: SelectedTools): ToolEntry[] {
+  return tools.map(({ tool, type, alias }) => ({
+    name: tool.definition.name,
+    ...(alias === undefined ? {} : { qualified_name: alias, server: alias.slice(0, alias.indexOf('.')) }),
+    type,
+    description: tool.definition.description,
+    parameters: toParameters(tool.definition.inputSchema),
+  }));
+}
+
+/** What is wrong with the vault's key, once, before all that it keeps from being offered. */
+function vaultErrors({ tools, servers = [] }: TenantSnapshot): readonly ErrorSummary[] {
+  const all = [...tools, ...servers].flatMap(({ vaultError }) => vaultError?.toSummary() ?? []);
+  return [...new Map(all.map((error) => [error.message, error])).values()];
+}
+
+function quarantined({ servers = [] }: TenantSnapshot): ToolEntry[] {
+  const waiting = (server: McpServerRow): ToolEntry[] =>
+    server.tools
+      .filter(({ isQuarantined }) => isQuarantined)
+      .map((tool) => ({
+        name: tool.name,
+        qualified_name: `${server.name}.${tool.name}`,
+        type: 'mcp',
+        server: server.name,
+        description: tool.description,
+        parameters: toParameters(tool.inputSchema),
+        is_quarantined: true,
+      }));
+  return servers.flatMap(waiting);
+}
+
+function toParameters({ properties, required }: JsonObject): ToolEntry['parameters'] {
+  const isRequired = new Set(Array.isArray(required) ? (required as unknown[]) : []);
+  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => ({
+    name,
+    type: typeOf(schema),
+    required: isRequired.has(name),
+  }));
+}
+
+function typeOf(schema: unknown): string {
+  const type = isJsonObject(schema) ? schema.type : undefined;
+  if (Array.isArray(type)) return type.join(' | ');
+  return typeof type === 'string' ? type : 'any';
+}

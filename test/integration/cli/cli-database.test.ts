@@ -1,0 +1,76 @@
+import { createRuntime } from '../../../runtime';
+import { aTask } from '../../support/values/agent-fixture';
+import { errorLine, runCli } from '../../support/worlds/cli';
+import { createDatabase, type TestDatabase } from '../../support/servers/database';
+import { startModelServer, textReply } from '../../support/servers/model-server';
+
+// Processes of their own take long to start on a busy machine.
+jest.setTimeout(30_000);
+
+const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(() => database.close());
+
+const cli = (...args: string[]) => runCli(args, { env: { DATABASE_URL: database.url } });
+
+it('seeds the demo tenant twice with the same result', async () => {
+  await cli('db', 'migrate');
+  const report = { tenant_id: DEMO_TENANT, tools: ['find_orders', 'delivery_estimate'] };
+  for (let time = 1; time <= 2; time++) {
+    const { exitCode, stdout, stderr } = await cli('db', 'seed-demo', '--tool-server', 'http://tools.test');
+    expect({ exitCode, stderr, report: JSON.parse(stdout) as unknown }).toEqual({ exitCode: 0, stderr: '', report });
+  }
+  expect(await database.query('SELECT id FROM elo_t_tenants')).toEqual([{ id: DEMO_TENANT }]);
+  expect(await database.query('SELECT count(*)::int AS links FROM elo_t_tenant_tools')).toEqual([{ links: 2 }]);
+  expect(await database.query('SELECT code, mcp_endpoint FROM elo_agent_tools ORDER BY sort_order')).toEqual([
+    { code: 'find_orders', mcp_endpoint: 'http://tools.test/hook' },
+    { code: 'delivery_estimate', mcp_endpoint: 'http://127.0.0.1:8802/mcp' },
+  ]);
+});
+
+it('seeds a tenant that can be run at once', async () => {
+  await cli('db', 'migrate');
+  await cli('db', 'seed-demo');
+  const models = await startModelServer();
+  const runtime = createRuntime({ database: { url: database.url }, model: { apiKey: 'k', baseUrl: models.url } });
+  models.script(textReply('Hello.'));
+  const task = aTask(DEMO_TENANT, { agent_tier: undefined });
+  await expect(runtime.run(task)).resolves.toMatchObject({ agent_tier: 'small', warnings: [] });
+  await runtime.close();
+  await models.close();
+});
+
+it.each([[['db', 'seed-demo']], [['usage', '--tenant', DEMO_TENANT]]])(
+  'says that the tables are missing, and how to make them: %j',
+  async (args) => {
+    const outcome = await cli(...args);
+    expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(errorLine(outcome)).toMatchObject({
+      code: 'DB_SCHEMA_MISSING',
+      hint: expect.stringContaining('universal-ai-agent db migrate') as string,
+    });
+  },
+);
+
+it('fails a migration that the database refuses with one error line', async () => {
+  await database.query('CREATE TABLE elo_agent_runs (id INT)');
+  const outcome = await cli('db', 'migrate');
+  expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(errorLine(outcome).code).toBe('DB_SCHEMA_DAMAGED');
+});
+
+it('lets two processes migrate at the same time', async () => {
+  const outcomes = await Promise.all([cli('db', 'migrate'), cli('db', 'migrate')]);
+  expect(outcomes.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual([
+    { exitCode: 0, stderr: '' },
+    { exitCode: 0, stderr: '' },
+  ]);
+  const applied = outcomes.map(({ stdout }) => (JSON.parse(stdout) as { applied: string[] }).applied.length);
+  expect(applied.filter((count) => count > 0)).toHaveLength(1);
+});

@@ -1,0 +1,143 @@
+import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
+import { runCli } from '../../support/worlds/cli';
+import { addTenant } from '../../support/servers/database';
+import { sendJson } from '../../support/servers/http-server';
+import { textReply, toolReply } from '../../support/servers/model-server';
+
+// Processes of their own take long to start on a busy machine.
+jest.setTimeout(30_000);
+
+let agent: AgentFixture;
+
+beforeAll(async () => {
+  agent = await startAgentFixture();
+});
+afterAll(() => agent.close());
+
+interface UsageReport {
+  readonly tenant_id: string;
+  readonly months: readonly Record<string, unknown>[];
+  readonly unknown_usage: readonly Record<string, unknown>[];
+}
+
+const cli = (tenantId: string) =>
+  runCli(['usage', '--tenant', tenantId], { env: { DATABASE_URL: agent.database.url } });
+
+async function usageOf(tenantId: string): Promise<UsageReport> {
+  const { exitCode, stdout, stderr } = await cli(tenantId);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return JSON.parse(stdout) as UsageReport;
+}
+
+it("adds up a tenant's months by model and tier, newest first, and nobody else's", async () => {
+  const tenantId = await addTenant(agent.database);
+  agent.models.script(
+    textReply('1', { prompt: 1250, completion: 340 }),
+    textReply('2', { prompt: 1250, completion: 340 }),
+    textReply('3', { prompt: 100, completion: 100 }),
+    textReply('4', { prompt: 1, completion: 1 }),
+  );
+  const old = aTask(tenantId);
+  await agent.runtime.run(old);
+  await agent.runtime.run(aTask(tenantId));
+  await agent.runtime.run(aTask(tenantId, { agent_tier: 'optima' }));
+  await agent.runtime.run(aTask(agent.tenantId));
+  await agent.database.query(`UPDATE elo_t_token_usage SET created_at = '2024-02-29 12:00+00' WHERE task_id = $1`, [
+    old.task_id,
+  ]);
+
+  const { tenant_id, months, unknown_usage } = await usageOf(tenantId);
+  expect(tenant_id).toBe(tenantId);
+  expect(unknown_usage).toEqual([]);
+  const line = { request_count: 1, total_prompt_tokens: '1250', total_completion_tokens: '340', total_tokens: '1590' };
+  const noCache = {
+    total_cached_tokens: '0',
+    total_cache_written_tokens: '0',
+    total_reasoning_tokens: '0',
+    total_saved_usd: '0.00000000',
+  };
+  expect(months).toEqual([
+    {
+      ...noCache,
+      month: expect.stringMatching(/^\d{4}-\d{2}$/) as string,
+      model_id: 'anthropic/claude-3-haiku',
+      agent_tier: 'optima',
+      request_count: 1,
+      total_prompt_tokens: '100',
+      total_completion_tokens: '100',
+      total_tokens: '200',
+      total_cost_usd: '0.00015000',
+    },
+    expect.objectContaining({ model_id: 'openai/gpt-4o-mini', ...line, total_cost_usd: '0.00039150' }),
+    {
+      ...noCache,
+      month: '2024-02',
+      model_id: 'openai/gpt-4o-mini',
+      agent_tier: 'pro',
+      ...line,
+      total_cost_usd: '0.00039150',
+    },
+  ]);
+});
+
+it('lists a model call that never got an answer, and not one that is under way', async () => {
+  const tenantId = await addTenant(agent.database);
+  const task = aTask(tenantId);
+  const cancel = new AbortController();
+  let duringTheCall: UsageReport | undefined;
+  agent.models.script(toolReply([{ name: 'echo' }]), async () => {
+    duringTheCall = await usageOf(tenantId);
+    cancel.abort();
+  });
+  await failureOf(agent.runtime.run(task, { signal: cancel.signal }));
+  expect(duringTheCall?.unknown_usage).toEqual([]);
+  const { unknown_usage: unknown } = await usageOf(tenantId);
+  expect(unknown).toEqual([
+    {
+      task_id: task.task_id,
+      run_id: (await agent.runRow(task.task_id)).run_id,
+      call_no: 2,
+      model_requested: 'openai/gpt-4o-mini',
+      opened_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T.+Z$/) as string,
+      requests: 1,
+    },
+  ]);
+});
+
+it('goes on listing the call while the task is run again, and after', async () => {
+  const tenantId = await addTenant(agent.database);
+  const task = aTask(tenantId);
+  let duringTheSecond: UsageReport | undefined;
+  agent.models.script(
+    (_request, response) => void response.destroy(),
+    async (_request, response) => {
+      duringTheSecond = await usageOf(tenantId);
+      sendJson(response, textReply('Done.').body);
+    },
+  );
+  const { result } = await failureOf(agent.runtime.run(task));
+  await agent.runtime.run(task);
+  const unknown = [{ task_id: task.task_id, run_id: result?.run_id, call_no: 1 }];
+  expect(duringTheSecond?.unknown_usage).toMatchObject(unknown);
+  expect((await usageOf(tenantId)).unknown_usage).toMatchObject(unknown);
+});
+
+it('shows a tenant without usage as such', async () => {
+  const tenantId = await addTenant(agent.database);
+  expect(await usageOf(tenantId)).toEqual({ tenant_id: tenantId, months: [], unknown_usage: [] });
+});
+
+it('refuses a tenant id that is none', async () => {
+  const { exitCode, stdout, stderr } = await cli('uuid-here');
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({
+    code: 'TENANT_ID_INVALID',
+    message: expect.stringContaining('uuid-here') as string,
+  });
+});
+
+it('refuses a tenant that does not exist, instead of an empty bill', async () => {
+  const { exitCode, stdout, stderr } = await cli('00000000-0000-4000-8000-000000000000');
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({ code: 'TENANT_NOT_FOUND' });
+});

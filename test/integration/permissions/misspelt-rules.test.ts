@@ -1,0 +1,153 @@
+import type { Tool } from '../../../runtime';
+import { findRefusedRows } from '../../../runtime/compose/refused-rows';
+import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { aTask, echoTool, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
+import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/database';
+import { documentsTask } from '../../support/values/documents-task';
+import { startServer, sendJson, type TestServer } from '../../support/servers/http-server';
+import { containing } from '../../support/setup/matchers';
+import { textReply, toolReply } from '../../support/servers/model-server';
+
+let fixture: AgentFixture;
+let server: TestServer;
+let paid: unknown[] = [];
+const payTool: Tool = {
+  ...echoTool,
+  definition: { name: 'pay', description: 'Pays', inputSchema: { type: 'object', properties: { amount: {} } } },
+  execute: (input) => {
+    paid.push(input);
+    return Promise.resolve({ isError: false, value: 'paid' });
+  },
+};
+
+beforeAll(async () => {
+  fixture = await startAgentFixture(() => ({ tools: [payTool] }));
+  server = await startServer((request, response) => sendJson(response, { got: request.body }));
+});
+beforeEach(() => {
+  paid = [];
+  fixture.models.received.length = 0;
+});
+afterEach(() => fixture.database.query('UPDATE elo_agent_tiers SET tool_config = NULL'));
+afterAll(async () => {
+  await fixture.close();
+  await server.close();
+});
+
+const tenantWith = (settings: object) => addTenant(fixture.database, { settings });
+const script = () =>
+  fixture.models.script(toolReply([{ name: 'pay', arguments: { amount: 1_000_000 } }]), textReply('Paid'));
+const ofPay = (rules: object): object => ({ tool_permissions: { pay: rules } });
+
+it.each([
+  ['decison', ofPay({ decison: 'deny' })],
+  ['limit', ofPay({ limit: { amount: { max: 10 } } })],
+  ['maximum', ofPay({ limits: { amount: { maximum: 10 } } })],
+  ['allowed_pattern', ofPay({ allowed_pattern: { amount: ['?'] } })],
+  ['fixed_argument', ofPay({ fixed_argument: { amount: 1 } })],
+  ['disabled_tool', { disabled_tool: ['pay'] }],
+])('a rule of the tenant with the key %s refuses the run before a model is asked', async (key, toolConfig) => {
+  script();
+  const error = await failureOf(fixture.runtime.run(aTask(await tenantWith({ tool_config: toolConfig }))));
+  expect(error).toMatchObject({ code: 'POLICY_INVALID', message: containing(`it has no key "${key}"`) });
+  expect([paid, fixture.models.received]).toEqual([[], []]);
+});
+
+it('so does one of the tier, and one of the task', async () => {
+  await fixture.database.query(`UPDATE elo_agent_tiers SET tool_config = $1 WHERE code = 'pro'`, [
+    JSON.stringify({ disabled_tool: ['pay'] }),
+  ]);
+  const ofTier = await failureOf(fixture.runtime.run(aTask(fixture.tenantId)));
+  expect(ofTier).toMatchObject({ code: 'POLICY_INVALID', message: containing('elo_agent_tiers.tool_config') });
+  const given = { tool_permissions: { pay: { decison: 'deny' } } };
+  const ofTask = await failureOf(fixture.runtime.run(aTask(await tenantWith({}), { agent_tier: 'expert', ...given })));
+  expect(ofTask).toMatchObject({ code: 'POLICY_INVALID', message: containing('config.tool_permissions.pay') });
+  expect(fixture.models.received).toEqual([]);
+});
+
+it.each([
+  ['permissions', { permissions: { decison: 'deny' } }, 'decision'],
+  ['the row itself', { permission: { decision: 'deny' } }, 'permissions'],
+  ['transport_config', { transport_config: { repeatible: true } }, 'repeatable'],
+])('a tool whose row has a misspelt key in %s is not offered', async (where, customConfig, right) => {
+  const tenantId = await tenantWith({});
+  const code = `row_${where.replaceAll(' ', '_')}`;
+  await giveTool(fixture.database, tenantId, { code, endpoint: server.url, customConfig });
+  const { tools, warnings } = await fixture.runtime.tools.list({ tenantId });
+  expect(tools.map(({ name }) => name)).not.toContain(code);
+  expect(warnings).toMatchObject([{ code: 'TOOL_SKIPPED', message: containing(`did you mean "${right}"?`) }]);
+});
+
+it('a limit of the tenant under another name refuses runs and calls, until its name is right', async () => {
+  const tenantId = await tenantWith({ monthly_cost_limit: '0.01', ai_mode: 'auto' });
+  const refused = { code: 'SETTING_INVALID', message: containing('did you mean "monthly_cost_limit_usd"?') };
+  expect(await failureOf(fixture.runtime.run(aTask(tenantId)))).toMatchObject(refused);
+  const call = { tenantId, tool: 'pay', arguments: { amount: 1 } };
+  expect(await failureOf(fixture.runtime.tools.call(call))).toMatchObject(refused);
+  expect([paid, fixture.models.received]).toEqual([[], []]);
+  await fixture.database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [
+    tenantId,
+    JSON.stringify({ monthly_cost_limit_usd: '10', ai_mode: 'auto' }),
+  ]);
+  fixture.models.script(textReply('Hello'));
+  await expect(fixture.runtime.run(aTask(tenantId))).resolves.toMatchObject({ status: 'completed' });
+});
+
+describe('a key of a task that nobody reads', () => {
+  it('is refused where it was meant to guard', async () => {
+    const error = await failureOf(fixture.runtime.run(aTask(fixture.tenantId, { max_cost: '0.01' })));
+    expect(error).toMatchObject({ code: 'INPUT_INVALID', message: containing('did you mean "max_cost_usd"?') });
+    expect(fixture.models.received).toEqual([]);
+  });
+
+  it('is a warning in the result where it is somebody’s own', async () => {
+    fixture.models.script(textReply('Hello'));
+    const result = await fixture.runtime.run(aTask(fixture.tenantId, { chat_name: 'x' }));
+    expect(result.warnings).toMatchObject([{ code: 'CONFIG_KEY_UNKNOWN', message: containing('"chat_name"') }]);
+  });
+
+  it('is not in the task of the documents', async () => {
+    fixture.models.script(textReply('Hello'));
+    const { callback: _callback, ...task } = documentsTask(fixture.tenantId);
+    expect((await fixture.runtime.run(task)).warnings).toEqual([]);
+  });
+});
+
+it('db status lists the rows that are refused, with the right names', async () => {
+  const { database } = fixture;
+  await database.query('TRUNCATE elo_t_tenants, elo_agent_tools CASCADE');
+  const good = await tenantWith({ ai_mode: 'auto', tool_config: ofPay({ decision: 'ask' }) });
+  const ofSetting = await tenantWith({ monthly_cost_limit: 5 });
+  const ofAgent = await tenantWith({ tool_config: { agents: { sales: { disabled_tool: [] } } } });
+  const hook = await addTool(database, { code: 'hook', endpoint: 'http://a.test/', authHeader: 'vault:crm' });
+  for (const tenantId of [good, ofSetting]) {
+    const headers = { authorization: 'vault:crm' };
+    await enableTool(database, { tenantId, toolId: hook, customConfig: { headers, fixed_arguments: { a: 1 } } });
+  }
+  await enableTool(database, { tenantId: ofAgent, toolId: hook, customConfig: { permissions: { decison: 'deny' } } });
+  const fetch = await addTool(database, { code: 'web_fetch', transport: 'builtin' });
+  await database.query(`UPDATE elo_agent_tools SET transport_config = '{"only_allowed_host": true}' WHERE id = $1`, [
+    fetch,
+  ]);
+  await enableTool(database, { tenantId: good, toolId: fetch });
+  await enableTool(database, {
+    tenantId: good,
+    toolId: await addTool(database, { code: 'sql_query', transport: 'builtin' }),
+  });
+  await database.query(`UPDATE elo_agent_tiers SET tool_config = '{"enable_tools": []}' WHERE code = 'nano'`);
+  const postgres = createPostgres({ url: database.url, maxConnections: 2 });
+  const { rows, count } = await findRefusedRows(postgres.query).finally(() => postgres.close());
+  const expected = [
+    { tier: 'nano', problem: containing('"enable_tools" (did you mean "enabled_tools"?)') },
+    { tenant: ofSetting, problem: containing('did you mean "monthly_cost_limit_usd"?') },
+    { tenant: ofAgent, problem: containing('"disabled_tool" (did you mean "disabled_tools"?)') },
+    { tenant: ofAgent, tool: 'hook', problem: containing('"decison" (did you mean "decision"?)') },
+    {
+      tenant: good,
+      tool: 'web_fetch',
+      problem: containing('"only_allowed_host" (did you mean "only_allowed_hosts"?)'),
+    },
+  ];
+  for (const row of expected) expect(rows).toContainEqual(row);
+  expect(count).toBe(5);
+});

@@ -1,0 +1,23 @@
+import { readArguments, UsageError } from '../../../../runtime/cli/arguments';
+import { priceCommand } from '../../../../runtime/cli/commands/price';
+
+it.each([
+  [['set']],
+  [['set', 'a/b']],
+  [['set', 'a/b', '--input', '1']],
+  [['set', 'a/b', '--input=-1', '--output', '1']],
+  [['set', 'a/b', '--input', '1e3', '--output', '1']],
+  [['set', 'a/b', '--input', '', '--output', '1']],
+  [['set', 'a b', '--input', '1', '--output', '1']],
+  [['set', 'x'.repeat(101), '--input', '1', '--output', '1']],
+  [['list', 'a/b']],
+  [['sync', 'openai/gpt-4o']],
+  [['sync', '--overwrite']],
+  [['sync', '--tier', 'pro']],
+  [['sync', '--tier', 'pro=,expert=a/b']],
+  [['remove']],
+  [[]],
+])('says how it is used, before it opens anything: %j', async (args) => {
+  const { words, options } = readArguments(['price', ...args]);
+  await expect(priceCommand(words, options)).rejects.toThrow(UsageError);
+});

@@ -1,0 +1,17 @@
+import { callTenantTool, type CallParts } from '../../../runtime/toolsets/call-tenant-tool';
+import type { TenantSnapshot } from '../../../runtime/contracts/tenant';
+
+it('a call is given up while its arguments are still being checked', async () => {
+  const stop = new AbortController();
+  const tool = {
+    definition: { name: 'slow', description: '', inputSchema: {} },
+    parseInput: () => {
+      queueMicrotask(() => stop.abort(new Error('no longer wanted')));
+      return new Promise(() => undefined);
+    },
+  };
+  const parts = { selectTools: () => Promise.resolve({ tools: [{ tool }], warnings: [] }) } as unknown as CallParts;
+  const snapshot = { tools: [] } as unknown as TenantSnapshot;
+  const calling = callTenantTool(parts, { snapshot, tool: 'slow', arguments: {}, signal: stop.signal });
+  await expect(calling).rejects.toThrow('no longer wanted');
+});

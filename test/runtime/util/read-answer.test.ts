@@ -1,0 +1,42 @@
+import { findJson } from '../../../runtime/util/find-json';
+import { stripThinking } from '../../../runtime/tasks/types/strip-thinking';
+
+it.each([
+  ['<think>a</think>b', 'b'],
+  ['a <think>x</think> b <THINKING>y</THINKING> c', 'a  b  c'],
+  ['b <think>never ended', 'b'],
+  ['never begun </think> b', 'b'],
+  ['<think>a <think>b</think> c</think> d', 'd'],
+  ['<think></think>', ''],
+  ['no thoughts < think', 'no thoughts < think'],
+])('%j without its thoughts is %j', (text, rest) => {
+  expect(stripThinking(text)).toBe(rest);
+});
+
+it.each([
+  ['{"a":1}', [{ a: 1 }]],
+  [' true ', [true]],
+  ['Here:\n```json\n{"a":"```"}\n```', [{ a: '```' }]],
+  ['```\n[1]\n``` and {"b":2}', [[1], [1], { b: 2 }]],
+  ['see [1]: {"a":{"b":"}"}} end', [[1], { a: { b: '}' } }]],
+  ['{not json {"a":1}}', [{ a: 1 }]],
+  ['{"a":"\\"}"} x', [{ a: '"}' }]],
+  ['{"a":1', []],
+  ['] } [', []],
+  ['none', []],
+])('%j holds %j', (text, values) => {
+  expect([...findJson(text)]).toEqual(values);
+});
+
+it('a hostile answer is read in linear time and without a stack of its own', () => {
+  const texts = [
+    '['.repeat(200_000),
+    '{"'.repeat(100_000),
+    '"\\'.repeat(100_000),
+    '```'.repeat(60_000),
+    '<think>'.repeat(30_000),
+  ];
+  for (const text of texts) expect([...findJson(stripThinking(text))]).toEqual([]);
+  expect([...findJson(`${'['.repeat(50_000)}${']'.repeat(50_000)}`)]).toEqual([]);
+  // A test that takes a quadratic time runs into the limit of all tests.
+});

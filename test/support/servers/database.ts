@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+
+import { Client } from 'pg';
+
+import { migrate } from '../../../runtime/storage/schema/migrate';
+import { createPostgres } from '../../../runtime/storage/postgres/pool';
+
+export interface TestDatabase {
+  readonly url: string;
+  readonly query: <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** A new, empty database on the test run's Postgres. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const adminUrl = process.env.TEST_POSTGRES_ADMIN_URL;
+  const ownerUrl = process.env.TEST_POSTGRES_URL;
+  if (adminUrl === undefined || ownerUrl === undefined) throw new Error('the Postgres of the test run is missing');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  const url = new URL(ownerUrl);
+  url.pathname = `/${name}`;
+  const admin = new Client({ connectionString: adminUrl });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name} OWNER ${url.username}`);
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  return {
+    url: url.href,
+    query: async <Row>(text: string, values: readonly unknown[] = []) => {
+      const { rows } = await client.query(text, [...values]);
+      return rows as Row[];
+    },
+    close: async () => {
+      await client.end();
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.end();
+    },
+  };
+}
+
+/** The same, with our schema in it. */
+export async function createMigratedDatabase(): Promise<TestDatabase> {
+  const database = await createDatabase();
+  const postgres = createPostgres({ url: database.url, maxConnections: 1 });
+  await migrate(postgres);
+  await postgres.close();
+  return database;
+}
+
+export async function addTenant(
+  database: TestDatabase,
+  tenant: { readonly name?: string; readonly settings?: object; readonly isActive?: boolean } = {},
+): Promise<string> {
+  const [row] = await database.query<{ id: string }>(
+    'INSERT INTO elo_t_tenants (name, settings, is_active) VALUES ($1, $2, $3) RETURNING id',
+    [tenant.name ?? 'Test tenant', JSON.stringify(tenant.settings ?? {}), tenant.isActive ?? true],
+  );
+  return (row as { id: string }).id;
+}
+
+export interface TestTool {
+  readonly code: string;
+  readonly endpoint?: string | null;
+  readonly description?: string;
+  readonly schema?: unknown;
+  readonly authHeader?: string | null;
+  readonly timeoutMs?: number | null;
+  readonly isActive?: boolean;
+  readonly sortOrder?: number;
+  readonly transport?: string;
+  readonly mcpTool?: string | null;
+  readonly allowedTiers?: readonly string[] | null;
+}
+
+const TOOL_DEFAULTS = {
+  endpoint: null,
+  authHeader: null,
+  timeoutMs: null,
+  isActive: true,
+  sortOrder: 0,
+  transport: 'hook',
+  mcpTool: null,
+  allowedTiers: null,
+} as const satisfies Partial<TestTool>;
+
+/** Adds a tool to the catalogue. */
+export async function addTool(database: TestDatabase, given: TestTool): Promise<number> {
+  const tool = { ...TOOL_DEFAULTS, description: `Does ${given.code}`, ...given };
+  const [row] = await database.query<{ id: number }>(
+    `INSERT INTO elo_agent_tools
+      (code, name, description, parameters_schema, mcp_endpoint, auth_header, timeout_ms, is_active, sort_order, transport, mcp_tool, allowed_tiers)
+     VALUES ($1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+    [
+      tool.code,
+      tool.description,
+      tool.schema === undefined ? null : JSON.stringify(tool.schema),
+      tool.endpoint,
+      tool.authHeader,
+      tool.timeoutMs,
+      tool.isActive,
+      tool.sortOrder,
+      tool.transport,
+      tool.mcpTool,
+      tool.allowedTiers,
+    ],
+  );
+  return (row as { id: number }).id;
+}
+
+/** Gives a tool to a tenant. */
+export async function enableTool(
+  database: TestDatabase,
+  link: {
+    readonly tenantId: string;
+    readonly toolId: number;
+    readonly isEnabled?: boolean;
+    readonly customConfig?: object;
+  },
+): Promise<void> {
+  await database.query(
+    'INSERT INTO elo_t_tenant_tools (tenant_id, tool_id, is_enabled, custom_config) VALUES ($1, $2, $3, $4)',
+    [
+      link.tenantId,
+      link.toolId,
+      link.isEnabled ?? true,
+      link.customConfig === undefined ? null : JSON.stringify(link.customConfig),
+    ],
+  );
+}
+
+/** Adds a tool to the catalogue and gives it to one tenant. */
+export async function giveTool(
+  database: TestDatabase,
+  tenantId: string,
+  { customConfig, ...tool }: TestTool & { readonly customConfig?: object },
+): Promise<number> {
+  const toolId = await addTool(database, tool);
+  await enableTool(database, { tenantId, toolId, customConfig });
+  return toolId;
+}
+
+export interface TestMcpServerRow {
+  readonly code: string;
+  readonly url: string;
+  readonly transport?: string;
+  readonly auth?: object;
+  readonly includeTools?: readonly string[] | null;
+  readonly excludeTools?: readonly string[];
+  readonly onToolChange?: 'accept' | 'quarantine';
+  readonly allowedTiers?: readonly string[] | null;
+  readonly settings?: object;
+  readonly isActive?: boolean;
+  readonly sortOrder?: number;
+}
+
+/** Registers an MCP server. */
+export async function addMcpServer(database: TestDatabase, server: TestMcpServerRow): Promise<number> {
+  const [row] = await database.query<{ id: number }>(
+    `INSERT INTO elo_agent_mcp_servers
+      (code, url, transport, auth, include_tools, exclude_tools, on_tool_change, allowed_tiers, settings, is_active, sort_order)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`,
+    [
+      server.code,
+      server.url,
+      server.transport ?? 'http',
+      JSON.stringify(server.auth ?? { kind: 'none' }),
+      server.includeTools ?? null,
+      server.excludeTools ?? [],
+      server.onToolChange ?? 'accept',
+      server.allowedTiers ?? null,
+      JSON.stringify(server.settings ?? {}),
+      server.isActive ?? true,
+      server.sortOrder ?? 0,
+    ],
+  );
+  return (row as { id: number }).id;
+}
+
+/** Lets a tenant use a registered MCP server, with a credential of its own where one is given. */
+export async function useMcpServer(
+  database: TestDatabase,
+  link: {
+    readonly tenantId: string;
+    readonly serverId: number;
+    readonly auth?: object;
+    readonly isEnabled?: boolean;
+  },
+): Promise<void> {
+  await database.query(
+    'INSERT INTO elo_t_tenant_mcp_servers (tenant_id, server_id, auth, is_enabled) VALUES ($1, $2, $3, $4)',
+    [link.tenantId, link.serverId, link.auth === undefined ? null : JSON.stringify(link.auth), link.isEnabled ?? true],
+  );
+}

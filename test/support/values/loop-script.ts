@@ -1,0 +1,131 @@
+import type { RunEvent, Tool, ToolOutput } from '../../../runtime';
+import type { Message, ToolCallMessage } from '../../../runtime/contracts/message';
+import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
+import type { LoopOutcome } from '../../../runtime/contracts/outcome';
+import type { EndedModelCall, EndedToolCall, LoopInput, LoopSettings } from '../../../runtime/loop/loop-contract';
+import { runLoop } from '../../../runtime/loop/run-loop';
+import { createToolset } from '../../../runtime/tools/combine-toolsets';
+
+export type ScriptedModelReply = ModelReply | Error | ((request: ModelRequest) => Promise<ModelReply>);
+
+/** What the model was sent in one call, as it was at that moment. */
+export interface SentRequest {
+  readonly messages: readonly Message[];
+  readonly toolChoice: string;
+  readonly parallelToolCalls: boolean;
+  readonly tools: readonly string[];
+}
+
+export interface ScriptedRun {
+  readonly outcome: LoopOutcome;
+  readonly sent: readonly SentRequest[];
+  readonly ended: readonly EndedModelCall[];
+  readonly events: readonly RunEvent[];
+  /** The model call that was to follow, each time the loop stopped to ask. */
+  readonly nexts: readonly (number | undefined)[];
+  readonly toolCalls: readonly EndedToolCall[];
+}
+
+export interface LoopScript {
+  readonly replies: readonly ScriptedModelReply[];
+  readonly tools?: readonly Tool[];
+  readonly settings?: Partial<LoopSettings>;
+  readonly input?: Partial<LoopInput>;
+}
+
+const SETTINGS: LoopSettings = {
+  modelId: 'test/model',
+  maxIterations: 10,
+  onMaxIterations: 'error',
+  toolExecution: 'parallel',
+  toolChoice: 'auto',
+  modelTimeoutMs: 10_000,
+  maxParallelToolCalls: 8,
+  maxToolCallsPerStep: 32,
+  maxErrorSteps: 5,
+  maxIdenticalCalls: 3,
+};
+
+/** Runs the loop against a script. A reply too few and a reply too many both fail the test. */
+export async function runScript({ replies, tools = [], settings, input }: LoopScript): Promise<ScriptedRun> {
+  const left = [...replies];
+  const sent: SentRequest[] = [];
+  const ended: EndedModelCall[] = [];
+  const events: RunEvent[] = [];
+  const nexts: (number | undefined)[] = [];
+  const toolCalls: EndedToolCall[] = [];
+  const generate = (request: ModelRequest): Promise<ModelReply> => {
+    sent.push({
+      messages: [...request.messages],
+      toolChoice: request.toolChoice,
+      parallelToolCalls: request.parallelToolCalls,
+      tools: request.tools.map((tool) => tool.name),
+    });
+    const reply = left.shift();
+    if (reply === undefined) return Promise.reject(new Error('the script has no reply for this call'));
+    if (typeof reply === 'function') return reply(request);
+    return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply);
+  };
+  const outcome = await runLoop({
+    model: { generate },
+    toolset: createToolset(tools),
+    messages: [{ role: 'user', content: 'Go' }],
+    settings: { ...SETTINGS, ...settings },
+    meta: { tenant_id: 'tenant', task_id: 'task' },
+    variables: new Map(),
+    signal: new AbortController().signal,
+    stopError: () => undefined,
+    onModelCallEnd: (call) => void ended.push(call),
+    onStepOpen: () => undefined,
+    beforeNext: (next) => {
+      nexts.push(next.callNo);
+      return Promise.resolve(new Map());
+    },
+    onToolCallEnd: (call) => void toolCalls.push(call),
+    emit: (event) => void events.push(event),
+    ...input,
+  });
+  if (left.length > 0) throw new Error(`${left.length} scripted replies were not asked for`);
+  return { outcome, sent, ended, events, nexts, toolCalls };
+}
+
+/** The model answers with text. */
+export function says(content: string | null, rest: Partial<ModelReply> = {}): ModelReply {
+  return { message: { role: 'assistant', content }, finishReason: 'stop', ...rest };
+}
+
+/** The model asks for tools: `[name, arguments, id]`, arguments as an object or as raw text. */
+export function asks(
+  calls: readonly (readonly [name: string, input?: unknown, id?: string])[],
+  rest: Partial<ModelReply> = {},
+): ModelReply {
+  const toolCalls = calls.map(([name, input, id], index): ToolCallMessage => ({
+    id: id ?? `${name}-${index}`,
+    type: 'function',
+    function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) },
+  }));
+  return { message: { role: 'assistant', content: null, tool_calls: toolCalls }, finishReason: 'tool-calls', ...rest };
+}
+
+/** A tool that takes any object. */
+export function aTool(
+  name: string,
+  execute: Tool['execute'] = (value) => Promise.resolve({ isError: false, value }),
+): Tool {
+  return {
+    definition: { name, description: `Does ${name}`, inputSchema: { type: 'object' } },
+    parseInput: (value) => ({ ok: true, value }),
+    execute,
+  };
+}
+
+/** A tool that always fails. */
+export function failingTool(name: string): Tool {
+  const output: ToolOutput = { isError: true, code: 'TOOL_FAILED', value: { code: 'TOOL_FAILED' } };
+  return aTool(name, () => Promise.resolve(output));
+}
+
+/** The errors that the model was told of, call by call; undefined for a call that went well. */
+export function toldCodes({ outcome }: ScriptedRun): (string | undefined)[] {
+  return outcome.steps.flatMap((step) => step.toolCalls.map((call) => call.code));
+}

@@ -1,0 +1,61 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+const CLI = path.resolve(__dirname, '../../../dist/runtime/cli.js');
+
+export interface CliOutcome {
+  /** Null when a signal ended the process. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliRun {
+  readonly process: ChildProcess;
+  readonly ended: Promise<CliOutcome>;
+}
+
+export interface CliOptions {
+  /** The whole environment, but for PATH: nothing of the test run's own leaks in. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  /** Whoever starts it writes the input. */
+  readonly keepsInput?: boolean;
+}
+
+/** Starts the built command line as a process of its own. */
+export function startCli(
+  args: readonly string[],
+  { env = {}, input = '', keepsInput = false }: CliOptions = {},
+): CliRun {
+  if (!existsSync(CLI)) throw new Error('dist/runtime/cli.js is missing: run `npm run build` first');
+  const child = spawn(process.execPath, [CLI, ...args], { env: { PATH: process.env.PATH, ...env } });
+  const ended = new Promise<CliOutcome>((resolve, reject) => {
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    child.on('error', reject);
+    child.on('close', (exitCode) => resolve({ exitCode, stdout, stderr }));
+  });
+  // A command that does not read its input may be gone before it is written.
+  child.stdin.on('error', () => undefined);
+  if (!keepsInput) child.stdin.end(input);
+  return { process: child, ended };
+}
+
+/** Runs the built command line to its end. */
+export function runCli(args: readonly string[], options?: CliOptions): Promise<CliOutcome> {
+  return startCli(args, options).ended;
+}
+
+/** The error line of a failed command. */
+export function errorLine({ stderr }: CliOutcome): {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+} {
+  const lines = stderr.trimEnd().split('\n');
+  return JSON.parse(lines.at(-1) ?? '') as ReturnType<typeof errorLine>;
+}
