@@ -1,5 +1,8 @@
-/** The import table of docs/architecture.md, as rules. A part of the runtime is a stranger to every other part. */
-const PARTS = 'tenants|models|tools|permissions|mcp|billing|tasks|vault|callbacks|task-types|queue|workflow-migration';
+/**
+ * Who may import whom, as rules. From the ground up: contracts, errors and util; the loop, pure; the parts, strangers to one
+ * another; storage; toolsets and the ledger, each of which joins a few parts; the run; tasks; compose, which sees everything; the doors.
+ */
+const PARTS = 'tenants|models|tools|permissions|mcp|billing|vault|queue|workflow-migration|config';
 const part = `^runtime/(${PARTS})/`;
 const own = (...folders) => `^runtime/(${folders.join('|')})/`;
 
@@ -29,15 +32,35 @@ module.exports = {
     only('loop-is-pure', own('loop'), own('loop', 'contracts', 'errors', 'util')),
     rule('loop-needs-no-package', { path: own('loop') }, { path: 'node_modules/' }),
     only('storage-knows-no-part', own('storage'), own('storage', 'contracts', 'errors', 'util')),
-    rule('parts-are-strangers', { path: part }, { path: part, pathNot: '^runtime/$1/' }),
-    rule('parts-meet-in-agent', { path: part }, { path: '^runtime/(loop|storage|cli|handling)/|^runtime/[^/]+[.]ts$' }),
-    rule('agent-touches-no-storage', { path: '^runtime/agent[.]ts$' }, { path: '^runtime/storage/|node_modules/' }),
+    rule('parts-are-strangers', { path: part }, { path: '^runtime/', pathNot: `^runtime/($1|contracts|errors|util)/` }),
+    only('ledger-knows-money', own('ledger'), own('ledger', 'billing', 'contracts', 'errors', 'util')),
+    only(
+      'toolsets-join-tools',
+      own('toolsets'),
+      own('toolsets', 'tools', 'mcp', 'permissions', 'ledger', 'tasks', 'contracts', 'errors', 'util'),
+    ),
+    only('tasks-know-no-part', own('tasks'), own('tasks', 'contracts', 'errors', 'util')),
+    rule(
+      'a-run-touches-no-storage',
+      { path: '^runtime/(run/|agent[.]ts)' },
+      { path: '^runtime/(storage|queue|cli|compose|admin|vault|workflow-migration)/' },
+    ),
+    rule(
+      'nothing-but-the-agent-runs',
+      { path: '^runtime/', pathNot: '^runtime/(run|compose)/|^runtime/(agent|index)[.]ts$' },
+      { path: '^runtime/(run/|agent[.]ts)' },
+    ),
+    rule(
+      'compose-is-for-doors',
+      { path: '^runtime/', pathNot: '^runtime/(compose|cli)/|^runtime/[^/]+[.]ts$' },
+      { path: own('compose') },
+    ),
     home('pg', 'storage'),
     home('openai', 'models'),
     home('@modelcontextprotocol/client', 'mcp'),
     rule(
-      'mcp-sdk-stays-in-connect',
-      { path: '^runtime/', pathNot: '^runtime/mcp/connect(|-auth|-failures|-transport)[.]ts$' },
+      'the-mcp-sdk-has-a-home',
+      { path: '^runtime/', pathNot: '^runtime/mcp/sdk/' },
       { path: 'node_modules/@modelcontextprotocol/' },
     ),
     home('ioredis', 'storage'),

@@ -1,5 +1,6 @@
 import { n8nCommunityNodesPlugin } from '@n8n/eslint-plugin-community-nodes';
 import n8nNodesBase from 'eslint-plugin-n8n-nodes-base';
+import importOrder from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
 
 /** Sizes are numbers here, not sentences in a guide. */
@@ -14,6 +15,15 @@ const off = (...names) => Object.fromEntries(names.map((name) => [name, 'off']))
 
 export default tseslint.config(
   { ignores: ['dist/**', '**/node_modules/**', '.cache/**'] },
+  {
+    files: ['**/*.{ts,mjs}'],
+    plugins: { order: importOrder },
+    rules: {
+      // Node's own modules, packages, then ours; one block each, sorted.
+      'order/imports': ['error', { groups: [['^\\u0000'], ['^node:'], ['^@?\\w'], ['^\\.']] }],
+      'order/exports': 'error',
+    },
+  },
   {
     files: ['nodes/**/*.ts', 'credentials/**/*.ts', 'runtime/**/*.ts', 'test/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],

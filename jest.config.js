@@ -33,9 +33,9 @@ const withPostgres = {
 // Whole minutes of workers that are killed, stopped or left without a server.
 const slow = [
   'hostile/queue-[a-z]+',
-  'integration/(cli-worker|outbox)',
-  'integration/queue-(failures|crashes|closing|stalls)',
-  'integration/callbacks-(failures|crashes)',
+  'integration/(cli/cli-worker|ledger/outbox)',
+  'integration/queue/queue-(failures|crashes|closing|stalls)',
+  'integration/tasks/callbacks-(failures|crashes)',
 ];
 
 module.exports = {

@@ -1,26 +1,28 @@
-import type { AgentParts, ClaimedRun, RunOptions } from './run/run-context';
-import { startRunRecord, type RunRecord } from './ledger/run-record';
 import { createUsageMeter } from './billing/usage-meter';
-import { claimTask, taskToRun } from './run/claim-run';
 import { DEFAULTS } from './config/runtime-config';
-import { loadHistory, saveTurn } from './run/memory';
 import type { OnEvent } from './contracts/event';
 import type { LoopOutcome } from './contracts/outcome';
 import type { AgentResult } from './contracts/result';
+import type { RunOptions } from './contracts/run';
 import type { TenantSnapshot } from './contracts/tenant';
-import { driveLoop } from './run/drive-loop';
 import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
-import { loadTenant, planRun, type PlanRequest } from './run/plan-run';
-import { settleRun } from './run/settle-run';
+import { type RunRecord,startRunRecord } from './ledger/run-record';
 import { buildResult } from './run/build-result';
+import { claimTask, taskToRun } from './run/claim-run';
+import { driveLoop } from './run/drive-loop';
 import { failedTools } from './run/failed-tools';
+import { loadHistory, saveTurn } from './run/memory';
+import { loadTenant, type PlanRequest,planRun } from './run/plan-run';
+import type { AgentParts, ClaimedRun } from './run/run-context';
+import { settleRun } from './run/settle-run';
 import { readTask, type ReadyTask } from './tasks/read-task';
-import { startDeadline, type Deadline } from './util/abort';
+import { type Deadline,startDeadline } from './util/abort';
 import { elapsedMs, monotonicMs } from './util/clock';
 import type { JsonValue } from './util/json';
 
-export type { AgentParts, RunOptions } from './run/run-context';
+export type { RunOptions } from './contracts/run';
+export type { AgentParts } from './run/run-context';
 
 /**
  * One run of a task, top to bottom: read the task, load the tenant, decide on model and tools, claim the task and room in

@@ -1,29 +1,22 @@
 import { readConsumerSettings } from './config/consumer-config';
+import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './contracts/consumer';
 import type { KeptEnd, UnwrittenEnds } from './contracts/outbox';
 import { checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
-import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './queue/consumer-contract';
 import type { ConsumerClients } from './queue/consumer-parts';
 import { openQueue, sortOptions } from './queue/consumer-session';
 import { queueKeys } from './queue/keys';
 import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
 import { createTaskStore } from './queue/task-store';
-import { openWaitingClient } from './storage/redis/waiting-client';
 import { dropUnwrittenEnd, readUnwrittenEnds } from './storage/redis/unwritten-ends';
+import { openWaitingClient } from './storage/redis/waiting-client';
 
-export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
 export { createFailureDelivery, type FailureDelivery } from './compose/failure-delivery';
+export type { Consumer, ConsumerConfig, ConsumerHealth, ConsumerParts, Log, TakenTask } from './contracts/consumer';
+export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
 export { ERROR_CODES } from './errors/codes';
 export { isRuntimeError, RuntimeError } from './errors/runtime-error';
-export type {
-  Consumer,
-  ConsumerConfig,
-  ConsumerHealth,
-  ConsumerParts,
-  Log,
-  TakenTask,
-} from './queue/consumer-contract';
 export type { QueueAdmin, QueueStatus, RetriedTasks } from './queue/queue-admin';
 
 type Client = Awaited<ReturnType<typeof openWaitingClient>>;

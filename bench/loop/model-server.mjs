@@ -6,8 +6,8 @@
 //   /checked/N/v1/chat/completions   the same, after a close look at the request, which must offer N tools
 import { createServer } from 'node:http';
 
-import { ANSWER, MODEL_ID, TOOL_STEPS, toolArguments, toolName } from './scenario.mjs';
 import { findFault } from './request-check.mjs';
+import { ANSWER, MODEL_ID, TOOL_STEPS, toolArguments, toolName } from './scenario.mjs';
 
 const TOOL_MESSAGE = Buffer.from('"role":"tool"');
 const replies = Array.from({ length: TOOL_STEPS + 1 }, (_, step) => Buffer.from(JSON.stringify(replyBody(step))));

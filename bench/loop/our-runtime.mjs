@@ -1,6 +1,7 @@
 // Our runtime with its database faked in memory: everything a run does, except for the sockets to Postgres and MCP.
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
 import { MODEL_ID, SYSTEM_PROMPT, USER_MESSAGE } from './scenario.mjs';

@@ -4,8 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 
-import { runtimePath } from './our-runtime.mjs';
 import { FEW_TOOLS, measureSubjects } from './measure.mjs';
+import { runtimePath } from './our-runtime.mjs';
 import { barLineOf, barsOf, quietTableOf, tableOf, warningsOf } from './report.mjs';
 
 const SUBJECTS = ['undici-loop', 'openai-loop', 'ai-sdk', 'openai-agents', 'ours'];

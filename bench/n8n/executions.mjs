@@ -1,5 +1,6 @@
 // Starts executions through the webhook and checks every one: the answer, the tool calls, and what the model was sent.
 import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Pool } from 'undici';
 
 import { countBilledRuns } from './seed.mjs';

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { ensureHostInstalled, startN8n } from '../../scripts/lib/n8n-host.mjs';
 import { buildPackage } from '../../scripts/lib/package.mjs';
 import { startPostgres } from '../../scripts/lib/postgres.mjs';
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { onProcessExit } from '../../scripts/lib/process-exit.mjs';
 import { startProcess } from '../loop/start-process.mjs';
 import { installBareLoop } from './bare-loop-package.mjs';
 import { processorClock } from './n8n-processor-time.mjs';
 import { seedTenant } from './seed.mjs';
 import { workflowOf } from './workflows.mjs';
-import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 
 const withoutSqlite = fileURLToPath(new URL('./without-sqlite.cjs', import.meta.url));
 

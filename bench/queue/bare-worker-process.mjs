@@ -1,7 +1,7 @@
 // The worker that most people write first: BullMQ and the `openai` client as they come, and nothing around them. No
 // retries of its own, no callback, no bill.
-import OpenAI from 'openai';
 import { Worker } from 'bullmq';
+import OpenAI from 'openai';
 
 import { MODEL_ID, SYSTEM_PROMPT, TOOL } from './scenario.mjs';
 

@@ -1,7 +1,7 @@
 // Our worker as it is run: the command line in a process of its own, tasks pushed to the list, answers taken off their key.
 import { mkdirSync, openSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { startProcess } from '../loop/start-process.mjs';

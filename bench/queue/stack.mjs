@@ -1,5 +1,6 @@
 // What both workers work on: a real Redis, a real Postgres with tenants and prices, and the model server.
 import { execFileSync } from 'node:child_process';
+
 import pg from 'pg';
 
 import { startPostgres } from '../../scripts/lib/postgres.mjs';

@@ -1,21 +1,22 @@
 import {
-  NodeConnectionTypes,
   type IExecuteFunctions,
   type INodeExecutionData,
   type INodeType,
   type INodeTypeDescription,
+  NodeConnectionTypes,
 } from 'n8n-workflow';
 
 import type * as RuntimeDoor from '../../runtime';
 import { DESCRIPTION } from '../shared/about';
+import { toNodeError } from '../shared/errors';
 import { inputs } from './host/connected';
-import { credentials, properties } from './panel/description';
-import { toErrorItem, toNodeError } from '../shared/errors';
-import { reportWarnings } from './panel/hints';
+import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
-import { getTenantTools, searchTenants } from './panel/pickers';
 import { isSimplified, simplifyOutput } from './operations/simplify-output';
 import { isStreaming, streamAnswer, streamError } from './operations/stream-answer';
+import { credentials, properties } from './panel/description';
+import { reportWarnings } from './panel/hints';
+import { getTenantTools, searchTenants } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
 

@@ -1,9 +1,9 @@
 import {
-  NodeConnectionTypes,
   type INodeType,
   type INodeTypeDescription,
   type ITriggerFunctions,
   type ITriggerResponse,
+  NodeConnectionTypes,
 } from 'n8n-workflow';
 
 import type * as WorkerDoor from '../../runtime/worker';

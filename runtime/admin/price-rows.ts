@@ -1,6 +1,6 @@
 import type { ModelPrice } from '../contracts/usage';
-import type { Query } from '../storage/postgres/pool';
 import { COST_COLUMNS, PRICE_PLACES, type PriceRow } from '../storage/sql/manage-prices';
+import type { Query } from '../storage/statement';
 
 /** How many places after the point a column holds, where it holds only so many. */
 export type Places = ReadonlyMap<string, number>;

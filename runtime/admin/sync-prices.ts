@@ -1,21 +1,21 @@
 import { findPrice } from '../billing/cost';
 import { nearestModels } from '../billing/nearest-models';
-import { samePrice, type ListedModel } from '../billing/price-list';
+import { type ListedModel,samePrice } from '../billing/price-list';
 import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { mergeTiers } from '../models/tiers';
-import type { Query } from '../storage/postgres/pool';
 import {
   COST_COLUMNS,
   LIST_PRICES,
   LIST_TIERS,
   LOCK_PRICES,
-  setTierModelStatement,
-  writePricesStatement,
   type PriceRow,
+  setTierModelStatement,
   type TierModelRow,
+  writePricesStatement,
 } from '../storage/sql/manage-prices';
-import { misfit, readPlaces, toPrice, toRow, type Places } from './price-rows';
+import type { Query } from '../storage/statement';
+import { misfit, type Places,readPlaces, toPrice, toRow } from './price-rows';
 
 export interface SyncRequest {
   readonly models: readonly ListedModel[];

@@ -1,8 +1,8 @@
 import Big from 'big.js';
 
 import type { Reservation } from '../contracts/ledger';
-import type { TenantSettings } from '../contracts/tenant';
 import type { Spent } from '../contracts/outcome';
+import type { TenantSettings } from '../contracts/tenant';
 import type { ModelPrice, Usage } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { dearestCost, higher, sumDecimals } from './cost';

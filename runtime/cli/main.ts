@@ -1,16 +1,16 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { escapeHidden } from '../util/escape-hidden';
-import { readArguments, UsageError, type Options } from './arguments';
+import { type Options,readArguments, UsageError } from './arguments';
 import { auditCommand } from './commands/audit';
 import { dbCommand } from './commands/db';
 import { keygenCommand } from './commands/keygen';
 import { mcpCommand } from './commands/mcp';
-import { printError } from './output';
 import { priceCommand } from './commands/price';
 import { runCommand } from './commands/run';
 import { toolsCommand } from './commands/tools';
 import { usageCommand } from './commands/usage';
 import { vaultCommand } from './commands/vault';
+import { printError } from './output';
 
 const HELP = `universal-ai-agent <command>
 

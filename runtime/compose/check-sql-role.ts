@@ -1,4 +1,4 @@
-import { parseDatabase, type DatabaseConfig } from '../config/runtime-config';
+import { type DatabaseConfig,parseDatabase } from '../config/runtime-config';
 import { createSqlReader } from '../storage/postgres/sql-reader';
 
 const TIMEOUT_MS = 20_000;

@@ -1,34 +1,36 @@
-import { runAgent, type AgentParts, type RunOptions } from '../agent';
+import { runAgent } from '../agent';
 import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from '../config/runtime-config';
 import type { LedgerStore } from '../contracts/ledger';
 import type { McpStore } from '../contracts/mcp';
 import type { AgentResult } from '../contracts/result';
+import type { RunOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
-import { createOpenAiModel } from '../models/openai/openai-model';
 import type { BrowserLogin } from '../mcp/oauth-provider';
-import { createToolSelector } from '../toolsets/select-tools';
+import { createOpenAiModel } from '../models/openai/openai-model';
+import type { AgentParts } from '../run/run-context';
 import { createLedgerStore } from '../storage/postgres/ledger-store';
 import { createMcpStore } from '../storage/postgres/mcp-store';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { createRedisConnection } from '../storage/redis/connection';
 import { createRedisOutbox } from '../storage/redis/outbox';
 import { loadTenantsStatement } from '../storage/sql/load-tenant';
-import type { TaskHandling } from '../tasks/handle-task';
-import { createTaskParts } from './tasks';
 import type { TaskQueue } from '../tasks/enqueue-task';
+import type { TaskHandling } from '../tasks/handle-task';
 import { refuseOtherTypes } from '../tasks/read-queue-task';
-import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
 import { createServerToolBuilder, createToolBuilder } from '../tools/build-tools';
 import { createConnectedToolBuilder } from '../tools/connected-tools';
 import { compileInputSchema } from '../tools/validate-input';
-import { createToolTransports } from './tool-transports';
+import { createToolSelector } from '../toolsets/select-tools';
+import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
+import { createRedactor, type Redact,redactBoth, redactForms } from '../util/redact';
 import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
-import { createRedactor, redactBoth, redactForms, type Redact } from '../util/redact';
 import { createSealer, type Sealer } from '../vault/sealer';
+import { createTaskParts } from './tasks';
+import { createToolTransports } from './tool-transports';
 
 export interface Runtime extends TaskHandling, TaskQueue {
   /** Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a RuntimeError. */

@@ -1,6 +1,7 @@
-import { parseDatabase, type DatabaseConfig } from '../config/runtime-config';
-import { createPostgres, type Statement } from '../storage/postgres/pool';
+import { type DatabaseConfig,parseDatabase } from '../config/runtime-config';
+import { createPostgres } from '../storage/postgres/pool';
 import { listTenantsStatement, listTenantToolsStatement } from '../storage/sql/list-catalog';
+import type { Statement } from '../storage/statement';
 
 export interface CatalogEntry {
   readonly id: string;

@@ -2,8 +2,8 @@ import { parseQueueConfig, type QueueConfig } from '../config/runtime-config';
 import type { EgressFilter } from '../contracts/tool';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { createRedisConnection } from '../storage/redis/connection';
-import { createTaskParts } from './tasks';
 import { readQueueTask } from '../tasks/read-queue-task';
+import { createTaskParts } from './tasks';
 
 interface FailureDeliveryConfig extends QueueConfig {
   /** The host's own rules for outgoing requests. */

@@ -1,7 +1,7 @@
 import { errorText } from '../errors/to-runtime-error';
 import { checkTenantRules, readPermission, readToolRules } from '../permissions/read-tool-rules';
-import type { Query } from '../storage/postgres/pool';
 import { tenantSettingsStatement, tenantToolsStatement, tierRulesStatement } from '../storage/sql/list-rules';
+import type { Query } from '../storage/statement';
 import { parseSettings, parseTools } from '../tenants/parse-snapshot';
 import { ownRules } from '../tools/build-tools';
 import { checkToolRow } from '../tools/check-row';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-import { createRuntime } from './create-runtime';
 import type { RuntimeConfig } from '../config/runtime-config';
-import { createRedisQueue } from './queue-only';
 import { every, monotonicMs } from '../util/clock';
+import { createRuntime } from './create-runtime';
+import { createRedisQueue } from './queue-only';
 
 interface Closable {
   readonly close: () => Promise<void>;

@@ -1,7 +1,7 @@
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
-import { createRedisReader } from '../storage/redis/key-reader';
-import type { RedisConnection } from '../storage/redis/connection';
 import { createSqlReader } from '../storage/postgres/sql-reader';
+import type { RedisConnection } from '../storage/redis/connection';
+import { createRedisReader } from '../storage/redis/key-reader';
 import type { ToolBuilderOptions } from '../tools/build-tools';
 import type { SqlPort } from '../tools/builtin/builtin-tool';
 import { createBuiltinTransport } from '../tools/builtin-transport';

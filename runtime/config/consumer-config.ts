@@ -1,11 +1,11 @@
 import * as z from 'zod/v4';
 
-import { DEFAULTS } from './runtime-config';
+import type { ConsumerConfig,ConsumerSettings } from '../contracts/consumer';
 import { TASK_TYPES } from '../contracts/queue';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
-import type { ConsumerSettings } from '../queue/consumer-parts';
-import type { ConsumerConfig } from '../queue/consumer-contract';
+import { DEFAULTS } from './runtime-config';
+
 
 const listName = z.string().min(1);
 const settingsSchema = z.object({

@@ -1,8 +1,8 @@
-import type { AgentResult } from './result';
 import type { JsonValue } from '../util/json';
-import type { AgentCallLimits, Decision } from './permission';
 import type { JournalEntry } from './journal';
 import type { Spent, WaitingRun } from './outcome';
+import type { AgentCallLimits, Decision } from './permission';
+import type { AgentResult } from './result';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */

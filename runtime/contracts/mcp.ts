@@ -116,3 +116,10 @@ export interface McpStore {
     readonly loaded: string | undefined;
   }) => Promise<boolean>;
 }
+
+/** What a server must have to be read: a row of the database has it, and so has a server given with a run. */
+export type McpServerInput = Pick<McpServerRow, 'name' | 'url'> &
+  Partial<Omit<McpServerRow, 'name' | 'url'>> & {
+    /** Asked for another bearer token when the server refuses the one in `auth`. */
+    readonly renewToken?: () => Promise<string | undefined>;
+  };

@@ -1,9 +1,9 @@
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
-import type { AgentTask } from './task';
 import type { Message, ToolCallMessage } from './message';
 import type { FinishReason } from './model';
 import type { AwaitedApproval, RunStatus, ToolCallReport } from './result';
+import type { AgentTask } from './task';
 
 /** One model call and the tool calls it asked for. */
 export interface StepRecord {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
+import { budgetExceeded } from '../billing/budget';
 import type { Claim, ClaimRequest, LedgerStore, Reservation, Resumed, ResumeRequest } from '../contracts/ledger';
 import type { AgentTask } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
 import { askWhile } from './ask-while';
-import { budgetExceeded } from '../billing/budget';
 
 /** What makes a request the same request: what is asked and for whom, not where the answer goes or how long to wait for it. */
 export function requestDigest(task: AgentTask): string {

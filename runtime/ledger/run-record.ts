@@ -1,5 +1,6 @@
 import pRetry from 'p-retry';
 
+import { budgetExceeded } from '../billing/budget';
 import type { JournalEntry, JournalStep } from '../contracts/journal';
 import type {
   BillingLine,
@@ -18,7 +19,6 @@ import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
-import { budgetExceeded } from '../billing/budget';
 import { trackSentCalls } from './sent-calls';
 import { keepUnwritten, type Kept, type Unwritten } from './unwritten';
 

@@ -3,9 +3,9 @@ import type { OnEvent } from '../contracts/event';
 import type { JournalStep } from '../contracts/journal';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { Decision } from '../contracts/permission';
-import type { ExecutedToolCall, ResumeState } from '../contracts/outcome';
+import type { ResumeState } from '../contracts/outcome';
 import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tool';
+import type { EndedToolCall } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
@@ -54,24 +54,6 @@ export type Ruling =
   | { readonly kind: 'changed'; readonly tool: Tool };
 
 export type Rulings = ReadonlyMap<string, Ruling>;
-
-/** One tool call that ended, was refused, or waits for a person. */
-export interface EndedToolCall {
-  readonly step: number;
-  readonly toolCallId: string;
-  readonly tool: string;
-  readonly input: JsonValue;
-  readonly decision: Decision;
-  readonly isError: boolean;
-  readonly code?: string;
-  readonly durationMs: number;
-  /** Undefined for one that waits. */
-  readonly outcome?: ExecutedToolCall;
-  /** It must not be sent again. */
-  readonly isOnce: boolean;
-  /** False: the run was stopped before its turn came. */
-  readonly wasSent: boolean;
-}
 
 /** What follows a model call. */
 export interface NextStep {

@@ -1,15 +1,15 @@
-import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
+import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { PendingStep } from '../contracts/outcome';
-import type { JsonValue } from '../util/json';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
+import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
-import { planToolCalls, type AskedCall } from './plan-tool-calls';
 import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';
 import type { LoopInput, OpenedStep } from './loop-contract';
+import { type AskedCall,planToolCalls } from './plan-tool-calls';
 import type { OpenStep, RunState } from './run-state';
 import { runToolCalls } from './run-tool-calls';
 import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';

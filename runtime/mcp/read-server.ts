@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
 
-import type { McpAuth, McpServer, McpServerRow } from '../contracts/mcp';
-import { isJsonObject, withoutPrototypeKeys, type JsonObject } from '../util/json';
+import type { McpAuth, McpServer, McpServerInput } from '../contracts/mcp';
+import { isJsonObject, type JsonObject,withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
 
 const NAME = /^[a-zA-Z0-9_-]{1,50}$/;
@@ -46,13 +46,6 @@ export interface McpServerDefaults {
   readonly callTimeoutMs: number;
   readonly listTtlMs: number;
 }
-
-/** What a server must have to be read: a row of the database has it, and so has a server given with a run. */
-export type McpServerInput = Pick<McpServerRow, 'name' | 'url'> &
-  Partial<Omit<McpServerRow, 'name' | 'url'>> & {
-    /** Asked for another bearer token when the server refuses the one in `auth`. */
-    readonly renewToken?: () => Promise<string | undefined>;
-  };
 
 /** Throws an Error whose message says what cannot be used; never the value of a secret. */
 export function readMcpServer(input: McpServerInput, defaults: McpServerDefaults): McpServer {

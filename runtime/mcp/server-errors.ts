@@ -1,9 +1,9 @@
 import type { McpAuth, McpServer } from '../contracts/mcp';
-import { describeError, isRuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { describeError, type ErrorSummary,isRuntimeError } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
 import type { McpTarget } from './connection';
-import type { ServerFailure } from './sdk/connect-failures';
 import { NOT_SENT } from './http-fetch';
+import type { ServerFailure } from './sdk/connect-failures';
 
 const MAX_REASON_CHARS = 300;
 

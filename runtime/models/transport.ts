@@ -4,12 +4,12 @@ import { RuntimeError } from '../errors/runtime-error';
 import {
   holdsMoreThan,
   isJsonObject,
-  MAX_JSON_VALUES,
-  tryParseJson,
   type JsonObject,
   type JsonValue,
+  MAX_JSON_VALUES,
+  tryParseJson,
 } from '../util/json';
-import { readBody, type ReadBody } from './read-body';
+import { type ReadBody,readBody } from './read-body';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {

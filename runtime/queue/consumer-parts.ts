@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'bullmq';
 import type { LimitFunction } from 'p-limit';
 
-import type { ConsumerParts } from './consumer-contract';
+import type { ConsumerParts, ConsumerSettings } from '../contracts/consumer';
 import type { QueueKeys } from './keys';
 import type { QueueMetrics } from './metrics';
 import type { RedisClient } from './redis-script';
@@ -17,20 +17,6 @@ export interface ConsumerClients {
   readonly blocking: QueueClient;
   /** Disconnects both. */
   readonly end: () => void;
-}
-
-/** ConsumerConfig with its defaults. */
-export interface ConsumerSettings {
-  readonly list: string;
-  readonly failedList: string;
-  readonly forwardList?: string;
-  readonly taskTypes: readonly string[];
-  readonly concurrency: number;
-  readonly tenantConcurrency?: number;
-  readonly attempts: number;
-  readonly leaseMs: number;
-  readonly maxTaskBytes: number;
-  readonly processMetrics: boolean;
 }
 
 /** What the sessions of a consumer share. */

@@ -2,18 +2,19 @@ import { setMaxListeners } from 'node:events';
 
 import pLimit from 'p-limit';
 
+import type { Consumer, ConsumerHealth, ConsumerParts, ConsumerSettings } from '../contracts/consumer';
 import { TASK_TYPES } from '../contracts/queue';
 import { describeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
-import type { Consumer, ConsumerHealth, ConsumerParts } from './consumer-contract';
-import type { ConsumerClients, ConsumerSettings, SessionParts } from './consumer-parts';
-import { startSession, type ConsumerSession } from './consumer-session';
+import type { ConsumerClients, SessionParts } from './consumer-parts';
+import { type ConsumerSession,startSession } from './consumer-session';
 import { queueKeys } from './keys';
 import { createMetrics } from './metrics';
 import { countTakeable, countTasks, type QueueCounts } from './queue-counts';
 import { createStalledConsumers } from './stalled-consumers';
-import { watchConsumer, type ConsumerWatch, type Stall } from './watch-consumer';
+import { type ConsumerWatch, type Stall,watchConsumer } from './watch-consumer';
+
 
 /** Opens connections to a Redis that is there and fit for a queue, or rejects. */
 type OpenClients = () => Promise<ConsumerClients>;

@@ -1,9 +1,9 @@
 import { UnrecoverableError } from 'bullmq';
 
+import type { ConsumerParts } from '../contracts/consumer';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
-import type { ConsumerParts } from './consumer-contract';
 import { deadEntry, errorOfEntry } from './dead-entry';
 import type { DyingJobs } from './dying-jobs';
 import { tellingDelayMs } from './judge-failure';

@@ -1,7 +1,7 @@
+import type { Log } from '../contracts/consumer';
 import type { QueueTask } from '../contracts/queue';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
-import type { Log } from './consumer-contract';
 import type { QueueKeys } from './keys';
 import type { QueueMetrics } from './metrics';
 import { jobIdOf } from './read-task';

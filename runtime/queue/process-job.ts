@@ -1,15 +1,15 @@
-import { DelayedError, UnrecoverableError, WaitingError, type Job } from 'bullmq';
+import { DelayedError, type Job,UnrecoverableError, WaitingError } from 'bullmq';
 
-import { tenantOf, type TaskReport } from '../contracts/queue';
+import type { ConsumerParts } from '../contracts/consumer';
+import { type TaskReport,tenantOf } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { elapsedMs, monotonicMs } from '../util/clock';
-import type { ConsumerParts } from './consumer-contract';
 import { giveUp, giveUpAgain, type GiveUpParts } from './give-up';
 import { judgeFailure, slotDelayMs } from './judge-failure';
 import type { QueueMetrics, TaskOutcome } from './metrics';
 import type { TenantSlots } from './tenant-slots';
-import { defer, factsOf, giveBack, readTurn, type JobData, type TaskTurn, type Turn } from './turn';
+import { defer, factsOf, giveBack, type JobData, readTurn, type TaskTurn, type Turn } from './turn';
 
 interface ProcessorParts extends ConsumerParts, GiveUpParts {
   /** Without them tenants have no limit. */

@@ -1,8 +1,8 @@
 import type { Worker } from 'bullmq';
 
+import type { Log } from '../contracts/consumer';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { after } from '../util/clock';
-import type { Log } from './consumer-contract';
 
 const REST_MS = 1000;
 

@@ -1,12 +1,12 @@
 import type { Queue } from 'bullmq';
 
+import type { Log } from '../contracts/consumer';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { every } from '../util/clock';
 import { checkRedis } from './check-redis';
-import type { Log } from './consumer-contract';
 import type { DyingJobs } from './dying-jobs';
 import type { QueueKeys } from './keys';
-import { redisScript, type RedisClient } from './redis-script';
+import { type RedisClient,redisScript } from './redis-script';
 
 interface SweepParts {
   readonly client: RedisClient;

@@ -1,5 +1,5 @@
+import type { TakenTask } from '../contracts/consumer';
 import { every, sleep } from '../util/clock';
-import type { TakenTask } from './consumer-contract';
 import { sortEntry, type SortOptions } from './sort-entry';
 import type { TakenEntry, TaskStore } from './task-store';
 

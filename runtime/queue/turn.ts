@@ -1,6 +1,6 @@
-import { DelayedError, WaitingError, type Job } from 'bullmq';
+import { DelayedError, type Job,WaitingError } from 'bullmq';
 
-import { tenantOf, type QueueTask } from '../contracts/queue';
+import { type QueueTask,tenantOf } from '../contracts/queue';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import type { JobRef } from './dying-jobs';

@@ -2,9 +2,9 @@ import type { LoopOutcome, StepRecord } from '../contracts/outcome';
 import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
 import type { ModelCallRecord, RunTotals } from '../contracts/usage';
 import type { ErrorSummary } from '../errors/runtime-error';
-import type { JsonValue } from '../util/json';
-import { redactJson, type Redact } from '../util/redact';
 import type { ReadyTask } from '../tasks/read-task';
+import type { JsonValue } from '../util/json';
+import { type Redact,redactJson } from '../util/redact';
 
 interface ResultParts {
   readonly task: ReadyTask;

@@ -1,20 +1,20 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT } from '../billing/budget';
-import { claimRun, requestDigest, resumeRun } from '../ledger/claim';
 import type { LedgerStore, OnRecord, RunKey } from '../contracts/ledger';
 import type { Message } from '../contracts/message';
-import type { AgentResult } from '../contracts/result';
 import type { ApprovalDecision, EarlierRun, ResumeState } from '../contracts/outcome';
+import type { AgentResult } from '../contracts/result';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import { claimRun, requestDigest, resumeRun } from '../ledger/claim';
 import { rebuildRun } from '../loop/rebuild-run';
 import { openTranscript } from '../loop/transcript';
-import type { RunPlan } from './plan-run';
-import { firstReservation } from './reserve';
-import { resultOfNothing } from './build-result';
 import type { ReadyTask } from '../tasks/read-task';
 import type { Deadline } from '../util/abort';
 import { newId } from '../util/clock';
 import { canonicalJson } from '../util/json';
+import { resultOfNothing } from './build-result';
+import type { RunPlan } from './plan-run';
+import { firstReservation } from './reserve';
 
 /** A run that may begin, or the stored result of one that is over. */
 export type Claimed =

@@ -1,14 +1,14 @@
-import type { ClaimedRun } from './run-context';
-import type { RunRecord } from '../ledger/run-record';
 import type { UsageMeter } from '../billing/usage-meter';
 import type { LoopOutcome } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
+import { toExecution } from '../ledger/audit-line';
+import type { RunRecord } from '../ledger/run-record';
+import { runLoop } from '../loop/run-loop';
+import type { JsonValue } from '../util/json';
 import { guardCalls, spentSoFar } from './guard-calls';
 import { journalOutcomes } from './journal-outcomes';
-import { runLoop } from '../loop/run-loop';
 import { chooseTools, loadTenant } from './plan-run';
-import { toExecution } from '../ledger/audit-line';
-import type { JsonValue } from '../util/json';
+import type { ClaimedRun } from './run-context';
 
 interface RunTools {
   readonly meter: UsageMeter;

@@ -1,12 +1,12 @@
 import { addSpent, assertRunBudget } from '../billing/budget';
-import type { RunRecord } from '../ledger/run-record';
 import type { UsageMeter } from '../billing/usage-meter';
-import type { CallToTake, Recorded, Reservation } from '../contracts/ledger';
+import type { Recorded, Reservation } from '../contracts/ledger';
 import type { EarlierRun, Spent } from '../contracts/outcome';
-import type { TenantSnapshot } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tool';
 import { isRuntimeError } from '../errors/runtime-error';
+import type { RunRecord } from '../ledger/run-record';
 import type { LoopInput, Ruling, Rulings, RunnableCall } from '../loop/loop-contract';
+import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import type { RunPlan } from './plan-run';
 import { firstReservation, nextReservation } from './reserve';
 
@@ -35,7 +35,7 @@ export function guardCalls(options: GuardOptions): LoopInput['beforeNext'] {
     const reserve = callNo === undefined ? undefined : reserveNext(options, calls.length);
     // Limits that were narrowed since the run began are counted too.
     const taking = calls.map(({ toolCallId, tool }) =>
-      toTake({ toolCallId, tool: toolset.find(tool.definition.name) ?? tool }, plan.snapshot),
+      limitsOfCall({ toolCallId, tool: toolset.find(tool.definition.name) ?? tool }, plan.snapshot),
     );
     const step = opened && { ...opened, spent };
     const recorded = await record.next({ callNo, taking, reserve, step }, signal);
@@ -72,17 +72,6 @@ function onlyUnreachable(error: unknown): undefined {
   return undefined;
 }
 
-/** The limits that a call counts for. */
-export function toTake(
-  { toolCallId, tool }: Pick<RunnableCall, 'toolCallId' | 'tool'>,
-  { policyVersion }: TenantSnapshot,
-): CallToTake {
-  const { code, callsPerMinute, callsPerDay, ofAgent } = tool.policy ?? {};
-  // Rows of a plugged-in store are in no catalogue that the ledger could look at.
-  const known = policyVersion === undefined ? undefined : code;
-  return { toolCallId, tool: tool.definition.name, code: known, callsPerMinute, callsPerDay, ofAgent };
-}
-
 function denyAll(calls: readonly RunnableCall[]): Rulings {
   return new Map(
     calls.map(({ toolCallId, tool }): [string, Ruling] => [
@@ -99,7 +88,7 @@ function rulingsFor(calls: readonly RunnableCall[], { refused = [] }: Recorded, 
     const refusal = refused.find((call) => call.toolCallId === toolCallId);
     const now = changed?.find(name);
     if (changed !== undefined && now === undefined) rulings.set(toolCallId, revoked(name));
-    else if (refusal !== undefined) rulings.set(toolCallId, limited(name, refusal.reason));
+    else if (refusal !== undefined) rulings.set(toolCallId, { kind: 'deny', ...limitReached(name, refusal.reason) });
     else if (now !== undefined) rulings.set(toolCallId, { kind: 'changed', tool: now });
   }
   return rulings;
@@ -107,17 +96,4 @@ function rulingsFor(calls: readonly RunnableCall[], { refused = [] }: Recorded, 
 
 function revoked(tool: string): Ruling {
   return { kind: 'deny', code: 'TOOL_PERMISSION_DENIED', details: { tool, reason: 'it was taken away a moment ago' } };
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  minute_limit_exceeded: 'its calls of this minute are used up (minute_limit_exceeded)',
-  day_limit_exceeded: 'its calls of this day are used up (day_limit_exceeded)',
-  daily_limit_exceeded: 'its calls of today are used up (daily_limit_exceeded)',
-};
-
-/** What the model is told of a call that the ledger refused. */
-export function limited(tool: string, reason: string): Ruling & { readonly kind: 'deny' } {
-  const text = REASONS[reason];
-  if (text !== undefined) return { kind: 'deny', code: 'TOOL_LIMIT_REACHED', details: { tool, reason: text } };
-  return { kind: 'deny', code: 'TOOL_PERMISSION_DENIED', details: { tool, reason: `the database says ${reason}` } };
 }

@@ -1,5 +1,5 @@
+import type { EndedToolCall } from '../contracts/tool-call';
 import type { RunRecord } from '../ledger/run-record';
-import type { EndedToolCall } from '../loop/loop-contract';
 import type { JsonObject, JsonValue } from '../util/json';
 
 /**

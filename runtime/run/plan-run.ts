@@ -1,17 +1,17 @@
-import { readBudget, type Budget } from '../billing/budget';
-import { chooseModel } from './choose-model';
+import { type Budget,readBudget } from '../billing/budget';
 import { DEFAULTS } from '../config/runtime-config';
 import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
 import type { Connected, OutputFormat } from '../contracts/connected';
+import type { McpServerInput } from '../contracts/mcp';
 import type { Model } from '../contracts/model';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tool';
-import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
 import type { LoopSettings } from '../loop/loop-contract';
-import type { McpServerInput } from '../mcp/read-server';
 import { normalizeModelId, type SelectedModel } from '../models/select-model';
+import { type ReadyTask,taskWarnings } from '../tasks/read-task';
 import type { SelectedTools, SelectTools } from '../toolsets/select-tools';
-import { taskWarnings, type ReadyTask } from '../tasks/read-task';
+import { chooseModel } from './choose-model';
 import { readRunsPerMinute, resolveLimits } from './resolve-limits';
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */

@@ -1,17 +1,15 @@
-import type { Claimed } from './claim-run';
-import type { Connected } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
 import type { LedgerStore } from '../contracts/ledger';
 import type { Model } from '../contracts/model';
 import type { Outbox } from '../contracts/outbox';
+import type { RunOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
-import type { EgressFilter } from '../contracts/tool';
 import type { RuntimeError } from '../errors/runtime-error';
-import type { McpServerInput } from '../mcp/read-server';
-import type { PlanRequest, RunPlan } from './plan-run';
 import type { SelectTools } from '../toolsets/select-tools';
 import type { Deadline } from '../util/abort';
 import type { Redact } from '../util/redact';
+import type { Claimed } from './claim-run';
+import type { PlanRequest, RunPlan } from './plan-run';
 
 /** The adapters that one run works with. */
 export interface AgentParts {
@@ -26,19 +24,6 @@ export interface AgentParts {
   readonly leaseMs: number;
   /** Blanks every secret that this tenant's runs know. */
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
-}
-
-export interface RunOptions {
-  readonly signal?: AbortSignal;
-  readonly onEvent?: OnEvent;
-  /** Runs even if the task was done before: a manual test in the editor. */
-  readonly fresh?: boolean;
-  /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
-  readonly mcpServers?: readonly McpServerInput[];
-  /** The host's own rules for outgoing requests, asked beside ours for addresses that a model wrote. */
-  readonly egress?: EgressFilter;
-  /** Model, memory, tools and format that the host has wired to this run. */
-  readonly connected?: Connected;
 }
 
 /** A run that holds its task. */

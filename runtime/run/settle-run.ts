@@ -1,10 +1,10 @@
-import type { ClaimedRun } from './run-context';
 import { addSpent, NOTHING_SPENT } from '../billing/budget';
-import type { RunRecord } from '../ledger/run-record';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult } from '../contracts/result';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import type { RunRecord } from '../ledger/run-record';
+import type { ClaimedRun } from './run-context';
 
 interface Settled {
   readonly settled: AgentResult;

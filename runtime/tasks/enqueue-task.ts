@@ -1,13 +1,13 @@
-import { checkKeys, type KeyRules } from './answers/check-callback';
-import { findResult, type ResultQuery } from './answers/find-result';
 import type { TaskLists } from '../contracts/callback';
 import type { Outgoing } from '../contracts/outgoing';
-import { TASK_TYPES, type QueueTask, type TaskReport } from '../contracts/queue';
+import { type QueueTask, TASK_TYPES, type TaskReport } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
-import type { FindHandler } from './types/task-types';
+import type { JsonObject } from '../util/json';
+import { checkKeys, type KeyRules } from './answers/check-callback';
+import { findResult, type ResultQuery } from './answers/find-result';
 import { readQueueTask } from './read-queue-task';
 import { readTenantId } from './read-task';
-import type { JsonObject } from '../util/json';
+import type { FindHandler } from './types/task-types';
 
 export interface Enqueued {
   readonly task_id: string;

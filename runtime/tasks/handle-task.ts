@@ -1,14 +1,14 @@
-import type { RunOptions } from '../agent';
+import type { QueueTask, TaskAnswer, TaskReport } from '../contracts/queue';
+import type { AgentResult } from '../contracts/result';
+import type { RunOptions } from '../contracts/run';
+import { toRuntimeError } from '../errors/to-runtime-error';
 import type { RulesOf } from './address-rules';
 import type { Addressed, Callbacks } from './answers/callbacks';
 import { successReport } from './answers/task-report';
-import type { QueueTask, TaskAnswer, TaskReport } from '../contracts/queue';
-import type { AgentResult } from '../contracts/result';
-import type { DeliverFailure, FailureOptions } from './write-failure';
-import { toRuntimeError } from '../errors/to-runtime-error';
-import type { FindHandler } from './types/task-types';
 import { readQueueTask } from './read-queue-task';
 import { readTenantId } from './read-task';
+import type { FindHandler } from './types/task-types';
+import type { DeliverFailure, FailureOptions } from './write-failure';
 
 export interface TaskHandling {
   /**

@@ -1,12 +1,12 @@
 import {
+  type AgentTask,
   agentTaskSchema,
   CONFIG_KEYS,
   FOREIGN_CONFIG_KEYS,
   GUARDING_CONFIG_KEYS,
-  type AgentTask,
 } from '../contracts/task';
 import { describeIssues } from '../errors/describe-issues';
-import { describeError, RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { newId } from '../util/clock';
 import { findExcess, isJsonObject } from '../util/json';

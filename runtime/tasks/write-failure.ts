@@ -1,11 +1,11 @@
-import type { RulesOf } from './address-rules';
-import type { Callbacks } from './answers/callbacks';
-import { failureReport } from './answers/task-report';
 import type { OutgoingRules } from '../contracts/outgoing';
-import { tenantOf, type QueueTask } from '../contracts/queue';
+import { type QueueTask,tenantOf } from '../contracts/queue';
 import type { EgressFilter } from '../contracts/tool';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import type { RulesOf } from './address-rules';
+import type { Callbacks } from './answers/callbacks';
+import { failureReport } from './answers/task-report';
 import { readTenantId } from './read-task';
 
 export interface FailureOptions {

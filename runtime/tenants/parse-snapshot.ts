@@ -1,11 +1,11 @@
 import * as z from 'zod/v4';
 
+import type { McpListedTool, McpServerRow } from '../contracts/mcp';
 import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { ModelPrice } from '../contracts/usage';
-import type { McpListedTool, McpServerRow } from '../contracts/mcp';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
-import { nearMisses, type Guards } from '../util/known-keys';
+import { type Guards,nearMisses } from '../util/known-keys';
 import { asObject, readObject } from './read-object';
 
 const number = z.coerce.number().nullish().catch(null);

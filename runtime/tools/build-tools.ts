@@ -3,9 +3,9 @@ import type { Tool } from '../contracts/tool';
 import type { ConfiguredTransport, PreparedTool, ToolSettings, ToolTransport } from '../contracts/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { executeTool, type ExecuteOptions } from './execute-tool';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { createTurns } from '../util/turns';
+import { type ExecuteOptions,executeTool } from './execute-tool';
 import { readToolSettings } from './tool-settings';
 import { compileInputSchema } from './validate-input';
 

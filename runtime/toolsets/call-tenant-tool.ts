@@ -2,15 +2,15 @@ import type { LedgerStore, SingleCall } from '../contracts/ledger';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
-import { RuntimeError, type ErrorSummary } from '../errors/runtime-error';
+import { type ErrorSummary,RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import { limited, toTake } from '../run/guard-calls';
-import type { SelectTools } from './select-tools';
 import { toExecution } from '../ledger/audit-line';
+import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs, newId } from '../util/clock';
 import { isJsonObject, type JsonObject } from '../util/json';
 import type { Redact } from '../util/redact';
+import type { SelectTools } from './select-tools';
 
 export interface CallParts {
   readonly selectTools: SelectTools;
@@ -43,7 +43,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   }
   const id = newId();
   const startedAt = monotonicMs();
-  const taking = toTake({ toolCallId: id, tool }, snapshot);
+  const taking = limitsOfCall({ toolCallId: id, tool }, snapshot);
   const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
@@ -82,7 +82,7 @@ async function refusal(
   if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool, reason: parsed.issues });
   const reason = await ledger.takeCall?.(call);
   if (reason === undefined) return undefined;
-  const { code, details } = limited(tool, reason);
+  const { code, details } = limitReached(tool, reason);
   return toolFailure(code, details);
 }
 

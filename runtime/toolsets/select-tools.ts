@@ -1,4 +1,3 @@
-import { refuseForeignServers } from './allowed-servers';
 import type { ConnectedTool } from '../contracts/connected';
 import type { McpServer, McpTool } from '../contracts/mcp';
 import type { TenantSnapshot, ToolRow } from '../contracts/tenant';
@@ -12,6 +11,7 @@ import type { BuildServerTools, BuildTools, BuiltTools, TenantTool } from '../to
 import { createToolset } from '../tools/combine-toolsets';
 import type { BuildConnectedTools } from '../tools/connected-tools';
 import { offeredNames, plainName } from '../tools/offered-names';
+import { refuseForeignServers } from './allowed-servers';
 
 export interface SelectedTools {
   readonly toolset: Toolset;

@@ -1,4 +1,4 @@
-import { tryParseJson, type JsonValue } from './json';
+import { type JsonValue,tryParseJson } from './json';
 
 const FENCE = '```';
 /** The name of a language after the fence. */

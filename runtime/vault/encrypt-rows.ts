@@ -1,17 +1,10 @@
+import type { PlainAccess, PlainColumn, PlainPlace, VaultStore } from '../contracts/vault';
 import { isRuntimeError } from '../errors/runtime-error';
-import type { PlainColumn } from '../storage/sql/manage-secrets';
-import type { PlainAccess, PlainPlace, VaultStore } from '../storage/postgres/vault-store';
-import {
-  plainInAuth,
-  plainInCustomConfig,
-  plainText,
-  unwrapJson,
-  wrapJson,
-  type PlainSecret,
-} from './find-plaintext';
+import { plainInAuth, plainInCustomConfig, type PlainSecret,plainText, unwrapJson, wrapJson } from './find-plaintext';
+import { tryOpen } from './rotate-key';
 import type { Sealer } from './sealer';
 import { secretOwner } from './secret-owner';
-import { tryOpen } from './rotate-key';
+
 
 interface RowName {
   readonly table: string;

@@ -1,7 +1,7 @@
-import type { OAuthStateRow, SecretRow } from '../storage/sql/manage-secrets';
-import type { VaultStore } from '../storage/postgres/vault-store';
-import { sealingKeyId, type Sealer } from './sealer';
+import type { OAuthStateRow, SecretRow, VaultStore } from '../contracts/vault';
+import { type Sealer,sealingKeyId } from './sealer';
 import { secretOwner } from './secret-owner';
+
 
 /** A sealed text, by what people call it. */
 interface SealedPlace {

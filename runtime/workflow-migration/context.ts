@@ -1,6 +1,6 @@
 import type { MigrationOptions, Workflow } from './contract';
-import type { Graph } from './graph';
 import type { FoundReference } from './expressions/references';
+import type { Graph } from './graph';
 
 /** What the plans of one workflow share. */
 export interface PlanContext {

@@ -1,5 +1,5 @@
-import { showName } from './show-name';
 import type { Allowance, Cluster, LeftAgent, MigrationOptions, Note } from './contract';
+import { showName } from './show-name';
 
 /** Something that the new node does otherwise, or cannot do. Without an allowance it cannot be accepted. */
 export interface Issue {

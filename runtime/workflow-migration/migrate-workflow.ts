@@ -1,13 +1,13 @@
-import { planCluster } from './plan/plan-cluster';
-import type { ClusterReport, MergePlan, Migration, MigrationOptions, MigrationReport, Workflow } from './contract';
-import { findClusters } from './routers/find-clusters';
-import { buildGraph } from './graph';
 import type { PlanContext } from './context';
-import { subNodeKinds, subNodesOf } from './sub-nodes';
+import type { ClusterReport, MergePlan, Migration, MigrationOptions, MigrationReport, Workflow } from './contract';
+import { buildGraph } from './graph';
 import { parseWorkflow } from './parse-workflow';
+import { planCluster } from './plan/plan-cluster';
 import { collectReferences } from './plan/reference-issues';
 import { rewriteWorkflow, type Rewritten } from './rewrite/rewrite-workflow';
 import { writeSql } from './rewrite/write-sql';
+import { findClusters } from './routers/find-clusters';
+import { subNodeKinds, subNodesOf } from './sub-nodes';
 
 /**
  * Puts one Universal AI Agent in the place of the AI Agents of each cluster, where that can be done without a change in

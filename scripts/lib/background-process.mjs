@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+
 import { onProcessExit } from './process-exit.mjs';
 
 const maxLogCharacters = 4_000_000;

@@ -7,8 +7,8 @@ import { commandLine } from './command-line.mjs';
 import { startN8n } from './n8n-host.mjs';
 import { buildPackage } from './package.mjs';
 import { startPostgres } from './postgres.mjs';
-import { root } from './run-steps.mjs';
 import { postgresCredential } from './postgres-credential.mjs';
+import { root } from './run-steps.mjs';
 
 /** The tenant of `db seed-demo`. */
 export const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';

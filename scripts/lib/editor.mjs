@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+
 import { chromium } from 'playwright-core';
+
 import { onProcessExit } from './process-exit.mjs';
 import { CHROMIUM, programPath } from './system-programs.mjs';
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+
 import { startBackgroundProcess } from './background-process.mjs';
 import { n8nEnvironment } from './n8n-environment.mjs';
 import { n8nHost } from './n8n-install.mjs';

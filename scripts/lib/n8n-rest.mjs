@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+
 import { n8nHost } from './n8n-install.mjs';
 import { fetchAnew, parseJson } from './n8n-session.mjs';
 

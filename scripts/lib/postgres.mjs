@@ -4,7 +4,9 @@ import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+
 import pg from 'pg';
+
 import { startBackgroundProcess } from './background-process.mjs';
 import { freePort } from './ports.mjs';
 import { postgresUser, preparePostgresBinaries } from './postgres-binaries.mjs';

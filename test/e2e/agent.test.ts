@@ -1,16 +1,16 @@
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
-import { documentsTask } from '../support/values/documents-task';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { documentsTask } from '../support/values/documents-task';
 import {
   addModelCredential,
   addPostgresCredential,
   agentWorkflow,
   connect,
+  type Credential,
   ended,
   FIELDS,
   lastExecutionId,
-  type Credential,
   type N8n,
 } from './support/host';
 

@@ -6,22 +6,22 @@ import { addTenant, createMigratedDatabase, type TestDatabase } from '../support
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
 import {
+  type ModelServer,
+  type ModelServerRequest,
   startModelServer,
   textReply,
   toolReply,
-  type ModelServer,
-  type ModelServerRequest,
 } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
-import { chatModel, COLLEAGUE, connectedWorkflow, memory, parser, tools, type SubNode } from './support/connected';
+import { chatModel, COLLEAGUE, connectedWorkflow, memory, parser, type SubNode,tools } from './support/connected';
 import {
   addModelCredential,
   addPostgresCredential,
   connect,
+  type Credential,
   ended,
   FIELDS,
   lastExecutionId,
-  type Credential,
   type N8n,
 } from './support/host';
 import { addRedisCredential } from './support/queue';

@@ -1,14 +1,14 @@
 import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
+import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,
   agentWorkflow,
   connect,
+  type Credential,
   ended,
   FIELDS,
   lastExecutionId,
-  type Credential,
   type N8n,
 } from './support/host';
 

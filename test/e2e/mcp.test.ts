@@ -1,17 +1,17 @@
-import { addMcpServer, addTenant, createMigratedDatabase, useMcpServer, type TestDatabase } from '../support/servers/database';
+import { addMcpServer, addTenant, createMigratedDatabase, type TestDatabase,useMcpServer } from '../support/servers/database';
 import { startServer, type TestServer } from '../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,
   agentWorkflow,
   connect,
-  FIELDS,
   type Credential,
+  FIELDS,
   type N8n,
 } from './support/host';
-import { startEverything, startPlaywright, type RealMcpServer } from './support/mcp-servers';
+import { type RealMcpServer,startEverything, startPlaywright } from './support/mcp-servers';
 
 let n8n: N8n;
 let database: TestDatabase;

@@ -1,10 +1,10 @@
-import type { Workflow } from '../../runtime/workflow-migration/contract';
 import type { JsonObject } from '../../runtime/util/json';
+import type { Workflow } from '../../runtime/workflow-migration/contract';
 import { attach, node, type Part } from '../support/workflows/workflow-builder';
 import { answer, openRouter, prompts, set } from '../support/workflows/workflow-parts';
 import { connect } from './support/host';
-import { loneAgent, shout, structuredParser, type LoneAgent } from './support/lone-agent';
-import { beforeAndAfter, startWorld, type MigrationWorld, type Observed } from './support/migration';
+import { type LoneAgent,loneAgent, shout, structuredParser } from './support/lone-agent';
+import { beforeAndAfter, type MigrationWorld, type Observed,startWorld } from './support/migration';
 
 const PROMPTS = prompts('={{ $json.message }}', 'You are a clerk.');
 const MESSAGES = ['Message 1 of small', 'Message 2 of small', 'Message 3 of pro'];

@@ -3,7 +3,7 @@ import { attach, chain, main, node, workflow } from '../support/workflows/workfl
 import { answer, branches, first, httpTool, prompts, set, start, tierSwitch } from '../support/workflows/workflow-parts';
 import { connect } from './support/host';
 import { loneAgent, TOOLS } from './support/lone-agent';
-import { beforeAndAfter, filledIn, observe, startWorld, type MigrationWorld, type Observed } from './support/migration';
+import { beforeAndAfter, filledIn, type MigrationWorld, observe, type Observed,startWorld } from './support/migration';
 
 const PROMPTS = prompts('={{ $json.message }}', 'You are a clerk.');
 

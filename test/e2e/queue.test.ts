@@ -1,16 +1,16 @@
-import { eventually } from '../support/values/agent-fixture';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { documentsTask } from '../support/values/documents-task';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
+import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { eventually } from '../support/values/agent-fixture';
+import { documentsTask } from '../support/values/documents-task';
 import {
   addModelCredential,
   addPostgresCredential,
   connect,
+  type Credential,
   ended,
   lastExecutionId,
-  type Credential,
   type N8n,
 } from './support/host';
 import { addRedisCredential, queueWorkflow, redisCli } from './support/queue';

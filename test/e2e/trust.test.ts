@@ -1,17 +1,17 @@
-import { aVaultKey, dumpDatabase, linesWith } from '../support/worlds/vault';
-import { runCli } from '../support/worlds/cli';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
+import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { runCli } from '../support/worlds/cli';
+import { aVaultKey, dumpDatabase, linesWith } from '../support/worlds/vault';
 import {
   addModelCredential,
   addPostgresCredential,
   agentWorkflow,
   connect,
+  type Credential,
   ended,
   FIELDS,
   lastExecutionId,
-  type Credential,
   type N8n,
 } from './support/host';
 

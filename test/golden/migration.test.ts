@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
-import { migrateWorkflow } from '../../runtime/workflow-migration/migrate-workflow';
 import type { Migration, Workflow } from '../../runtime/workflow-migration/contract';
+import { migrateWorkflow } from '../../runtime/workflow-migration/migrate-workflow';
 import { optionsOf, WORKFLOW_FIXTURES } from '../support/workflows/workflow-fixtures';
 import { findLosses } from '../support/workflows/workflow-links';
 

@@ -1,9 +1,10 @@
+import '../support/setup/errors-of-node';
+
 import type { ServerResponse } from 'node:http';
 
-import '../support/setup/errors-of-node';
-import { callReply, hostileWorld, warned } from '../support/worlds/hostile-world';
 import { textReply } from '../support/servers/model-server';
 import { until } from '../support/values/until';
+import { callReply, hostileWorld, warned } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,10 +1,11 @@
-import { createRuntime, type AgentResult, type Model, type ModelRequest, type Runtime } from '../../runtime';
-import { aTask, echoTool, eventually, failureOf, gate } from '../support/values/agent-fixture';
 import '../support/setup/errors-of-node';
+
+import { type AgentResult, createRuntime, type Model, type ModelRequest, type Runtime } from '../../runtime';
 import { addTenant } from '../support/servers/database';
-import { COST_OF_ONE, hostileWorld, warned } from '../support/worlds/hostile-world';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { aTask, echoTool, eventually, failureOf, gate } from '../support/values/agent-fixture';
 import { fc } from '../support/values/properties';
+import { COST_OF_ONE, hostileWorld, warned } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,10 +1,11 @@
-import dns, { type LookupAddress } from 'node:dns';
-import { createServer, type AddressInfo, type LookupFunction, type Server, type Socket } from 'node:net';
-
 import '../support/setup/errors-of-node';
-import { hostileWorld, told, toldCodes, type Aftermath, type HostileTool } from '../support/worlds/hostile-world';
+
+import dns, { type LookupAddress } from 'node:dns';
+import { type AddressInfo, createServer, type LookupFunction, type Server, type Socket } from 'node:net';
+
 import { startServer, type TestServer } from '../support/servers/http-server';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { type Aftermath, type HostileTool,hostileWorld, told, toldCodes } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const DONE = textReply('Done');

@@ -1,10 +1,11 @@
 import '../support/setup/errors-of-node';
+
 import type { Memory, RunOptions } from '../../runtime';
+import { startServer } from '../support/servers/http-server';
+import { startRawMcpServer } from '../support/servers/raw-mcp-server';
 import { aTask } from '../support/values/agent-fixture';
 import { callTool } from '../support/worlds/call-tool';
-import { startServer } from '../support/servers/http-server';
 import { mcpWorld } from '../support/worlds/mcp-world';
-import { startRawMcpServer } from '../support/servers/raw-mcp-server';
 
 const world = mcpWorld();
 

@@ -1,10 +1,11 @@
-import { createRuntime } from '../../runtime';
-import { gate } from '../support/values/agent-fixture';
 import '../support/setup/errors-of-node';
-import { COST_OF_ONE, hostileWorld, told, warned } from '../support/worlds/hostile-world';
+
+import { createRuntime } from '../../runtime';
 import { sendJson } from '../support/servers/http-server';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { gate } from '../support/values/agent-fixture';
 import { until } from '../support/values/until';
+import { COST_OF_ONE, hostileWorld, told, warned } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,9 +1,10 @@
 import '../support/setup/errors-of-node';
+
 import { addMcpServer, addTenant, useMcpServer } from '../support/servers/database';
-import { callReply, COST_OF_ONE, hostileWorld, rawReply, told, toldCodes, warned } from '../support/worlds/hostile-world';
 import { sendJson } from '../support/servers/http-server';
 import { startMcpServer } from '../support/servers/mcp-server';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { callReply, COST_OF_ONE, hostileWorld, rawReply, told, toldCodes, warned } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

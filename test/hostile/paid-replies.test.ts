@@ -1,8 +1,9 @@
+import '../support/setup/errors-of-node';
+
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-import '../support/setup/errors-of-node';
+import { type ScriptedReply,textReply, toolReply } from '../support/servers/model-server';
 import { COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/worlds/hostile-world';
-import { textReply, toolReply, type ScriptedReply } from '../support/servers/model-server';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,6 +1,7 @@
 import '../support/setup/errors-of-node';
-import { callReply, hostileWorld, told, toldCodes, type Aftermath } from '../support/worlds/hostile-world';
+
 import { textReply, toolReply } from '../support/servers/model-server';
+import { type Aftermath,callReply, hostileWorld, told, toldCodes } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -1,6 +1,7 @@
 import '../support/setup/errors-of-node';
+
+import { type ScriptedReply,textReply, toolReply } from '../support/servers/model-server';
 import { callReply, COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/worlds/hostile-world';
-import { textReply, toolReply, type ScriptedReply } from '../support/servers/model-server';
 
 type PlainReply = Exclude<ScriptedReply, (...given: never[]) => unknown>;
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-import { errorLine, runCli } from '../support/worlds/cli';
 import { sendJson } from '../support/servers/http-server';
-import { textReply, toolReply, type ModelServerRequest } from '../support/servers/model-server';
+import { type ModelServerRequest,textReply, toolReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
-import { LEASE_SECONDS, settled, workerWorld, type Order } from '../support/worlds/worker-world';
+import { errorLine, runCli } from '../support/worlds/cli';
+import { LEASE_SECONDS, type Order,settled, workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

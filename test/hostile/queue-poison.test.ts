@@ -1,8 +1,8 @@
-import { errorLine, runCli } from '../support/worlds/cli';
 import { sendJson } from '../support/servers/http-server';
 import { textReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
-import { API_KEY, settled, WEBHOOK_SECRET, workerWorld, type WorkerRun } from '../support/worlds/worker-world';
+import { errorLine, runCli } from '../support/worlds/cli';
+import { API_KEY, settled, WEBHOOK_SECRET, type WorkerRun,workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 const MiB = 1024 * 1024;

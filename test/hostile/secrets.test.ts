@@ -1,13 +1,14 @@
+import '../support/setup/errors-of-node';
+
 import { inspect } from 'node:util';
 
 import type { Runtime } from '../../runtime';
-import { aTask } from '../support/values/agent-fixture';
-import '../support/setup/errors-of-node';
 import { addMcpServer, addTenant, useMcpServer } from '../support/servers/database';
-import { hostileWorld, rawReply, type Aftermath, type Attack } from '../support/worlds/hostile-world';
 import { sendJson } from '../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
-import { textReply, toolReply, type ScriptedReply } from '../support/servers/model-server';
+import { type ScriptedReply,textReply, toolReply } from '../support/servers/model-server';
+import { aTask } from '../support/values/agent-fixture';
+import { type Aftermath, type Attack,hostileWorld, rawReply } from '../support/worlds/hostile-world';
 import { aVaultKey, setSecret } from '../support/worlds/vault';
 
 /** Values that no pattern knows. */

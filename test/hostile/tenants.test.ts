@@ -1,14 +1,15 @@
+import '../support/setup/errors-of-node';
+
 import { randomUUID } from 'node:crypto';
 
 import { Client } from 'pg';
 
-import '../support/setup/errors-of-node';
-import { aTask, failureOf } from '../support/values/agent-fixture';
 import { addMcpServer, addTenant, addTool, enableTool, giveTool, useMcpServer } from '../support/servers/database';
-import { callReply, hostileWorld, told, toldCodes, warned, type Attack } from '../support/worlds/hostile-world';
 import { sendJson } from '../support/servers/http-server';
 import { startMcpServer } from '../support/servers/mcp-server';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { aTask, failureOf } from '../support/values/agent-fixture';
+import { type Attack,callReply, hostileWorld, told, toldCodes, warned } from '../support/worlds/hostile-world';
 import { createSqlRole, dropRole } from '../support/worlds/sql-role';
 
 const world = hostileWorld();

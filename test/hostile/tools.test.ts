@@ -1,12 +1,13 @@
+import '../support/setup/errors-of-node';
+
 import { randomBytes } from 'node:crypto';
 
 import type { Tool } from '../../runtime';
-import '../support/setup/errors-of-node';
 import { addTenant, giveTool } from '../support/servers/database';
-import { hostileWorld, told, toldCodes, warned } from '../support/worlds/hostile-world';
 import { sendJson, startServer } from '../support/servers/http-server';
 import { textReply, toolReply } from '../support/servers/model-server';
 import { until } from '../support/values/until';
+import { hostileWorld, told, toldCodes, warned } from '../support/worlds/hostile-world';
 
 const plugin = (name: string, make: () => unknown): Tool => ({
   definition: { name, description: `Gives ${name}`, inputSchema: { type: 'object' } },

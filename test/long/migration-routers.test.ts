@@ -6,8 +6,8 @@ import { Expression, type INodeExecutionData, type INodeType, type VersionedNode
 import type { JsonObject } from '../../runtime/util/json';
 import { parseWorkflow } from '../../runtime/workflow-migration/parse-workflow';
 import { readRouter } from '../../runtime/workflow-migration/routers/router-outputs';
-import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 import { fc } from '../support/values/properties';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const nodesOfN8n = createRequire(join(__dirname, '../e2e/package.json'));
 

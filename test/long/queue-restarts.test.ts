@@ -1,11 +1,12 @@
-import { NodeOperationError } from 'n8n-workflow';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { NodeOperationError } from 'n8n-workflow';
+
 import { ERROR_CODES } from '../../runtime/worker';
+import { untilTrue } from '../support/values/until';
 import { errorLine } from '../support/worlds/cli';
 import { startTrigger, type TestTrigger } from '../support/worlds/trigger';
-import { untilTrue } from '../support/values/until';
-import { workerWorld, type WorkerRun } from '../support/worlds/worker-world';
+import { type WorkerRun,workerWorld } from '../support/worlds/worker-world';
 
 /** `QUEUE_STARTS=30 QUEUE_SEED=2 npm run test:long -- queue-restarts` tries more, at other moments. */
 const STARTS = Number(process.env.QUEUE_STARTS ?? 6);

@@ -1,19 +1,19 @@
-import type { ServerResponse } from 'node:http';
 import { randomInt } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { addTenant, addTool, enableTool } from '../support/servers/database';
-import { startCli, type CliRun } from '../support/worlds/cli';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import {
+  type ModelServer,
+  type ModelServerRequest,
   startModelServer,
   textReply,
   toolReply,
-  type ModelServer,
-  type ModelServerRequest,
 } from '../support/servers/model-server';
-import { startOwnPostgres, type OwnPostgres } from '../support/servers/own-postgres';
+import { type OwnPostgres,startOwnPostgres } from '../support/servers/own-postgres';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { type CliRun,startCli } from '../support/worlds/cli';
 
 const TASKS = 500;
 const TENANTS = 5;

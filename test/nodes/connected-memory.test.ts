@@ -1,11 +1,11 @@
 import { InMemoryChatMessageHistory } from '@langchain/core/chat_history';
-import { AIMessage, HumanMessage, SystemMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage,HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { DynamicTool } from '@langchain/core/tools';
 import type { IRun, ISupplyDataFunctions } from 'n8n-workflow';
 
-import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
-import { containing } from '../support/setup/matchers';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { containing } from '../support/setup/matchers';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
 import { outputOf } from '../support/worlds/n8n-engine';
 import { subNodeType } from '../support/worlds/sub-nodes';
 

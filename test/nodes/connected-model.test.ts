@@ -1,10 +1,10 @@
-import { coerceMessageLikeToMessage, AIMessage } from '@langchain/core/messages';
+import { AIMessage,coerceMessageLikeToMessage } from '@langchain/core/messages';
 import type { INode, IRun } from 'n8n-workflow';
 import { validateNodeCredentials } from 'n8n-workflow';
 
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
-import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
 import { textReply } from '../support/servers/model-server';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
 import { outputOf } from '../support/worlds/n8n-engine';
 import { subNodeType, type Wire } from '../support/worlds/sub-nodes';
 

@@ -2,9 +2,9 @@ import { DynamicStructuredTool, DynamicTool } from '@langchain/core/tools';
 import type { INodeParameters, INodeType, IRun } from 'n8n-workflow';
 import { z } from 'zod';
 
-import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
-import { containing } from '../support/setup/matchers';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { containing } from '../support/setup/matchers';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
 import { outputOf } from '../support/worlds/n8n-engine';
 import { nodeAsTool, subNodeType, type Wire } from '../support/worlds/sub-nodes';
 

@@ -1,12 +1,12 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 
-import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { readEgress } from '../../nodes/shared/egress';
 import { readRedis } from '../../nodes/shared/redis';
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
-import { startModelServer, textReply, toolReply, type ModelServer } from '../support/servers/model-server';
-import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
+import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 describe("n8n's rules for outgoing requests", () => {
   it('are those that n8n gives', () => {

@@ -1,12 +1,12 @@
 import type { ICredentialDataDecryptedObject, INode, INodeParameters, IRun } from 'n8n-workflow';
 
-import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer } from '../support/servers/http-server';
-import { startModelServer, textReply, type ModelServer } from '../support/servers/model-server';
-import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
+import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const PENDING = 'elo:tasks:pending';

@@ -1,8 +1,8 @@
 import type { INode, INodeParameters, IRun } from 'n8n-workflow';
 import { z } from 'zod';
 
-import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
 import { textReply, toolReply } from '../support/servers/model-server';
+import { connectedWorld, NODE_TYPE } from '../support/worlds/connected-world';
 import { outputOf } from '../support/worlds/n8n-engine';
 import { subNodeType } from '../support/worlds/sub-nodes';
 

@@ -1,7 +1,7 @@
 import { NodeOperationError } from 'n8n-workflow';
 
-import { eventually } from '../support/values/agent-fixture';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { eventually } from '../support/values/agent-fixture';
 import { startTrigger, type TestTrigger, type TriggerOptions } from '../support/worlds/trigger';
 
 const PENDING = 'elo:tasks:pending';

@@ -1,7 +1,7 @@
 import { consume } from '../../nodes/UniversalAiAgentTrigger/consume';
 import type { TriggerParts } from '../../nodes/UniversalAiAgentTrigger/settings';
-import { eventually } from '../support/values/agent-fixture';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { eventually } from '../support/values/agent-fixture';
 import { startTrigger, type TestTrigger, type TriggerOptions } from '../support/worlds/trigger';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';

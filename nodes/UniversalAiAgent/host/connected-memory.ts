@@ -1,8 +1,8 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { Memory, Message } from '../../../runtime';
-import { historyOf, toHostMessages } from './host-messages';
 import type { Item } from '../../shared/item';
+import { historyOf, toHostMessages } from './host-messages';
 
 /** A memory of n8n, as far as it is looked at here: an object of LangChain, or one with the same properties. */
 interface HostMemory {

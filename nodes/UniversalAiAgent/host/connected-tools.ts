@@ -1,8 +1,8 @@
-import { NodeConnectionTypes, type IExecuteFunctions } from 'n8n-workflow';
+import { type IExecuteFunctions,NodeConnectionTypes } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../../runtime';
-import { hostModule } from './host-modules';
 import type { Door, Item } from '../../shared/item';
+import { hostModule } from './host-modules';
 
 type InputSchema = ConnectedTool['definition']['inputSchema'];
 

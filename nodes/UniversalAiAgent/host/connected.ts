@@ -1,12 +1,12 @@
-import { NodeConnectionTypes, type INodeTypeDescription } from 'n8n-workflow';
+import { type INodeTypeDescription,NodeConnectionTypes } from 'n8n-workflow';
 
 import type { Connected } from '../../../runtime';
+import type { Item } from '../../shared/item';
+import { isToolVariant } from '../read/tool-variant';
 import { readConnectedMemory } from './connected-memory';
 import { readConnectedModels } from './connected-model';
 import { readConnectedTools } from './connected-tools';
-import type { Item } from '../../shared/item';
 import { readOutputFormat } from './output-format';
-import { isToolVariant } from '../read/tool-variant';
 
 /** What may be wired to the node. A plain list, since n8n would evaluate an expression in every execution. */
 export const inputs: INodeTypeDescription['inputs'] = [

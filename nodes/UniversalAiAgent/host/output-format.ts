@@ -1,9 +1,9 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { OutputFormat } from '../../../runtime';
-import { toJsonSchema } from './connected-tools';
 import type { Door, Item } from '../../shared/item';
 import { isToolVariant } from '../read/tool-variant';
+import { toJsonSchema } from './connected-tools';
 
 type Parse = OutputFormat['parse'];
 

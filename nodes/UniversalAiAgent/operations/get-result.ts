@@ -1,8 +1,8 @@
-import { withOptions, type Item, type Outcome } from '../../shared/item';
+import { type Item, type Outcome,withOptions } from '../../shared/item';
 import { isModelWritten } from '../read/model-written';
 import { readQueueConfig } from '../read/queue-config';
-import { toReportItem } from './result';
 import { isToolVariant } from '../read/tool-variant';
+import { toReportItem } from './result';
 
 /** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
 export async function getResult(item: Item): Promise<Outcome> {

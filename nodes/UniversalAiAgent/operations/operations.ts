@@ -1,8 +1,8 @@
 import type { INode } from 'n8n-workflow';
 
+import type { Door, Operation } from '../../shared/item';
 import { enqueueTask } from './enqueue-task';
 import { getResult } from './get-result';
-import type { Door, Operation } from '../../shared/item';
 import { runTask } from './run-task';
 
 const OPERATIONS: ReadonlyMap<unknown, Operation> = new Map([

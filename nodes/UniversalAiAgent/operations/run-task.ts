@@ -1,11 +1,11 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import type { RunOptions, Runtime } from '../../../runtime';
-import { readConnected } from '../host/connected';
-import { hasConnectedModel } from '../host/connected-model';
 import { isFinalFailure, tellOfRetries } from '../../shared/delivery';
 import { readEgress } from '../../shared/egress';
-import { withOptions, type Item, type Outcome, type TaskItem } from '../../shared/item';
+import { type Item, type Outcome, type TaskItem,withOptions } from '../../shared/item';
+import { readConnected } from '../host/connected';
+import { hasConnectedModel } from '../host/connected-model';
 import { readMcpServers } from '../read/mcp-servers';
 import { readConfig, readTask } from '../read/request';
 import { toJson, toReportItem } from './result';

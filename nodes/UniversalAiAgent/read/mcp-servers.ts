@@ -1,5 +1,5 @@
-import * as workflow from 'n8n-workflow';
 import type { ICredentialDataDecryptedObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
+import * as workflow from 'n8n-workflow';
 
 import type * as RuntimeDoor from '../../../runtime';
 import { credentialText } from '../../shared/database';

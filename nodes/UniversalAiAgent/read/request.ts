@@ -4,11 +4,11 @@ import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } f
 
 import { readCallbacks } from '../../shared/callback-options';
 import { credentialText, readDatabase } from '../../shared/database';
-import { readIdentity } from './identity';
 import type { Door, TaskItem } from '../../shared/item';
+import { readRedis } from '../../shared/redis';
+import { readIdentity } from './identity';
 import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
-import { readRedis } from '../../shared/redis';
 import { isToolVariant } from './tool-variant';
 
 type Config = Parameters<Door['useRuntime']>[0];

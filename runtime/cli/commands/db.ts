@@ -1,12 +1,12 @@
 import { text } from 'node:stream/consumers';
 
 import { findRefusedRows } from '../../compose/refused-rows';
-import { databaseStatus, migrate } from '../../storage/schema/migrate';
 import type { Postgres } from '../../storage/postgres/pool';
+import { databaseStatus, migrate } from '../../storage/schema/migrate';
 import { seedDemo } from '../../storage/schema/seed-demo';
 import { seedTools } from '../../storage/schema/seed-tools';
 import { makeSqlRole } from '../../storage/schema/sql-role';
-import { UsageError, type Options } from '../arguments';
+import { type Options,UsageError } from '../arguments';
 import { openDatabase } from '../environment';
 import { printJson } from '../output';
 

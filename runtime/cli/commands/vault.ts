@@ -1,14 +1,15 @@
 import { buffer } from 'node:stream/consumers';
 
+import type { VaultStore } from '../../contracts/vault';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
-import { createVaultStore, type VaultStore } from '../../storage/postgres/vault-store';
-import { createSealer, sealingKeyId, type Sealer } from '../../vault/sealer';
-import { SECRET_NAME, secretOwner } from '../../vault/secret-owner';
-import { readTenant, UsageError, type Options } from '../arguments';
-import { openDatabase, readVaultKey } from '../environment';
-import { printError, printJson } from '../output';
+import { createVaultStore } from '../../storage/postgres/vault-store';
 import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { canOpen, rotateVault } from '../../vault/rotate-key';
+import { createSealer, type Sealer,sealingKeyId } from '../../vault/sealer';
+import { SECRET_NAME, secretOwner } from '../../vault/secret-owner';
+import { type Options,readTenant, UsageError } from '../arguments';
+import { openDatabase, readVaultKey } from '../environment';
+import { printError, printJson } from '../output';
 
 interface Vault {
   readonly store: VaultStore;

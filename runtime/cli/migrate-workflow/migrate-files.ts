@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
 import { findSources, type Found, type Source } from './find-sources';
-import { failedFile, type FailedFile, type Outcome } from './migrate-source';
+import { type FailedFile, failedFile, type Outcome } from './migrate-source';
 import { printDryEnd, printEnd, reportProgress } from './progress';
 import { entriesOfBefore, writeRecords } from './records';
 import { markdownName, type MigrateRequest } from './request';

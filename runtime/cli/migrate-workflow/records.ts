@@ -5,10 +5,10 @@ import {
   mergeEntries,
   readReport,
   reportEntries,
+  type ReportEntry,
   writeMarkdownReport,
   writeReport,
   writeSql,
-  type ReportEntry,
 } from './report-file';
 import { markdownName, type MigrateRequest } from './request';
 import { holds, refuseOther, writeWhole } from './write-files';

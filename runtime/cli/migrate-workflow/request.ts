@@ -1,10 +1,10 @@
 import {
-  ALLOWANCES,
   type Allowance,
+  ALLOWANCES,
   type CredentialRef,
   type MigrationOptions,
 } from '../../workflow-migration/contract';
-import { readTenant, UsageError, type Options } from '../arguments';
+import { type Options,readTenant, UsageError } from '../arguments';
 import { readN8nKey } from '../environment';
 
 const COMMAND = 'migrate-workflow';

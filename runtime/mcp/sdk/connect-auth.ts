@@ -1,12 +1,12 @@
 import {
   ClientCredentialsProvider,
   CrossAppAccessProvider,
+  type DpopKeyPair,
   DpopSession,
   generateDpopKeyPair,
+  type OAuthClientProvider,
   PrivateKeyJwtProvider,
   requestJwtAuthorizationGrant,
-  type DpopKeyPair,
-  type OAuthClientProvider,
 } from '@modelcontextprotocol/client';
 
 import type { McpOAuth, McpServer } from '../../contracts/mcp';

@@ -1,17 +1,17 @@
 import {
-  SSEClientTransport,
-  StreamableHTTPClientTransport,
-  UnauthorizedError,
   type AuthProvider,
   type OAuthClientProvider,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
   type Transport,
+  UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
 import type { McpServer } from '../../contracts/mcp';
-import { STREAM_LOST } from './connect-failures';
 import type { ConnectRequest } from '../connection';
 import { shareRefreshes } from '../share-refreshes';
 import { WebSocketTransport } from '../websocket-transport';
+import { STREAM_LOST } from './connect-failures';
 
 /** What a connection proves itself with. */
 export interface Credential {

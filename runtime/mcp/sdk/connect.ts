@@ -1,33 +1,33 @@
 import {
+  type CallToolResult,
   Client,
+  type ClientOptions,
   IssuerMismatchError,
+  type OAuthClientProvider,
   SdkError,
   SdkErrorCode,
+  type StandardSchemaV1,
   StreamableHTTPClientTransport,
   SUPPORTED_PROTOCOL_VERSIONS,
-  UnauthorizedError,
-  type CallToolResult,
-  type ClientOptions,
-  type OAuthClientProvider,
-  type StandardSchemaV1,
   type Tool as SdkTool,
   type Transport,
+  UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
 import type { McpServer } from '../../contracts/mcp';
 import { untilAborted } from '../../util/abort';
-import { authProvider, secretsOf } from './connect-auth';
-import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
-import { createTransport, renewableToken, type Credential, type Leniency } from './connect-transport';
 import type {
   ConnectRequest,
+  ListedTool,
   McpCallRequest,
   McpConnection,
   McpToolList,
   McpToolResult,
-  ListedTool,
 } from '../connection';
 import { OAuthProvider } from '../oauth-provider';
+import { authProvider, secretsOf } from './connect-auth';
+import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
+import { createTransport, type Credential, type Leniency,renewableToken } from './connect-transport';
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 const CONTEXT_KEY = 'universal-ai-agent/context';

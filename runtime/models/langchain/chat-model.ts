@@ -1,13 +1,13 @@
 import type { NamedModel } from '../../contracts/connected';
 import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
-import { RuntimeError } from '../../errors/runtime-error';
 import type { ToolDefinition } from '../../contracts/tool';
+import { RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { createRedactor, redactBoth, redactForms } from '../../util/redact';
-import { fromChatMessage, toChatMessages } from './chat-messages';
-import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
 import { normalizeReply } from '../normalize-reply';
+import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
+import { fromChatMessage, toChatMessages } from './chat-messages';
 
 /** As much of a LangChain chat model as is used. */
 interface ChatModel extends Runnable {

@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../../contracts/journal';
 import type { RunKey, RunProgress } from '../../contracts/ledger';
-import type { SealedJson } from './sealed-json';
 import { indexableId } from '../sql/storable';
+import type { SealedJson } from './sealed-json';
 
 /** A row of elo_agent_journal. */
 export interface JournalRow {

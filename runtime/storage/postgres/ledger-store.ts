@@ -1,17 +1,17 @@
 import type { LedgerStore, Recorded } from '../../contracts/ledger';
 import { RuntimeError } from '../../errors/runtime-error';
 import { every } from '../../util/clock';
-import type { Query } from './pool';
+import { auditCallStatement, takeCallStatement } from '../sql/call-tool';
+import { type ClaimRow,claimRunStatement } from '../sql/claim-run';
+import { identifyStatement, knowsRunStatement } from '../sql/find-run';
+import { pruneStatements } from '../sql/prune-runs';
+import { type ProgressRow,recordProgressStatement } from '../sql/record-progress';
+import { findWaitingStatement, type ResumeRow,resumeRunStatement } from '../sql/resume-run';
+import type { Query } from '../statement';
 import { journalEntries } from './journal-entries';
 import { claimReader } from './read-claims';
 import { sealedJson, type TextSealer } from './sealed-json';
 import { waitingRuns } from './waiting-runs';
-import { auditCallStatement, takeCallStatement } from '../sql/call-tool';
-import { claimRunStatement, type ClaimRow } from '../sql/claim-run';
-import { identifyStatement, knowsRunStatement } from '../sql/find-run';
-import { pruneStatements } from '../sql/prune-runs';
-import { recordProgressStatement, type ProgressRow } from '../sql/record-progress';
-import { findWaitingStatement, resumeRunStatement, type ResumeRow } from '../sql/resume-run';
 
 const PRUNE_EVERY_MS = 3_600_000;
 

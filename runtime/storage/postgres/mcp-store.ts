@@ -1,6 +1,6 @@
 import type { McpStore } from '../../contracts/mcp';
-import type { Query } from './pool';
-import { saveMcpToolsStatement, type SavedToolRow } from '../sql/save-mcp-tools';
+import { type SavedToolRow,saveMcpToolsStatement } from '../sql/save-mcp-tools';
+import type { Query } from '../statement';
 
 /** What is known of the tenants' MCP servers, in Postgres. */
 export function createMcpStore(query: Query): McpStore {

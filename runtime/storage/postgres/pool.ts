@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { Pool, type PoolConfig } from 'pg';
 
 import { after, sleep } from '../../util/clock';
+import type { Query,Statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
 import { createTenantShare } from './tenant-share';
@@ -20,16 +21,6 @@ export interface PostgresConfig {
   /** Longest time for one statement; 0 is no limit. */
   readonly queryTimeoutMs?: number;
 }
-
-export interface Statement {
-  readonly text: string;
-  readonly values: readonly unknown[];
-  /** Whose rows it waits for; undefined where it cannot be held up by those of one tenant. */
-  readonly tenantId?: string;
-}
-
-/** Runs one statement. Rejects with a DB_ code. NUMERIC and BIGINT come as text. */
-export type Query = <Row>(statement: Statement) => Promise<readonly Row[]>;
 
 export interface Postgres {
   readonly query: Query;

@@ -1,10 +1,10 @@
 import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger';
 import type { Spent } from '../../contracts/outcome';
 import type { AgentResult } from '../../contracts/result';
-import type { JournalEntries, JournalRow } from './journal-entries';
-import type { Query } from './pool';
-import { releaseRunStatement, type ClaimRow } from '../sql/claim-run';
+import { type ClaimRow,releaseRunStatement } from '../sql/claim-run';
 import type { ResumeRow } from '../sql/resume-run';
+import type { Query } from '../statement';
+import type { JournalEntries, JournalRow } from './journal-entries';
 import type { WaitingRuns } from './waiting-runs';
 
 /** Rejects with a VAULT_ code, when what is kept cannot be opened: the run was claimed, and is given back. */

@@ -1,13 +1,14 @@
-import { Pool, type FieldDef, type PoolClient } from 'pg';
+import { type FieldDef, Pool, type PoolClient } from 'pg';
 
 import type { SqlReader, SqlRequest, SqlRows } from '../../contracts/sql-reader';
 import { RuntimeError } from '../../errors/runtime-error';
 import { untilAborted } from '../../util/abort';
-import { cancelStatement } from './cancel-statement';
-import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
-import { poolConfig, type PostgresConfig, type Statement } from './pool';
 import { inspectSqlRoleStatement, type UnsafeRow } from '../sql/inspect-sql-role';
 import { beginAsTenantStatement, describeQueryStatement, readQueryStatement } from '../sql/read-as-tenant';
+import type { Statement } from '../statement';
+import { cancelStatement } from './cancel-statement';
+import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
+import { poolConfig, type PostgresConfig } from './pool';
 import { readSqlCell, sqlCellLength } from './sql-values';
 
 const MAX_COLUMNS = 200;

@@ -1,58 +1,9 @@
+import type { PlainAccess,PlainColumn, PlainPlace, PlainRow, VaultStore } from '../../contracts/vault';
+import { deleteSecretStatement, editJsonStatement, insertSecretStatement, listSecretsStatement, LOCK_NAMES, lockPlainStatement, PLAIN_COLUMNS, READ_OAUTH_STATES, readPlainStatement, readSecretsStatement, replacePlainStatement, resealStatement, upsertSecretStatement } from '../sql/manage-secrets';
+import type { Query, Statement } from '../statement';
 import { createMcpStore } from './mcp-store';
-import type { Postgres, Query, Statement } from './pool';
-import {
-  deleteSecretStatement,
-  editJsonStatement,
-  insertSecretStatement,
-  listSecretsStatement,
-  LOCK_NAMES,
-  lockPlainStatement,
-  PLAIN_COLUMNS,
-  READ_OAUTH_STATES,
-  readPlainStatement,
-  readSecretsStatement,
-  replacePlainStatement,
-  resealStatement,
-  upsertSecretStatement,
-  type NewSecret,
-  type OAuthStateRow,
-  type PlainColumn,
-  type PlainRow,
-  type SecretRow,
-} from '../sql/manage-secrets';
+import type { Postgres } from './pool';
 
-/** The vault's table, and the columns whose plain text it takes in. Every method rejects with a DB_ code. */
-export interface VaultStore {
-  /** What a tenant's rows may name; without a tenant the shared ones. */
-  readonly list: (tenantId: string | undefined) => Promise<readonly SecretRow[]>;
-  /** False: there is no such tenant. */
-  readonly set: (secret: NewSecret) => Promise<boolean>;
-  /** False: there is no such secret. */
-  readonly remove: (tenantId: string | undefined, name: string) => Promise<boolean>;
-  readonly allSecrets: () => Promise<readonly SecretRow[]>;
-  readonly allOAuthStates: () => Promise<readonly OAuthStateRow[]>;
-  /** False, and nothing written, when another process changed it since. */
-  readonly reseal: (row: SecretRow, sealed: string) => Promise<boolean>;
-  readonly resealOAuth: (row: OAuthStateRow, state: string) => Promise<boolean>;
-  /** The rows that may hold plain text. */
-  readonly plainRows: () => Promise<readonly PlainPlace[]>;
-  /** Runs `work` on the row as it is now, with the row locked; in one transaction with all that it writes. */
-  readonly onPlainRow: (place: PlainPlace, work: (access: PlainAccess) => Promise<void>) => Promise<void>;
-}
-
-export interface PlainPlace {
-  readonly column: PlainColumn;
-  readonly row: PlainRow;
-}
-
-export interface PlainAccess {
-  readonly row: PlainRow;
-  readonly secretsNamed: (name: string) => Promise<readonly SecretRow[]>;
-  /** False: somebody took the name. */
-  readonly addSecret: (secret: NewSecret) => Promise<boolean>;
-  readonly editJson: (json: string, edits: Parameters<typeof editJsonStatement>[1]) => Promise<string>;
-  readonly replace: (content: string) => Promise<void>;
-}
 
 export function createVaultStore({ query, transaction }: Postgres): VaultStore {
   const { saveOAuth } = createMcpStore(query);

@@ -3,9 +3,9 @@ import type { Redis } from 'ioredis';
 import type { LedgerStore } from '../../contracts/ledger';
 import type { Outbox, RefusedEnd } from '../../contracts/outbox';
 import { after, monotonicMs } from '../../util/clock';
-import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';
-import type { RedisConnection } from './connection';
 import { sealedJson, type TextSealer } from '../postgres/sealed-json';
+import type { RedisConnection } from './connection';
+import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';
 import { OUTBOX_OWNER, writeEntry, type Written } from './write-entry';
 
 const RETRY_MS = 5000;

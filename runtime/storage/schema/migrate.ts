@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 
 import { RuntimeError } from '../../errors/runtime-error';
+import type { Postgres } from '../postgres/pool';
+import type { Query } from '../statement';
 import { MIGRATIONS } from './migrations';
-import type { Postgres, Query } from '../postgres/pool';
 import { READABLE_COLUMNS } from './readable-columns';
 import { findAdvice, type SchemaAdvice } from './schema-advice';
 import { addColumns, findGaps, keepMonthlySums, type SchemaGaps } from './schema-gaps';

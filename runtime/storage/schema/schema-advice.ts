@@ -1,4 +1,4 @@
-import type { Query } from '../postgres/pool';
+import type { Query } from '../statement';
 
 /** What works in an adopted table, but not as well as it could. */
 export interface SchemaAdvice {

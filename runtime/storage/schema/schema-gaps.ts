@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { EXPECTED_SCHEMA, TENANT_TABLES, type ExpectedColumn, type ExpectedTable } from './expected-schema';
-import type { Query } from '../postgres/pool';
+import type { Query } from '../statement';
+import { EXPECTED_SCHEMA, type ExpectedColumn, type ExpectedTable,TENANT_TABLES } from './expected-schema';
 
 /** What the migrations make and the database lacks. */
 export interface SchemaGaps {

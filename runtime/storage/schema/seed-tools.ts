@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { CATALOGUE_ROWS, type CatalogueRow } from './catalogue-rows';
 import type { Postgres } from '../postgres/pool';
+import { CATALOGUE_ROWS, type CatalogueRow } from './catalogue-rows';
 
 interface SeedToolsReport {
   readonly added: readonly string[];

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
-import type { Postgres, Query } from '../postgres/pool';
+import type { Postgres } from '../postgres/pool';
+import type { Query } from '../statement';
 import { READABLE_COLUMNS, READABLE_VIEW } from './readable-columns';
 import { scramVerifier } from './scram-verifier';
 

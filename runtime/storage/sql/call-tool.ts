@@ -1,5 +1,5 @@
 import type { SingleCall, ToolExecution } from '../../contracts/ledger';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 import { auditCalls, executionJson } from './audit-calls';
 
 /** Takes one call off its limits, outside a run. */

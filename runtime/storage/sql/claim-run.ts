@@ -1,5 +1,5 @@
 import type { ClaimRequest, Reservation, RunKey } from '../../contracts/ledger';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /**
  * What the calls of a task have cost that ended, with those that left no entry in the journal, such as a reply that broke

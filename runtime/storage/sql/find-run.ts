@@ -1,5 +1,5 @@
 import type { RunKey } from '../../contracts/ledger';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /** Whether the run was claimed in this database; of one that was taken over only its model calls tell. */
 export function knowsRunStatement({ tenantId, taskId, runId }: RunKey): Statement {

@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /** Why the connected role can see more than one tenant's rows; none when it cannot. */
 const TEXT = `

@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 const rules = (text: string): Statement => ({ text, values: [] });
 

@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /**
  * Everything a run needs, of several tenants in one round trip. JSON comes as text, so that unchanged text need not be parsed again.

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../util/json';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 export interface AddedServer {
   readonly url: string;

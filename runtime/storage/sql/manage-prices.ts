@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /** A row of the price table; decimal text, null where the column is. */
 export interface PriceRow {

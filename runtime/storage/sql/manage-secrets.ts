@@ -1,13 +1,5 @@
-import type { Statement } from '../postgres/pool';
-
-export interface SecretRow {
-  readonly id: string;
-  /** Null: shared. */
-  readonly tenant_id: string | null;
-  readonly name: string;
-  readonly sealed: string;
-  readonly updated_at: Date;
-}
+import type { JsonEdit, NewSecret, PlainColumn, PlainRow } from '../../contracts/vault';
+import type { Statement } from '../statement';
 
 const COLUMNS = 'id::text AS id, tenant_id::text AS tenant_id, name, sealed, updated_at';
 
@@ -26,12 +18,6 @@ export function readSecretsStatement(name?: string): Statement {
     text: `SELECT ${COLUMNS} FROM elo_agent_secrets WHERE $1::text IS NULL OR name = $1 ORDER BY id`,
     values: [name ?? null],
   };
-}
-
-export interface NewSecret {
-  readonly tenantId: string | undefined;
-  readonly name: string;
-  readonly sealed: string;
 }
 
 /** Writes a secret, also over the one of this name. No row: there is no such tenant. */
@@ -75,13 +61,6 @@ export function resealStatement(row: {
   };
 }
 
-export interface OAuthStateRow {
-  readonly tenant_id: string;
-  readonly server_id: number;
-  readonly server: string;
-  readonly state: string;
-}
-
 /** The OAuth state of every tenant at every server. */
 export const READ_OAUTH_STATES: Statement = {
   text: `SELECT own.tenant_id::text AS tenant_id, own.server_id, server.code AS server, own.oauth_state AS state
@@ -89,17 +68,6 @@ export const READ_OAUTH_STATES: Statement = {
     WHERE own.oauth_state IS NOT NULL ORDER BY own.tenant_id, own.server_id`,
   values: [],
 };
-
-/** A column that may hold secrets as plain text, and how its rows are told apart. */
-export interface PlainColumn {
-  readonly table: 'elo_agent_tools' | 'elo_t_tenant_tools' | 'elo_agent_mcp_servers' | 'elo_t_tenant_mcp_servers';
-  readonly column: 'auth_header' | 'custom_config' | 'auth';
-  /** What the row is for: a tool or a server. */
-  readonly parent: 'elo_agent_tools' | 'elo_agent_mcp_servers';
-  /** The column with the parent's id. */
-  readonly key: 'id' | 'tool_id' | 'server_id';
-  readonly isTenants: boolean;
-}
 
 export const PLAIN_COLUMNS: readonly PlainColumn[] = [
   { table: 'elo_agent_tools', column: 'auth_header', parent: 'elo_agent_tools', key: 'id', isTenants: false },
@@ -113,18 +81,6 @@ export const PLAIN_COLUMNS: readonly PlainColumn[] = [
     isTenants: true,
   },
 ];
-
-export interface PlainRow {
-  /** Null for a row that is for every tenant. */
-  readonly tenant_id: string | null;
-  /** The id of the tool or server. */
-  readonly key: string;
-  readonly code: string;
-  /** The column as text, whatever its type. */
-  readonly content: string;
-  /** False for a row whose tenant is gone, which has no place in the vault. */
-  readonly has_tenant: boolean;
-}
 
 /** Every row of the column that holds anything. */
 export function readPlainStatement(column: PlainColumn): Statement {
@@ -163,10 +119,7 @@ export function replacePlainStatement(column: PlainColumn, row: PlainRow, conten
 }
 
 /** JSON with other texts at these places. Postgres does it, since JavaScript would round long numbers. */
-export function editJsonStatement(
-  json: string,
-  edits: readonly { readonly path: readonly string[]; readonly text: string }[],
-): Statement {
+export function editJsonStatement(json: string, edits: readonly JsonEdit[]): Statement {
   const edited = edits.reduce(
     (inner, _edit, index) => `jsonb_set(${inner}, $${2 * index + 2}::text[], to_jsonb($${2 * index + 3}::text), false)`,
     '$1::jsonb',

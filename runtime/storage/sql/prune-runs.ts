@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /** Stored results, and the calls behind them, live for 30 days; windows of rates are over after one; the audit is kept as long as asked. */
 export function pruneStatements(auditRetentionDays: number): readonly Statement[] {

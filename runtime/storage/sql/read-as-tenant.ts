@@ -1,5 +1,5 @@
 import type { SqlRequest } from '../../contracts/sql-reader';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 const LOCK_TIMEOUT_MS = 2000;
 const IDLE_TIMEOUT_MS = 30_000;

@@ -1,7 +1,7 @@
 import type { CallToTake, RunProgress } from '../../contracts/ledger';
 import type { ModelCallRecord } from '../../contracts/usage';
 import type { JournalLine } from '../postgres/journal-entries';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 import { auditCalls, executionJson } from './audit-calls';
 import { reservationValues } from './claim-run';
 import { storableJson } from './storable';

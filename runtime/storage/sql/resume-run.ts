@@ -1,5 +1,5 @@
 import type { ResumeRequest } from '../../contracts/ledger';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 import { reservationValues, spentBefore } from './claim-run';
 
 const BROKEN_OFF = `(run.resumed_run_id = $2::uuid AND (

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { McpTool } from '../../contracts/mcp';
 import { canonicalJson } from '../../util/json';
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /**
  * Writes a server's list and decides on each tool. The first list of all is trusted; from then on the server's

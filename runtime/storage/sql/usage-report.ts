@@ -1,4 +1,4 @@
-import type { Statement } from '../postgres/pool';
+import type { Statement } from '../statement';
 
 /**
  * A tenant's bill by month, model and tier, newest first. From the lines: an installation's own view knows no caches, and a

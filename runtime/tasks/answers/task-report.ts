@@ -1,5 +1,5 @@
-import type { AgentResult } from '../../contracts/result';
 import type { QueueTask, TaskAnswer, TaskReport } from '../../contracts/queue';
+import type { AgentResult } from '../../contracts/result';
 import { describeError, type RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 

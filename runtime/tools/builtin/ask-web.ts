@@ -1,5 +1,5 @@
-import { RuntimeError } from '../../errors/runtime-error';
 import type { ToolSettings, TransportCall } from '../../contracts/tool-transport';
+import { RuntimeError } from '../../errors/runtime-error';
 import { readAllowedHosts } from '../web/allowed-hosts';
 import { RefusedUrl } from '../web/judge-url';
 import { requestWeb, type WebReply, type WebRequest } from '../web/request-web';

@@ -3,8 +3,8 @@ import type * as z from 'zod/v4';
 
 import type { KeyReader } from '../../contracts/key-reader';
 import type { SqlReader } from '../../contracts/sql-reader';
-import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
 import type { Tool } from '../../contracts/tool';
+import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
 import type { JsonObject } from '../../util/json';
 
 /** What built-in tools work with. */

@@ -1,12 +1,12 @@
 import * as z from 'zod/v4';
 
 import type { ToolSettings, TransportCall } from '../../contracts/tool-transport';
+import type { TransportReply } from '../../contracts/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
+import { httpFailure } from '../send-request';
 import { contentType, decodeBody, isCompressed, isText } from '../web/decode-body';
 import { askWebFor } from './ask-web';
 import { configOf, readConfig } from './read-config';
-import { httpFailure } from '../send-request';
-import type { TransportReply } from '../../contracts/tool-transport';
 
 /** So much of a page is read; what comes after is left out. */
 const MAX_PAGE_BYTES = 1024 * 1024;

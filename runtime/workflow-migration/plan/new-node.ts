@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { Cluster, MigrationOptions, WorkflowNode } from '../contract';
 import { agentNames } from '../issue';
-import { errorSettingsOf } from './outer-settings';
 import { withoutUndefined } from '../parameters';
+import { errorSettingsOf } from './outer-settings';
 import type { NodeParts } from './plan-parts';
 
 const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';

@@ -1,8 +1,8 @@
 import type { JsonValue } from '../../util/json';
 import type { Cluster, WorkflowNode } from '../contract';
+import { isSame } from '../expressions/merge-values';
 import type { Graph } from '../graph';
 import type { Issue } from '../issue';
-import { isSame } from '../expressions/merge-values';
 
 /** Settings of a node that say what happens when it fails, and how often it runs. */
 const ERROR_SETTINGS = [

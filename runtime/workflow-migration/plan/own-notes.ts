@@ -2,8 +2,8 @@ import { disabledParts } from '../attachments';
 import type { PlanContext } from '../context';
 import type { Cluster, Note, WorkflowNode } from '../contract';
 import { parameterAt } from '../parameters';
-import type { NodeParts } from './plan-parts';
 import { showName } from '../show-name';
+import type { NodeParts } from './plan-parts';
 
 interface NotesRequest {
   readonly cluster: Cluster;

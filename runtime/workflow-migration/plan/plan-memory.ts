@@ -1,9 +1,9 @@
 import type { JsonValue } from '../../util/json';
 import type { Branch, WorkflowNode } from '../contract';
-import type { Graph } from '../graph';
-import type { Issue } from '../issue';
 import { literal } from '../expressions/javascript';
 import { isSame, mergeValues } from '../expressions/merge-values';
+import type { Graph } from '../graph';
+import type { Issue } from '../issue';
 import { kindOf } from '../parameters';
 
 /** The memory that stays, and how it has to be changed to keep its histories apart as they were. */

@@ -1,10 +1,10 @@
 import type { JsonValue } from '../../util/json';
 import type { Branch, CredentialRef, TierReport, WorkflowNode } from '../contract';
+import { isSame, type MergedValue,mergeValues } from '../expressions/merge-values';
 import type { Issue } from '../issue';
-import { isSame, mergeValues, type MergedValue } from '../expressions/merge-values';
-import { isTierModel, readModel, type OwnModel, type TierModel } from './read-model';
 import { showName } from '../show-name';
-import { isOptionValue, planTier, tierStatement, type PlannedTier } from './tier-rows';
+import { isTierModel, type OwnModel, readModel, type TierModel } from './read-model';
+import { isOptionValue, type PlannedTier,planTier, tierStatement } from './tier-rows';
 
 /** How the new node comes to its models. */
 export interface ModelPlan {

@@ -1,9 +1,9 @@
-import type { AgentSettings } from './read-agent';
 import type { Branch, WorkflowNode } from '../contract';
+import { isSame } from '../expressions/merge-values';
 import type { Graph } from '../graph';
 import type { Issue } from '../issue';
-import { isSame } from '../expressions/merge-values';
 import { kindOf } from '../parameters';
+import type { AgentSettings } from './read-agent';
 
 export interface ParserPlan {
   readonly connected?: WorkflowNode;

@@ -1,13 +1,13 @@
 import type { JsonValue } from '../../util/json';
 import type { PlanContext } from '../context';
 import type { Cluster, Workflow } from '../contract';
-import type { Issue } from '../issue';
 import { mergeValues } from '../expressions/merge-values';
+import type { Issue } from '../issue';
 import { kindOf } from '../parameters';
-import { planMemory, type MemoryPlan } from './plan-memory';
-import { NOT_CARRIED, planModel, type ModelPlan } from './plan-model';
-import { planParser, type ParserPlan } from './plan-parser';
 import { planTools, type ToolsPlan } from '../tools/plan-tools';
+import { type MemoryPlan,planMemory } from './plan-memory';
+import { type ModelPlan,NOT_CARRIED, planModel } from './plan-model';
+import { type ParserPlan,planParser } from './plan-parser';
 import type { AgentSettings } from './read-agent';
 
 /** The parts of the new node, each planned by itself. */

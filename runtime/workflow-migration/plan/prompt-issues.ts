@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../util/json';
-import { codeTexts } from '../expressions/code-texts';
 import type { WorkflowNode } from '../contract';
+import { codeTexts } from '../expressions/code-texts';
 import type { Issue } from '../issue';
 import { isExpression } from '../parameters';
 

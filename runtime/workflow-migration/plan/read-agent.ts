@@ -2,8 +2,8 @@ import type { JsonValue } from '../../util/json';
 import type { WorkflowNode } from '../contract';
 import type { Issue } from '../issue';
 import { isExpression, parameterAt } from '../parameters';
-import { promptIssues, promptTypeOf } from './prompt-issues';
 import { showName } from '../show-name';
+import { promptIssues, promptTypeOf } from './prompt-issues';
 
 /** What an AI Agent node does, with the defaults of its version filled in. */
 export interface AgentSettings {

@@ -1,11 +1,11 @@
-import { codeTexts } from '../expressions/code-texts';
 import type { PlanContext } from '../context';
 import type { Cluster, Workflow, WorkflowNode } from '../contract';
+import { codeTexts } from '../expressions/code-texts';
+import { findReferences, type FoundReference, type Reference } from '../expressions/references';
 import type { Graph } from '../graph';
 import { agentNames, type Issue } from '../issue';
-import { findReferences, type FoundReference, type Reference } from '../expressions/references';
-import { subNodesOf } from '../sub-nodes';
 import { showName } from '../show-name';
+import { subNodesOf } from '../sub-nodes';
 
 /** All references of a workflow, by the name of the node that they read; sought once for all clusters. */
 export function collectReferences({ nodes }: Workflow): ReadonlyMap<string, readonly FoundReference[]> {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
-import { canonicalJson, type JsonValue } from '../../util/json';
 import type { Tier } from '../../contracts/tenant';
+import { canonicalJson, type JsonValue } from '../../util/json';
 import type { TierReport } from '../contract';
 import { isExpression } from '../parameters';
-import type { TierModel } from './read-model';
 import { showName } from '../show-name';
 import { sqlNumber, sqlText } from '../sql-text';
+import type { TierModel } from './read-model';
 
 /** The tier of one branch, and what it cannot hold, which becomes an option of the node. */
 export interface PlannedTier {

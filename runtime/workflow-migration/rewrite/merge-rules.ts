@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import type { Connections, Link, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
-import { agentNames } from '../issue';
 import { isSame } from '../expressions/merge-values';
-import { stableId } from '../plan/new-node';
-import { parameterAt } from '../parameters';
-import { collectReferences } from '../plan/reference-issues';
 import type { FoundReference, Reference } from '../expressions/references';
+import { agentNames } from '../issue';
+import { parameterAt } from '../parameters';
+import { stableId } from '../plan/new-node';
+import { collectReferences } from '../plan/reference-issues';
 import { showName } from '../show-name';
 
 const WITH_CONDITIONS_FROM = 3;

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../util/json';
-import { mapCodeTexts } from '../expressions/code-texts';
 import type { MergePlan, Note, Workflow, WorkflowNode } from '../contract';
-import { boxesOf } from './free-place';
-import { agentNames } from '../issue';
-import { mergeRules } from './merge-rules';
+import { mapCodeTexts } from '../expressions/code-texts';
 import { renameReferences } from '../expressions/references';
-import { rewriteLinks } from './rewrite-links';
+import { agentNames } from '../issue';
 import { showName } from '../show-name';
+import { boxesOf } from './free-place';
+import { mergeRules } from './merge-rules';
+import { rewriteLinks } from './rewrite-links';
 import { stickyNote } from './sticky-note';
 
 export interface Rewritten {

@@ -1,8 +1,8 @@
 import type { MergePlan, WorkflowNode } from '../contract';
 import { agentNames } from '../issue';
-import { type Box, freePlace, STICKY_NOTE } from './free-place';
 import { stableId } from '../plan/new-node';
 import { showInMarkdown } from '../show-name';
+import { type Box, freePlace, STICKY_NOTE } from './free-place';
 
 const WIDTH = 380;
 const MIN_HEIGHT = 260;

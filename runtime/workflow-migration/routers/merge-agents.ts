@@ -1,6 +1,6 @@
 import type { WorkflowNode } from '../contract';
-import { type Choice, decide, type Entry, type PathTest } from './decide';
 import type { Edge } from '../graph';
+import { type Choice, decide, type Entry, type PathTest } from './decide';
 import type { RoutedOutput } from './router-outputs';
 import { isInner, isLiveAgent, isRouted, routedEdges, type Search, setApart } from './router-search';
 import { ALWAYS } from './test-expressions';

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonValue } from '../../util/json';
-import { filterTest } from './conditions-filter';
 import type { Branch, Cluster, WorkflowNode } from '../contract';
-import { decide, type Entry } from './decide';
 import type { Graph } from '../graph';
+import { filterTest } from './conditions-filter';
+import { decide, type Entry } from './decide';
 import { anyOf, jsTest, type Test, unknownTest } from './test-expressions';
 
 export const SELECTOR_TYPE = '@n8n/n8n-nodes-langchain.modelSelector';

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from '../../util/json';
 import type { WorkflowNode } from '../contract';
-import { decide, type Entry } from './decide';
 import type { Edge } from '../graph';
+import { decide, type Entry } from './decide';
 import type { MergedAgents } from './merge-agents';
 import { isLiveAgent, routedEdges, type Search } from './router-search';
 

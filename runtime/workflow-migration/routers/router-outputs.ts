@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import type { Reason, Router, WorkflowNode } from '../contract';
 import { filterTest } from './conditions-filter';
 import { isDataType, legacyConditionsTest, legacyTest, outputIs } from './conditions-legacy';
-import type { Reason, Router, WorkflowNode } from '../contract';
 import { ALWAYS, type Test, unknownTest } from './test-expressions';
 
 /** The outputs of a router in the order in which it decides: an item takes the first whose test holds. */

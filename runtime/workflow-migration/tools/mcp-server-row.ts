@@ -1,17 +1,17 @@
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { WorkflowNode } from '../contract';
 import { isExpression, parameterAt } from '../parameters';
-import { holdsSecret, isSecretName } from './secret-text';
 import { showName } from '../show-name';
+import { holdsSecret, isSecretName } from './secret-text';
 import { serverNameOf } from './tool-names';
 import {
   MAX_CODE,
-  serverStatement,
-  vaultName,
   type Refusal,
   type RowRequest,
   type ServerRow,
+  serverStatement,
   type ToolRow,
+  vaultName,
 } from './tool-row';
 
 const MAX_URL = 2000;

@@ -1,11 +1,11 @@
 import type { Branch, MigrationOptions, Note, WorkflowNode } from '../contract';
 import type { Graph } from '../graph';
-import { httpToolRow } from './http-tool-row';
 import type { Issue } from '../issue';
-import { mcpServerRow } from './mcp-server-row';
-import { oldHttpToolRow } from './old-http-tool-row';
 import { kindOf } from '../parameters';
 import { showName } from '../show-name';
+import { httpToolRow } from './http-tool-row';
+import { mcpServerRow } from './mcp-server-row';
+import { oldHttpToolRow } from './old-http-tool-row';
 import { allowedName } from './tool-names';
 import { isRefusal, type Refusal, type ToolRow } from './tool-row';
 

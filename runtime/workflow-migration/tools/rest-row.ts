@@ -3,11 +3,11 @@ import { redactForms } from '../../util/redact';
 import type { WorkflowNode } from '../contract';
 import type { ArgumentText, ModelArgument } from '../expressions/from-ai';
 import { isExpression, withoutUndefined } from '../parameters';
+import { showName } from '../show-name';
 import { sealSecrets } from './seal-secrets';
 import { holdsSecret } from './secret-text';
-import { showName } from '../show-name';
 import { toolNameOf } from './tool-names';
-import { isRefusal, MAX_CODE, restStatement, vaultName, type Refusal, type RowRequest, type ToolRow } from './tool-row';
+import { isRefusal, MAX_CODE, type Refusal, restStatement, type RowRequest, type ToolRow,vaultName } from './tool-row';
 
 /** A request as an HTTP tool node describes it; undefined for a part that a row cannot have. */
 interface HttpRequest {

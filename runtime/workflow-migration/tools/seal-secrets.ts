@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
-import { holdsSecret, isSecretName } from './secret-text';
 import { showName } from '../show-name';
-import { vaultName, type Refusal } from './tool-row';
+import { holdsSecret, isSecretName } from './secret-text';
+import { type Refusal,vaultName } from './tool-row';
 
 /** What a request sends, with names of the vault where secrets stood. */
 export interface Sealed {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-import { executionOperations, workflowOperations, type Operations } from '../../../scripts/lib/n8n-rest.mjs';
-import { postgresCredential } from '../../../scripts/lib/postgres-credential.mjs';
+import { executionOperations, type Operations,workflowOperations } from '../../../scripts/lib/n8n-rest.mjs';
 import { createSession, type Owner, type Rest } from '../../../scripts/lib/n8n-session.mjs';
+import { postgresCredential } from '../../../scripts/lib/postgres-credential.mjs';
 
 export type N8n = Operations & {
   readonly rest: Rest;

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, chain, node, workflow, type Part, type Wire } from '../../support/workflows/workflow-builder';
+import { attach, chain, node, type Part, type Wire,workflow } from '../../support/workflows/workflow-builder';
 import {
   agent,
   answer,
-  FIVE,
   colleague,
+  FIVE,
   httpTool,
   openRouter,
   shopServer,

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 
 import { Client } from 'pg';
 
-import { createRuntime, type AgentResult, type LedgerStore, type Tool } from '../../../runtime';
+import { type AgentResult, createRuntime, type LedgerStore, type Tool } from '../../../runtime';
 import { startRunRecord } from '../../../runtime/ledger/run-record';
-import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
-import { aTask, echoTool, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
+import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let hooks: TestServer;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 import { createRuntime } from '../../../runtime';
-import { aTask, failureOf, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 

@@ -1,10 +1,10 @@
 import { createRuntime, type Model, type Runtime } from '../../../runtime';
 import type { ModelPrice, Usage } from '../../../runtime/contracts/usage';
-import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { monthlyUsageStatement } from '../../../runtime/storage/sql/usage-report';
-import { aTask, failureOf } from '../../support/values/agent-fixture';
 import { addTenant, createDatabase, type TestDatabase } from '../../support/servers/database';
+import { aTask, failureOf } from '../../support/values/agent-fixture';
 
 let database: TestDatabase;
 let runtime: Runtime;

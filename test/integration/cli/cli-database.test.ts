@@ -1,8 +1,8 @@
 import { createRuntime } from '../../../runtime';
-import { aTask } from '../../support/values/agent-fixture';
-import { errorLine, runCli } from '../../support/worlds/cli';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
 import { startModelServer, textReply } from '../../support/servers/model-server';
+import { aTask } from '../../support/values/agent-fixture';
+import { errorLine, runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

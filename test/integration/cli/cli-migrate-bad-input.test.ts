@@ -1,15 +1,15 @@
 import { chmodSync } from 'node:fs';
 
-import { startCli } from '../../support/worlds/cli';
 import { containing } from '../../support/setup/matchers';
-import { node } from '../../support/workflows/workflow-builder';
 import {
-  aPlainExport,
   anExport,
+  aPlainExport,
   failures,
   makeMigrationFolder,
   type MigrationFolder,
 } from '../../support/workflows/migration-folder';
+import { node } from '../../support/workflows/workflow-builder';
+import { startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

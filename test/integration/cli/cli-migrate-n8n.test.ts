@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import type { CliOutcome } from '../../support/worlds/cli';
-import { sendJson, startServer, type ReceivedRequest, type TestServer } from '../../support/servers/http-server';
+import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import {
   anExport,
   aPlainExport,
@@ -9,6 +8,7 @@ import {
   makeMigrationFolder,
   type MigrationFolder,
 } from '../../support/workflows/migration-folder';
+import type { CliOutcome } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

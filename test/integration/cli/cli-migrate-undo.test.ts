@@ -3,12 +3,12 @@ import {
   aPlainExport,
   failures,
   makeMigrationFolder,
-  nodeTypes,
   type MigrationFolder,
+  nodeTypes,
 } from '../../support/workflows/migration-folder';
-import type { CliOutcome } from '../../support/worlds/cli';
 import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
 import { agent, openRouter, prompts } from '../../support/workflows/workflow-parts';
+import type { CliOutcome } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

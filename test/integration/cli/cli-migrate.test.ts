@@ -1,15 +1,15 @@
 import { symlinkSync } from 'node:fs';
 
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
-import { startCli } from '../../support/worlds/cli';
 import {
   anExport,
   aPlainExport,
   failures,
   makeMigrationFolder,
-  nodeTypes,
   type MigrationFolder,
+  nodeTypes,
 } from '../../support/workflows/migration-folder';
+import { startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

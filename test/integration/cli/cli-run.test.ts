@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { AgentResult } from '../../../runtime';
-import { gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { errorLine, runCli, startCli, type CliOutcome } from '../../support/worlds/cli';
 import { addTenant, addTool, enableTool } from '../../support/servers/database';
-import { documentsTask } from '../../support/values/documents-task';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { documentsTask } from '../../support/values/documents-task';
+import { type CliOutcome,errorLine, runCli, startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

@@ -1,9 +1,9 @@
 import { createSealer } from '../../../runtime/vault/sealer';
-import { startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { errorLine, runCli, type CliOutcome } from '../../support/worlds/cli';
 import { addMcpServer, addTenant, giveTool, useMcpServer } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
+import { type CliOutcome,errorLine, runCli } from '../../support/worlds/cli';
 import { aVaultKey, dumpDatabase, linesWith, setSecret } from '../../support/worlds/vault';
 
 // Processes of their own take long to start on a busy machine.

@@ -1,10 +1,10 @@
-import { startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { errorLine, runCli, startCli, type CliRun } from '../../support/worlds/cli';
 import { createDatabase } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
-import { aTask, keysOf } from '../../support/worlds/queue';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
+import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
 import { untilTrue } from '../../support/values/until';
+import { type CliRun,errorLine, runCli, startCli } from '../../support/worlds/cli';
+import { aTask, keysOf } from '../../support/worlds/queue';
 
 let agent: AgentFixture;
 let redis: TestRedis;

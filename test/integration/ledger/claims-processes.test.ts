@@ -1,9 +1,9 @@
-import { aTask, eventually, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { runCli, startCli } from '../../support/worlds/cli';
+import type { AgentResult } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import type { AgentResult } from '../../../runtime';
+import { type AgentFixture,aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { runCli, startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
-import { startRunRecord } from '../../../runtime/ledger/run-record';
 import type { AgentResult } from '../../../runtime';
+import { startRunRecord } from '../../../runtime/ledger/run-record';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { pruneStatements } from '../../../runtime/storage/sql/prune-runs';
-import { aTask, eventually, failureOf, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { textReply, toolReply, type ScriptedReply } from '../../support/servers/model-server';
+import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, eventually, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

@@ -1,5 +1,5 @@
-import { aTask, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

@@ -1,5 +1,5 @@
-import { aTask, failureOf, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

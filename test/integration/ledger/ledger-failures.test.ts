@@ -3,17 +3,17 @@ import { Client } from 'pg';
 import type { AgentResult, LedgerStore, RunProgress } from '../../../runtime';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
+import { sendJson } from '../../support/servers/http-server';
+import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
 import {
+  type AgentFixture,
   aTask,
   eventually,
   failureOf,
   gate,
   startAgentFixture,
-  type AgentFixture,
   type TestTask,
 } from '../../support/values/agent-fixture';
-import { sendJson } from '../../support/servers/http-server';
-import { textReply, toolReply, type ScriptedReply } from '../../support/servers/model-server';
 
 // Retries take seconds.
 jest.setTimeout(30_000);

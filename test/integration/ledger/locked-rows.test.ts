@@ -2,10 +2,10 @@ import { Client } from 'pg';
 
 import { createRuntime, type Runtime } from '../../../runtime';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
-import { aTask, eventually, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
 import { startTcpProxy, type TcpProxy } from '../../support/servers/tcp-proxy';
+import { type AgentFixture,aTask, eventually, startAgentFixture } from '../../support/values/agent-fixture';
 
 const CONNECTIONS = 5;
 

@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-import { createRuntime, RuntimeError, type LedgerStore } from '../../../runtime';
+import { createRuntime, type LedgerStore,RuntimeError } from '../../../runtime';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
+import { type ModelServer,startModelServer, textReply } from '../../support/servers/model-server';
+import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { eventually, gate } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { startModelServer, textReply, type ModelServer } from '../../support/servers/model-server';
-import { startRedis, type TestRedis } from '../../support/servers/redis';
 
 /** Of those who did not know which installation they belong to. */
 const SHARED = 'elo:agent:outbox';

@@ -1,8 +1,8 @@
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { runCli } from '../../support/worlds/cli';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

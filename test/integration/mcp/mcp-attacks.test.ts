@@ -1,12 +1,13 @@
 import '../../support/setup/errors-of-node';
-import { createServer, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
 
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+
+import { textReply } from '../../support/servers/model-server';
+import { type RawMcpServer,sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { aTask } from '../../support/values/agent-fixture';
 import { startCli } from '../../support/worlds/cli';
 import { mcpWorld, named, text } from '../../support/worlds/mcp-world';
-import { textReply } from '../../support/servers/model-server';
-import { sending, startRawMcpServer, type RawMcpServer } from '../../support/servers/raw-mcp-server';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(60_000);

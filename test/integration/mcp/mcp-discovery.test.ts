@@ -1,11 +1,12 @@
-import { giveTool } from '../../support/servers/database';
 import '../../support/setup/errors-of-node';
+
+import { giveTool } from '../../support/servers/database';
 import { sendJson, startServer } from '../../support/servers/http-server';
 import { startMcpServer } from '../../support/servers/mcp-server';
+import { type RawMcpServer, type RpcHandlers,startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { containing, matching } from '../../support/setup/matchers';
-import { mcpWorld, named, type Registered } from '../../support/worlds/mcp-world';
-import { startRawMcpServer, type RawMcpServer, type RpcHandlers } from '../../support/servers/raw-mcp-server';
 import { until } from '../../support/values/until';
+import { mcpWorld, named, type Registered } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call } = world;

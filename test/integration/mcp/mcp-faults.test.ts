@@ -1,13 +1,14 @@
+import '../../support/setup/errors-of-node';
+
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import type { AgentResult, ToolCallReport } from '../../../runtime';
-import '../../support/setup/errors-of-node';
 import { sendJson, startServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
 import type { McpServerOptions, TestMcpServer } from '../../support/servers/mcp-server';
-import { mcpWorld, named, text } from '../../support/worlds/mcp-world';
-import { sending, startRawMcpServer, type RawMcpServer, type RpcHandlers } from '../../support/servers/raw-mcp-server';
+import { type RawMcpServer, type RpcHandlers,sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { containing } from '../../support/setup/matchers';
 import { until } from '../../support/values/until';
+import { mcpWorld, named, text } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, call, run } = world;

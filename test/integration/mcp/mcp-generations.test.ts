@@ -1,9 +1,10 @@
-import type { Runtime } from '../../../runtime';
 import '../../support/setup/errors-of-node';
-import { startModernMcpServer, type ModernMcpServer, type ModernServerOptions } from '../../support/servers/modern-mcp-server';
-import { mcpWorld, named, text, type Registered, type Registration } from '../../support/worlds/mcp-world';
+
+import type { Runtime } from '../../../runtime';
+import { type ModernMcpServer, type ModernServerOptions,startModernMcpServer } from '../../support/servers/modern-mcp-server';
 import { sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { until } from '../../support/values/until';
+import { mcpWorld, named, type Registered, type Registration,text } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call, run } = world;

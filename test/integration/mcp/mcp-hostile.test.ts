@@ -1,9 +1,10 @@
 import '../../support/setup/errors-of-node';
+
 import { sendJson, startServer } from '../../support/servers/http-server';
-import { mcpWorld, named, type Offer } from '../../support/worlds/mcp-world';
 import type { ServedTool } from '../../support/servers/mcp-server';
 import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { until } from '../../support/values/until';
+import { mcpWorld, named, type Offer } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, run } = world;

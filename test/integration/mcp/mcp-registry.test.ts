@@ -1,7 +1,8 @@
-import { addTenant, useMcpServer } from '../../support/servers/database';
 import '../../support/setup/errors-of-node';
-import { mcpWorld, named } from '../../support/worlds/mcp-world';
+
+import { addTenant, useMcpServer } from '../../support/servers/database';
 import { until } from '../../support/values/until';
+import { mcpWorld, named } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call } = world;

@@ -1,12 +1,13 @@
-import type { Runtime } from '../../../runtime';
-import { echoTool } from '../../support/values/agent-fixture';
-import { addTenant, giveTool } from '../../support/servers/database';
 import '../../support/setup/errors-of-node';
+
+import type { Runtime } from '../../../runtime';
+import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer } from '../../support/servers/http-server';
-import { containing, withCode } from '../../support/setup/matchers';
-import { mcpWorld, named, text, type Registered } from '../../support/worlds/mcp-world';
-import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import type { TestMcpServer } from '../../support/servers/mcp-server';
+import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { containing, withCode } from '../../support/setup/matchers';
+import { echoTool } from '../../support/values/agent-fixture';
+import { mcpWorld, named, type Registered,text } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer } = world;

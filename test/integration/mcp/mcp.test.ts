@@ -1,12 +1,13 @@
+import '../../support/setup/errors-of-node';
+
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
-import { createRuntime, type AgentResult, type Runtime, type ToolCallReport } from '../../../runtime';
-import { aTask, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
+import { type AgentResult, createRuntime, type Runtime, type ToolCallReport } from '../../../runtime';
 import { addTenant, addTool, enableTool, giveTool, type TestTool } from '../../support/servers/database';
-import '../../support/setup/errors-of-node';
-import { containing } from '../../support/setup/matchers';
-import { startMcpServer, type McpServerOptions, type TestMcpServer } from '../../support/servers/mcp-server';
+import { type McpServerOptions, startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
 const open: (() => Promise<void>)[] = [];

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 
-import { createRuntime, type AgentResult, type Runtime } from '../../../runtime';
-import { aTask, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { errorLine, runCli, startCli } from '../../support/worlds/cli';
+import { type AgentResult, createRuntime, type Runtime } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { sendJson, startServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { startOAuthServer, type OAuthServer } from '../../support/servers/oauth-server';
+import { type OAuthServer,startOAuthServer } from '../../support/servers/oauth-server';
+import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
+import { errorLine, runCli, startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(60_000);

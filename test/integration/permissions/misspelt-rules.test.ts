@@ -1,12 +1,12 @@
 import type { Tool } from '../../../runtime';
 import { findRefusedRows } from '../../../runtime/compose/refused-rows';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
-import { aTask, echoTool, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/database';
-import { documentsTask } from '../../support/values/documents-task';
-import { startServer, sendJson, type TestServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
+import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { documentsTask } from '../../support/values/documents-task';
 
 let fixture: AgentFixture;
 let server: TestServer;

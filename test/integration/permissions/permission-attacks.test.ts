@@ -1,10 +1,10 @@
 import type { AgentResult, Tool } from '../../../runtime';
-import { aTask, echoTool, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { addTenant } from '../../support/servers/database';
-import { sendJson } from '../../support/servers/http-server';
 import { allowedTools } from '../../../runtime/permissions/allowed-tools';
 import { readToolRules } from '../../../runtime/permissions/read-tool-rules';
-import { textReply, toolReply, type ScriptedReply } from '../../support/servers/model-server';
+import { addTenant } from '../../support/servers/database';
+import { sendJson } from '../../support/servers/http-server';
+import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, echoTool, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let sent: unknown[] = [];

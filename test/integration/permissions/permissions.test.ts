@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 import type { AgentResult } from '../../../runtime';
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { runCli } from '../../support/worlds/cli';
 import { addTenant, giveTool, type TestTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
+import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { textReply, toolReply, type ScriptedReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { runCli } from '../../support/worlds/cli';
 
 let fixture: AgentFixture;
 let servers: TestServer;

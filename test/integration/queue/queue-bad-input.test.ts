@@ -1,8 +1,8 @@
 import { startConsumer, takeOne } from '../../../runtime/worker';
-import { matching } from '../../support/setup/matchers';
-import { aTask, digestOf, testQueue, type TestQueue } from '../../support/worlds/queue';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
+import { matching } from '../../support/setup/matchers';
 import { untilTrue } from '../../support/values/until';
+import { aTask, digestOf, type TestQueue,testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -1,8 +1,8 @@
-import { openQueueAdmin } from '../../../runtime/worker';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
-import { aTask, testQueue, type TestQueue } from '../../support/worlds/queue';
+import { openQueueAdmin } from '../../../runtime/worker';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { untilTrue } from '../../support/values/until';
+import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -1,8 +1,8 @@
-import { aTask, testQueue, type TestQueue } from '../../support/worlds/queue';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
-import { startQueueChild, type QueueChild } from '../../support/worlds/start-queue-child';
 import { untilTrue } from '../../support/values/until';
+import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
 import type { Death } from '../../support/worlds/queue-child';
+import { type QueueChild,startQueueChild } from '../../support/worlds/start-queue-child';
 
 let redis: TestRedis;
 let queue: TestQueue;

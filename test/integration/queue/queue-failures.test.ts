@@ -1,10 +1,10 @@
 import { Worker } from 'bullmq';
 
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
-import { matching } from '../../support/setup/matchers';
-import { aTask, testQueue, type TestQueue } from '../../support/worlds/queue';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
+import { matching } from '../../support/setup/matchers';
 import { untilTrue } from '../../support/values/until';
+import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

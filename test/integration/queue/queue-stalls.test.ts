@@ -1,11 +1,11 @@
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 
-import { openQueueAdmin, type Consumer } from '../../../runtime/worker';
-import { gate } from '../../support/values/agent-fixture';
-import { aTask, testQueue, type TestQueue } from '../../support/worlds/queue';
+import { type Consumer,openQueueAdmin } from '../../../runtime/worker';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
+import { gate } from '../../support/values/agent-fixture';
 import { untilTrue } from '../../support/values/until';
+import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 import type { AgentResult } from '../../../runtime';
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let servers: TestServer;

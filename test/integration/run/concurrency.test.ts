@@ -1,9 +1,9 @@
 import { createRuntime, type Runtime } from '../../../runtime';
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import type { ModelServerRequest } from '../../support/servers/model-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 const RUNS = 50;
 let fixture: AgentFixture;

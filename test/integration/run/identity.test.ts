@@ -1,9 +1,9 @@
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { runCli } from '../../support/worlds/cli';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

@@ -1,6 +1,6 @@
+import { textReply, toolReply } from '../../support/servers/model-server';
 import { eventually } from '../../support/values/agent-fixture';
 import { assertPaired, crashWorld, neverAnswered, toolTexts } from '../../support/worlds/crash-world';
-import { textReply, toolReply } from '../../support/servers/model-server';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(60_000);

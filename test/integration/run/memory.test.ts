@@ -1,8 +1,8 @@
-import { schemaFormat, type Memory, type Message, type RunOptions } from '../../../runtime';
-import { aTask, failureOf, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
+import { type Memory, type Message, type RunOptions,schemaFormat } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
-import { containing } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 beforeAll(async () => {

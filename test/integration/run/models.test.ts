@@ -1,10 +1,11 @@
-import { createRuntime, type Runtime } from '../../../runtime';
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { addTenant } from '../../support/servers/database';
 import '../../support/setup/errors-of-node';
+
+import { createRuntime, type Runtime } from '../../../runtime';
+import { addTenant } from '../../support/servers/database';
 import { startServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
 const KEY = 'sk-canary-1234567890';

@@ -1,14 +1,14 @@
-import { schemaFormat, type Memory, type Message, type Model } from '../../../runtime';
-import { aTask, failureOf, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
+import { type Memory, type Message, type Model,schemaFormat } from '../../../runtime';
+import { createOpenAiModel } from '../../../runtime/models/openai/openai-model';
 import { addTenant } from '../../support/servers/database';
 import {
+  type ModelServerRequest,
+  type ScriptedReply,
   startModelServer,
   textReply,
   toolReply,
-  type ModelServerRequest,
-  type ScriptedReply,
 } from '../../support/servers/model-server';
-import { createOpenAiModel } from '../../../runtime/models/openai/openai-model';
+import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 beforeAll(async () => {

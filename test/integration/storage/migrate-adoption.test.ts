@@ -1,13 +1,13 @@
 import { createRuntime, type Runtime } from '../../../runtime';
-import { migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { migrate } from '../../../runtime/storage/schema/migrate';
 import { DEMO_TENANT_ID } from '../../../runtime/storage/schema/seed-demo';
-import { aTask } from '../../support/values/agent-fixture';
-import { runCli } from '../../support/worlds/cli';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
+import { type ModelServer,startModelServer, textReply } from '../../support/servers/model-server';
+import { aTask } from '../../support/values/agent-fixture';
 import documentsSchema from '../../support/values/documents-schema.sql';
-import { startModelServer, textReply, type ModelServer } from '../../support/servers/model-server';
 import realInstallation from '../../support/values/real-installation.sql';
+import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

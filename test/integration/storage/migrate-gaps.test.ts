@@ -1,11 +1,11 @@
 import { createRuntime } from '../../../runtime';
+import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { EXPECTED_SCHEMA } from '../../../runtime/storage/schema/expected-schema';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
-import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
-import { aTask } from '../../support/values/agent-fixture';
 import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import documentsSchema from '../../support/values/documents-schema.sql';
 import { startModelServer, textReply } from '../../support/servers/model-server';
+import { aTask } from '../../support/values/agent-fixture';
+import documentsSchema from '../../support/values/documents-schema.sql';
 import realInstallation from '../../support/values/real-installation.sql';
 
 let database: TestDatabase;

@@ -1,10 +1,10 @@
 import { openDatabase } from '../../../runtime/cli/environment';
-import { MIGRATIONS } from '../../../runtime/storage/schema/migrations';
-import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
+import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
+import { MIGRATIONS } from '../../../runtime/storage/schema/migrations';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
-import { runCli } from '../../support/worlds/cli';
 import { everyTimerBut } from '../../support/values/timers';
+import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

@@ -2,9 +2,9 @@ import { Client } from 'pg';
 
 import { createRuntime } from '../../../runtime';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
-import { aTask, eventually, gate, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { sendJson } from '../../support/servers/http-server';
-import { textReply, toolReply, type ScriptedReply } from '../../support/servers/model-server';
+import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { everyTimerBut } from '../../support/values/timers';
 
 let agent: AgentFixture;

@@ -1,5 +1,5 @@
-import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { READABLE_COLUMNS } from '../../../runtime/storage/schema/readable-columns';
 import {
   addMcpServer,
@@ -7,8 +7,8 @@ import {
   createDatabase,
   createMigratedDatabase,
   giveTool,
-  useMcpServer,
   type TestDatabase,
+  useMcpServer,
 } from '../../support/servers/database';
 import realInstallation from '../../support/values/real-installation.sql';
 import {
@@ -18,8 +18,8 @@ import {
   dropRole,
   newRoleName,
   queryAs,
-  urlAs,
   type TestRole,
+  urlAs,
 } from '../../support/worlds/sql-role';
 
 let database: TestDatabase;

@@ -1,14 +1,15 @@
+import '../../support/setup/errors-of-node';
+
 import { createRuntime } from '../../../runtime';
-import { migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
+import { migrate } from '../../../runtime/storage/schema/migrate';
 import { seedTools } from '../../../runtime/storage/schema/seed-tools';
 import { BUILTIN_TOOLS } from '../../../runtime/tools/builtin/builtin-tools';
 import { readRestConfig } from '../../../runtime/tools/rest-config';
 import type { JsonObject } from '../../../runtime/util/json';
-import { runCli } from '../../support/worlds/cli';
 import { addTenant, createDatabase, type TestDatabase } from '../../support/servers/database';
-import '../../support/setup/errors-of-node';
 import realInstallation from '../../support/values/real-installation.sql';
+import { runCli } from '../../support/worlds/cli';
 
 const ALL = [
   'mcp_telegram',

@@ -1,7 +1,7 @@
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { makeSqlRole } from '../../../runtime/storage/schema/sql-role';
-import { errorLine, runCli } from '../../support/worlds/cli';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
+import { errorLine, runCli } from '../../support/worlds/cli';
 import { adminUrlOf, asAdmin, dropRole, newRoleName, queryAs, urlAs } from '../../support/worlds/sql-role';
 
 // Processes of their own take long to start on a busy machine.

@@ -1,10 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess,spawn } from 'node:child_process';
 import path from 'node:path';
 
 import { buildSync } from 'esbuild';
 
-import { aTask, eventually, gate } from '../../support/values/agent-fixture';
 import { textReply } from '../../support/servers/model-server';
+import { aTask, eventually, gate } from '../../support/values/agent-fixture';
 import { callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
 // A process of its own takes long to start on a busy machine.

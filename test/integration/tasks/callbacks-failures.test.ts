@@ -2,11 +2,11 @@ import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
 import { RuntimeError } from '../../../runtime';
-import { aTask, eventually, failureOf, gate } from '../../support/values/agent-fixture';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { withCode } from '../../support/setup/matchers';
 import { textReply } from '../../support/servers/model-server';
+import { withCode } from '../../support/setup/matchers';
+import { aTask, eventually, failureOf, gate } from '../../support/values/agent-fixture';
 import { callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
 let fixture: TaskFixture;

@@ -1,10 +1,10 @@
 import { createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 
-import { aTask, failureOf } from '../../support/values/agent-fixture';
 import { addTenant, giveTool } from '../../support/servers/database';
-import { documentsTask } from '../../support/values/documents-task';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { callbackKeys, startTaskFixture, type CallbackKeys, type TaskFixture } from '../../support/values/task-fixture';
+import { aTask, failureOf } from '../../support/values/agent-fixture';
+import { documentsTask } from '../../support/values/documents-task';
+import { type CallbackKeys, callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
 let fixture: TaskFixture;
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import { useTaskQueue } from '../../../runtime';
-import { failureOf } from '../../support/values/agent-fixture';
-import { containing, withCode } from '../../support/setup/matchers';
 import { textReply } from '../../support/servers/model-server';
 import { freePort } from '../../support/servers/redis';
+import { containing, withCode } from '../../support/setup/matchers';
+import { failureOf } from '../../support/values/agent-fixture';
 import { startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
 let fixture: TaskFixture;

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import type { TaskReport } from '../../../runtime';
 import { createRedisConnection } from '../../../runtime/storage/redis/connection';
 import { createRedisRequests } from '../../../runtime/storage/redis/request-store';
-import { failureOf, gate } from '../../support/values/agent-fixture';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { containing, withCode } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing, withCode } from '../../support/setup/matchers';
+import { failureOf, gate } from '../../support/values/agent-fixture';
 import { callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
 let fixture: TaskFixture;

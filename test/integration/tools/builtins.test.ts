@@ -3,14 +3,14 @@ import { inspect } from 'node:util';
 import { createRuntime } from '../../../runtime';
 import { BUILTIN_TOOLS } from '../../../runtime/tools/builtin/builtin-tools';
 import type { JsonValue } from '../../../runtime/util/json';
-import { aTask, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 import { addTenant, addTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
-import { TENANT_ID } from '../../support/values/memory-stores';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { TENANT_ID } from '../../support/values/memory-stores';
+import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 
 const OTHER_TENANT = '00000000-0000-4000-8000-000000000002';
 

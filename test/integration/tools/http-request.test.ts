@@ -1,12 +1,12 @@
 import dns, { type LookupAddress } from 'node:dns';
 import type { ServerResponse } from 'node:http';
-import { createServer, type AddressInfo, type LookupFunction, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type LookupFunction, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import type { EgressFilter } from '../../../runtime/contracts/tool';
-import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
-import { sendJson, startServer, type ReceivedRequest, type TestServer } from '../../support/servers/http-server';
+import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
+import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 
 /** Names that resolve as an attacker would have them. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {

@@ -1,5 +1,5 @@
-import { createRedisReader } from '../../../runtime/storage/redis/key-reader';
 import { createRedisConnection } from '../../../runtime/storage/redis/connection';
+import { createRedisReader } from '../../../runtime/storage/redis/key-reader';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
 
 let redis: TestRedis;

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 
-import { aTask, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
-import { callTool } from '../../support/worlds/call-tool';
 import { addTenant, giveTool } from '../../support/servers/database';
-import { sendJson, startServer, type ReceivedRequest, type TestServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
+import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { callTool } from '../../support/worlds/call-tool';
 
 const TOKEN = 'CANARY-telegram:token/1+2';
 const API_KEY = 'CANARY-api-key';

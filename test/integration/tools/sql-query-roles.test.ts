@@ -1,7 +1,7 @@
 import type { SqlReader, SqlRows } from '../../../runtime/contracts/sql-reader';
 import { createSqlReader } from '../../../runtime/storage/postgres/sql-reader';
-import { eventually } from '../../support/values/agent-fixture';
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
+import { eventually } from '../../support/values/agent-fixture';
 import { asAdmin, createSqlRole, dropRole } from '../../support/worlds/sql-role';
 
 let database: TestDatabase;

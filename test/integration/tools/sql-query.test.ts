@@ -1,11 +1,11 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 import type { SqlReader, SqlRequest, SqlRows } from '../../../runtime/contracts/sql-reader';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { createSqlReader } from '../../../runtime/storage/postgres/sql-reader';
-import { eventually } from '../../support/values/agent-fixture';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { adminUrlOf, asAdmin, createSqlRole, dropRole, newRoleName, urlAs, type TestRole } from '../../support/worlds/sql-role';
+import { eventually } from '../../support/values/agent-fixture';
+import { adminUrlOf, asAdmin, createSqlRole, dropRole, newRoleName, type TestRole,urlAs } from '../../support/worlds/sql-role';
 
 let database: TestDatabase;
 let role: TestRole;

@@ -1,5 +1,5 @@
-import { startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { withCode } from '../../support/setup/matchers';
+import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 

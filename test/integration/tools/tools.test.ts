@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 
 import type { AgentResult, Tool, ToolCallReport } from '../../../runtime';
-import { aTask, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant, addTool, enableTool, giveTool, type TestTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { containing, matching } from '../../support/setup/matchers';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { containing, matching } from '../../support/setup/matchers';
+import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 const shout: Tool = {
   definition: { name: 'shout', description: 'Shouts', inputSchema: { type: 'object' } },

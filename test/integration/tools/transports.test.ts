@@ -1,9 +1,9 @@
 import path from 'node:path';
 
 import { createRuntime, type Runtime } from '../../../runtime';
-import { startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addMcpServer, addTenant, useMcpServer } from '../../support/servers/database';
 import { startSseServer, startWebSocketServer } from '../../support/servers/old-mcp-servers';
+import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
 const STDIO = [process.execPath, path.resolve(__dirname, '../../../support/servers/stdio-mcp-server.cjs')];

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 
-import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 import { startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
+import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 
 const ARTICLE = `<!doctype html><html><head><title>Prices
   and terms</title><style>.x { content: "CANARY-style" }</style>

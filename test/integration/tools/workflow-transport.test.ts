@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-import { callTool } from '../../support/worlds/call-tool';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
 import { TENANT_ID } from '../../support/values/memory-stores';
+import { callTool } from '../../support/worlds/call-tool';
 
 let n8n: TestServer;
 let answer: (response: ServerResponse) => void;

@@ -1,12 +1,13 @@
+import '../../support/setup/errors-of-node';
+
 import { inspect } from 'node:util';
 
 import { createRuntime, type RunEvent, type Runtime } from '../../../runtime';
-import { aTask, startAgentFixture, type AgentFixture } from '../../support/values/agent-fixture';
 import { addTenant, giveTool } from '../../support/servers/database';
-import '../../support/setup/errors-of-node';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 const API_KEY = 'sk-CANARY-api/key+1';
 const AUTH = 'Bearer CANARY-auth/header==';

@@ -1,11 +1,12 @@
-import { encryptPlaintext } from '../../../runtime/vault/encrypt-rows';
-import { rotateVault } from '../../../runtime/vault/rotate-key';
+import '../../support/setup/errors-of-node';
+
 import { createOAuthStores } from '../../../runtime/mcp/oauth-stores';
 import { createMcpStore } from '../../../runtime/storage/postgres/mcp-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { encryptPlaintext } from '../../../runtime/vault/encrypt-rows';
+import { rotateVault } from '../../../runtime/vault/rotate-key';
 import { createSealer } from '../../../runtime/vault/sealer';
 import { addMcpServer, addTenant, addTool, enableTool, useMcpServer } from '../../support/servers/database';
-import '../../support/setup/errors-of-node';
 import { aVaultKey, dumpDatabase, linesWith, onVault, vaultWorld } from '../../support/worlds/vault';
 
 const SECRET = 'CANARY-secret/1==';

@@ -1,15 +1,16 @@
+import '../../support/setup/errors-of-node';
+
 import crypto from 'node:crypto';
 
 import { createRuntime, type Runtime } from '../../../runtime';
 import type { JsonObject } from '../../../runtime/util/json';
 import { createSealer } from '../../../runtime/vault/sealer';
-import { aTask, failureOf } from '../../support/values/agent-fixture';
 import { addMcpServer, addTenant, enableTool, useMcpServer } from '../../support/servers/database';
-import '../../support/setup/errors-of-node';
 import { sendJson, startServer } from '../../support/servers/http-server';
-import { containing } from '../../support/setup/matchers';
-import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../../support/values/memory-stores';
 import { textReply } from '../../support/servers/model-server';
+import { containing } from '../../support/setup/matchers';
+import { aTask, failureOf } from '../../support/values/agent-fixture';
+import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../../support/values/memory-stores';
 import { aVaultKey, onVault, vaultWorld } from '../../support/worlds/vault';
 
 const SECRET = 'CANARY-secret/1==';

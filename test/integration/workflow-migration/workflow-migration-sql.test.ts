@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, node } from '../../support/workflows/workflow-builder';
-import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { vaultWorld } from '../../support/worlds/vault';
 import { migrated, switched } from '../../runtime/workflow-migration/a-cluster';
+import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
+import { attach, node } from '../../support/workflows/workflow-builder';
+import { vaultWorld } from '../../support/worlds/vault';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 const ATTACK = "'; DROP TABLE elo_agent_tiers; -- \\' $$ \n\\! x";

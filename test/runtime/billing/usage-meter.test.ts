@@ -1,5 +1,5 @@
-import { createUsageMeter } from '../../../runtime/billing/usage-meter';
 import type { ModelReply } from '../../../runtime';
+import { createUsageMeter } from '../../../runtime/billing/usage-meter';
 
 const PRICES = [
   { modelId: 'a/asked', inputPer1M: '1', outputPer1M: '10' },

@@ -1,5 +1,5 @@
-import { claimRun, requestDigest } from '../../../runtime/ledger/claim';
 import type { AgentResult, Claim, ClaimRequest, LedgerStore } from '../../../runtime';
+import { claimRun, requestDigest } from '../../../runtime/ledger/claim';
 import { readTask } from '../../../runtime/tasks/read-task';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';

@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../../runtime';
-import { asks, aTool, runScript, says } from '../../support/values/loop-script';
 import { containing } from '../../support/setup/matchers';
+import { asks, aTool, runScript, says } from '../../support/values/loop-script';
 
 const NAME = 'give_answer';
 /** Takes JSON with a number under `n`. */

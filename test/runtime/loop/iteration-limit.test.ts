@@ -1,5 +1,5 @@
-import { asks, aTool, runScript, says } from '../../support/values/loop-script';
 import { containing } from '../../support/setup/matchers';
+import { asks, aTool, runScript, says } from '../../support/values/loop-script';
 
 const again = (): ReturnType<typeof asks> => asks([['add', { n: 1 }]]);
 const tools = [aTool('add')];

@@ -1,5 +1,5 @@
 import type { ToolOutput } from '../../../runtime';
-import { aTool, asks, runScript, says, toldCodes } from '../../support/values/loop-script';
+import { asks, aTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 
 /** A tool that counts its calls and answers with what the script says. */
 function counting(answers: readonly unknown[] = []): { tool: ReturnType<typeof aTool>; made: () => number } {

@@ -1,7 +1,7 @@
 import type { Message } from '../../../runtime/contracts/message';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
-import { asks, aTool, failingTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 import { containing, matching } from '../../support/setup/matchers';
+import { asks, aTool, failingTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 
 describe('the transcript', () => {
   it('holds the assistant message with its calls, then one tool message for each id, in order', async () => {

@@ -1,9 +1,9 @@
 import type { ToolOutput } from '../../../runtime/contracts/tool';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
+import { containing } from '../../support/setup/matchers';
 import { gate } from '../../support/values/agent-fixture';
 import { asks, aTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 import { until } from '../../support/values/until';
-import { containing } from '../../support/setup/matchers';
 
 /** A tool that runs until it is let go, and that knows how many ran at the same time. */
 function slowTool(): { tool: ReturnType<typeof aTool>; waiting: (() => void)[]; most: () => number; order: unknown[] } {

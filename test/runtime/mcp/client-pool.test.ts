@@ -1,8 +1,8 @@
-import { createMcpClientPool, type McpClientPool } from '../../../runtime/mcp/client-pool';
 import type { McpServer } from '../../../runtime/contracts/mcp';
+import { createMcpClientPool, type McpClientPool } from '../../../runtime/mcp/client-pool';
 import type { McpConnection, McpTarget } from '../../../runtime/mcp/connection';
-import { gate } from '../../support/values/agent-fixture';
 import { anMcpServer } from '../../support/servers/an-mcp-server';
+import { gate } from '../../support/values/agent-fixture';
 
 const bearer = (token: string): McpServer => anMcpServer({ auth: { kind: 'bearer', token } });
 const SERVER: McpTarget = { tenantId: 'a', server: bearer('1') };

@@ -1,7 +1,7 @@
 import { allowedTools } from '../../../runtime/permissions/allowed-tools';
 import { readToolRules } from '../../../runtime/permissions/read-tool-rules';
-import { aTool } from '../../support/values/loop-script';
 import { containing } from '../../support/setup/matchers';
+import { aTool } from '../../support/values/loop-script';
 
 const candidates = [
   { tool: aTool('everyone') },

@@ -6,8 +6,8 @@ import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission, readToolRules, tenantLevels } from '../../../runtime/permissions/read-tool-rules';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
-import { aTool } from '../../support/values/loop-script';
 import { containing } from '../../support/setup/matchers';
+import { aTool } from '../../support/values/loop-script';
 import { fc } from '../../support/values/properties';
 
 const SCHEMA = {

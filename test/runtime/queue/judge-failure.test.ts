@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../../../runtime/errors/codes';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import {
+  type FailedTry,
   growingDelay,
   judgeFailure,
   slotDelayMs,
   tellingDelayMs,
-  type FailedTry,
 } from '../../../runtime/queue/judge-failure';
 
 const HOUR_MS = 3_600_000;

@@ -1,11 +1,11 @@
-import { chooseModel } from '../../../runtime/run/choose-model';
+import { readBudget } from '../../../runtime/billing/budget';
 import type { Model } from '../../../runtime/contracts/model';
 import type { TenantSettings, Tier } from '../../../runtime/contracts/tenant';
 import type { ModelPrice } from '../../../runtime/contracts/usage';
-import { readBudget } from '../../../runtime/billing/budget';
+import { chooseModel } from '../../../runtime/run/choose-model';
 import { readTask } from '../../../runtime/tasks/read-task';
-import { TENANT_ID } from '../../support/values/memory-stores';
 import { withCode } from '../../support/setup/matchers';
+import { TENANT_ID } from '../../support/values/memory-stores';
 
 const model: Model = { generate: () => Promise.reject(new Error('not asked')) };
 const price = (modelId: string, inputPer1M = '1', more: Partial<ModelPrice> = {}): ModelPrice => ({

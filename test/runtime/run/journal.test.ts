@@ -1,4 +1,4 @@
-import { createRuntime, type AgentResult, type ModelRequest, type Tool } from '../../../runtime';
+import { type AgentResult, createRuntime, type ModelRequest, type Tool } from '../../../runtime';
 import type { AssistantMessage, Message } from '../../../runtime/contracts/message';
 import { gate } from '../../support/values/agent-fixture';
 import { journalingLedger, memoryTenants, TENANT_ID } from '../../support/values/memory-stores';

@@ -1,6 +1,6 @@
-import { taskWarnings, readTask } from '../../../runtime/tasks/read-task';
-import { documentsTask } from '../../support/values/documents-task';
+import { readTask,taskWarnings } from '../../../runtime/tasks/read-task';
 import { containing, withCode } from '../../support/setup/matchers';
+import { documentsTask } from '../../support/values/documents-task';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 const task = (config: object = {}, rest: object = {}) => ({

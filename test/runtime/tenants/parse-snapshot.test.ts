@@ -1,6 +1,6 @@
-import { withCode } from '../../support/setup/matchers';
-import { createToolBuilder, type ToolBuilderOptions } from '../../../runtime/tools/build-tools';
 import { parseSnapshot, type SnapshotColumns } from '../../../runtime/tenants/parse-snapshot';
+import { createToolBuilder, type ToolBuilderOptions } from '../../../runtime/tools/build-tools';
+import { withCode } from '../../support/setup/matchers';
 
 function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknown[]; tools?: unknown[] } = {}) {
   const { settings = {}, tiers = [], prices = [], tools = [] } = columns;

@@ -1,9 +1,9 @@
 import type { ToolRow } from '../../../runtime/contracts/tenant';
 import type { ToolSettings } from '../../../runtime/contracts/tool-transport';
 import { mayRepeat } from '../../../runtime/loop/may-repeat';
+import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission } from '../../../runtime/permissions/read-tool-rules';
-import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { createServerToolBuilder, createToolBuilder } from '../../../runtime/tools/build-tools';
 import { createBuiltinTransport } from '../../../runtime/tools/builtin-transport';
 import { createHookTransport } from '../../../runtime/tools/hook-transport';

@@ -1,9 +1,9 @@
 import { RE2JS } from 're2js';
 
 import { askSchemaProcess } from '../../../runtime/tools/ask-schema-process';
-import { patternSize } from '../../../runtime/util/pattern-size';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
+import { patternSize } from '../../../runtime/util/pattern-size';
 
 /** `a0` refers twice to `a1`, that twice to `a2`, and so on. */
 function fanOut(levels: number): JsonObject {

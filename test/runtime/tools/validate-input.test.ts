@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../runtime/util/json';
 import type { ParsedInput } from '../../../runtime/contracts/tool';
 import { compileInputSchema } from '../../../runtime/tools/validate-input';
+import type { JsonObject } from '../../../runtime/util/json';
 import { containing } from '../../support/setup/matchers';
 
 /** All of these are small enough to be checked at once. */

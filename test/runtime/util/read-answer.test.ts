@@ -1,5 +1,5 @@
-import { findJson } from '../../../runtime/util/find-json';
 import { stripThinking } from '../../../runtime/tasks/types/strip-thinking';
+import { findJson } from '../../../runtime/util/find-json';
 
 it.each([
   ['<think>a</think>b', 'b'],

@@ -1,5 +1,5 @@
-import { readReference, resolveJson, SecretFailure } from '../../../runtime/vault/references';
 import type { JsonValue } from '../../../runtime/util/json';
+import { readReference, resolveJson, SecretFailure } from '../../../runtime/vault/references';
 
 it.each([
   ['vault:CRM', 'vault', '', 'CRM'],

@@ -1,8 +1,8 @@
 import { carryParameter } from '../../../runtime/workflow-migration/expressions/carry-expression';
-import { findClusters } from '../../../runtime/workflow-migration/routers/find-clusters';
 import { mergeValues } from '../../../runtime/workflow-migration/expressions/merge-values';
-import { parseWorkflow } from '../../../runtime/workflow-migration/parse-workflow';
 import { splitExpression } from '../../../runtime/workflow-migration/expressions/split-expression';
+import { parseWorkflow } from '../../../runtime/workflow-migration/parse-workflow';
+import { findClusters } from '../../../runtime/workflow-migration/routers/find-clusters';
 import { attach, chain, main, node, workflow } from '../../support/workflows/workflow-builder';
 import { agent, conditions, openRouter, prompts, tierIs } from '../../support/workflows/workflow-parts';
 

@@ -1,8 +1,8 @@
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
+import { migrateWorkflow } from '../../../runtime/workflow-migration/migrate-workflow';
+import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
 import { MIGRATION_OPTIONS, optionsOf, WORKFLOW_FIXTURES } from '../../support/workflows/workflow-fixtures';
 import { findLosses } from '../../support/workflows/workflow-links';
-import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
-import { migrateWorkflow } from '../../../runtime/workflow-migration/migrate-workflow';
 import { agentNode, migrate, migrated, modelNode, newNodes, switched } from './a-cluster';
 
 const lone = (more: Parameters<typeof modelNode>[1] = {}): Workflow =>

@@ -1,5 +1,5 @@
-import { sqlComment, sqlJson, sqlText, sqlTextArray } from '../../../runtime/workflow-migration/sql-text';
 import { showInMarkdown, showName } from '../../../runtime/workflow-migration/show-name';
+import { sqlComment, sqlJson, sqlText, sqlTextArray } from '../../../runtime/workflow-migration/sql-text';
 import { fc } from '../../support/values/properties';
 
 /** Reads a literal as Postgres does, whatever its setting for backslashes; fails on what is not one literal. */

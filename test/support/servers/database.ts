@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { Client } from 'pg';
 
-import { migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { migrate } from '../../../runtime/storage/schema/migrate';
 
 export interface TestDatabase {
   readonly url: string;

@@ -12,9 +12,9 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import {
   CallToolRequestSchema,
+  type CallToolResult,
   isInitializeRequest,
   ListToolsRequestSchema,
-  type CallToolResult,
   type ListToolsResult,
 } from '@modelcontextprotocol/sdk/types.js';
 

@@ -1,6 +1,6 @@
-import { startPostgres } from '../../../scripts/lib/postgres.mjs';
-import { migrate } from '../../../runtime/storage/schema/migrate';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { migrate } from '../../../runtime/storage/schema/migrate';
+import { startPostgres } from '../../../scripts/lib/postgres.mjs';
 import type { TestDatabase } from './database';
 
 export interface OwnPostgres extends TestDatabase {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
-import { sendJson, startServer, type ReceivedRequest, type TestServer } from './http-server';
+import { type ReceivedRequest, sendJson, startServer, type TestServer } from './http-server';
 
 export interface RawMcpServer {
   readonly url: string;

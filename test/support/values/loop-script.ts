@@ -2,7 +2,8 @@ import type { RunEvent, Tool, ToolOutput } from '../../../runtime';
 import type { Message, ToolCallMessage } from '../../../runtime/contracts/message';
 import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
 import type { LoopOutcome } from '../../../runtime/contracts/outcome';
-import type { EndedModelCall, EndedToolCall, LoopInput, LoopSettings } from '../../../runtime/loop/loop-contract';
+import type { EndedToolCall } from '../../../runtime/contracts/tool-call';
+import type { EndedModelCall, LoopInput, LoopSettings } from '../../../runtime/loop/loop-contract';
 import { runLoop } from '../../../runtime/loop/run-loop';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';
 

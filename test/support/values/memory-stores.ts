@@ -1,8 +1,8 @@
 import {
-  RuntimeError,
   type AgentResult,
   type LedgerStore,
   type RunProgress,
+  RuntimeError,
   type TenantSnapshot,
   type TenantStore,
   type ToolRow,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 import { createRuntime, type Runtime, type RuntimeConfig, type RuntimeError } from '../../../runtime';
-import { failureOf, startAgentFixture, type AgentFixture } from './agent-fixture';
-import { startServer, type ReceivedRequest, type TestServer } from '../servers/http-server';
+import { type ReceivedRequest, startServer, type TestServer } from '../servers/http-server';
 import { startRedis, type TestRedis } from '../servers/redis';
+import { type AgentFixture,failureOf, startAgentFixture } from './agent-fixture';
 
 export interface TaskFixture extends AgentFixture {
   readonly redis: TestRedis;

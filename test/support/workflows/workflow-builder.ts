@@ -1,5 +1,5 @@
-import type { Connections, Link, Workflow } from '../../../runtime/workflow-migration/contract';
 import type { JsonObject } from '../../../runtime/util/json';
+import type { Connections, Link, Workflow } from '../../../runtime/workflow-migration/contract';
 
 /** A node whose place and id are given when the workflow is put together. */
 export interface Part extends Readonly<Record<string, unknown>> {

@@ -1,21 +1,21 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, chain, main, node, workflow, type Part } from './workflow-builder';
+import { attach, chain, main, node, type Part,workflow } from './workflow-builder';
 import {
   agent,
   answer,
   branches,
+  type BranchModel,
   conditions,
-  FIVE,
   first,
+  FIVE,
   openRouter,
   prompts,
+  type Rule,
   set,
   start,
   switch3,
   tierIs,
   tierSwitch,
-  type BranchModel,
-  type Rule,
   type WorkflowFixture,
 } from './workflow-parts';
 

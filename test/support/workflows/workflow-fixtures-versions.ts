@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { main, workflow, type Part } from './workflow-builder';
+import { main, type Part,workflow } from './workflow-builder';
 import {
   answer,
   branches,
+  type BranchModel,
   expressionSwitch,
   first,
   prompts,
   start,
   tierSwitch,
-  type BranchModel,
   type WorkflowFixture,
 } from './workflow-parts';
 

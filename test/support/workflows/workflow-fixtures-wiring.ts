@@ -1,20 +1,20 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, chain, main, node, workflow, type Part, type Wire } from './workflow-builder';
+import { attach, chain, main, node, type Part, type Wire,workflow } from './workflow-builder';
 import {
   agent,
   answer,
   branches,
-  colleague,
-  shopServer,
+  type BranchModel,
   bufferMemory,
+  colleague,
   first,
   httpTool,
   openRouter,
   prompts,
   set,
+  shopServer,
   start,
   tierSwitch,
-  type BranchModel,
   type WorkflowFixture,
 } from './workflow-parts';
 

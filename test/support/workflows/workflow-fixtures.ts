@@ -1,9 +1,9 @@
 import type { MigrationOptions } from '../../../runtime/workflow-migration/contract';
-import type { WorkflowFixture } from './workflow-parts';
-import { versionFixtures } from './workflow-fixtures-versions';
 import { limitFixtures } from './workflow-fixtures-limits';
 import { routerFixtures } from './workflow-fixtures-routers';
+import { versionFixtures } from './workflow-fixtures-versions';
 import { wiringFixtures } from './workflow-fixtures-wiring';
+import type { WorkflowFixture } from './workflow-parts';
 
 /** By the name of the file, without `.json`. */
 export const WORKFLOW_FIXTURES: Readonly<Record<string, WorkflowFixture>> = {

@@ -1,8 +1,8 @@
 import type { ToolRow } from '../../../runtime';
+import { createToolTransports } from '../../../runtime/compose/tool-transports';
 import type { EgressFilter, ToolContext, ToolOutput } from '../../../runtime/contracts/tool';
 import type { ErrorSummary } from '../../../runtime/errors/runtime-error';
 import { createRedisConnection } from '../../../runtime/storage/redis/connection';
-import { createToolTransports } from '../../../runtime/compose/tool-transports';
 import { createToolBuilder } from '../../../runtime/tools/build-tools';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { TENANT_ID, toolRow } from '../values/memory-stores';

@@ -1,11 +1,11 @@
 import { Client } from 'pg';
 
 import type { AgentResult, Runtime } from '../../../runtime';
-import { aTask, eventually, gate, startAgentFixture, type AgentFixture, type TestTask } from '../values/agent-fixture';
-import { startCli } from './cli';
 import { addTenant, addTool, enableTool } from '../servers/database';
 import { sendJson, startServer, type TestServer } from '../servers/http-server';
 import type { ModelServerRequest, ScriptedReply } from '../servers/model-server';
+import { type AgentFixture, aTask, eventually, gate, startAgentFixture, type TestTask } from '../values/agent-fixture';
+import { startCli } from './cli';
 
 /** A row of elo_agent_model_calls, as far as it tells which calls ended. */
 export interface CallRow {

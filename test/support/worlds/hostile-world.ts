@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 
-import { createRuntime, type AgentResult, type Runtime, type RuntimeConfig, type RuntimeError } from '../../../runtime';
 import type { RunEvent, RunOptions, Tool } from '../../../runtime';
-import { aTask, startAgentFixture, type AgentFixture, type UsageRow } from '../values/agent-fixture';
+import { type AgentResult, createRuntime, type Runtime, type RuntimeConfig, type RuntimeError } from '../../../runtime';
 import { addTenant, giveTool, type TestTool } from '../servers/database';
-import { sendJson, startServer, type ReceivedRequest, type TestServer } from '../servers/http-server';
+import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../servers/http-server';
 import type { ModelServerRequest, ScriptedReply } from '../servers/model-server';
+import { type AgentFixture, aTask, startAgentFixture, type UsageRow } from '../values/agent-fixture';
 
 /** A request that a tool's server got: what was really executed. */
 export interface Executed {

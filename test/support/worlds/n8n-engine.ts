@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 
 import { WorkflowExecute } from 'n8n-core';
 import {
-  Workflow,
   type ICredentialDataDecryptedObject,
   type ICredentialsHelper,
   type IExecuteFunctions,
@@ -13,6 +12,7 @@ import {
   type IWorkflowBase,
   type IWorkflowExecuteAdditionalData,
   type StructuredChunk,
+  Workflow,
   type WorkflowExecuteMode,
 } from 'n8n-workflow';
 

@@ -4,11 +4,11 @@ import type { Redis } from 'ioredis';
 
 import type { DeadEntry } from '../../../runtime/queue/dead-entry';
 import {
-  startConsumer,
   type Consumer,
   type ConsumerConfig,
   type ConsumerParts,
   type DeadTask,
+  startConsumer,
 } from '../../../runtime/worker';
 import type { TestRedis } from '../servers/redis';
 

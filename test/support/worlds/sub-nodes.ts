@@ -1,10 +1,10 @@
 import type {
-  INode,
-  INodeType,
   IConnections,
+  INode,
+  INodeParameters,
+  INodeType,
   ISupplyDataFunctions,
   NodeConnectionType,
-  INodeParameters,
 } from 'n8n-workflow';
 
 /** A node that is wired to another one's side and gives it `supply`. */

@@ -1,8 +1,8 @@
 import type { IDataObject, INode, INodeExecutionData, IRun, ITriggerFunctions, ITriggerResponse } from 'n8n-workflow';
 
 import { UniversalAiAgentTrigger } from '../../../nodes/UniversalAiAgentTrigger/UniversalAiAgentTrigger.node';
-import { eventually } from '../values/agent-fixture';
 import type { TestRedis } from '../servers/redis';
+import { eventually } from '../values/agent-fixture';
 
 /** One execution that the trigger has started. */
 export interface Emitted {

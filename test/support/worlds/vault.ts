@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
-import { createRuntime, type AgentResult, type Runtime } from '../../../runtime';
+import { type AgentResult, createRuntime, type Runtime } from '../../../runtime';
+import type { VaultStore } from '../../../runtime/contracts/vault';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
-import { createVaultStore, type VaultStore } from '../../../runtime/storage/postgres/vault-store';
+import { createVaultStore } from '../../../runtime/storage/postgres/vault-store';
 import { createSealer } from '../../../runtime/vault/sealer';
 import { secretOwner } from '../../../runtime/vault/secret-owner';
-import { aTask, startAgentFixture, type AgentFixture } from '../values/agent-fixture';
-import { addMcpServer, addTenant, giveTool, useMcpServer, type TestDatabase } from '../servers/database';
+import { addMcpServer, addTenant, giveTool, type TestDatabase,useMcpServer } from '../servers/database';
 import { sendJson, startServer, type TestServer } from '../servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../servers/mcp-server';
 import { textReply, toolReply } from '../servers/model-server';
+import { type AgentFixture,aTask, startAgentFixture } from '../values/agent-fixture';
 
 /** A new vault key. */
 export const aVaultKey = (): string => randomBytes(32).toString('base64');

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { DeadEntry } from '../../../runtime/queue/dead-entry';
-import { startCli, type CliOutcome, type CliRun } from './cli';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../servers/database';
-import { sendJson, startServer, type ReceivedRequest, type TestServer } from '../servers/http-server';
-import { startModelServer, textReply, type ModelServer } from '../servers/model-server';
+import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../servers/http-server';
+import { type ModelServer,startModelServer, textReply } from '../servers/model-server';
 import { startRedis, type TestRedis } from '../servers/redis';
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy';
 import { untilTrue } from '../values/until';
+import { type CliOutcome, type CliRun,startCli } from './cli';
 
 /** A line of a worker's log. */
 export interface LogLine {

@@ -1,4 +1,4 @@
-import { AIMessage, coerceMessageLikeToMessage, type BaseMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage,coerceMessageLikeToMessage } from '@langchain/core/messages';
 
 import { fromChatModel, type Message, type ModelReply, type ModelRequest, type RuntimeError } from '../../../../runtime';
 import { containing, withCode } from '../../../support/setup/matchers';

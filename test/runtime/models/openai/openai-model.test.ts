@@ -1,11 +1,12 @@
-import type { ModelReply, ModelRequest } from '../../../../runtime/contracts/model';
-import { createOpenAiModel, type ClosableModel } from '../../../../runtime/models/openai/openai-model';
-import { failureOf, gate } from '../../../support/values/agent-fixture';
 import '../../../support/setup/errors-of-node';
+
+import type { ModelReply, ModelRequest } from '../../../../runtime/contracts/model';
+import { type ClosableModel,createOpenAiModel } from '../../../../runtime/models/openai/openai-model';
 import { startServer } from '../../../support/servers/http-server';
-import { startModelServer, textReply, type ModelServer } from '../../../support/servers/model-server';
-import { until } from '../../../support/values/until';
+import { type ModelServer,startModelServer, textReply } from '../../../support/servers/model-server';
 import { containing } from '../../../support/setup/matchers';
+import { failureOf, gate } from '../../../support/values/agent-fixture';
+import { until } from '../../../support/values/until';
 
 const KEY = 'sk-canary-key-1234567890';
 const open: (() => Promise<void>)[] = [];

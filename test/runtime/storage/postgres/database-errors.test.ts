@@ -1,5 +1,5 @@
-import { toDatabaseError } from '../../../../runtime/storage/postgres/database-errors';
 import { judgeFailure } from '../../../../runtime/queue/judge-failure';
+import { toDatabaseError } from '../../../../runtime/storage/postgres/database-errors';
 import { createRedactor } from '../../../../runtime/util/redact';
 
 const failureWith = (code: string) =>

@@ -1,4 +1,4 @@
-import type { DeadTask, QueueDelivery, QueueTask } from '../contracts/queue';
+import type { DeadTask, QueueDelivery, QueueTask } from './queue';
 
 export interface ConsumerConfig {
   readonly redis: {
@@ -85,4 +85,18 @@ export interface TakenTask {
   readonly done: () => Promise<void>;
   /** It goes back, to be the next one taken. */
   readonly putBack: () => Promise<void>;
+}
+
+/** ConsumerConfig with its defaults. */
+export interface ConsumerSettings {
+  readonly list: string;
+  readonly failedList: string;
+  readonly forwardList?: string;
+  readonly taskTypes: readonly string[];
+  readonly concurrency: number;
+  readonly tenantConcurrency?: number;
+  readonly attempts: number;
+  readonly leaseMs: number;
+  readonly maxTaskBytes: number;
+  readonly processMetrics: boolean;
 }

@@ -1,0 +1,17 @@
+import type { Connected } from './connected';
+import type { OnEvent } from './event';
+import type { McpServerInput } from './mcp';
+import type { EgressFilter } from './tool';
+
+export interface RunOptions {
+  readonly signal?: AbortSignal;
+  readonly onEvent?: OnEvent;
+  /** Runs even if the task was done before: a manual test in the editor. */
+  readonly fresh?: boolean;
+  /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
+  readonly mcpServers?: readonly McpServerInput[];
+  /** The host's own rules for outgoing requests, asked beside ours for addresses that a model wrote. */
+  readonly egress?: EgressFilter;
+  /** Model, memory, tools and format that the host has wired to this run. */
+  readonly connected?: Connected;
+}
