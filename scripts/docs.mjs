@@ -46,6 +46,55 @@ async function errorsPage() {
 
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 
+/** Every folder of the runtime stands in one of these, from the doors down. */
+const FLOORS = [
+  {
+    title: 'Doors',
+    words:
+      'What n8n, a shell, a queue or a program calls. They read what they are given, hand it on, and hold no decision.',
+    boxes: ['nodes', 'cli', 'index.ts', 'worker.ts', 'admin'],
+  },
+  {
+    title: 'Where everything is wired',
+    words: '`compose` builds the adapters and gives them to the parts: the one folder that sees everything.',
+    boxes: ['compose', 'config'],
+  },
+  {
+    title: 'One run',
+    words:
+      '`agent.ts` is the run from top to bottom, `run` its stages in the order of time. Nobody but `compose` calls them.',
+    boxes: ['agent.ts', 'run'],
+  },
+  {
+    title: 'What joins a few parts',
+    words:
+      '`toolsets` makes one set out of every origin of tools; `ledger` says who runs a task and what is on record of it.',
+    boxes: ['toolsets', 'ledger'],
+  },
+  {
+    title: 'Parts',
+    words: 'Strangers to one another: a part knows itself, `contracts`, `errors` and `util`.',
+    boxes: [
+      'tasks',
+      'loop',
+      'tenants',
+      'models',
+      'tools',
+      'mcp',
+      'permissions',
+      'billing',
+      'vault',
+      'queue',
+      'workflow-migration',
+    ],
+  },
+  {
+    title: 'Storage',
+    words: 'Postgres and Redis behind the ports of `contracts`.',
+    boxes: ['storage'],
+  },
+];
+
 async function architecturePage() {
   const { output } = await cruise(['runtime', 'nodes'], {
     baseDir: root,
@@ -64,15 +113,20 @@ async function architecturePage() {
     '',
     NOTE,
     '',
-    'Which box imports which, read from the code. Left out: `contracts`, `errors` and `util`, which everything may import.',
-    'The rules behind it are in `.dependency-cruiser.cjs`; the way of one run is told in [data-flow.md](data-flow.md).',
-    '',
-    '```mermaid',
-    'flowchart LR',
-    ...[...edges].sort(),
-    '```',
+    'For whoever changes the code: which folder may know which. The arrows are read from the imports, the rules behind them',
+    'are in `.dependency-cruiser.cjs`, and a planted violation shows that each rule holds (`test/package/architecture.test.ts`).',
+    'Left out: `contracts`, `errors` and `util`, which everything may import. The way of one run is told in',
+    '[data-flow.md](data-flow.md).',
+    ...FLOORS.flatMap((floor) => floorSection(floor, [...edges].sort())),
     '',
   ].join('\n');
+}
+
+function floorSection({ title, words, boxes }, edges) {
+  const own = edges.filter((edge) => boxes.includes(edge.trim().split(' ')[0]));
+  const list = boxes.map((name) => `\`${name}\``).join(', ');
+  const graph = own.length === 0 ? [] : ['', '```mermaid', 'flowchart LR', ...own, '```'];
+  return ['', `## ${title}`, '', `${list}. ${words}`, ...graph];
 }
 
 const LEAVES = new Set(['contracts', 'errors', 'util']);
@@ -81,6 +135,9 @@ const LEAVES = new Set(['contracts', 'errors', 'util']);
 function box(file) {
   if (file.startsWith('nodes/')) return 'nodes';
   const [, part] = /^runtime\/([^/]+)/.exec(file) ?? [];
+  if (part !== undefined && !LEAVES.has(part) && !FLOORS.some(({ boxes }) => boxes.includes(part))) {
+    throw new Error(`runtime/${part} stands on no floor: say on which in scripts/docs.mjs.`);
+  }
   return part;
 }
 
