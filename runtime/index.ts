@@ -1,6 +1,6 @@
 export { checkSqlRole } from './compose/check-sql-role';
 export { createRuntime, type Runtime } from './compose/create-runtime';
-export { type CatalogEntry,listTenants, listTenantTools } from './compose/editor-lists';
+export { type CatalogEntry, listTenants, listTenantTools } from './compose/editor-lists';
 export { migrateWorkflow } from './compose/migrate-workflow';
 export { useRuntime, useTaskQueue } from './compose/shared-runtime';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
@@ -16,7 +16,7 @@ export type { TenantSnapshot, TenantStore, Tier, ToolRow } from './contracts/ten
 export type { ParsedInput, Tool, ToolContext, ToolDefinition, ToolMeta, ToolOutput, Toolset } from './contracts/tool';
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
-export { type ErrorSummary,isRuntimeError, RuntimeError } from './errors/runtime-error';
+export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtime-error';
 export { fromChatModel } from './models/langchain/chat-model';
 export { outputFormat, schemaFormat } from './run/output-format';
 export type { Enqueued } from './tasks/enqueue-task';

@@ -2,7 +2,7 @@ import type { ITriggerResponse } from 'n8n-workflow';
 
 import type { TakenTask } from '../../runtime/worker';
 import { toNodeError } from '../shared/errors';
-import { type Answers,createAnswers } from './answers';
+import { type Answers, createAnswers } from './answers';
 import { execute } from './execution';
 import type { TriggerParts } from './settings';
 

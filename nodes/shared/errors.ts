@@ -1,4 +1,4 @@
-import { type INode,NodeOperationError } from 'n8n-workflow';
+import { type INode, NodeOperationError } from 'n8n-workflow';
 
 import type { RuntimeError } from '../../runtime';
 

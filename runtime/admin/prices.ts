@@ -1,7 +1,7 @@
 import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import type { Postgres } from '../storage/postgres/pool';
-import { LIST_PRICES, LOCK_PRICES, type PriceRow,writePricesStatement } from '../storage/sql/manage-prices';
+import { LIST_PRICES, LOCK_PRICES, type PriceRow, writePricesStatement } from '../storage/sql/manage-prices';
 import { misfit, readPlaces, toRow } from './price-rows';
 import { syncPrices, type SyncReport, type SyncRequest } from './sync-prices';
 

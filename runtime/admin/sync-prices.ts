@@ -1,6 +1,6 @@
 import { findPrice } from '../billing/cost';
 import { nearestModels } from '../billing/nearest-models';
-import { type ListedModel,samePrice } from '../billing/price-list';
+import { type ListedModel, samePrice } from '../billing/price-list';
 import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { mergeTiers } from '../models/tiers';
@@ -15,7 +15,7 @@ import {
   writePricesStatement,
 } from '../storage/sql/manage-prices';
 import type { Query } from '../storage/statement';
-import { misfit, type Places,readPlaces, toPrice, toRow } from './price-rows';
+import { misfit, type Places, readPlaces, toPrice, toRow } from './price-rows';
 
 export interface SyncRequest {
   readonly models: readonly ListedModel[];

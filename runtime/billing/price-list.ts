@@ -2,7 +2,7 @@ import Big from 'big.js';
 
 import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../util/json';
 import { ratesOf } from './cost';
 
 /** A model that a provider lists, with its price as far as ours can say it. */

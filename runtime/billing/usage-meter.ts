@@ -1,7 +1,7 @@
 import type { ModelReply, RequestAttempts, WastedReply } from '../contracts/model';
 import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/usage';
 import type { ErrorSummary } from '../errors/runtime-error';
-import { type BillingWarnings,createBillingWarnings } from './billing-warnings';
+import { type BillingWarnings, createBillingWarnings } from './billing-warnings';
 import { chargeReply } from './charge-reply';
 import { roundCost, sumDecimals } from './cost';
 

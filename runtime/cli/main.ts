@@ -1,6 +1,6 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { escapeHidden } from '../util/escape-hidden';
-import { type Options,readArguments, UsageError } from './arguments';
+import { type Options, readArguments, UsageError } from './arguments';
 import { auditCommand } from './commands/audit';
 import { dbCommand } from './commands/db';
 import { keygenCommand } from './commands/keygen';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 
-import { joinLists, type ListedModel, type PriceList,readPriceList } from '../billing/price-list';
+import { joinLists, type ListedModel, type PriceList, readPriceList } from '../billing/price-list';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { readModelList } from './environment';

@@ -1,4 +1,4 @@
-import { type DatabaseConfig,parseDatabase } from '../config/runtime-config';
+import { type DatabaseConfig, parseDatabase } from '../config/runtime-config';
 import { createSqlReader } from '../storage/postgres/sql-reader';
 
 const TIMEOUT_MS = 20_000;

@@ -25,7 +25,7 @@ import { createConnectedToolBuilder } from '../tools/connected-tools';
 import { compileInputSchema } from '../tools/validate-input';
 import { createToolSelector } from '../toolsets/select-tools';
 import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
-import { createRedactor, type Redact,redactBoth, redactForms } from '../util/redact';
+import { createRedactor, type Redact, redactBoth, redactForms } from '../util/redact';
 import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';

@@ -1,4 +1,4 @@
-import { type DatabaseConfig,parseDatabase } from '../config/runtime-config';
+import { type DatabaseConfig, parseDatabase } from '../config/runtime-config';
 import { createPostgres } from '../storage/postgres/pool';
 import { listTenantsStatement, listTenantToolsStatement } from '../storage/sql/list-catalog';
 import type { Statement } from '../storage/statement';

@@ -1,11 +1,10 @@
 import * as z from 'zod/v4';
 
-import type { ConsumerConfig,ConsumerSettings } from '../contracts/consumer';
+import type { ConsumerConfig, ConsumerSettings } from '../contracts/consumer';
 import { TASK_TYPES } from '../contracts/queue';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { DEFAULTS } from './runtime-config';
-
 
 const listName = z.string().min(1);
 const settingsSchema = z.object({

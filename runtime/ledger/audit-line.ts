@@ -1,6 +1,6 @@
 import type { ToolExecution } from '../contracts/ledger';
 import type { EndedToolCall } from '../contracts/tool-call';
-import { type Redact,redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redact';
 
 /** Longer arguments are cut in the audit. */
 const MAX_AUDITED_LENGTH = 4000;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject,tryParseJson } from '../util/json';
+import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
 
 type ParsedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };

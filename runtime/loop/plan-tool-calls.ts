@@ -1,11 +1,11 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { ErrorCode } from '../errors/codes';
-import { type ErrorDetails,RuntimeError } from '../errors/runtime-error';
+import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson, type JsonValue } from '../util/json';
 import { createTurns } from '../util/turns';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { mayRepeat } from './may-repeat';
-import { type PreparedToolCall,prepareToolCall } from './prepare-tool-call';
+import { type PreparedToolCall, prepareToolCall } from './prepare-tool-call';
 import type { OpenStep, RunState } from './run-state';
 
 /** A call that a person has to decide on. */

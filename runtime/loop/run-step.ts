@@ -9,7 +9,7 @@ import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
 import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';
 import type { LoopInput, OpenedStep } from './loop-contract';
-import { type AskedCall,planToolCalls } from './plan-tool-calls';
+import { type AskedCall, planToolCalls } from './plan-tool-calls';
 import type { OpenStep, RunState } from './run-state';
 import { runToolCalls } from './run-tool-calls';
 import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';

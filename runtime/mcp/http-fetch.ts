@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-import { Agent, type Dispatcher,request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 
 import type { McpAuth, McpServer } from '../contracts/mcp';
 import { errorText } from '../errors/to-runtime-error';

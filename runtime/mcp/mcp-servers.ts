@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { McpServer, McpServerInput,McpServerRow, McpStore } from '../contracts/mcp';
+import type { McpServer, McpServerInput, McpServerRow, McpStore } from '../contracts/mcp';
 import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -12,11 +12,10 @@ import { createHttpClient } from './http-fetch';
 import { createMcpTransport } from './mcp-transport';
 import type { BrowserLogin } from './oauth-provider';
 import { createOAuthStores, type StateSealer } from './oauth-stores';
-import { type McpServerDefaults,readMcpServer } from './read-server';
+import { type McpServerDefaults, readMcpServer } from './read-server';
 import type { CheckSchema, ReadTools } from './read-tools';
 import { credentialSecrets } from './server-errors';
 import { createToolDirectory } from './tool-directory';
-
 
 export interface McpServersOptions extends McpServerDefaults {
   readonly maxConnections: number;

@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
 
 import type { McpAuth, McpServer, McpServerInput } from '../contracts/mcp';
-import { isJsonObject, type JsonObject,withoutPrototypeKeys } from '../util/json';
+import { isJsonObject, type JsonObject, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
 
 const NAME = /^[a-zA-Z0-9_-]{1,50}$/;

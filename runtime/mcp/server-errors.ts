@@ -1,5 +1,5 @@
 import type { McpAuth, McpServer } from '../contracts/mcp';
-import { describeError, type ErrorSummary,isRuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorSummary, isRuntimeError } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
 import type { McpTarget } from './connection';
 import { NOT_SENT } from './http-fetch';

@@ -5,11 +5,11 @@ import { startDeadline, untilAborted } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
 import { createRedactor, redactJson } from '../util/redact';
-import { type McpClientPool,targetKey } from './client-pool';
+import { type McpClientPool, targetKey } from './client-pool';
 import type { ListedTool, McpTarget } from './connection';
 import { onConnection } from './on-connection';
 import { MAX_TTL_MS } from './read-server';
-import { type CheckSchema, offeredTools, type ReadTools,readTools } from './read-tools';
+import { type CheckSchema, offeredTools, type ReadTools, readTools } from './read-tools';
 import { toServerWarning } from './server-errors';
 
 /** What the database has of a registered server's list. */

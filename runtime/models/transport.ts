@@ -9,7 +9,7 @@ import {
   MAX_JSON_VALUES,
   tryParseJson,
 } from '../util/json';
-import { type ReadBody,readBody } from './read-body';
+import { type ReadBody, readBody } from './read-body';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {

@@ -3,7 +3,7 @@ import * as z from 'zod/v4';
 import type { ToolPermission, ToolRules } from '../contracts/permission';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { type JsonObject,prototypeKeyIn } from '../util/json';
+import { type JsonObject, prototypeKeyIn } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { patternSize } from '../util/pattern-size';
 import { compilePattern } from './name-pattern';

@@ -1,9 +1,9 @@
-import { type JobsOptions,Queue } from 'bullmq';
+import { type JobsOptions, Queue } from 'bullmq';
 
 import type { ConsumerSettings } from '../contracts/consumer';
 import type { ConsumerClients, QueueClient, SessionParts } from './consumer-parts';
 import { createDyingJobs } from './dying-jobs';
-import { type NewJob,runIngress } from './ingress';
+import { type NewJob, runIngress } from './ingress';
 import { startJobWorker } from './job-worker';
 import type { QueueKeys } from './keys';
 import type { SortOptions } from './sort-entry';

@@ -8,13 +8,12 @@ import { describeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
 import type { ConsumerClients, SessionParts } from './consumer-parts';
-import { type ConsumerSession,startSession } from './consumer-session';
+import { type ConsumerSession, startSession } from './consumer-session';
 import { queueKeys } from './keys';
 import { createMetrics } from './metrics';
 import { countTakeable, countTasks, type QueueCounts } from './queue-counts';
 import { createStalledConsumers } from './stalled-consumers';
-import { type ConsumerWatch, type Stall,watchConsumer } from './watch-consumer';
-
+import { type ConsumerWatch, type Stall, watchConsumer } from './watch-consumer';
 
 /** Opens connections to a Redis that is there and fit for a queue, or rejects. */
 type OpenClients = () => Promise<ConsumerClients>;

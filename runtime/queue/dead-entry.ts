@@ -1,4 +1,4 @@
-import { type QueueTask,tenantOf } from '../contracts/queue';
+import { type QueueTask, tenantOf } from '../contracts/queue';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes';
 import { RuntimeError } from '../errors/runtime-error';
 

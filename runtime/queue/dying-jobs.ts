@@ -1,5 +1,5 @@
 import type { QueueKeys } from './keys';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 
 /** Which push of which job; a later push of the same request is the same job again. */
 export interface JobRef {

@@ -1,4 +1,4 @@
-import { type Job,UnrecoverableError, Worker } from 'bullmq';
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
 
 import { monotonicMs, sleep } from '../util/clock';
 import type { ConsumerClients, SessionParts } from './consumer-parts';

@@ -1,7 +1,7 @@
-import { DelayedError, type Job,UnrecoverableError, WaitingError } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
 
 import type { ConsumerParts } from '../contracts/consumer';
-import { type TaskReport,tenantOf } from '../contracts/queue';
+import { type TaskReport, tenantOf } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { elapsedMs, monotonicMs } from '../util/clock';

@@ -1,10 +1,10 @@
 import type { Queue } from 'bullmq';
 
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject,tryParseJson } from '../util/json';
+import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
 import type { QueueKeys } from './keys';
 import { countTasks, type QueueCounts } from './queue-counts';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 import { createStalledConsumers } from './stalled-consumers';
 
 export interface QueueStatus extends QueueCounts {

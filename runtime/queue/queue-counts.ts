@@ -1,5 +1,5 @@
 import type { QueueKeys } from './keys';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 
 export interface QueueCounts {
   /** On the list, or just taken off it. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { parseQueueTask, type QueueTask,queueTaskSchema, tenantOf } from '../contracts/queue';
+import { parseQueueTask, type QueueTask, queueTaskSchema, tenantOf } from '../contracts/queue';
 import { MAX_TRACE_ID_LENGTH } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { canonicalJson, isJsonObject, tryParseJson } from '../util/json';

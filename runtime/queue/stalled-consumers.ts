@@ -1,6 +1,6 @@
 import { newId } from '../util/clock';
 import type { QueueKeys } from './keys';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 
 /** Consumers that take no tasks although some wait: what they tell of themselves, for `queue status` to show. */
 export interface StalledConsumers {

@@ -6,7 +6,7 @@ import { every } from '../util/clock';
 import { checkRedis } from './check-redis';
 import type { DyingJobs } from './dying-jobs';
 import type { QueueKeys } from './keys';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 
 interface SweepParts {
   readonly client: RedisClient;

@@ -1,5 +1,5 @@
 import type { QueueKeys } from './keys';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 
 /** A task off the list. Until it is settled, it goes to the next consumer when its time is over. */
 export interface TakenEntry {

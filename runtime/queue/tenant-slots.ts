@@ -1,6 +1,6 @@
 import { every } from '../util/clock';
 import type { QueueKeys } from './keys';
-import { type RedisClient,redisScript } from './redis-script';
+import { type RedisClient, redisScript } from './redis-script';
 
 /** At most so many tasks of a tenant at a time, over all consumers of the list. */
 export interface TenantSlots {

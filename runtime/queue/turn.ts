@@ -1,6 +1,6 @@
-import { DelayedError, type Job,WaitingError } from 'bullmq';
+import { DelayedError, type Job, WaitingError } from 'bullmq';
 
-import { type QueueTask,tenantOf } from '../contracts/queue';
+import { type QueueTask, tenantOf } from '../contracts/queue';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import type { JobRef } from './dying-jobs';

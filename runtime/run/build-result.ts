@@ -4,7 +4,7 @@ import type { ModelCallRecord, RunTotals } from '../contracts/usage';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { ReadyTask } from '../tasks/read-task';
 import type { JsonValue } from '../util/json';
-import { type Redact,redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redact';
 
 interface ResultParts {
   readonly task: ReadyTask;

@@ -4,8 +4,8 @@ import type { Connected } from '../contracts/connected';
 import type { Model } from '../contracts/model';
 import type { AgentTask } from '../contracts/task';
 import type { TenantSnapshot, Tier } from '../contracts/tenant';
-import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
-import { type SelectedModel,selectModel } from '../models/select-model';
+import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
+import { type SelectedModel, selectModel } from '../models/select-model';
 import { withFallback } from '../models/with-fallback';
 
 interface ModelRequirements {

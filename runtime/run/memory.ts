@@ -1,12 +1,12 @@
 import type { Memory } from '../contracts/connected';
 import type { Message } from '../contracts/message';
 import type { AgentResult } from '../contracts/result';
-import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { pairedMessages } from '../loop/paired-messages';
 import { untilAborted } from '../util/abort';
 import { findExcess, tryParseJson } from '../util/json';
-import { type Redact,redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redact';
 
 /** What was said before, as a provider takes it. Rejects with MEMORY_UNAVAILABLE, or with the signal's reason. */
 export async function loadHistory(memory: Memory | undefined, signal: AbortSignal): Promise<readonly Message[]> {

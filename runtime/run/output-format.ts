@@ -3,7 +3,14 @@ import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { compileSchema, type SchemaCheck } from '../tools/validate-input';
 import { findJson } from '../util/find-json';
-import { isDeeperThan, isJsonObject, type JsonObject, type JsonValue,MAX_JSON_DEPTH, tryParseJson } from '../util/json';
+import {
+  isDeeperThan,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  MAX_JSON_DEPTH,
+  tryParseJson,
+} from '../util/json';
 
 // The name is that of n8n's AI Agent, which prompts of builders may speak of.
 const TOOL_NAME = 'format_final_json_response';

@@ -1,4 +1,4 @@
-import { type Budget,readBudget } from '../billing/budget';
+import { type Budget, readBudget } from '../billing/budget';
 import { DEFAULTS } from '../config/runtime-config';
 import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
 import type { Connected, OutputFormat } from '../contracts/connected';
@@ -6,10 +6,10 @@ import type { McpServerInput } from '../contracts/mcp';
 import type { Model } from '../contracts/model';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tool';
-import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { LoopSettings } from '../loop/loop-contract';
 import { normalizeModelId, type SelectedModel } from '../models/select-model';
-import { type ReadyTask,taskWarnings } from '../tasks/read-task';
+import { type ReadyTask, taskWarnings } from '../tasks/read-task';
 import type { SelectedTools, SelectTools } from '../toolsets/select-tools';
 import { chooseModel } from './choose-model';
 import { readRunsPerMinute, resolveLimits } from './resolve-limits';

@@ -1,6 +1,6 @@
 import type { TaskConfig } from '../contracts/task';
 import type { TenantSettings, Tier } from '../contracts/tenant';
-import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 
 interface RunLimits {
   readonly maxIterations: number;

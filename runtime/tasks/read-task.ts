@@ -6,7 +6,7 @@ import {
   GUARDING_CONFIG_KEYS,
 } from '../contracts/task';
 import { describeIssues } from '../errors/describe-issues';
-import { describeError, type ErrorSummary,RuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { newId } from '../util/clock';
 import { findExcess, isJsonObject } from '../util/json';

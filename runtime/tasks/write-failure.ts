@@ -1,5 +1,5 @@
 import type { OutgoingRules } from '../contracts/outgoing';
-import { type QueueTask,tenantOf } from '../contracts/queue';
+import { type QueueTask, tenantOf } from '../contracts/queue';
 import type { EgressFilter } from '../contracts/tool';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';

@@ -5,7 +5,7 @@ import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts
 import type { ModelPrice } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
-import { type Guards,nearMisses } from '../util/known-keys';
+import { type Guards, nearMisses } from '../util/known-keys';
 import { asObject, readObject } from './read-object';
 
 const number = z.coerce.number().nullish().catch(null);

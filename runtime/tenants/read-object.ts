@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject,tryParseJson } from '../util/json';
+import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
 
 /**
  * An object, or the object that a JSON text holds, also a text within a text, as a TEXT column comes; else empty, with the

@@ -5,7 +5,7 @@ import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { createTurns } from '../util/turns';
-import { type ExecuteOptions,executeTool } from './execute-tool';
+import { type ExecuteOptions, executeTool } from './execute-tool';
 import { readToolSettings } from './tool-settings';
 import { compileInputSchema } from './validate-input';
 

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 
 import type { ToolSettings, ToolTransport, TransportCall } from '../contracts/tool-transport';
-import { sendRequest, type ServerReply,toTransportReply } from './send-request';
+import { sendRequest, type ServerReply, toTransportReply } from './send-request';
 
 /** Keep-alive pools for the servers that rows name; the tool's own time-out holds, and no other. */
 export function createServerPools(): Agent {

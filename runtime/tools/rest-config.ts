@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import { isDeeperThan, type JsonObject, type JsonValue,MAX_JSON_DEPTH } from '../util/json';
+import { isDeeperThan, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { headerIssue } from './header-fields';
 import { parseSetting } from './parse-setting';

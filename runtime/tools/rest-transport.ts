@@ -8,7 +8,7 @@ import type {
   TransportReply,
 } from '../contracts/tool-transport';
 import { clipText } from '../util/clip-text';
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../util/json';
 import { failureReason } from './failure-reason';
 import { createServerPools } from './hook-transport';
 import { readRestConfig, type RestConfig } from './rest-config';

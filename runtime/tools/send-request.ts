@@ -1,4 +1,4 @@
-import { type Dispatcher,request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 
 import type { ToolSettings, TransportReply } from '../contracts/tool-transport';
 import { readBounded, utf8Text } from './read-bounded';

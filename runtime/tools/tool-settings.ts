@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import type { ToolRow } from '../contracts/tenant';
 import type { ToolSettings } from '../contracts/tool-transport';
-import { type JsonObject, type JsonValue,tryParseJson, withoutPrototypeKeys } from '../util/json';
+import { type JsonObject, type JsonValue, tryParseJson, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { NO_ARGUMENTS, objectSchema } from './object-schema';
 import { parseSetting } from './parse-setting';

@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from '../util/json';
 import { whenKnown } from '../util/when-known';
 import { askSchemaProcess } from './ask-schema-process';
 import { compileValidator, TooManySteps, type Validate } from './compile-validator';
-import { type SchemaWeight,weighSchema } from './schema-cost';
+import { type SchemaWeight, weighSchema } from './schema-cost';
 
 /** What is wrong with a value; undefined when nothing is. */
 type Issues = string | undefined;

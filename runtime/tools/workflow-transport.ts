@@ -1,7 +1,7 @@
 import type { ConfiguredTransport, TransportReply } from '../contracts/tool-transport';
 import { isJsonObject, tryParseJson } from '../util/json';
 import { createServerPools, postHook } from './hook-transport';
-import { type ServerReply,toTransportReply } from './send-request';
+import { type ServerReply, toTransportReply } from './send-request';
 
 const NOT_FOUND = 404;
 

@@ -1,7 +1,7 @@
 import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { type AllowsHost,plainHost, readAllowedHosts } from '../tools/web/allowed-hosts';
+import { type AllowsHost, plainHost, readAllowedHosts } from '../tools/web/allowed-hosts';
 
 const SETTING = 'mcp_allowed_hosts';
 

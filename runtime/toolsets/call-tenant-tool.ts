@@ -2,7 +2,7 @@ import type { LedgerStore, SingleCall } from '../contracts/ledger';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
-import { type ErrorSummary,RuntimeError } from '../errors/runtime-error';
+import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { toExecution } from '../ledger/audit-line';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';

@@ -5,13 +5,13 @@ import { callMetaSchema } from '../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { ToolOutput } from '../contracts/tool';
 import { describeIssues } from '../errors/describe-issues';
-import { type ErrorSummary,RuntimeError } from '../errors/runtime-error';
+import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { ServerHealth } from '../mcp/check-health';
 import type { McpServers, TenantServer } from '../mcp/mcp-servers';
 import { readTenantId } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { isJsonObject, type JsonObject } from '../util/json';
-import { type CallParts,callTenantTool } from './call-tenant-tool';
+import { type CallParts, callTenantTool } from './call-tenant-tool';
 import type { SelectedTools } from './select-tools';
 
 /** One tool as people and programs see it. */

@@ -1,4 +1,4 @@
-import { type JsonValue,tryParseJson } from './json';
+import { type JsonValue, tryParseJson } from './json';
 
 const FENCE = '```';
 /** The name of a language after the fence. */

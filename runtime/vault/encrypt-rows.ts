@@ -1,10 +1,9 @@
 import type { PlainAccess, PlainColumn, PlainPlace, VaultStore } from '../contracts/vault';
 import { isRuntimeError } from '../errors/runtime-error';
-import { plainInAuth, plainInCustomConfig, type PlainSecret,plainText, unwrapJson, wrapJson } from './find-plaintext';
+import { plainInAuth, plainInCustomConfig, type PlainSecret, plainText, unwrapJson, wrapJson } from './find-plaintext';
 import { tryOpen } from './rotate-key';
 import type { Sealer } from './sealer';
 import { secretOwner } from './secret-owner';
-
 
 interface RowName {
   readonly table: string;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../util/json';
 import { readReference } from './references';
 
 /** A secret that stands in a row as plain text. */

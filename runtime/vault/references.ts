@@ -1,5 +1,5 @@
 import type { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue,MAX_JSON_DEPTH } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 
 /** Where a text says that a secret is to stand: `vault:NAME`, `Bearer vault:NAME` or `channel:CODE.KEY`. */
 export interface Reference {

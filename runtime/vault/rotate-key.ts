@@ -1,7 +1,6 @@
 import type { OAuthStateRow, SecretRow, VaultStore } from '../contracts/vault';
-import { type Sealer,sealingKeyId } from './sealer';
+import { type Sealer, sealingKeyId } from './sealer';
 import { secretOwner } from './secret-owner';
-
 
 /** A sealed text, by what people call it. */
 interface SealedPlace {

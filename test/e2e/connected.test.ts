@@ -13,7 +13,7 @@ import {
   toolReply,
 } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
-import { chatModel, COLLEAGUE, connectedWorkflow, memory, parser, type SubNode,tools } from './support/connected';
+import { chatModel, COLLEAGUE, connectedWorkflow, memory, parser, type SubNode, tools } from './support/connected';
 import {
   addModelCredential,
   addPostgresCredential,

@@ -1,5 +1,5 @@
 import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,

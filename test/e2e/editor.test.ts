@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import { type Editor,openEditor } from '../../scripts/lib/editor.mjs';
+import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 
 /** Where the pictures go, to be looked at. With UPDATE_PICTURES=1 those of the README are taken anew. */

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { type Editor,openEditor } from '../../scripts/lib/editor.mjs';
+import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
 import { eventually } from '../support/values/agent-fixture';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';

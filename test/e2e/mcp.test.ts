@@ -1,7 +1,13 @@
-import { addMcpServer, addTenant, createMigratedDatabase, type TestDatabase,useMcpServer } from '../support/servers/database';
+import {
+  addMcpServer,
+  addTenant,
+  createMigratedDatabase,
+  type TestDatabase,
+  useMcpServer,
+} from '../support/servers/database';
 import { startServer, type TestServer } from '../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import {
   addModelCredential,
   addPostgresCredential,
@@ -11,7 +17,7 @@ import {
   FIELDS,
   type N8n,
 } from './support/host';
-import { type RealMcpServer,startEverything, startPlaywright } from './support/mcp-servers';
+import { type RealMcpServer, startEverything, startPlaywright } from './support/mcp-servers';
 
 let n8n: N8n;
 let database: TestDatabase;

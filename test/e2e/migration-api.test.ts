@@ -3,12 +3,17 @@ import { randomUUID } from 'node:crypto';
 import type { Workflow } from '../../runtime/workflow-migration/contract';
 import { openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { aPlainExport, failures, makeMigrationFolder, type MigrationFolder } from '../support/workflows/migration-folder';
+import {
+  aPlainExport,
+  failures,
+  makeMigrationFolder,
+  type MigrationFolder,
+} from '../support/workflows/migration-folder';
 import { prompts } from '../support/workflows/workflow-parts';
 import type { CliOutcome } from '../support/worlds/cli';
 import { addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 import { loneAgent } from './support/lone-agent';
-import { filledIn, type MigrationWorld,observeSaved, startWorld } from './support/migration';
+import { filledIn, type MigrationWorld, observeSaved, startWorld } from './support/migration';
 
 // Processes of their own and pages of the editor take long on a busy machine.
 jest.setTimeout(120_000);

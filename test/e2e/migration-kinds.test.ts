@@ -3,8 +3,8 @@ import type { Workflow } from '../../runtime/workflow-migration/contract';
 import { attach, node, type Part } from '../support/workflows/workflow-builder';
 import { answer, openRouter, prompts, set } from '../support/workflows/workflow-parts';
 import { connect } from './support/host';
-import { type LoneAgent,loneAgent, shout, structuredParser } from './support/lone-agent';
-import { beforeAndAfter, type MigrationWorld, type Observed,startWorld } from './support/migration';
+import { type LoneAgent, loneAgent, shout, structuredParser } from './support/lone-agent';
+import { beforeAndAfter, type MigrationWorld, type Observed, startWorld } from './support/migration';
 
 const PROMPTS = prompts('={{ $json.message }}', 'You are a clerk.');
 const MESSAGES = ['Message 1 of small', 'Message 2 of small', 'Message 3 of pro'];

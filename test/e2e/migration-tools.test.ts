@@ -1,9 +1,18 @@
 import type { Workflow } from '../../runtime/workflow-migration/contract';
 import { attach, chain, main, node, workflow } from '../support/workflows/workflow-builder';
-import { answer, branches, first, httpTool, prompts, set, start, tierSwitch } from '../support/workflows/workflow-parts';
+import {
+  answer,
+  branches,
+  first,
+  httpTool,
+  prompts,
+  set,
+  start,
+  tierSwitch,
+} from '../support/workflows/workflow-parts';
 import { connect } from './support/host';
 import { loneAgent, TOOLS } from './support/lone-agent';
-import { beforeAndAfter, filledIn, type MigrationWorld, observe, type Observed,startWorld } from './support/migration';
+import { beforeAndAfter, filledIn, type MigrationWorld, observe, type Observed, startWorld } from './support/migration';
 
 const PROMPTS = prompts('={{ $json.message }}', 'You are a clerk.');
 

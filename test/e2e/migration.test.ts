@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type INode, type INodeTypeDescription,NodeHelpers } from 'n8n-workflow';
+import { type INode, type INodeTypeDescription, NodeHelpers } from 'n8n-workflow';
 
 import type { Workflow } from '../../runtime/workflow-migration/contract';
-import { type Editor,openEditor } from '../../scripts/lib/editor.mjs';
+import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { connect, type N8n } from './support/host';
-import { migrateInto, type MigrationWorld,observe, realFixture, startWorld } from './support/migration';
+import { migrateInto, type MigrationWorld, observe, realFixture, startWorld } from './support/migration';
 
 /** With UPDATE_PICTURES=1 the pictures of docs/migration.md are taken anew. */
 const PICTURES = path.resolve(

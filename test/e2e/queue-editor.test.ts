@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
-import { type Editor,openEditor } from '../../scripts/lib/editor.mjs';
+import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { connect, type Credential, type N8n } from './support/host';
 
 const PICTURES = path.resolve(__dirname, '../../.cache/screenshots');

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { startN8n, startN8nWorker } from '../../scripts/lib/n8n-host.mjs';
 import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
 import { eventually } from '../support/values/agent-fixture';
 import { addModelCredential, addPostgresCredential, type N8n } from './support/host';

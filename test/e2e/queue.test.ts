@@ -1,6 +1,6 @@
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
 import { eventually } from '../support/values/agent-fixture';
 import { documentsTask } from '../support/values/documents-task';

@@ -1,6 +1,6 @@
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { runCli } from '../support/worlds/cli';
 import { aVaultKey, dumpDatabase, linesWith } from '../support/worlds/vault';
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { createRuntime, type RuntimeError, type ToolRow } from '../../runtime';
 import { sendJson, startServer } from '../support/servers/http-server';
-import { type ModelServerRequest,startModelServer } from '../support/servers/model-server';
+import { type ModelServerRequest, startModelServer } from '../support/servers/model-server';
 import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../support/values/memory-stores';
 
 /** One run from task to result: what the model says, what it is sent, what the tools get, what comes out. */

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type LookupFunction, type Server, type 
 
 import { startServer, type TestServer } from '../support/servers/http-server';
 import { textReply, toolReply } from '../support/servers/model-server';
-import { type Aftermath, type HostileTool,hostileWorld, told, toldCodes } from '../support/worlds/hostile-world';
+import { type Aftermath, type HostileTool, hostileWorld, told, toldCodes } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const DONE = textReply('Done');

@@ -4,7 +4,15 @@ import { addMcpServer, addTenant, useMcpServer } from '../support/servers/databa
 import { sendJson } from '../support/servers/http-server';
 import { startMcpServer } from '../support/servers/mcp-server';
 import { textReply, toolReply } from '../support/servers/model-server';
-import { callReply, COST_OF_ONE, hostileWorld, rawReply, told, toldCodes, warned } from '../support/worlds/hostile-world';
+import {
+  callReply,
+  COST_OF_ONE,
+  hostileWorld,
+  rawReply,
+  told,
+  toldCodes,
+  warned,
+} from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

@@ -2,7 +2,7 @@ import '../support/setup/errors-of-node';
 
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
-import { type ScriptedReply,textReply, toolReply } from '../support/servers/model-server';
+import { type ScriptedReply, textReply, toolReply } from '../support/servers/model-server';
 import { COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();

@@ -1,7 +1,7 @@
 import '../support/setup/errors-of-node';
 
 import { textReply, toolReply } from '../support/servers/model-server';
-import { type Aftermath,callReply, hostileWorld, told, toldCodes } from '../support/worlds/hostile-world';
+import { type Aftermath, callReply, hostileWorld, told, toldCodes } from '../support/worlds/hostile-world';
 
 const world = hostileWorld();
 const { attack } = world;

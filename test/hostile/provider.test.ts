@@ -1,6 +1,6 @@
 import '../support/setup/errors-of-node';
 
-import { type ScriptedReply,textReply, toolReply } from '../support/servers/model-server';
+import { type ScriptedReply, textReply, toolReply } from '../support/servers/model-server';
 import { callReply, COST_OF_ONE, hostileWorld, rawReply, warned } from '../support/worlds/hostile-world';
 
 type PlainReply = Exclude<ScriptedReply, (...given: never[]) => unknown>;

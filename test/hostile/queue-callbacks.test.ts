@@ -1,5 +1,5 @@
 import { untilTrue } from '../support/values/until';
-import { type WorkerRun,workerWorld } from '../support/worlds/worker-world';
+import { type WorkerRun, workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

@@ -1,7 +1,7 @@
 import { sendJson } from '../support/servers/http-server';
 import { textReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
-import { LEASE_SECONDS, settled, type WorkerRun,workerWorld } from '../support/worlds/worker-world';
+import { LEASE_SECONDS, settled, type WorkerRun, workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
 import { sendJson } from '../support/servers/http-server';
-import { type ModelServerRequest,textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServerRequest, textReply, toolReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
 import { errorLine, runCli } from '../support/worlds/cli';
-import { LEASE_SECONDS, type Order,settled, workerWorld } from '../support/worlds/worker-world';
+import { LEASE_SECONDS, type Order, settled, workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

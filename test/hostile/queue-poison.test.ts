@@ -2,7 +2,7 @@ import { sendJson } from '../support/servers/http-server';
 import { textReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
 import { errorLine, runCli } from '../support/worlds/cli';
-import { API_KEY, settled, WEBHOOK_SECRET, type WorkerRun,workerWorld } from '../support/worlds/worker-world';
+import { API_KEY, settled, WEBHOOK_SECRET, type WorkerRun, workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 const MiB = 1024 * 1024;

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 import { sendJson } from '../support/servers/http-server';
-import { type ModelServerRequest,textReply, toolReply } from '../support/servers/model-server';
-import { LEASE_SECONDS, type Order,settled, workerWorld } from '../support/worlds/worker-world';
+import { type ModelServerRequest, textReply, toolReply } from '../support/servers/model-server';
+import { LEASE_SECONDS, type Order, settled, workerWorld } from '../support/worlds/worker-world';
 
 const world = workerWorld();
 

@@ -6,9 +6,9 @@ import type { Runtime } from '../../runtime';
 import { addMcpServer, addTenant, useMcpServer } from '../support/servers/database';
 import { sendJson } from '../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
-import { type ScriptedReply,textReply, toolReply } from '../support/servers/model-server';
+import { type ScriptedReply, textReply, toolReply } from '../support/servers/model-server';
 import { aTask } from '../support/values/agent-fixture';
-import { type Aftermath, type Attack,hostileWorld, rawReply } from '../support/worlds/hostile-world';
+import { type Aftermath, type Attack, hostileWorld, rawReply } from '../support/worlds/hostile-world';
 import { aVaultKey, setSecret } from '../support/worlds/vault';
 
 /** Values that no pattern knows. */

@@ -9,7 +9,7 @@ import { sendJson } from '../support/servers/http-server';
 import { startMcpServer } from '../support/servers/mcp-server';
 import { textReply, toolReply } from '../support/servers/model-server';
 import { aTask, failureOf } from '../support/values/agent-fixture';
-import { type Attack,callReply, hostileWorld, told, toldCodes, warned } from '../support/worlds/hostile-world';
+import { type Attack, callReply, hostileWorld, told, toldCodes, warned } from '../support/worlds/hostile-world';
 import { createSqlRole, dropRole } from '../support/worlds/sql-role';
 
 const world = hostileWorld();

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { sendJson } from '../support/servers/http-server';
 import { textReply, toolReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
-import { type Order,workerWorld } from '../support/worlds/worker-world';
+import { type Order, workerWorld } from '../support/worlds/worker-world';
 
 const TASKS = 200;
 /** Long enough for tasks to begin, to be under way and to end meanwhile. */

@@ -1,9 +1,15 @@
 import { readdirSync } from 'node:fs';
 
 import { createRuntime } from '../../runtime';
-import { addMcpServer, addTenant, createMigratedDatabase, type TestDatabase,useMcpServer } from '../support/servers/database';
+import {
+  addMcpServer,
+  addTenant,
+  createMigratedDatabase,
+  type TestDatabase,
+  useMcpServer,
+} from '../support/servers/database';
 import { startMcpServer, type TestMcpServer } from '../support/servers/mcp-server';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 
 const RUNS = 1000;
 const IN_FLIGHT = 50;

@@ -6,7 +6,7 @@ import { ERROR_CODES } from '../../runtime/worker';
 import { untilTrue } from '../support/values/until';
 import { errorLine } from '../support/worlds/cli';
 import { startTrigger, type TestTrigger } from '../support/worlds/trigger';
-import { type WorkerRun,workerWorld } from '../support/worlds/worker-world';
+import { type WorkerRun, workerWorld } from '../support/worlds/worker-world';
 
 /** `QUEUE_STARTS=30 QUEUE_SEED=2 npm run test:long -- queue-restarts` tries more, at other moments. */
 const STARTS = Number(process.env.QUEUE_STARTS ?? 6);

@@ -11,9 +11,9 @@ import {
   textReply,
   toolReply,
 } from '../support/servers/model-server';
-import { type OwnPostgres,startOwnPostgres } from '../support/servers/own-postgres';
+import { type OwnPostgres, startOwnPostgres } from '../support/servers/own-postgres';
 import { startRedis, type TestRedis } from '../support/servers/redis';
-import { type CliRun,startCli } from '../support/worlds/cli';
+import { type CliRun, startCli } from '../support/worlds/cli';
 
 const TASKS = 500;
 const TENANTS = 5;

@@ -1,5 +1,5 @@
 import { InMemoryChatMessageHistory } from '@langchain/core/chat_history';
-import { AIMessage, type BaseMessage,HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { DynamicTool } from '@langchain/core/tools';
 import type { IRun, ISupplyDataFunctions } from 'n8n-workflow';
 

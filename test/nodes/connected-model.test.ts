@@ -1,4 +1,4 @@
-import { AIMessage,coerceMessageLikeToMessage } from '@langchain/core/messages';
+import { AIMessage, coerceMessageLikeToMessage } from '@langchain/core/messages';
 import type { INode, IRun } from 'n8n-workflow';
 import { validateNodeCredentials } from 'n8n-workflow';
 

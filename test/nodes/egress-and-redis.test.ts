@@ -4,7 +4,7 @@ import { readEgress } from '../../nodes/shared/egress';
 import { readRedis } from '../../nodes/shared/redis';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 

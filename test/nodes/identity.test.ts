@@ -2,9 +2,15 @@ import type { ICredentialDataDecryptedObject, ILoadOptionsFunctions, INode, INod
 
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createDatabase, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
+import {
+  addTenant,
+  createDatabase,
+  createMigratedDatabase,
+  giveTool,
+  type TestDatabase,
+} from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';

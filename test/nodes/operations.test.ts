@@ -4,7 +4,7 @@ import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer } from '../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 

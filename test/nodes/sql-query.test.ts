@@ -2,7 +2,7 @@ import type { INode } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 import { createSqlRole, dropRole, type TestRole } from '../support/worlds/sql-role';
 

@@ -2,7 +2,7 @@ import type { ICredentialDataDecryptedObject, INode, IRun, StructuredChunk } fro
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';

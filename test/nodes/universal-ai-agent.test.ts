@@ -11,8 +11,8 @@ import {
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer,startModelServer, textReply } from '../support/servers/model-server';
-import { type EngineRun,outputOf, runInEngine } from '../support/worlds/n8n-engine';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { type EngineRun, outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const FIELDS: INodeParameters = {

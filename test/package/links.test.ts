@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 import { findDeadAddresses, findReleaseFaults } from '../../scripts/lib/release.mjs';
-import { type UnpackedPackage,unpackPackage } from '../support/worlds/unpack-package';
+import { type UnpackedPackage, unpackPackage } from '../support/worlds/unpack-package';
 
 let packed: UnpackedPackage;
 beforeAll(() => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type UnpackedPackage,unpackPackage } from '../support/worlds/unpack-package';
+import { type UnpackedPackage, unpackPackage } from '../support/worlds/unpack-package';
 
 const ROOT = path.resolve(__dirname, '../..');
 /** README's links lead to the second half; on npm's page they lead to the repository. */

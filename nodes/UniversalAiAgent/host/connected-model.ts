@@ -1,4 +1,4 @@
-import { type IExecuteFunctions, type INode, type NodeConnectionType,NodeConnectionTypes } from 'n8n-workflow';
+import { type IExecuteFunctions, type INode, type NodeConnectionType, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { Connected } from '../../../runtime';
 import type { Item } from '../../shared/item';

@@ -1,4 +1,4 @@
-import { type IExecuteFunctions,NodeConnectionTypes } from 'n8n-workflow';
+import { type IExecuteFunctions, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../../runtime';
 import type { Door, Item } from '../../shared/item';

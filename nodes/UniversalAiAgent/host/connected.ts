@@ -1,4 +1,4 @@
-import { type INodeTypeDescription,NodeConnectionTypes } from 'n8n-workflow';
+import { type INodeTypeDescription, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { Connected } from '../../../runtime';
 import type { Item } from '../../shared/item';

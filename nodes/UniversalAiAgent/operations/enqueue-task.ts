@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import { type Item, type Outcome,withOptions } from '../../shared/item';
+import { type Item, type Outcome, withOptions } from '../../shared/item';
 import { isModelWritten } from '../read/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { readTask } from '../read/request';

@@ -1,4 +1,4 @@
-import { type Item, type Outcome,withOptions } from '../../shared/item';
+import { type Item, type Outcome, withOptions } from '../../shared/item';
 import { isModelWritten } from '../read/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { isToolVariant } from '../read/tool-variant';

@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { RunOptions, Runtime } from '../../../runtime';
 import { isFinalFailure, tellOfRetries } from '../../shared/delivery';
 import { readEgress } from '../../shared/egress';
-import { type Item, type Outcome, type TaskItem,withOptions } from '../../shared/item';
+import { type Item, type Outcome, type TaskItem, withOptions } from '../../shared/item';
 import { readConnected } from '../host/connected';
 import { hasConnectedModel } from '../host/connected-model';
 import { readMcpServers } from '../read/mcp-servers';

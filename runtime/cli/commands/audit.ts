@@ -1,5 +1,5 @@
 import { listExecutionsStatement } from '../../storage/sql/list-executions';
-import { type Options,readTenant } from '../arguments';
+import { type Options, readTenant } from '../arguments';
 import { openDatabase } from '../environment';
 import { printJson } from '../output';
 

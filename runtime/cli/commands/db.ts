@@ -6,7 +6,7 @@ import { databaseStatus, migrate } from '../../storage/schema/migrate';
 import { seedDemo } from '../../storage/schema/seed-demo';
 import { seedTools } from '../../storage/schema/seed-tools';
 import { makeSqlRole } from '../../storage/schema/sql-role';
-import { type Options,UsageError } from '../arguments';
+import { type Options, UsageError } from '../arguments';
 import { openDatabase } from '../environment';
 import { printJson } from '../output';
 

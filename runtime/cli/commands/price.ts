@@ -1,6 +1,6 @@
 import { createPriceAdmin, type PriceAdmin } from '../../admin/prices';
 import type { ModelPrice } from '../../contracts/usage';
-import { type Options,UsageError } from '../arguments';
+import { type Options, UsageError } from '../arguments';
 import { openDatabase } from '../environment';
 import { printJson } from '../output';
 import { readListedModels } from '../price-source';

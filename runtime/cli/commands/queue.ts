@@ -1,5 +1,5 @@
 import { openQueueAdmin } from '../../worker';
-import { type Options,UsageError } from '../arguments';
+import { type Options, UsageError } from '../arguments';
 import { readQueue } from '../environment';
 import { printJson } from '../output';
 

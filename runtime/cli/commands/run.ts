@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
-import { type Options,UsageError } from '../arguments';
+import { type Options, UsageError } from '../arguments';
 import { openRuntime } from '../environment';
 import { printError, printJson } from '../output';
 

@@ -2,8 +2,8 @@ import { text } from 'node:stream/consumers';
 
 import type { Runtime } from '../../compose/create-runtime';
 import { RuntimeError } from '../../errors/runtime-error';
-import { type JsonValue,tryParseJson } from '../../util/json';
-import { type Options,readTenant, UsageError } from '../arguments';
+import { type JsonValue, tryParseJson } from '../../util/json';
+import { type Options, readTenant, UsageError } from '../arguments';
 import { openToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
 

@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../errors/runtime-error';
 import { monthlyUsageStatement, tenantExistsStatement, unknownUsageStatement } from '../../storage/sql/usage-report';
-import { type Options,readTenant } from '../arguments';
+import { type Options, readTenant } from '../arguments';
 import { openDatabase } from '../environment';
 import { printJson } from '../output';
 

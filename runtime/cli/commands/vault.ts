@@ -5,9 +5,9 @@ import { describeError, RuntimeError } from '../../errors/runtime-error';
 import { createVaultStore } from '../../storage/postgres/vault-store';
 import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { canOpen, rotateVault } from '../../vault/rotate-key';
-import { createSealer, type Sealer,sealingKeyId } from '../../vault/sealer';
+import { createSealer, type Sealer, sealingKeyId } from '../../vault/sealer';
 import { SECRET_NAME, secretOwner } from '../../vault/secret-owner';
-import { type Options,readTenant, UsageError } from '../arguments';
+import { type Options, readTenant, UsageError } from '../arguments';
 import { openDatabase, readVaultKey } from '../environment';
 import { printError, printJson } from '../output';
 

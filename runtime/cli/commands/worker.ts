@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../errors/runtime-error';
 import { databaseStatus } from '../../storage/schema/migrate';
-import { type Consumer,startConsumer } from '../../worker';
+import { type Consumer, startConsumer } from '../../worker';
 import type { Options } from '../arguments';
 import { openDatabase, openWorkerRuntime, readWorker, type WorkerSettings } from '../environment';
 import { serveHealth } from '../worker-http';

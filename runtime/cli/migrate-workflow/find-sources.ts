@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-import { describeError, type ErrorSummary,isRuntimeError } from '../../errors/runtime-error';
+import { describeError, type ErrorSummary, isRuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { refuseLarge, unreadable } from './read-workflow';
 import { realPlace } from './write-files';

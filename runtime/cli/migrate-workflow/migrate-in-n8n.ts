@@ -4,7 +4,7 @@ import { showName } from '../../workflow-migration/show-name';
 import { UsageError } from '../arguments';
 import type { Source } from './find-sources';
 import { type FailedFile, failedFile, type MigratedFile, type Outcome } from './migrate-source';
-import { type N8nApi,openN8n } from './n8n-api';
+import { type N8nApi, openN8n } from './n8n-api';
 import { copyName, copyOf, isCopy, textOf } from './n8n-copy';
 import { printDryEnd, printEnd, reportProgress } from './progress';
 import { entriesOfBefore, writeRecords } from './records';

@@ -1,6 +1,6 @@
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 import type { N8nAddress } from './request';
 
 const TIMEOUT_MS = 30_000;

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { type JsonValue,tryParseJson } from '../../util/json';
+import { type JsonValue, tryParseJson } from '../../util/json';
 
 /** Larger than anything that n8n's editor opens. */
 const MAX_WORKFLOW_BYTES = 64 * 1024 * 1024;

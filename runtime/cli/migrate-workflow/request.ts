@@ -4,7 +4,7 @@ import {
   type CredentialRef,
   type MigrationOptions,
 } from '../../workflow-migration/contract';
-import { type Options,readTenant, UsageError } from '../arguments';
+import { type Options, readTenant, UsageError } from '../arguments';
 import { readN8nKey } from '../environment';
 
 const COMMAND = 'migrate-workflow';

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { failedFile, type Outcome,sha256 } from './migrate-source';
+import { failedFile, type Outcome, sha256 } from './migrate-source';
 import { isContinued, type ReportEntry } from './report-file';
 
 /** What ends a statement, or begins what no semicolon ends it in. */

@@ -2,9 +2,9 @@ import path from 'node:path';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
-import { type FailedFile,failedFile } from './migrate-source';
+import { type FailedFile, failedFile } from './migrate-source';
 import { plural, printFailure } from './progress';
-import { type MigratedEntry,readReport } from './report-file';
+import { type MigratedEntry, readReport } from './report-file';
 import type { UndoRequest } from './request';
 import { isFolder, sha256At, writeWhole } from './write-files';
 

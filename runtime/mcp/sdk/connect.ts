@@ -27,7 +27,7 @@ import type {
 import { OAuthProvider } from '../oauth-provider';
 import { authProvider, secretsOf } from './connect-auth';
 import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
-import { createTransport, type Credential, type Leniency,renewableToken } from './connect-transport';
+import { createTransport, type Credential, type Leniency, renewableToken } from './connect-transport';
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 const CONTEXT_KEY = 'universal-ai-agent/context';

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message } from '../../contracts/message';
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 
 /** What a message of a chat model holds beside text and calls, in a form that goes into the journal. */
 interface Blocks {

@@ -1,5 +1,5 @@
 import type { McpStore } from '../../contracts/mcp';
-import { type SavedToolRow,saveMcpToolsStatement } from '../sql/save-mcp-tools';
+import { type SavedToolRow, saveMcpToolsStatement } from '../sql/save-mcp-tools';
 import type { Query } from '../statement';
 
 /** What is known of the tenants' MCP servers, in Postgres. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Pool, type PoolConfig } from 'pg';
 
 import { after, sleep } from '../../util/clock';
-import type { Query,Statement } from '../statement';
+import type { Query, Statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
 import { createTenantShare } from './tenant-share';

@@ -1,7 +1,7 @@
 import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger';
 import type { Spent } from '../../contracts/outcome';
 import type { AgentResult } from '../../contracts/result';
-import { type ClaimRow,releaseRunStatement } from '../sql/claim-run';
+import { type ClaimRow, releaseRunStatement } from '../sql/claim-run';
 import type { ResumeRow } from '../sql/resume-run';
 import type { Query } from '../statement';
 import type { JournalEntries, JournalRow } from './journal-entries';

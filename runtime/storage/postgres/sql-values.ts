@@ -1,4 +1,4 @@
-import { type JsonValue,tryParseJson } from '../../util/json';
+import { type JsonValue, tryParseJson } from '../../util/json';
 
 /** Longer values are cut. */
 const MAX_CELL_LENGTH = 4000;

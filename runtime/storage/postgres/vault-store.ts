@@ -1,9 +1,22 @@
-import type { PlainAccess,PlainColumn, PlainPlace, PlainRow, VaultStore } from '../../contracts/vault';
-import { deleteSecretStatement, editJsonStatement, insertSecretStatement, listSecretsStatement, LOCK_NAMES, lockPlainStatement, PLAIN_COLUMNS, READ_OAUTH_STATES, readPlainStatement, readSecretsStatement, replacePlainStatement, resealStatement, upsertSecretStatement } from '../sql/manage-secrets';
+import type { PlainAccess, PlainColumn, PlainPlace, PlainRow, VaultStore } from '../../contracts/vault';
+import {
+  deleteSecretStatement,
+  editJsonStatement,
+  insertSecretStatement,
+  listSecretsStatement,
+  LOCK_NAMES,
+  lockPlainStatement,
+  PLAIN_COLUMNS,
+  READ_OAUTH_STATES,
+  readPlainStatement,
+  readSecretsStatement,
+  replacePlainStatement,
+  resealStatement,
+  upsertSecretStatement,
+} from '../sql/manage-secrets';
 import type { Query, Statement } from '../statement';
 import { createMcpStore } from './mcp-store';
 import type { Postgres } from './pool';
-
 
 export function createVaultStore({ query, transaction }: Postgres): VaultStore {
   const { saveOAuth } = createMcpStore(query);

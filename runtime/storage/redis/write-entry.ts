@@ -7,7 +7,7 @@ import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import { isJsonObject } from '../../util/json';
 import { isInVain, sqlStateOf } from '../postgres/database-errors';
-import { type SealedJson,sealedJson } from '../postgres/sealed-json';
+import { type SealedJson, sealedJson } from '../postgres/sealed-json';
 
 /** For the sealer: entries belong to no tenant. */
 export const OUTBOX_OWNER = 'outbox';

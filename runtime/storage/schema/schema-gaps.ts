@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../errors/runtime-error';
 import type { Query } from '../statement';
-import { EXPECTED_SCHEMA, type ExpectedColumn, type ExpectedTable,TENANT_TABLES } from './expected-schema';
+import { EXPECTED_SCHEMA, type ExpectedColumn, type ExpectedTable, TENANT_TABLES } from './expected-schema';
 
 /** What the migrations make and the database lacks. */
 export interface SchemaGaps {

@@ -5,7 +5,7 @@ import type { Outgoing, OutgoingRules } from '../../contracts/outgoing';
 import type { QueueTask, TaskReport } from '../../contracts/queue';
 import { RuntimeError } from '../../errors/runtime-error';
 import type { JsonObject } from '../../util/json';
-import { checkKeys, hasCallback, type KeyRules,MAX_TOTAL_TASKS, totalTasks } from './check-callback';
+import { checkKeys, hasCallback, type KeyRules, MAX_TOTAL_TASKS, totalTasks } from './check-callback';
 import { withWarning } from './task-report';
 import { sendWebhook } from './webhook';
 

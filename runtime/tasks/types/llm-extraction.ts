@@ -1,4 +1,4 @@
-import { checkLlmTask, type LlmType,runLlmTask } from './llm-task';
+import { checkLlmTask, type LlmType, runLlmTask } from './llm-task';
 import type { TaskHandler, TaskPorts } from './task-handler';
 
 const TYPE: LlmType = {

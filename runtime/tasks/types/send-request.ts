@@ -6,10 +6,10 @@ import type { RequestStore } from '../../contracts/callback';
 import type { OutgoingReply, OutgoingRequest } from '../../contracts/outgoing';
 import type { QueueTask, TaskAnswer } from '../../contracts/queue';
 import type { ErrorCode } from '../../errors/codes';
-import { type ErrorDetails,RuntimeError } from '../../errors/runtime-error';
+import { type ErrorDetails, RuntimeError } from '../../errors/runtime-error';
 import { clipText } from '../../util/clip-text';
 import { elapsedMs, monotonicMs, newId, sleep } from '../../util/clock';
-import { canonicalJson, type JsonValue,tryParseJson } from '../../util/json';
+import { canonicalJson, type JsonValue, tryParseJson } from '../../util/json';
 import type { TaskContext, TaskPorts } from './task-handler';
 
 /** The one request of a task. */

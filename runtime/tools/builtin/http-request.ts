@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import type { ToolSettings, TransportReply } from '../../contracts/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 import { foreignHeaderIssue } from '../header-fields';
 import { httpFailure } from '../send-request';
 import { contentType, decodeBody, isCompressed, isText } from '../web/decode-body';

@@ -3,7 +3,7 @@ import * as z from 'zod/v4';
 import type { KeyReader } from '../../contracts/key-reader';
 import { RuntimeError } from '../../errors/runtime-error';
 import { untilAborted } from '../../util/abort';
-import { isJsonObject, type JsonObject, type JsonValue,tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 import type { BuiltinTool } from './builtin-tool';
 import { fitText } from './fit-json';
 import { configOf, readConfig } from './read-config';

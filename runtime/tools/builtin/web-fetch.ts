@@ -3,7 +3,7 @@ import type { JsonObject } from '../../util/json';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';
 import { fitText } from './fit-json';
-import { fetchPageFor, pageConfig,type WebPage } from './web-page';
+import { fetchPageFor, pageConfig, type WebPage } from './web-page';
 
 const DEFAULT_MAX_CHARS = 20_000;
 const CUT_MARK = '\n[… cut]';

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 
 import type { EgressFilter } from '../../contracts/tool';
 import { isPrivateName, isPublicAddress } from '../../util/egress';
-import { type AllowsHost,plainHost } from './allowed-hosts';
+import { type AllowsHost, plainHost } from './allowed-hosts';
 
 /** Where a tool may go when a model, or a server that it led to, names the address. */
 export interface WebPolicy {

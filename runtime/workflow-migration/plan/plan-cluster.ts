@@ -1,14 +1,14 @@
 import { disabledParts } from '../attachments';
 import type { PlanContext } from '../context';
 import type { Cluster, ClusterPlan, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
-import { agentNames, type Issue,judgeIssues } from '../issue';
+import { agentNames, type Issue, judgeIssues } from '../issue';
 import { parameterAt } from '../parameters';
 import { canTellRuns, streamsAnswers } from './later-nodes';
 import { linkIssues } from './link-issues';
 import { newNode, takeName } from './new-node';
 import { outerIssues } from './outer-settings';
 import { ownNotes } from './own-notes';
-import { type NodeParts,planParts } from './plan-parts';
+import { type NodeParts, planParts } from './plan-parts';
 import { readAgent } from './read-agent';
 import { referenceIssues } from './reference-issues';
 

@@ -1,10 +1,10 @@
 import type { JsonValue } from '../../util/json';
 import type { Branch, CredentialRef, TierReport, WorkflowNode } from '../contract';
-import { isSame, type MergedValue,mergeValues } from '../expressions/merge-values';
+import { isSame, type MergedValue, mergeValues } from '../expressions/merge-values';
 import type { Issue } from '../issue';
 import { showName } from '../show-name';
 import { isTierModel, type OwnModel, readModel, type TierModel } from './read-model';
-import { isOptionValue, type PlannedTier,planTier, tierStatement } from './tier-rows';
+import { isOptionValue, type PlannedTier, planTier, tierStatement } from './tier-rows';
 
 /** How the new node comes to its models. */
 export interface ModelPlan {

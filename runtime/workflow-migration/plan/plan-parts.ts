@@ -5,9 +5,9 @@ import { mergeValues } from '../expressions/merge-values';
 import type { Issue } from '../issue';
 import { kindOf } from '../parameters';
 import { planTools, type ToolsPlan } from '../tools/plan-tools';
-import { type MemoryPlan,planMemory } from './plan-memory';
-import { type ModelPlan,NOT_CARRIED, planModel } from './plan-model';
-import { type ParserPlan,planParser } from './plan-parser';
+import { type MemoryPlan, planMemory } from './plan-memory';
+import { type ModelPlan, NOT_CARRIED, planModel } from './plan-model';
+import { type ParserPlan, planParser } from './plan-parser';
 import type { AgentSettings } from './read-agent';
 
 /** The parts of the new node, each planned by itself. */

@@ -1,6 +1,6 @@
 import type { Reason, WorkflowNode } from '../contract';
 import type { Edge, Graph } from '../graph';
-import { readRouter, type RoutedOutput,routerKind } from './router-outputs';
+import { readRouter, type RoutedOutput, routerKind } from './router-outputs';
 
 export const AGENT_TYPE = '@n8n/n8n-nodes-langchain.agent';
 

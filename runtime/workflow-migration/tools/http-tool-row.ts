@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { readArgumentText } from '../expressions/from-ai';
 import { isExpression } from '../parameters';
-import { type Body, type Pair,restRow } from './rest-row';
+import { type Body, type Pair, restRow } from './rest-row';
 import type { Refusal, RowRequest, ToolRow } from './tool-row';
 
 /** The HTTP Request node as a tool: what the model gives stands in its expressions as `$fromAI(...)`. */

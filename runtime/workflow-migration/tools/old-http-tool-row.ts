@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import type { ArgumentText, ModelArgument } from '../expressions/from-ai';
 import { isExpression, parameterAt } from '../parameters';
-import { type Body, type Pair,restRow } from './rest-row';
+import { type Body, type Pair, restRow } from './rest-row';
 import type { Refusal, RowRequest, ToolRow } from './tool-row';
 
 /** Before it, the model was given all arguments as one text. */

@@ -7,7 +7,7 @@ import { showName } from '../show-name';
 import { sealSecrets } from './seal-secrets';
 import { holdsSecret } from './secret-text';
 import { toolNameOf } from './tool-names';
-import { isRefusal, MAX_CODE, type Refusal, restStatement, type RowRequest, type ToolRow,vaultName } from './tool-row';
+import { isRefusal, MAX_CODE, type Refusal, restStatement, type RowRequest, type ToolRow, vaultName } from './tool-row';
 
 /** A request as an HTTP tool node describes it; undefined for a part that a row cannot have. */
 interface HttpRequest {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { showName } from '../show-name';
 import { holdsSecret, isSecretName } from './secret-text';
-import { type Refusal,vaultName } from './tool-row';
+import { type Refusal, vaultName } from './tool-row';
 
 /** What a request sends, with names of the vault where secrets stood. */
 export interface Sealed {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { executionOperations, type Operations,workflowOperations } from '../../../scripts/lib/n8n-rest.mjs';
+import { executionOperations, type Operations, workflowOperations } from '../../../scripts/lib/n8n-rest.mjs';
 import { createSession, type Owner, type Rest } from '../../../scripts/lib/n8n-session.mjs';
 import { postgresCredential } from '../../../scripts/lib/postgres-credential.mjs';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, chain, node, type Part, type Wire,workflow } from '../../support/workflows/workflow-builder';
+import { attach, chain, node, type Part, type Wire, workflow } from '../../support/workflows/workflow-builder';
 import {
   agent,
   answer,

@@ -4,8 +4,8 @@ import type { Migration, MigrationOptions, Workflow, WorkflowNode } from '../../
 import { migrateWorkflow } from '../../../runtime/workflow-migration/migrate-workflow';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ServedTool,startMcpServer } from '../../support/servers/mcp-server';
-import { type ModelServerRequest,textReply, toolReply } from '../../support/servers/model-server';
+import { type ServedTool, startMcpServer } from '../../support/servers/mcp-server';
+import { type ModelServerRequest, textReply, toolReply } from '../../support/servers/model-server';
 import { optionsOf, WORKFLOW_FIXTURES } from '../../support/workflows/workflow-fixtures';
 import type { WorkflowFixture } from '../../support/workflows/workflow-parts';
 import { addModelCredential, addPostgresCredential, type Credential, ended, type N8n } from './host';

@@ -1,8 +1,8 @@
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
-import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
-import { type CliOutcome,errorLine, runCli } from '../../support/worlds/cli';
+import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
+import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(60_000);

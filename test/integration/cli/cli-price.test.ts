@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type CliOutcome,errorLine, runCli } from '../../support/worlds/cli';
+import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

@@ -6,9 +6,9 @@ import type { AgentResult } from '../../../runtime';
 import { addTenant, addTool, enableTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { documentsTask } from '../../support/values/documents-task';
-import { type CliOutcome,errorLine, runCli, startCli } from '../../support/worlds/cli';
+import { type CliOutcome, errorLine, runCli, startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

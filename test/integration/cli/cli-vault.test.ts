@@ -2,8 +2,8 @@ import { createSealer } from '../../../runtime/vault/sealer';
 import { addMcpServer, addTenant, giveTool, useMcpServer } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
-import { type CliOutcome,errorLine, runCli } from '../../support/worlds/cli';
+import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
+import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 import { aVaultKey, dumpDatabase, linesWith, setSecret } from '../../support/worlds/vault';
 
 // Processes of their own take long to start on a busy machine.

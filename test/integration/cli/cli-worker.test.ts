@@ -1,9 +1,9 @@
 import { createDatabase } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
-import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
 import { untilTrue } from '../../support/values/until';
-import { type CliRun,errorLine, runCli, startCli } from '../../support/worlds/cli';
+import { type CliRun, errorLine, runCli, startCli } from '../../support/worlds/cli';
 import { aTask, keysOf } from '../../support/worlds/queue';
 
 let agent: AgentFixture;

@@ -2,7 +2,7 @@ import type { AgentResult } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli, startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.

@@ -7,8 +7,15 @@ import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { pruneStatements } from '../../../runtime/storage/sql/prune-runs';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, eventually, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
+import {
+  type AgentFixture,
+  aTask,
+  eventually,
+  failureOf,
+  gate,
+  startAgentFixture,
+} from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

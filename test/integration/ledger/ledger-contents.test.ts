@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

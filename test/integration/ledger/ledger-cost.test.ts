@@ -1,5 +1,5 @@
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

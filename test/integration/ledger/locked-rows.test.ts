@@ -5,7 +5,7 @@ import { createPostgres, type Postgres } from '../../../runtime/storage/postgres
 import { addTenant } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
 import { startTcpProxy, type TcpProxy } from '../../support/servers/tcp-proxy';
-import { type AgentFixture,aTask, eventually, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, eventually, startAgentFixture } from '../../support/values/agent-fixture';
 
 const CONNECTIONS = 5;
 

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-import { createRuntime, type LedgerStore,RuntimeError } from '../../../runtime';
+import { createRuntime, type LedgerStore, RuntimeError } from '../../../runtime';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { type ModelServer,startModelServer, textReply } from '../../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../../support/servers/model-server';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { eventually, gate } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 
 import { textReply } from '../../support/servers/model-server';
-import { type RawMcpServer,sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { type RawMcpServer, sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { aTask } from '../../support/values/agent-fixture';
 import { startCli } from '../../support/worlds/cli';
 import { mcpWorld, named, text } from '../../support/worlds/mcp-world';

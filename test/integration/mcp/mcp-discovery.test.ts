@@ -3,7 +3,7 @@ import '../../support/setup/errors-of-node';
 import { giveTool } from '../../support/servers/database';
 import { sendJson, startServer } from '../../support/servers/http-server';
 import { startMcpServer } from '../../support/servers/mcp-server';
-import { type RawMcpServer, type RpcHandlers,startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { type RawMcpServer, type RpcHandlers, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { containing, matching } from '../../support/setup/matchers';
 import { until } from '../../support/values/until';
 import { mcpWorld, named, type Registered } from '../../support/worlds/mcp-world';

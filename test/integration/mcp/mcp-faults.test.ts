@@ -5,7 +5,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { AgentResult, ToolCallReport } from '../../../runtime';
 import { sendJson, startServer } from '../../support/servers/http-server';
 import type { McpServerOptions, TestMcpServer } from '../../support/servers/mcp-server';
-import { type RawMcpServer, type RpcHandlers,sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { type RawMcpServer, type RpcHandlers, sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { containing } from '../../support/setup/matchers';
 import { until } from '../../support/values/until';
 import { mcpWorld, named, text } from '../../support/worlds/mcp-world';

@@ -1,10 +1,14 @@
 import '../../support/setup/errors-of-node';
 
 import type { Runtime } from '../../../runtime';
-import { type ModernMcpServer, type ModernServerOptions,startModernMcpServer } from '../../support/servers/modern-mcp-server';
+import {
+  type ModernMcpServer,
+  type ModernServerOptions,
+  startModernMcpServer,
+} from '../../support/servers/modern-mcp-server';
 import { sending, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { until } from '../../support/values/until';
-import { mcpWorld, named, type Registered, type Registration,text } from '../../support/worlds/mcp-world';
+import { mcpWorld, named, type Registered, type Registration, text } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call, run } = world;

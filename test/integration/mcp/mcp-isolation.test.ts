@@ -3,7 +3,7 @@ import '../../support/setup/errors-of-node';
 import { addTenant, useMcpServer } from '../../support/servers/database';
 import type { McpServerOptions, TestMcpServer } from '../../support/servers/mcp-server';
 import { containing } from '../../support/setup/matchers';
-import { mcpWorld, named, type Registered,text } from '../../support/worlds/mcp-world';
+import { mcpWorld, named, type Registered, text } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call } = world;

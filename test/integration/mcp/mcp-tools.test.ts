@@ -7,7 +7,7 @@ import type { TestMcpServer } from '../../support/servers/mcp-server';
 import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { containing, withCode } from '../../support/setup/matchers';
 import { echoTool } from '../../support/values/agent-fixture';
-import { mcpWorld, named, type Registered,text } from '../../support/worlds/mcp-world';
+import { mcpWorld, named, type Registered, text } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer } = world;

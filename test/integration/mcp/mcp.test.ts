@@ -7,7 +7,7 @@ import { addTenant, addTool, enableTool, giveTool, type TestTool } from '../../s
 import { type McpServerOptions, startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
 const open: (() => Promise<void>)[] = [];

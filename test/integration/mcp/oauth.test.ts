@@ -5,8 +5,8 @@ import { addTenant } from '../../support/servers/database';
 import { sendJson, startServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type OAuthServer,startOAuthServer } from '../../support/servers/oauth-server';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type OAuthServer, startOAuthServer } from '../../support/servers/oauth-server';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 import { errorLine, runCli, startCli } from '../../support/worlds/cli';
 

@@ -5,7 +5,7 @@ import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { documentsTask } from '../../support/values/documents-task';
 
 let fixture: AgentFixture;

@@ -3,8 +3,8 @@ import { allowedTools } from '../../../runtime/permissions/allowed-tools';
 import { readToolRules } from '../../../runtime/permissions/read-tool-rules';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, echoTool, startAgentFixture } from '../../support/values/agent-fixture';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture, aTask, echoTool, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let sent: unknown[] = [];

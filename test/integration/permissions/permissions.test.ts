@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import type { AgentResult } from '../../../runtime';
 import { addTenant, giveTool, type TestTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';
 
 let fixture: AgentFixture;

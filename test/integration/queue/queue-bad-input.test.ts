@@ -2,7 +2,7 @@ import { startConsumer, takeOne } from '../../../runtime/worker';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
 import { matching } from '../../support/setup/matchers';
 import { untilTrue } from '../../support/values/until';
-import { aTask, digestOf, type TestQueue,testQueue } from '../../support/worlds/queue';
+import { aTask, digestOf, type TestQueue, testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -1,8 +1,8 @@
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { untilTrue } from '../../support/values/until';
-import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
+import { aTask, type TestQueue, testQueue } from '../../support/worlds/queue';
 import type { Death } from '../../support/worlds/queue-child';
-import { type QueueChild,startQueueChild } from '../../support/worlds/start-queue-child';
+import { type QueueChild, startQueueChild } from '../../support/worlds/start-queue-child';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -4,7 +4,7 @@ import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { matching } from '../../support/setup/matchers';
 import { untilTrue } from '../../support/values/until';
-import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
+import { aTask, type TestQueue, testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -1,7 +1,7 @@
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { startTcpProxy, type TcpProxy } from '../../support/servers/tcp-proxy';
 import { untilTrue } from '../../support/values/until';
-import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
+import { aTask, type TestQueue, testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let proxy: TcpProxy;

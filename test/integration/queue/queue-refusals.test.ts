@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { untilTrue } from '../../support/values/until';
-import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
+import { aTask, type TestQueue, testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

@@ -1,11 +1,11 @@
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 
-import { type Consumer,openQueueAdmin } from '../../../runtime/worker';
+import { type Consumer, openQueueAdmin } from '../../../runtime/worker';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { gate } from '../../support/values/agent-fixture';
 import { untilTrue } from '../../support/values/until';
-import { aTask, type TestQueue,testQueue } from '../../support/worlds/queue';
+import { aTask, type TestQueue, testQueue } from '../../support/worlds/queue';
 
 let redis: TestRedis;
 let queue: TestQueue;

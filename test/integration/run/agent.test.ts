@@ -2,7 +2,7 @@ import { createRuntime, type RunEvent, type Tool } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { matching } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 /** Answers when three calls of it are under way: one after another they would wait for ever. */
 function meetingTool(): Tool {

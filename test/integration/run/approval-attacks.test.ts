@@ -2,7 +2,14 @@ import { createRuntime, type Runtime, type Tool } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, echoTool, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import {
+  type AgentFixture,
+  aTask,
+  echoTool,
+  failureOf,
+  gate,
+  startAgentFixture,
+} from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let second: Runtime;

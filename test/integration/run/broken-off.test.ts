@@ -1,6 +1,6 @@
-import { createRuntime, type Runtime,RuntimeError } from '../../../runtime';
+import { createRuntime, type Runtime, RuntimeError } from '../../../runtime';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { type ModelServer,startModelServer, textReply } from '../../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../../support/servers/model-server';
 
 let database: TestDatabase;
 let models: ModelServer;

@@ -3,7 +3,7 @@ import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import type { ModelServerRequest } from '../../support/servers/model-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 const RUNS = 50;
 let fixture: AgentFixture;

@@ -1,9 +1,9 @@
 import type { Connected, NamedModel } from '../../../runtime';
-import { createRuntime, type ModelReply, type ModelRequest,RuntimeError } from '../../../runtime';
+import { createRuntime, type ModelReply, type ModelRequest, RuntimeError } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
 import { withCode } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let agent: AgentFixture;
 

@@ -1,9 +1,9 @@
 import type { ConnectedTool, RunOptions } from '../../../runtime';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let hook: TestServer;

@@ -2,7 +2,7 @@ import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.

@@ -4,7 +4,7 @@ import { createRuntime, type Model, type Runtime } from '../../../runtime';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { pruneStatements } from '../../../runtime/storage/sql/prune-runs';
 import { sendJson } from '../../support/servers/http-server';
-import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { aTask, eventually, failureOf, gate, type TestTask } from '../../support/values/agent-fixture';
 import { assertPaired, crashWorld, toolTexts } from '../../support/worlds/crash-world';
 import { aVaultKey, dumpDatabase } from '../../support/worlds/vault';

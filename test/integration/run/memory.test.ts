@@ -1,8 +1,8 @@
-import { type Memory, type Message, type RunOptions,schemaFormat } from '../../../runtime';
+import { type Memory, type Message, type RunOptions, schemaFormat } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { addTenant } from '../../support/servers/database';
 import { startServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
 const KEY = 'sk-canary-1234567890';

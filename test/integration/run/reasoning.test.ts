@@ -1,4 +1,4 @@
-import { type Memory, type Message, type Model,schemaFormat } from '../../../runtime';
+import { type Memory, type Message, type Model, schemaFormat } from '../../../runtime';
 import { createOpenAiModel } from '../../../runtime/models/openai/openai-model';
 import { addTenant } from '../../support/servers/database';
 import {
@@ -8,7 +8,7 @@ import {
   textReply,
   toolReply,
 } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 beforeAll(async () => {

@@ -1,7 +1,13 @@
 import { createRuntime, type Runtime } from '../../../runtime';
-import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../../support/servers/database';
+import {
+  addTenant,
+  addTool,
+  createMigratedDatabase,
+  enableTool,
+  type TestDatabase,
+} from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply, toolReply } from '../../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../../support/servers/model-server';
 
 let database: TestDatabase;
 let models: ModelServer;

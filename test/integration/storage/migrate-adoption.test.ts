@@ -3,7 +3,7 @@ import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { migrate } from '../../../runtime/storage/schema/migrate';
 import { DEMO_TENANT_ID } from '../../../runtime/storage/schema/seed-demo';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
-import { type ModelServer,startModelServer, textReply } from '../../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../../support/servers/model-server';
 import { aTask } from '../../support/values/agent-fixture';
 import documentsSchema from '../../support/values/documents-schema.sql';
 import realInstallation from '../../support/values/real-installation.sql';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createRuntime, type RuntimeError } from '../../../runtime';
 import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { startServer } from '../../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply } from '../../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../../support/servers/model-server';
 import { aTask, failureOf } from '../../support/values/agent-fixture';
 
 let database: TestDatabase;

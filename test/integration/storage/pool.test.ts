@@ -3,8 +3,8 @@ import { Client } from 'pg';
 import { createRuntime } from '../../../runtime';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { sendJson } from '../../support/servers/http-server';
-import { type ScriptedReply,textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture, aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { everyTimerBut } from '../../support/values/timers';
 
 let agent: AgentFixture;

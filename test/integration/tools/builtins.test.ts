@@ -8,7 +8,7 @@ import { sendJson, startServer, type TestServer } from '../../support/servers/ht
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 import { TENANT_ID } from '../../support/values/memory-stores';
 import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 

@@ -5,7 +5,7 @@ import { addTenant, giveTool } from '../../support/servers/database';
 import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 import { callTool } from '../../support/worlds/call-tool';
 
 const TOKEN = 'CANARY-telegram:token/1+2';

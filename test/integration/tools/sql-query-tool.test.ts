@@ -2,9 +2,9 @@ import { testSqlRole } from '../../../nodes/UniversalAiAgent/panel/test-sql-role
 import { createRuntime, type RuntimeConfig } from '../../../runtime';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';
-import { createSqlRole, dropRole, type TestRole,urlAs } from '../../support/worlds/sql-role';
+import { createSqlRole, dropRole, type TestRole, urlAs } from '../../support/worlds/sql-role';
 
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);

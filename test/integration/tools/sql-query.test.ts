@@ -5,7 +5,15 @@ import { createPostgres, type Postgres } from '../../../runtime/storage/postgres
 import { createSqlReader } from '../../../runtime/storage/postgres/sql-reader';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { eventually } from '../../support/values/agent-fixture';
-import { adminUrlOf, asAdmin, createSqlRole, dropRole, newRoleName, type TestRole,urlAs } from '../../support/worlds/sql-role';
+import {
+  adminUrlOf,
+  asAdmin,
+  createSqlRole,
+  dropRole,
+  newRoleName,
+  type TestRole,
+  urlAs,
+} from '../../support/worlds/sql-role';
 
 let database: TestDatabase;
 let role: TestRole;

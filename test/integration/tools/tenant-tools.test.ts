@@ -1,5 +1,5 @@
 import { withCode } from '../../support/setup/matchers';
-import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 

@@ -5,7 +5,7 @@ import { addTenant, addTool, enableTool, giveTool, type TestTool } from '../../s
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing, matching } from '../../support/setup/matchers';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 const shout: Tool = {
   definition: { name: 'shout', description: 'Shouts', inputSchema: { type: 'object' } },

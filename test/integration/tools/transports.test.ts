@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createRuntime, type Runtime } from '../../../runtime';
 import { addMcpServer, addTenant, useMcpServer } from '../../support/servers/database';
 import { startSseServer, startWebSocketServer } from '../../support/servers/old-mcp-servers';
-import { type AgentFixture,startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
 const STDIO = [process.execPath, path.resolve(__dirname, '../../../support/servers/stdio-mcp-server.cjs')];

@@ -7,7 +7,7 @@ import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture,aTask, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 const API_KEY = 'sk-CANARY-api/key+1';
 const AUTH = 'Bearer CANARY-auth/header==';

@@ -1,7 +1,7 @@
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
 import type { JournalOutcome } from '../../../runtime/contracts/journal';
 import type { RunEnd } from '../../../runtime/contracts/ledger';
-import { type RunRecord,startRunRecord } from '../../../runtime/ledger/run-record';
+import { type RunRecord, startRunRecord } from '../../../runtime/ledger/run-record';
 
 const LEASE_MS = 60_000;
 const KEY = { tenantId: 'tenant', taskId: 'task', runId: 'run' };

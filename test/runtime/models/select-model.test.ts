@@ -1,5 +1,5 @@
 import type { TenantSettings, Tier } from '../../../runtime/contracts/tenant';
-import { type ModelChoice,normalizeModelId, selectModel } from '../../../runtime/models/select-model';
+import { type ModelChoice, normalizeModelId, selectModel } from '../../../runtime/models/select-model';
 import { withCode } from '../../support/setup/matchers';
 
 const choose = (choice: Partial<ModelChoice>) => selectModel({ settings: {}, tierRows: [], ...choice });

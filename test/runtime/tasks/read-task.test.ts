@@ -1,4 +1,4 @@
-import { readTask,taskWarnings } from '../../../runtime/tasks/read-task';
+import { readTask, taskWarnings } from '../../../runtime/tasks/read-task';
 import { containing, withCode } from '../../support/setup/matchers';
 import { documentsTask } from '../../support/values/documents-task';
 

@@ -1,4 +1,10 @@
-import { plainInAuth, plainInCustomConfig, plainText, unwrapJson, wrapJson } from '../../../runtime/vault/find-plaintext';
+import {
+  plainInAuth,
+  plainInCustomConfig,
+  plainText,
+  unwrapJson,
+  wrapJson,
+} from '../../../runtime/vault/find-plaintext';
 
 it('finds the header of a tool, unless it names a secret already', () => {
   expect(plainText('Bearer abc')).toEqual([{ path: [], value: 'Bearer abc' }]);

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../runtime/util/json';
 import type { Migration, MigrationOptions, Workflow, WorkflowNode } from '../../../runtime/workflow-migration/contract';
 import { migrateWorkflow } from '../../../runtime/workflow-migration/migrate-workflow';
-import { attach, chain, main, node, type Part,workflow } from '../../support/workflows/workflow-builder';
+import { attach, chain, main, node, type Part, workflow } from '../../support/workflows/workflow-builder';
 
 export const OPTIONS: MigrationOptions = {
   tools: 'database',

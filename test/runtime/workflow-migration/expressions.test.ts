@@ -1,7 +1,7 @@
 import { Script } from 'node:vm';
 
 import { literal } from '../../../runtime/workflow-migration/expressions/javascript';
-import { type BranchValue,mergeValues } from '../../../runtime/workflow-migration/expressions/merge-values';
+import { type BranchValue, mergeValues } from '../../../runtime/workflow-migration/expressions/merge-values';
 import { findReferences, renameReferences } from '../../../runtime/workflow-migration/expressions/references';
 import { splitExpression } from '../../../runtime/workflow-migration/expressions/split-expression';
 import { fc } from '../../support/values/properties';

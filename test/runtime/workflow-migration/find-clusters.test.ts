@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../runtime/util/json';
 import type { Cluster } from '../../../runtime/workflow-migration/contract';
 import { parseWorkflow } from '../../../runtime/workflow-migration/parse-workflow';
 import { findClusters } from '../../../runtime/workflow-migration/routers/find-clusters';
-import { attach, chain, main, node, type Part, type Wire,workflow } from '../../support/workflows/workflow-builder';
+import { attach, chain, main, node, type Part, type Wire, workflow } from '../../support/workflows/workflow-builder';
 import { conditions, switch3, tierIs } from '../../support/workflows/workflow-parts';
 
 const agents = (...names: readonly string[]): readonly Part[] => names.map((name) => node(name, 'ai.agent@3.1'));

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../runtime/util/json';
 import type { MigrationOptions, Workflow } from '../../../runtime/workflow-migration/contract';
-import { attach, chain, node, type Part,workflow } from '../../support/workflows/workflow-builder';
+import { attach, chain, node, type Part, workflow } from '../../support/workflows/workflow-builder';
 import { agentNode, migrated, modelNode, newNode, reasons } from './a-cluster';
 
 interface Lone {

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 
-import { type CallToolResult, createMcpHandler, type ListToolsResult,McpServer } from '@modelcontextprotocol/server';
+import { type CallToolResult, createMcpHandler, type ListToolsResult, McpServer } from '@modelcontextprotocol/server';
 
 import type { ServedTool } from './mcp-server';
 

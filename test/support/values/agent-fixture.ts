@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { RuntimePlugins } from '../../../runtime';
 import { type AgentResult, createRuntime, type Runtime, type RuntimeError, type Tool } from '../../../runtime';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../servers/database';
-import { type ModelServer, type ModelServerRequest,startModelServer } from '../servers/model-server';
+import { type ModelServer, type ModelServerRequest, startModelServer } from '../servers/model-server';
 
 export interface UsageRow {
   readonly trace_id: string | null;

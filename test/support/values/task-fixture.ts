@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createRuntime, type Runtime, type RuntimeConfig, type RuntimeError } from '../../../runtime';
 import { type ReceivedRequest, startServer, type TestServer } from '../servers/http-server';
 import { startRedis, type TestRedis } from '../servers/redis';
-import { type AgentFixture,failureOf, startAgentFixture } from './agent-fixture';
+import { type AgentFixture, failureOf, startAgentFixture } from './agent-fixture';
 
 export interface TaskFixture extends AgentFixture {
   readonly redis: TestRedis;

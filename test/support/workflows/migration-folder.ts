@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
-import { type CliOptions, type CliOutcome,runCli } from '../worlds/cli';
+import { type CliOptions, type CliOutcome, runCli } from '../worlds/cli';
 import { attach, chain, node, workflow } from './workflow-builder';
 import { agent, answer, openRouter, prompts } from './workflow-parts';
 

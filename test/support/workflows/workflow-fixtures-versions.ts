@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { main, type Part,workflow } from './workflow-builder';
+import { main, type Part, workflow } from './workflow-builder';
 import {
   answer,
   branches,

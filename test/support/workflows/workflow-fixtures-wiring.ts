@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../runtime/util/json';
-import { attach, chain, main, node, type Part, type Wire,workflow } from './workflow-builder';
+import { attach, chain, main, node, type Part, type Wire, workflow } from './workflow-builder';
 import {
   agent,
   answer,

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { ClusterReport, MigrationReport, Workflow, WorkflowNode } from '../../../runtime/workflow-migration/contract';
+import type {
+  ClusterReport,
+  MigrationReport,
+  Workflow,
+  WorkflowNode,
+} from '../../../runtime/workflow-migration/contract';
 
 interface FlatLink {
   readonly from: string;

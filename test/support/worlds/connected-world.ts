@@ -2,9 +2,9 @@ import type { ICredentialDataDecryptedObject, INode, INodeParameters, INodeType,
 
 import { postgresCredential } from '../../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../servers/database';
-import { type ModelServer,startModelServer } from '../servers/model-server';
+import { type ModelServer, startModelServer } from '../servers/model-server';
 import { runInEngine } from './n8n-engine';
-import { type Wire,wired } from './sub-nodes';
+import { type Wire, wired } from './sub-nodes';
 
 export const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 

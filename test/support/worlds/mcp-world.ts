@@ -1,10 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
-import { type AgentResult, createRuntime, type Runtime, type RuntimePlugins, type ToolCallReport } from '../../../runtime';
-import { addMcpServer, addTenant, type TestMcpServerRow,useMcpServer } from '../servers/database';
+import {
+  type AgentResult,
+  createRuntime,
+  type Runtime,
+  type RuntimePlugins,
+  type ToolCallReport,
+} from '../../../runtime';
+import { addMcpServer, addTenant, type TestMcpServerRow, useMcpServer } from '../servers/database';
 import { type McpServerOptions, type ServedTool, startMcpServer, type TestMcpServer } from '../servers/mcp-server';
-import { type ModelServerRequest,textReply, toolReply } from '../servers/model-server';
-import { type AgentFixture,aTask, startAgentFixture } from '../values/agent-fixture';
+import { type ModelServerRequest, textReply, toolReply } from '../servers/model-server';
+import { type AgentFixture, aTask, startAgentFixture } from '../values/agent-fixture';
 
 export interface Registration extends Partial<TestMcpServerRow> {
   /** Default: a new tenant. */

@@ -6,11 +6,11 @@ import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { createVaultStore } from '../../../runtime/storage/postgres/vault-store';
 import { createSealer } from '../../../runtime/vault/sealer';
 import { secretOwner } from '../../../runtime/vault/secret-owner';
-import { addMcpServer, addTenant, giveTool, type TestDatabase,useMcpServer } from '../servers/database';
+import { addMcpServer, addTenant, giveTool, type TestDatabase, useMcpServer } from '../servers/database';
 import { sendJson, startServer, type TestServer } from '../servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../servers/mcp-server';
 import { textReply, toolReply } from '../servers/model-server';
-import { type AgentFixture,aTask, startAgentFixture } from '../values/agent-fixture';
+import { type AgentFixture, aTask, startAgentFixture } from '../values/agent-fixture';
 
 /** A new vault key. */
 export const aVaultKey = (): string => randomBytes(32).toString('base64');

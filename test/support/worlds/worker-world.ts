@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadEntry } from '../../../runtime/queue/dead-entry';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../servers/database';
 import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../servers/http-server';
-import { type ModelServer,startModelServer, textReply } from '../servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../servers/model-server';
 import { startRedis, type TestRedis } from '../servers/redis';
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy';
 import { untilTrue } from '../values/until';
-import { type CliOutcome, type CliRun,startCli } from './cli';
+import { type CliOutcome, type CliRun, startCli } from './cli';
 
 /** A line of a worker's log. */
 export interface LogLine {

@@ -1,4 +1,4 @@
-import { type MigratedFile,sha256 } from '../../../../runtime/cli/migrate-workflow/migrate-source';
+import { type MigratedFile, sha256 } from '../../../../runtime/cli/migrate-workflow/migrate-source';
 import type { MigratedEntry } from '../../../../runtime/cli/migrate-workflow/report-file';
 import { failClashes } from '../../../../runtime/cli/migrate-workflow/row-clashes';
 

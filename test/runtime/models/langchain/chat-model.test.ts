@@ -1,6 +1,12 @@
-import { AIMessage, type BaseMessage,coerceMessageLikeToMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage, coerceMessageLikeToMessage } from '@langchain/core/messages';
 
-import { fromChatModel, type Message, type ModelReply, type ModelRequest, type RuntimeError } from '../../../../runtime';
+import {
+  fromChatModel,
+  type Message,
+  type ModelReply,
+  type ModelRequest,
+  type RuntimeError,
+} from '../../../../runtime';
 import { containing, withCode } from '../../../support/setup/matchers';
 
 interface Invoked {

@@ -1,9 +1,9 @@
 import '../../../support/setup/errors-of-node';
 
 import type { ModelReply, ModelRequest } from '../../../../runtime/contracts/model';
-import { type ClosableModel,createOpenAiModel } from '../../../../runtime/models/openai/openai-model';
+import { type ClosableModel, createOpenAiModel } from '../../../../runtime/models/openai/openai-model';
 import { startServer } from '../../../support/servers/http-server';
-import { type ModelServer,startModelServer, textReply } from '../../../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../../../support/servers/model-server';
 import { containing } from '../../../support/setup/matchers';
 import { failureOf, gate } from '../../../support/values/agent-fixture';
 import { until } from '../../../support/values/until';
