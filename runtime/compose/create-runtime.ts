@@ -21,9 +21,12 @@ import { refuseOtherTypes } from '../tasks/read-queue-task';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
 import { createServerToolBuilder, createToolBuilder } from '../tools/build-tools';
-import { createConnectedToolBuilder } from '../tools/connected-tools';
 import { compileInputSchema } from '../tools/validate-input';
-import { createToolSelector } from '../toolsets/select-tools';
+import { createCatalogueSource } from '../toolsets/catalogue-source';
+import { combineSources } from '../toolsets/combine-sources';
+import { createConnectedSource } from '../toolsets/connected-source';
+import { createMcpSource } from '../toolsets/mcp-source';
+import { createPluginSource } from '../toolsets/plugin-source';
 import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
 import { createRedactor, type Redact, redactBoth, redactForms } from '../util/redact';
 import { plainInCustomConfig } from '../vault/find-plaintext';
@@ -61,13 +64,12 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     maxOutputBytes: parsed.limits.maxToolOutputBytes,
     secrets: knownSecrets(parsed),
   };
-  const selectTools = createToolSelector({
-    buildTools: createToolBuilder(builder),
-    buildServerTools: createServerToolBuilder(builder),
-    buildConnectedTools: createConnectedToolBuilder(builder),
-    mcp,
-    extraTools: parsed.plugins.tools ?? [],
-  });
+  const selectTools = combineSources([
+    createCatalogueSource(createToolBuilder(builder)),
+    createMcpSource(mcp, createServerToolBuilder(builder)),
+    createPluginSource(parsed.plugins.tools ?? []),
+    createConnectedSource(builder),
+  ]);
   const redactorFor = createRunRedactor(knownSecrets(parsed));
   const { leaseMs } = parsed.limits;
   const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });

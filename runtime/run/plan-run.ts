@@ -10,7 +10,7 @@ import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtim
 import type { LoopSettings } from '../loop/loop-contract';
 import { normalizeModelId, type SelectedModel } from '../models/select-model';
 import { type ReadyTask, taskWarnings } from '../tasks/read-task';
-import type { SelectedTools, SelectTools } from '../toolsets/select-tools';
+import type { SelectedTools, SelectTools } from '../toolsets/combine-sources';
 import { chooseModel } from './choose-model';
 import { readRunsPerMinute, resolveLimits } from './resolve-limits';
 

@@ -5,7 +5,7 @@ import type { Outbox } from '../contracts/outbox';
 import type { RunOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { RuntimeError } from '../errors/runtime-error';
-import type { SelectTools } from '../toolsets/select-tools';
+import type { SelectTools } from '../toolsets/combine-sources';
 import type { Deadline } from '../util/abort';
 import type { Redact } from '../util/redact';
 import type { Claimed } from './claim-run';

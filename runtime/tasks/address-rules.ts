@@ -6,7 +6,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 
 /** Where the addresses of a task may lead. */
-export interface TaskRules {
+export interface AddressRules {
   readonly webhooks: OutgoingRules;
   /** For the request that a task itself is. */
   readonly requests: OutgoingRules;
@@ -24,7 +24,7 @@ interface CallbackRulesParts {
 export type RulesOf = (
   task: Pick<QueueTask, 'task_type' | 'callback'>,
   whose: { readonly tenantId: string; readonly egress?: EgressFilter },
-) => Promise<TaskRules>;
+) => Promise<AddressRules>;
 
 /** Asks for the tenant only where a task has an address in it. */
 export function createCallbackRules(parts: CallbackRulesParts): RulesOf {
@@ -41,7 +41,7 @@ function rulesFor(
   { outgoing, hosts }: CallbackRulesParts,
   tenant: Tenant | undefined,
   egress: EgressFilter | undefined,
-): TaskRules {
+): AddressRules {
   const all = [...hosts, ...readCallbackHosts(tenant?.settings.callbackHosts)];
   const allowsHost = readHosts(outgoing, all);
   return {

@@ -36,25 +36,14 @@ export interface ToolBuilderOptions extends ExecuteOptions {
   readonly defaultTimeoutMs: number;
 }
 
-/** A discovered tool, ready to be called. */
-interface ServerTool extends Omit<TenantTool, 'tool' | 'type'> {
-  readonly settings: ToolSettings;
-}
-
-export type BuildServerTools = (tools: readonly ServerTool[]) => Promise<BuiltTools>;
+/** Makes a tool of an MCP server. Throws an Error for a schema that cannot be used. */
+export type BuildServerTool = (settings: ToolSettings) => Tool;
 
 export type BuildTools = (rows: readonly ToolRow[]) => Promise<BuiltTools>;
 
-/** Turns rows into tools. The same array of rows gives the same tools again, so a warm run builds nothing. */
+/** Turns rows into tools. */
 export function createToolBuilder(options: ToolBuilderOptions): BuildTools {
-  const built = new WeakMap<readonly ToolRow[], Promise<BuiltTools>>();
-  return (rows) => {
-    const known = built.get(rows);
-    if (known !== undefined) return known;
-    const result = buildAll(rows, options);
-    built.set(rows, result);
-    return result;
-  };
+  return (rows) => buildAll(rows, options);
 }
 
 async function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): Promise<BuiltTools> {
@@ -88,24 +77,9 @@ export function ownRules({ permissions, fixed_arguments: fixed }: JsonObject): u
   return isJsonObject(inner) ? { ...own, fixed_arguments: { ...inner, ...fixed } } : own;
 }
 
-/** Tools of MCP servers. One whose schema cannot be used is left out with a warning. */
-export function createServerToolBuilder(options: ToolBuilderOptions): BuildServerTools {
+export function createServerToolBuilder(options: ToolBuilderOptions): BuildServerTool {
   const mcp = options.transports.mcp as ToolTransport;
-  return async (tools) => {
-    const built: TenantTool[] = [];
-    const warnings: ErrorSummary[] = [];
-    const turn = createTurns();
-    for (const { settings, ...names } of tools) {
-      await turn();
-      try {
-        built.push({ ...names, tool: toTool(prepareTool(mcp, settings), options), type: 'mcp' });
-      } catch (error) {
-        const details = { server: settings.server?.name, count: 1, tools: settings.mcpTool };
-        warnings.push(describeError('MCP_TOOLS_SKIPPED', { ...details, reason: errorText(error) }));
-      }
-    }
-    return { tools: built, warnings };
-  };
+  return (settings) => toTool(prepareTool(mcp, settings), options);
 }
 
 function buildTool(row: ToolRow, options: ToolBuilderOptions): Tool {

@@ -10,7 +10,7 @@ import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs, newId } from '../util/clock';
 import { isJsonObject, type JsonObject } from '../util/json';
 import type { Redact } from '../util/redact';
-import type { SelectTools } from './select-tools';
+import type { SelectTools } from './combine-sources';
 
 export interface CallParts {
   readonly selectTools: SelectTools;

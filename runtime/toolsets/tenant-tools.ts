@@ -12,7 +12,7 @@ import { readTenantId } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { type CallParts, callTenantTool } from './call-tenant-tool';
-import type { SelectedTools } from './select-tools';
+import type { SelectedTools } from './combine-sources';
 
 /** One tool as people and programs see it. */
 interface ToolEntry {

@@ -37,11 +37,6 @@ it.each([['workflow'], ['constructor'], ['__proto__'], ['toString']])(
   },
 );
 
-it('builds nothing anew for the same rows', () => {
-  const rows = [toolRow({ code: 'add' })];
-  expect(build(rows)).toBe(build(rows));
-});
-
 it('gives a name that comes twice to the first tool', () => {
   const first = aTool('add');
   const toolset = createToolset([first, aTool('sub'), aTool('add')]);

@@ -1,0 +1,149 @@
+import type { ConnectedTool } from '../contracts/connected';
+import type { TenantSnapshot, ToolRow } from '../contracts/tenant';
+import type { Toolset } from '../contracts/tool';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
+import type { TenantServer } from '../mcp/mcp-servers';
+import { allowedTools, type Policy } from '../permissions/allowed-tools';
+import { readToolRules, tenantLevels } from '../permissions/read-tool-rules';
+import type { TenantTool } from '../tools/build-tools';
+import { createToolset } from '../tools/combine-toolsets';
+import { offeredNames, plainName } from '../tools/offered-names';
+import { createTurns } from '../util/turns';
+import type { OfferedTool, ToolOffer, ToolSource } from './tool-source';
+
+export interface SelectedTools {
+  readonly toolset: Toolset;
+  /** The same tools, with where they come from. */
+  readonly tools: readonly TenantTool[];
+  /** Rows that cannot be offered, servers that did not answer, and listed names that do not exist. */
+  readonly warnings: readonly ErrorSummary[];
+}
+
+interface SelectToolsRequest {
+  readonly snapshot: TenantSnapshot;
+  /** Undefined: whatever the tier. */
+  readonly tier?: string;
+  /** The name of the agent, whose rules stand in the tenant's settings. */
+  readonly agent?: string;
+  /** Rules of the task or the caller, in the shape of tool_config; they can only narrow. */
+  readonly rules: ToolLists;
+  /** Servers given with the run, beside the tenant's own. */
+  readonly servers: readonly TenantServer[];
+  /** What the host has connected to this run. */
+  readonly connected?: readonly ConnectedTool[];
+  readonly signal: AbortSignal;
+}
+
+export interface ToolLists {
+  readonly enabled_tools?: readonly string[];
+  readonly disabled_tools?: readonly string[];
+  readonly tool_permissions?: unknown;
+}
+
+/** Rejects with POLICY_INVALID when rules cannot be read: none of them may fall away; and with whatever a source refuses. */
+export type SelectTools = (request: SelectToolsRequest) => Promise<SelectedTools>;
+
+interface Remembered {
+  readonly policy: Policy;
+  readonly offers: readonly ToolOffer[];
+  readonly selected: SelectedTools;
+}
+
+/** More sets of rules than this for the same rows, and all are forgotten. */
+const REMEMBERED_RULES = 50;
+
+/**
+ * Which tools a run has: those of every source in the order given, named, filtered by policy, each with its rules around it.
+ * While no source has changed its offer, the same rules give the same toolset object, so that its definitions are serialised once.
+ */
+export function combineSources(sources: readonly ToolSource[]): SelectTools {
+  const remembered = new WeakMap<readonly ToolRow[], Map<string, Remembered>>();
+  return async (request) => {
+    const { snapshot, tier, agent, rules, servers, connected = [], signal } = request;
+    const ofRows = remembered.get(snapshot.tools) ?? new Map<string, Remembered>();
+    remembered.set(snapshot.tools, ofRows);
+    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, rules]);
+    const before = ofRows.get(key);
+    const policy = before?.policy ?? readPolicy(request);
+    const asked = { snapshot, servers, connected, policy, signal };
+    const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
+    if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
+    const selected = await select(offers, policy);
+    if (offers.some(({ isOfRun }) => isOfRun === true)) return selected;
+    if (ofRows.size >= REMEMBERED_RULES) ofRows.clear();
+    ofRows.set(key, { policy, offers, selected });
+    return selected;
+  };
+}
+
+/** Two snapshots with the same one have the same rules. */
+function rulesVersion({ policyVersion, tenant, tiers }: TenantSnapshot): unknown {
+  return policyVersion ?? [tenant.settings.toolConfig, tiers.map(({ toolConfig }) => toolConfig)];
+}
+
+/** Rules of the tier, the tenant, the agent and the task. */
+function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest): Policy {
+  const ofTier = snapshot.tiers.find(({ code }) => code === tier)?.toolConfig;
+  return {
+    tier,
+    levels: [
+      readToolRules(ofTier, 'elo_agent_tiers.tool_config'),
+      ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
+      readToolRules(rules, 'config'),
+    ],
+    asked: rules.enabled_tools,
+  };
+}
+
+async function select(offers: readonly ToolOffer[], policy: Policy): Promise<SelectedTools> {
+  const { tools, warnings } = await build(withNames(offers));
+  const allowed = allowedTools(tools, policy);
+  return {
+    tools: allowed.tools,
+    toolset: createToolset(allowed.tools.map(({ tool }) => tool)),
+    warnings: [...offers.flatMap((offer) => offer.warnings), ...warnings, ...allowed.warnings],
+  };
+}
+
+interface NamedOffer {
+  readonly offered: OfferedTool;
+  readonly name: string;
+}
+
+/** Fixed names are given first; then each source makes way for those that stand before it. */
+function withNames(offers: readonly ToolOffer[]): readonly NamedOffer[] {
+  const taken = new Set(offers.flatMap(({ tools }) => tools.filter(hasFixedName).map(({ name }) => name)));
+  return offers.flatMap(({ tools }) => {
+    const wanted = tools.flatMap(({ name, identity }) => (identity === undefined ? [] : [{ name, identity }]));
+    const names = offeredNames(wanted, taken);
+    for (const name of names) taken.add(name);
+    const next = names.values();
+    return tools.map((offered) => ({
+      offered,
+      name: hasFixedName(offered) ? offered.name : (next.next().value as string),
+    }));
+  });
+}
+
+function hasFixedName({ identity }: OfferedTool): boolean {
+  return identity === undefined;
+}
+
+async function build(named: readonly NamedOffer[]): Promise<Omit<SelectedTools, 'toolset'>> {
+  const tools: TenantTool[] = [];
+  const warnings: ErrorSummary[] = [];
+  const turn = createTurns();
+  for (const { offered, name } of named) {
+    await turn();
+    const { name: wanted, identity, build: make, unusable, ...facts } = offered;
+    try {
+      const tool = make(name);
+      tools.push(identity === undefined ? { ...facts, tool } : { ...facts, tool, formerName: plainName(wanted) });
+    } catch (error) {
+      const reason = errorText(error);
+      warnings.push(unusable?.(reason) ?? describeError('TOOL_SKIPPED', { tool: wanted, reason }));
+    }
+  }
+  return { tools, warnings };
+}

@@ -1,0 +1,55 @@
+import type { ConnectedTool } from '../contracts/connected';
+import type { TenantSnapshot } from '../contracts/tenant';
+import type { Tool } from '../contracts/tool';
+import type { ErrorSummary } from '../errors/runtime-error';
+import type { TenantServer } from '../mcp/mcp-servers';
+import type { Policy } from '../permissions/allowed-tools';
+import type { TenantTool } from '../tools/build-tools';
+import type { JsonValue } from '../util/json';
+
+/** What a run brings to every origin of tools. */
+export interface OfferRequest {
+  readonly snapshot: TenantSnapshot;
+  /** MCP servers given with the run, beside the tenant's own. */
+  readonly servers: readonly TenantServer[];
+  /** What the host has connected to this run. */
+  readonly connected: readonly ConnectedTool[];
+  readonly policy: Policy;
+  readonly signal: AbortSignal;
+}
+
+/** A tool on its way into a toolset. */
+export interface OfferedTool extends Omit<TenantTool, 'tool' | 'formerName'> {
+  /** The name that it asks for: any text. */
+  readonly name: string;
+  /** Tells apart two tools that ask for one name, which then both get another. Without it the name is fixed. */
+  readonly identity?: JsonValue;
+  /** Makes the tool under the name that it got. Throws an Error for a tool that cannot be used. */
+  readonly build: (name: string) => Tool;
+  /** The warning for a tool that cannot be used. */
+  readonly unusable?: (reason: string) => ErrorSummary;
+}
+
+export interface ToolOffer {
+  readonly tools: readonly OfferedTool[];
+  /** What cannot be offered, and why. The run goes on without it. */
+  readonly warnings: readonly ErrorSummary[];
+  /** Made for this run alone: a toolset that it is part of is not kept for the next one. */
+  readonly isOfRun?: boolean;
+}
+
+/**
+ * One origin of tools: the tenant's catalogue, plug-ins, MCP servers, what a host connects.
+ *
+ * @example
+ * const clock: ToolSource = { offer: () => ({ tools: [{ name: 'now', type: 'code', build: () => nowTool }], warnings: [] }) };
+ */
+export interface ToolSource {
+  /**
+   * What it has for a run. `before` is what it offered last under the same rows and rules: the very same object comes back
+   * while nothing has changed, so that a warm run builds and serialises nothing.
+   */
+  readonly offer: (request: OfferRequest, before: ToolOffer | undefined) => ToolOffer | Promise<ToolOffer>;
+}
+
+export const NO_TOOLS: ToolOffer = { tools: [], warnings: [] };
