@@ -24,13 +24,18 @@ function optional(name: string): string | undefined {
   return value === '' ? undefined : value;
 }
 
-/** The database that DATABASE_URL names. Without a time limit: an index on a large table takes minutes. The caller closes it. */
-export function openDatabase(): Postgres {
-  return createPostgres({
+/** The database that DATABASE_URL names, for as long as `work` takes. No time limit: an index on a large table takes minutes. */
+export async function withDatabase<T>(work: (postgres: Postgres) => Promise<T>): Promise<T> {
+  const postgres = createPostgres({
     ...parseDatabase({ url: required('DATABASE_URL') }),
     maxConnections: DEFAULTS.maxConnections,
     queryTimeoutMs: 0,
   });
+  try {
+    return await work(postgres);
+  } finally {
+    await postgres.close();
+  }
 }
 
 /** The key or keys of AGENT_VAULT_KEY. Throws VAULT_KEY_MISSING. */
@@ -62,8 +67,13 @@ export function readModelList(): { readonly url: string; readonly apiKey?: strin
 }
 
 /** The same for commands that ask no model, and so need no key for one. */
-export function openToolRuntime(login?: BrowserLogin): Runtime {
-  return createRuntime({ ...sharedConfig(), model: {} }, { login });
+export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>, login?: BrowserLogin): Promise<T> {
+  const runtime = createRuntime({ ...sharedConfig(), model: {} }, { login });
+  try {
+    return await work(runtime);
+  } finally {
+    await runtime.close();
+  }
 }
 
 type SharedConfig = Pick<

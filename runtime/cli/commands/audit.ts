@@ -1,17 +1,19 @@
 import { listExecutionsStatement } from '../../storage/sql/list-executions';
-import { type Options, readTenant } from '../arguments';
-import { openDatabase } from '../environment';
+import { readTenant } from '../arguments';
+import { command, TEXT } from '../command';
+import { withDatabase } from '../environment';
 import { printJson } from '../output';
 
-/** `audit --tenant ID [--task ID]`: the newest tool calls, with what was decided on each. */
-export async function auditCommand(options: Options): Promise<number> {
-  const tenant = readTenant(options, 'audit');
-  const postgres = openDatabase();
-  try {
-    const calls = await postgres.query(listExecutionsStatement(tenant, options.task));
-    printJson({ tenant_id: tenant, calls });
-    return 0;
-  } finally {
-    await postgres.close();
-  }
-}
+export const auditCommand = command({
+  words: 'audit',
+  usage: '--tenant ID [--task ID]',
+  help: 'The newest tool calls, and what was decided on each.',
+  options: { tenant: TEXT, task: TEXT },
+  run: (options) => {
+    const tenant = readTenant(options, 'audit');
+    return withDatabase(async ({ query }) => {
+      printJson({ tenant_id: tenant, calls: await query(listExecutionsStatement(tenant, options.task)) });
+      return 0;
+    });
+  },
+});

@@ -6,58 +6,73 @@ import { databaseStatus, migrate } from '../../storage/schema/migrate';
 import { seedDemo } from '../../storage/schema/seed-demo';
 import { seedTools } from '../../storage/schema/seed-tools';
 import { makeSqlRole } from '../../storage/schema/sql-role';
-import { type Options, UsageError } from '../arguments';
-import { openDatabase } from '../environment';
+import { UsageError } from '../arguments';
+import { command, FLAG, TEXT, TEXTS } from '../command';
+import { withDatabase } from '../environment';
 import { printJson } from '../output';
 
-type Action = (postgres: Postgres, options: Options) => Promise<number>;
+export const dbCommands = [
+  command({
+    words: 'db migrate',
+    help: 'Create or adopt the tables; safe to repeat.',
+    run: () => print(migrate),
+  }),
+  command({
+    words: 'db status',
+    help: 'Tell what is applied and what is missing; exit 1 if anything is.',
+    run: () =>
+      withDatabase(async (postgres) => {
+        const status = await databaseStatus(postgres);
+        // Rows can be read as soon as every table is there.
+        printJson(status.isReady ? { ...status, refusedRows: await findRefusedRows(postgres.query) } : status);
+        return status.isReady ? 0 : 1;
+      }),
+  }),
+  command({
+    words: 'db seed-demo',
+    usage: '[--tool-server URL] [--mcp-server URL]',
+    help: 'Add a demo tenant with tools.',
+    options: { 'tool-server': TEXT, 'mcp-server': TEXT },
+    run: (options) =>
+      print((postgres) => seedDemo(postgres, { toolServer: options['tool-server'], mcpServer: options['mcp-server'] })),
+  }),
+  command({
+    words: 'db seed-tools',
+    usage: '[--update]',
+    help: 'Add the catalogue rows of the tools that come with this package; --update sets them anew.',
+    options: { update: FLAG },
+    run: ({ update = false }) => print((postgres) => seedTools(postgres, { update })),
+  }),
+  command({
+    words: 'db sql-role',
+    usage: '--name NAME [--table TABLE]... [--password -]',
+    help: 'Make or repair the role for the tool sql_query; prints its password once.',
+    options: { name: TEXT, table: TEXTS, password: TEXT },
+    run: sqlRole,
+  }),
+];
 
-const ACTIONS: Readonly<Record<string, Action>> = {
-  migrate: async (postgres) => {
-    printJson(await migrate(postgres));
+function print(work: (postgres: Postgres) => Promise<unknown>): Promise<number> {
+  return withDatabase(async (postgres) => {
+    printJson(await work(postgres));
     return 0;
-  },
-  status: async (postgres) => {
-    const status = await databaseStatus(postgres);
-    // Rows can be read as soon as every table is there.
-    printJson(status.isReady ? { ...status, refusedRows: await findRefusedRows(postgres.query) } : status);
-    return status.isReady ? 0 : 1;
-  },
-  'seed-demo': async (postgres, options) => {
-    printJson(await seedDemo(postgres, { toolServer: options['tool-server'], mcpServer: options['mcp-server'] }));
-    return 0;
-  },
-  'seed-tools': async (postgres, { update = false }) => {
-    printJson(await seedTools(postgres, { update }));
-    return 0;
-  },
-  'sql-role': sqlRole,
-};
-
-/** `db migrate`, `db status`, `db seed-demo`, `db seed-tools` and `db sql-role`. */
-export async function dbCommand(action: string | undefined, options: Options): Promise<number> {
-  const run = action !== undefined && Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
-  if (run === undefined) throw new UsageError(`db needs one of: ${Object.keys(ACTIONS).join(', ')}.`);
-  const postgres = openDatabase();
-  try {
-    return await run(postgres, options);
-  } finally {
-    await postgres.close();
-  }
+  });
 }
 
-async function sqlRole(postgres: Postgres, { name, password, table: tables = [] }: Options): Promise<number> {
+interface RoleOptions {
+  readonly name?: string;
+  readonly password?: string;
+  readonly table?: string[];
+}
+
+async function sqlRole({ name, password, table: tables = [] }: RoleOptions): Promise<number> {
   if (name === undefined) throw new UsageError('db sql-role needs --name NAME.');
   if (password !== undefined && password !== '-') {
     throw new UsageError('--password takes only -, for standard input: everybody sees the words of a command line.');
   }
   const given = password === undefined ? undefined : (await text(process.stdin)).replace(/\r?\n$/, '');
-  const {
-    role,
-    isNew,
-    tables: readable,
-    password: made,
-  } = await makeSqlRole(postgres, { name, password: given, tables });
-  printJson({ role, is_new: isNew, tables: readable, password: made });
-  return 0;
+  return print(async (postgres) => {
+    const made = await makeSqlRole(postgres, { name, password: given, tables });
+    return { role: made.role, is_new: made.isNew, tables: made.tables, password: made.password };
+  });
 }

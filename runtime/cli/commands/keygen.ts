@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
-/** `keygen`: a new vault key on standard output. */
-export function keygenCommand(): number {
-  process.stdout.write(`${randomBytes(32).toString('base64')}\n`);
-  return 0;
-}
+import { command } from '../command';
+
+export const keygenCommand = command({
+  words: 'keygen',
+  help: 'Print a new vault key.',
+  run: () => {
+    process.stdout.write(`${randomBytes(32).toString('base64')}\n`);
+    return 0;
+  },
+});

@@ -4,39 +4,67 @@ import { DEFAULTS } from '../../config/runtime-config';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { readMcpServer } from '../../mcp/read-server';
-import type { Postgres } from '../../storage/postgres/pool';
 import { type AddedServer, addMcpServerStatement, approveMcpToolsStatement } from '../../storage/sql/manage-mcp';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../util/json';
-import { type Options, readTenant, UsageError } from '../arguments';
+import { readTenant, UsageError } from '../arguments';
 import { waitForBrowser } from '../browser-login';
-import { openDatabase, openToolRuntime } from '../environment';
+import { command, TEXT, TEXTS } from '../command';
+import { withDatabase, withToolRuntime } from '../environment';
 import { printJson } from '../output';
 
-/** `mcp health`, `mcp add NAME URL`, `mcp approve NAME` and `mcp login NAME`. */
-export async function mcpCommand(words: readonly string[], options: Options): Promise<number> {
-  const [, action, name, url] = words;
-  if (action === 'health') return health(options);
-  if (action === 'add') return add({ name, url, options });
-  if (action === 'approve') return approve(name, options);
-  if (action === 'login') return login(name, options);
-  throw new UsageError('mcp needs one of: health, add NAME URL, approve NAME, login NAME.');
-}
+export const mcpCommands = [
+  command({
+    words: 'mcp add',
+    names: ['NAME', 'URL'],
+    usage:
+      '--tenant ID [--transport http|sse|websocket|stdio] [--bearer TOKEN|-] [--auth JSON|-] [--on-tool-change accept|quarantine]',
+    help: 'Register an MCP server and let the tenant use it.',
+    options: { tenant: TEXT, transport: TEXT, bearer: TEXT, auth: TEXT, 'on-tool-change': TEXT },
+    run: (options, [name = '', url = '']) => add({ name, url, options }),
+  }),
+  command({
+    words: 'mcp login',
+    names: ['NAME'],
+    usage: '--tenant ID [--port PORT]',
+    help: 'Log the tenant in with OAuth; needs AGENT_VAULT_KEY.',
+    options: { tenant: TEXT, port: TEXT },
+    run: (options, [name = '']) => login(name, options),
+  }),
+  command({
+    words: 'mcp health',
+    usage: '--tenant ID [--server NAME]',
+    help: "Connect to the tenant's MCP servers; exit 1 if one is down.",
+    options: { tenant: TEXT, server: TEXT },
+    run: health,
+  }),
+  command({
+    words: 'mcp approve',
+    names: ['NAME'],
+    usage: '--tenant ID [--tool TOOL]...',
+    help: 'Approve tools that changed.',
+    options: { tenant: TEXT, tool: TEXTS },
+    run: (options, [name = '']) => approve(name, options),
+  }),
+];
 
-async function health(options: Options): Promise<number> {
+function health(options: { readonly tenant?: string; readonly server?: string }): Promise<number> {
   const tenantId = readTenant(options, 'mcp health');
-  const runtime = openToolRuntime();
-  try {
-    const servers = await runtime.tools.health({ tenantId, server: options.server });
+  return withToolRuntime(async ({ tools }) => {
+    const servers = await tools.health({ tenantId, server: options.server });
     printJson({ tenant_id: tenantId, servers });
     return servers.every(({ state }) => state === 'up') ? 0 : 1;
-  } finally {
-    await runtime.close();
-  }
+  });
 }
 
-async function add(given: { name?: string; url?: string; options: Options }): Promise<number> {
-  const { name, url, options } = given;
-  if (name === undefined || url === undefined) throw new UsageError('mcp add needs NAME and URL.');
+interface AddOptions {
+  readonly tenant?: string;
+  readonly transport?: string;
+  readonly bearer?: string;
+  readonly auth?: string;
+  readonly 'on-tool-change'?: string;
+}
+
+async function add({ name, url, options }: { name: string; url: string; options: AddOptions }): Promise<number> {
   const tenantId = readTenant(options, 'mcp add');
   const policy = options['on-tool-change'];
   if (policy !== undefined && policy !== 'accept' && policy !== 'quarantine') {
@@ -70,7 +98,7 @@ function checkServer(server: Parameters<typeof readMcpServer>[0]): void {
 }
 
 /** `--bearer TOKEN`, or `--auth FILE-CONTENT` as JSON; `-` reads either from standard input, where nobody looks on. */
-async function readCredential({ bearer, auth }: Options): Promise<JsonObject | undefined> {
+async function readCredential({ bearer, auth }: AddOptions): Promise<JsonObject | undefined> {
   if (bearer !== undefined && auth !== undefined) throw new UsageError('Give --bearer or --auth, not both.');
   if (bearer !== undefined)
     return { kind: 'bearer', token: bearer === '-' ? (await text(process.stdin)).trim() : bearer };
@@ -80,8 +108,7 @@ async function readCredential({ bearer, auth }: Options): Promise<JsonObject | u
   throw new UsageError('--auth is not a JSON object.');
 }
 
-async function approve(name: string | undefined, options: Options): Promise<number> {
-  if (name === undefined) throw new UsageError('mcp approve needs the NAME of a server.');
+function approve(name: string, options: { readonly tenant?: string; readonly tool?: string[] }): Promise<number> {
   const tenantId = readTenant(options, 'mcp approve');
   return withDatabase(async (postgres) => {
     const rows = await postgres.query<{ name: string }>(
@@ -92,18 +119,17 @@ async function approve(name: string | undefined, options: Options): Promise<numb
   });
 }
 
-async function login(name: string | undefined, options: Options): Promise<number> {
-  if (name === undefined) throw new UsageError('mcp login needs the NAME of a server.');
+async function login(name: string, options: { readonly tenant?: string; readonly port?: string }): Promise<number> {
   const tenantId = readTenant(options, 'mcp login');
   const browser = waitForBrowser(readPort(options.port));
-  const runtime = openToolRuntime(browser);
   try {
-    const [server] = await runtime.tools.health({ tenantId, server: name });
-    printJson({ tenant_id: tenantId, ...server });
-    return server?.state === 'up' ? 0 : 1;
+    return await withToolRuntime(async ({ tools }) => {
+      const [server] = await tools.health({ tenantId, server: name });
+      printJson({ tenant_id: tenantId, ...server });
+      return server?.state === 'up' ? 0 : 1;
+    }, browser);
   } finally {
     browser.close();
-    await runtime.close();
   }
 }
 
@@ -114,13 +140,4 @@ function readPort(text: string | undefined): number {
   const port = Number(text);
   if (Number.isInteger(port) && port > 0 && port <= 65_535) return port;
   throw new UsageError('--port is not a port number.');
-}
-
-async function withDatabase(work: (postgres: Postgres) => Promise<number>): Promise<number> {
-  const postgres = openDatabase();
-  try {
-    return await work(postgres);
-  } finally {
-    await postgres.close();
-  }
 }

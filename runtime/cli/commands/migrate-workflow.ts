@@ -1,16 +1,28 @@
-import type { Options } from '../arguments';
-import { migrateFiles } from '../migrate-workflow/migrate-files';
-import { migrateInN8n } from '../migrate-workflow/migrate-in-n8n';
-import { readMigrateRequest, readUndoRequest } from '../migrate-workflow/request';
-import { undoMigration } from '../migrate-workflow/undo';
+import { command, FLAG, TEXT, TEXTS } from '../command';
 
-/** `migrate-workflow IN... -o OUT --sql FILE`, from and to a running n8n with `--n8n-url`, and back with `--undo`. */
-export async function migrateWorkflowCommand([, ...words]: readonly string[], options: Options): Promise<number> {
-  // Whoever reads the output, `head` for one, may be gone before the last file is written.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-  if (options.undo !== undefined) return undoMigration(readUndoRequest(words, options));
-  const request = readMigrateRequest(words, options);
-  return request.n8n === undefined ? migrateFiles(request) : migrateInN8n(request, request.n8n);
-}
+export const migrateWorkflowCommand = command({
+  words: 'migrate-workflow',
+  names: ['IN...'],
+  usage: `-o OUT --sql FILE [--report FILE] [--dry-run] [--overwrite]
+      [--tools database|connected] [--tenant ID|EXPRESSION] [--postgres-credential ID[:NAME]] [--allow NAME,...]
+  migrate-workflow ID...|all --n8n-url URL --sql FILE [--n8n-api-key KEY] [...]
+  migrate-workflow --undo REPORT -o OUT [--overwrite]`,
+  help: `Rewrite exported workflows: one Universal AI Agent in place of AI Agents. IN: files, folders, or - for standard input;
+OUT: a file, a folder, or - for standard output (--output). With --n8n-url they are read from a running n8n, and copies
+are written back, inactive. --undo restores the originals from the report.`,
+  options: {
+    output: { type: 'string', short: 'o' },
+    sql: TEXT,
+    report: TEXT,
+    undo: TEXT,
+    tools: TEXT,
+    tenant: TEXT,
+    'postgres-credential': TEXT,
+    allow: TEXTS,
+    'n8n-url': TEXT,
+    'n8n-api-key': TEXT,
+    'dry-run': FLAG,
+    overwrite: FLAG,
+  },
+  run: async (options, words) => (await import('../migrate-workflow/run')).runMigrateWorkflow(words, options),
+});

@@ -1,43 +1,63 @@
 import { createPriceAdmin, type PriceAdmin } from '../../admin/prices';
 import type { ModelPrice } from '../../contracts/usage';
-import { type Options, UsageError } from '../arguments';
-import { openDatabase } from '../environment';
+import { UsageError } from '../arguments';
+import { command, FLAG, TEXT } from '../command';
+import { withDatabase } from '../environment';
 import { printJson } from '../output';
 import { readListedModels } from '../price-source';
 
-interface Call {
-  readonly words: readonly string[];
-  readonly options: Options;
-}
+const PRICES = {
+  input: TEXT,
+  output: TEXT,
+  'cached-input': TEXT,
+  'cache-write': TEXT,
+  'cache-write-1h': TEXT,
+  reasoning: TEXT,
+} as const;
 
-/** Reads what was asked before anything is opened, and gives what is to be done with the prices. */
-type Action = (call: Call) => (prices: PriceAdmin) => Promise<unknown>;
+export const priceCommands = [
+  command({
+    words: 'price list',
+    help: 'The price of each model, in US dollars for a million tokens.',
+    run: () => withPrices(async (prices) => ({ prices: await prices.list() })),
+  }),
+  command({
+    words: 'price set',
+    names: ['MODEL'],
+    usage:
+      '--input USD --output USD [--cached-input USD] [--cache-write USD] [--cache-write-1h USD] [--reasoning USD] [--provider NAME]',
+    help: 'Give a model its price, also in place of another.',
+    options: { ...PRICES, provider: TEXT },
+    run: (options, [modelId = '']) => {
+      if (!/^\S{1,100}$/.test(modelId))
+        throw new UsageError('MODEL is an id of at most 100 characters, without spaces.');
+      const price = readPrice(modelId, options);
+      return withPrices((prices) => prices.set(price, options.provider));
+    },
+  }),
+  command({
+    words: 'price sync',
+    names: ['MODEL...'],
+    usage: '[--from FILE|URL] [--overwrite MODEL...|all] [--tier TIER=MODEL,...] [--provider NAME] [--dry-run]',
+    help: `Add the prices of the provider's list that are missing; tell which of ours differ, and which tiers name a model
+that the list lacks. What is there is changed only where it is named.`,
+    options: { from: TEXT, tier: TEXT, provider: TEXT, overwrite: FLAG, 'dry-run': FLAG },
+    run: sync,
+  }),
+];
 
-const ACTIONS: Readonly<Record<string, Action>> = { list, set, sync };
-
-/** `price list`, `price set` and `price sync`. */
-export async function priceCommand([, action = '', ...words]: readonly string[], options: Options): Promise<number> {
-  const read = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
-  if (read === undefined) throw new UsageError(`price needs one of: ${Object.keys(ACTIONS).join(', ')}.`);
-  const run = read({ words, options });
-  const postgres = openDatabase();
-  try {
-    printJson(await run(createPriceAdmin(postgres)));
+function withPrices(work: (prices: PriceAdmin) => Promise<unknown>): Promise<number> {
+  return withDatabase(async (postgres) => {
+    printJson(await work(createPriceAdmin(postgres)));
     return 0;
-  } finally {
-    await postgres.close();
-  }
+  });
 }
 
-function list({ words }: Call): ReturnType<Action> {
-  if (words.length > 0) throw new UsageError('price list takes no names.');
-  return async (prices) => ({ prices: await prices.list() });
-}
+type PriceOption = keyof typeof PRICES;
+type PriceOptions = Readonly<Partial<Record<PriceOption, string>>>;
 
-function set({ words: [modelId, ...more], options }: Call): ReturnType<Action> {
-  if (modelId === undefined || more.length > 0) throw new UsageError('price set needs one MODEL.');
-  if (!/^\S{1,100}$/.test(modelId)) throw new UsageError('MODEL is an id of at most 100 characters, without spaces.');
-  const price: ModelPrice = {
+function readPrice(modelId: string, options: PriceOptions): ModelPrice {
+  return {
     modelId,
     inputPer1M: required(options, 'input'),
     outputPer1M: required(options, 'output'),
@@ -46,27 +66,32 @@ function set({ words: [modelId, ...more], options }: Call): ReturnType<Action> {
     cacheWrite1hPer1M: readUsd(options, 'cache-write-1h'),
     reasoningPer1M: readUsd(options, 'reasoning'),
   };
-  return (prices) => prices.set(price, options.provider);
 }
 
-type PriceOption = 'input' | 'output' | 'cached-input' | 'cache-write' | 'cache-write-1h' | 'reasoning';
-
-function required(options: Options, name: PriceOption): string {
+function required(options: PriceOptions, name: PriceOption): string {
   const usd = readUsd(options, name);
   if (usd === undefined) throw new UsageError(`price set needs --${name} USD, for a million tokens.`);
   return usd;
 }
 
-function readUsd(options: Options, name: PriceOption): string | undefined {
+function readUsd(options: PriceOptions, name: PriceOption): string | undefined {
   const text = options[name];
   if (text === undefined || /^\d{1,6}(\.\d{1,18})?$/.test(text)) return text;
   throw new UsageError(`--${name} is a decimal number of US dollars for a million tokens, such as 0.15.`);
 }
 
-function sync({ words, options }: Call): ReturnType<Action> {
+interface SyncOptions {
+  readonly from?: string;
+  readonly tier?: string;
+  readonly provider?: string;
+  readonly overwrite?: boolean;
+  readonly 'dry-run'?: boolean;
+}
+
+function sync(options: SyncOptions, words: readonly string[]): Promise<number> {
   const overwrite = readOverwrite(words, options);
   const tiers = readTiers(options.tier);
-  return async (prices) => {
+  return withPrices(async (prices) => {
     const { source, provider, models } = await readListedModels(options.from);
     const report = await prices.sync({
       models,
@@ -76,10 +101,10 @@ function sync({ words, options }: Call): ReturnType<Action> {
       dryRun: options['dry-run'] === true,
     });
     return { source, models: models.length, ...report };
-  };
+  });
 }
 
-function readOverwrite(words: readonly string[], { overwrite = false }: Options): 'all' | readonly string[] {
+function readOverwrite(words: readonly string[], { overwrite = false }: SyncOptions): 'all' | readonly string[] {
   if (!overwrite && words.length > 0) throw new UsageError('price sync changes a price only after --overwrite.');
   if (overwrite && words.length === 0)
     throw new UsageError('--overwrite needs the models whose prices may be changed, or all.');

@@ -1,36 +1,56 @@
-import { openQueueAdmin } from '../../worker';
-import { type Options, UsageError } from '../arguments';
+import { UsageError } from '../arguments';
+import { command, TEXT } from '../command';
 import { readQueue } from '../environment';
 import { printJson } from '../output';
 
-type Action = (admin: Awaited<ReturnType<typeof openQueueAdmin>>, options: Options) => Promise<unknown>;
+// Loaded when it is asked for: BullMQ is larger than all the rest of the command line.
+type Admin = Awaited<ReturnType<(typeof import('../../worker'))['openQueueAdmin']>>;
 
-const ACTIONS: Readonly<Record<string, Action>> = {
-  status: (admin) => admin.status(),
-  pause: async (admin) => {
-    await admin.pause();
-    return admin.status();
-  },
-  resume: async (admin) => {
-    await admin.resume();
-    return admin.status();
-  },
-  'retry-failed': (admin, { task }) => admin.retryDead({ taskId: task }),
-  'drop-unwritten': async (admin, { entry }) => {
-    if (entry === undefined) throw new UsageError('queue drop-unwritten needs --entry ID.');
-    const dropped = await admin.dropUnwritten(entry);
-    if (dropped === undefined) throw new UsageError(`queue status names no entry ${entry}.`);
-    return { dropped };
-  },
-};
+export const queueCommands = [
+  command({
+    words: 'queue status',
+    help: 'What waits, runs and is dead, and how many workers there are.',
+    run: () => withQueue((admin) => admin.status()),
+  }),
+  command({
+    words: 'queue pause',
+    help: 'No worker takes another task.',
+    run: () => withQueue((admin) => admin.pause().then(admin.status)),
+  }),
+  command({
+    words: 'queue resume',
+    help: 'Workers go on.',
+    run: () => withQueue((admin) => admin.resume().then(admin.status)),
+  }),
+  command({
+    words: 'queue retry-failed',
+    usage: '[--task ID]',
+    help: 'Move dead tasks back to the list.',
+    options: { task: TEXT },
+    run: ({ task }) => withQueue((admin) => admin.retryDead({ taskId: task })),
+  }),
+  command({
+    words: 'queue drop-unwritten',
+    usage: '--entry ID',
+    help: 'Forget the end of a run that the ledger refuses; prints the usage to book by hand afterwards.',
+    options: { entry: TEXT },
+    run: ({ entry }) => {
+      if (entry === undefined) throw new UsageError('queue drop-unwritten needs --entry ID.');
+      return withQueue(async (admin) => {
+        const dropped = await admin.dropUnwritten(entry);
+        if (dropped === undefined) throw new UsageError(`queue status names no entry ${entry}.`);
+        return { dropped };
+      });
+    },
+  }),
+];
 
-/** `queue status`, `queue pause`, `queue resume`, `queue retry-failed` and `queue drop-unwritten`. */
-export async function queueCommand(action: string | undefined, options: Options): Promise<number> {
-  const run = action !== undefined && Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
-  if (run === undefined) throw new UsageError(`queue needs one of: ${Object.keys(ACTIONS).join(', ')}.`);
-  const admin = await openQueueAdmin(readQueue());
+async function withQueue(work: (admin: Admin) => Promise<unknown>): Promise<number> {
+  const queue = readQueue();
+  const { openQueueAdmin } = await import('../../worker');
+  const admin = await openQueueAdmin(queue);
   try {
-    printJson(await run(admin, options));
+    printJson(await work(admin));
     return 0;
   } finally {
     await admin.close();

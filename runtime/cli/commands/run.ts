@@ -4,12 +4,30 @@ import { text } from 'node:stream/consumers';
 import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
-import { type Options, UsageError } from '../arguments';
+import { UsageError } from '../arguments';
+import { command, FLAG, TEXT } from '../command';
 import { openRuntime } from '../environment';
 import { printError, printJson } from '../output';
 
-/** `run`: one task, from a file, from standard input or from options. Prints the AgentResult. */
-export async function runCommand(options: Options): Promise<number> {
+interface RunOptions {
+  readonly task?: string;
+  readonly tenant?: string;
+  readonly tier?: string;
+  readonly message?: string;
+  readonly 'system-prompt'?: string;
+  readonly events?: boolean;
+}
+
+export const runCommand = command({
+  words: 'run',
+  usage: '--task FILE | --tenant ID --message TEXT [--tier TIER] [--system-prompt TEXT]  [--events]',
+  help: `Run a task and print its result. FILE is the task's JSON, - is standard input.
+--events prints what happens on standard error, one JSON line each.`,
+  options: { task: TEXT, tenant: TEXT, tier: TEXT, message: TEXT, 'system-prompt': TEXT, events: FLAG },
+  run,
+});
+
+async function run(options: RunOptions): Promise<number> {
   const task = await readTaskInput(options);
   const runtime = openRuntime();
   const cancel = new AbortController();
@@ -39,7 +57,7 @@ function reportLedger(result: AgentResult): number {
   return 1;
 }
 
-async function readTaskInput(options: Options): Promise<unknown> {
+async function readTaskInput(options: RunOptions): Promise<unknown> {
   const { task, tenant, tier, message } = options;
   if (task !== undefined) return parseTask(task === '-' ? await text(process.stdin) : readTaskFile(task));
   if (tenant === undefined || message === undefined) {

@@ -1,49 +1,64 @@
 import { text } from 'node:stream/consumers';
 
-import type { Runtime } from '../../compose/create-runtime';
 import { RuntimeError } from '../../errors/runtime-error';
 import { type JsonValue, tryParseJson } from '../../util/json';
-import { type Options, readTenant, UsageError } from '../arguments';
-import { openToolRuntime } from '../environment';
+import { readTenant } from '../arguments';
+import { command, TEXT } from '../command';
+import { withToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
 
-/** `tools list`, `tools call NAME` and `tools refresh`. */
-export async function toolsCommand(words: readonly string[], options: Options): Promise<number> {
-  const [, action, name] = words;
-  if (action !== 'list' && action !== 'call' && action !== 'refresh') {
-    throw new UsageError('tools needs one of: list, call NAME, refresh.');
-  }
-  const query = { tenantId: readTenant(options, `tools ${action}`), tier: options.tier };
-  if (action === 'call' && name === undefined) throw new UsageError('tools call needs the name of a tool.');
-  const call = action === 'call' ? { arguments: await readInput(options), meta: readMeta(options) } : undefined;
-  const runtime = openToolRuntime();
-  try {
-    if (call !== undefined) return await callTool(runtime, { ...query, tool: name as string, ...call });
-    const { tools } = runtime;
-    printJson(await (action === 'list' ? tools.list(query) : tools.refresh({ ...query, server: options.server })));
-    return 0;
-  } finally {
-    await runtime.close();
-  }
-}
+const COMMON = { tenant: TEXT, tier: TEXT } as const;
 
-async function callTool(runtime: Runtime, request: Parameters<Runtime['tools']['call']>[0]): Promise<number> {
-  const output = await runtime.tools.call(request);
-  if (!output.isError) {
-    printJson(output.value);
-    return 0;
-  }
-  printError(output.value as unknown as Parameters<typeof printError>[0]);
-  return 1;
-}
+export const toolsCommands = [
+  command({
+    words: 'tools list',
+    usage: '--tenant ID [--tier TIER]',
+    help: 'Every tool of the tenant: name, type, server, parameters.',
+    options: COMMON,
+    run: (options) => {
+      const query = { tenantId: readTenant(options, 'tools list'), tier: options.tier };
+      return withToolRuntime(async ({ tools }) => {
+        printJson(await tools.list(query));
+        return 0;
+      });
+    },
+  }),
+  command({
+    words: 'tools call',
+    names: ['NAME'],
+    usage: '--tenant ID [--tier TIER] [--arguments JSON|-] [--meta JSON]',
+    help: 'Call one tool as a run would; exit 1 when it fails.',
+    options: { ...COMMON, arguments: TEXT, meta: TEXT },
+    run: async (options, [tool = '']) => {
+      const query = { tenantId: readTenant(options, 'tools call'), tier: options.tier, tool };
+      const input = await readInput(options.arguments);
+      // Who the call is for; the runtime checks the keys.
+      const meta = options.meta === undefined ? undefined : readJson(options.meta, 'meta');
+      return withToolRuntime(async ({ tools }) => {
+        const output = await tools.call({ ...query, arguments: input, meta });
+        if (output.isError) printError(output.value as unknown as Parameters<typeof printError>[0]);
+        else printJson(output.value);
+        return output.isError ? 1 : 0;
+      });
+    },
+  }),
+  command({
+    words: 'tools refresh',
+    usage: '--tenant ID [--tier TIER] [--server NAME]',
+    help: 'Ask MCP servers for their tools anew.',
+    options: { ...COMMON, server: TEXT },
+    run: (options) => {
+      const query = { tenantId: readTenant(options, 'tools refresh'), tier: options.tier, server: options.server };
+      return withToolRuntime(async ({ tools }) => {
+        printJson(await tools.refresh(query));
+        return 0;
+      });
+    },
+  }),
+];
 
-async function readInput({ arguments: given = '{}' }: Options): Promise<JsonValue> {
+async function readInput(given = '{}'): Promise<JsonValue> {
   return readJson(given === '-' ? await text(process.stdin) : given, 'arguments');
-}
-
-/** Who the call is for; the runtime checks the keys. */
-function readMeta({ meta }: Options): JsonValue | undefined {
-  return meta === undefined ? undefined : readJson(meta, 'meta');
 }
 
 function readJson(given: string, what: string): JsonValue {

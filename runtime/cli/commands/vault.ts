@@ -7,8 +7,9 @@ import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { canOpen, rotateVault } from '../../vault/rotate-key';
 import { createSealer, type Sealer, sealingKeyId } from '../../vault/sealer';
 import { SECRET_NAME, secretOwner } from '../../vault/secret-owner';
-import { type Options, readTenant, UsageError } from '../arguments';
-import { openDatabase, readVaultKey } from '../environment';
+import { readTenant, UsageError } from '../arguments';
+import { command, FLAG, TEXT } from '../command';
+import { readVaultKey, withDatabase } from '../environment';
 import { printError, printJson } from '../output';
 
 interface Vault {
@@ -16,27 +17,60 @@ interface Vault {
   readonly sealer: Sealer;
 }
 
-type Action = (vault: Vault, options: Options) => Promise<number>;
+const SCOPE = { tenant: TEXT, shared: FLAG } as const;
 
-const ACTIONS: Readonly<Record<string, Action>> = { set, list, remove, rotate, encrypt };
+/** No value is ever printed. */
+export const vaultCommands = [
+  command({
+    words: 'vault set',
+    usage: '--tenant ID|--shared --name NAME',
+    help: 'Encrypt the secret on standard input; rows name it as vault:NAME.',
+    options: { ...SCOPE, name: TEXT },
+    run: (options) => withVault((vault) => set(vault, options)),
+  }),
+  command({
+    words: 'vault list',
+    usage: '--tenant ID|--shared',
+    help: 'The names of the secrets, and whether the present key opens them.',
+    options: SCOPE,
+    run: (options) => withVault((vault) => list(vault, options)),
+  }),
+  command({
+    words: 'vault remove',
+    usage: '--tenant ID|--shared --name NAME',
+    help: 'Forget a secret.',
+    options: { ...SCOPE, name: TEXT },
+    run: (options) => withVault((vault) => remove(vault, options)),
+  }),
+  command({
+    words: 'vault rotate',
+    help: 'Encrypt everything anew with the first key of AGENT_VAULT_KEY.',
+    run: () => withVault(rotate),
+  }),
+  command({
+    words: 'vault encrypt',
+    usage: '[--dry-run]',
+    help: 'Move secrets that stand in rows as plain text into the vault.',
+    options: { 'dry-run': FLAG },
+    run: (options) => withVault((vault) => encrypt(vault, options['dry-run'] === true)),
+  }),
+];
 
-/** `vault set`, `vault list`, `vault remove`, `vault rotate` and `vault encrypt`. No value is ever printed. */
-export async function vaultCommand(words: readonly string[], options: Options): Promise<number> {
-  const [, action = ''] = words;
-  const run = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
-  if (run === undefined || words.length > 2) {
-    throw new UsageError('vault needs one of: set, list, remove, rotate, encrypt; names are given with --name.');
-  }
+function withVault(work: (vault: Vault) => Promise<number>): Promise<number> {
   const sealer = createSealer(readVaultKey());
-  const postgres = openDatabase();
-  try {
-    return await run({ store: createVaultStore(postgres), sealer }, options);
-  } finally {
-    await postgres.close();
-  }
+  return withDatabase((postgres) => work({ store: createVaultStore(postgres), sealer }));
 }
 
-async function set({ store, sealer }: Vault, options: Options): Promise<number> {
+interface Scope {
+  readonly tenant?: string;
+  readonly shared?: boolean;
+}
+
+interface Named extends Scope {
+  readonly name?: string;
+}
+
+async function set({ store, sealer }: Vault, options: Named): Promise<number> {
   const tenantId = readScope(options, 'vault set');
   const name = readName(options, 'vault set');
   const sealed = sealer.seal(await readSecret(), secretOwner(tenantId, name));
@@ -45,7 +79,7 @@ async function set({ store, sealer }: Vault, options: Options): Promise<number> 
   return 0;
 }
 
-async function list({ store, sealer }: Vault, options: Options): Promise<number> {
+async function list({ store, sealer }: Vault, options: Scope): Promise<number> {
   const tenantId = readScope(options, 'vault list');
   const rows = await store.list(tenantId);
   const secrets = rows.map(({ tenant_id, name, sealed, updated_at }) => ({
@@ -59,7 +93,7 @@ async function list({ store, sealer }: Vault, options: Options): Promise<number>
   return 0;
 }
 
-async function remove({ store }: Vault, options: Options): Promise<number> {
+async function remove({ store }: Vault, options: Named): Promise<number> {
   const tenantId = readScope(options, 'vault remove');
   const name = readName(options, 'vault remove');
   if (!(await store.remove(tenantId, name))) {
@@ -78,8 +112,8 @@ async function rotate({ store, sealer }: Vault): Promise<number> {
   return 1;
 }
 
-async function encrypt({ store, sealer }: Vault, options: Options): Promise<number> {
-  const report = await encryptPlaintext({ store, sealer, isDryRun: options['dry-run'] === true, onProgress: tell });
+async function encrypt({ store, sealer }: Vault, isDryRun: boolean): Promise<number> {
+  const report = await encryptPlaintext({ store, sealer, isDryRun, onProgress: tell });
   printJson(report);
   return report.left.length === 0 ? 0 : 1;
 }
@@ -89,7 +123,7 @@ function tell(progress: string): void {
 }
 
 /** The tenant's id, or undefined for what is shared. */
-function readScope(options: Options, command: string): string | undefined {
+function readScope(options: Scope, command: string): string | undefined {
   if (options.shared !== true) {
     if (options.tenant === undefined) throw new UsageError(`${command} needs --tenant ID or --shared.`);
     return readTenant(options, command);
@@ -102,7 +136,7 @@ function scopeOf(tenantId: string | undefined): object {
   return tenantId === undefined ? { scope: 'shared' } : { tenant_id: tenantId };
 }
 
-function readName({ name }: Options, command: string): string {
+function readName({ name }: Named, command: string): string {
   if (name === undefined) throw new UsageError(`${command} needs --name NAME.`);
   // The text itself is not shown: it may be the secret, in the wrong place.
   if (!SECRET_NAME.test(name)) {

@@ -4,11 +4,26 @@ import {
   type CredentialRef,
   type MigrationOptions,
 } from '../../workflow-migration/contract';
-import { type Options, readTenant, UsageError } from '../arguments';
+import { readTenant, UsageError } from '../arguments';
 import { readN8nKey } from '../environment';
 
 const COMMAND = 'migrate-workflow';
 const DEFAULT_TENANT = '={{ $json.tenant_id }}';
+
+export interface MigrateOptions {
+  readonly output?: string;
+  readonly sql?: string;
+  readonly report?: string;
+  readonly undo?: string;
+  readonly tools?: string;
+  readonly tenant?: string;
+  readonly 'postgres-credential'?: string;
+  readonly allow?: string[];
+  readonly 'n8n-url'?: string;
+  readonly 'n8n-api-key'?: string;
+  readonly 'dry-run'?: boolean;
+  readonly overwrite?: boolean;
+}
 
 export interface N8nAddress {
   readonly url: string;
@@ -36,7 +51,7 @@ export interface UndoRequest {
 }
 
 /** Throws a UsageError, or TENANT_ID_INVALID. */
-export function readMigrateRequest(words: readonly string[], options: Options): MigrateRequest {
+export function readMigrateRequest(words: readonly string[], options: MigrateOptions): MigrateRequest {
   const request: MigrateRequest = {
     words,
     out: options.output,
@@ -52,7 +67,7 @@ export function readMigrateRequest(words: readonly string[], options: Options): 
 }
 
 /** Throws a UsageError. */
-export function readUndoRequest(words: readonly string[], { undo, output, overwrite }: Options): UndoRequest {
+export function readUndoRequest(words: readonly string[], { undo, output, overwrite }: MigrateOptions): UndoRequest {
   if (words.length > 0) throw new UsageError('--undo takes no IN: the report names the workflows.');
   if (undo === undefined || output === undefined) throw new UsageError('--undo REPORT needs -o OUT.');
   return { report: undo, out: output, overwrite: overwrite === true };
@@ -82,7 +97,7 @@ function readReportName(name: string | undefined): string | undefined {
 /** The Markdown file beside the report. */
 export const markdownName = (report: string): string => report.replace(/\.json$/, '.md');
 
-function readN8n(options: Options): N8nAddress | undefined {
+function readN8n(options: MigrateOptions): N8nAddress | undefined {
   const url = options['n8n-url'];
   if (url === undefined) {
     if (options['n8n-api-key'] !== undefined) throw new UsageError('--n8n-api-key needs --n8n-url.');
@@ -98,7 +113,7 @@ function readN8n(options: Options): N8nAddress | undefined {
   return { url: `${parsed.origin}${parsed.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}`, apiKey };
 }
 
-function readMigrationOptions(options: Options): MigrationOptions {
+function readMigrationOptions(options: MigrateOptions): MigrationOptions {
   return {
     tools: readTools(options.tools),
     tenant: readTenantParameter(options),
@@ -113,7 +128,7 @@ function readTools(tools = 'database'): MigrationOptions['tools'] {
 }
 
 /** An id, or an n8n expression, which a shell's user may write without the leading equals sign. */
-function readTenantParameter(options: Options): string {
+function readTenantParameter(options: MigrateOptions): string {
   const { tenant } = options;
   if (tenant === undefined) return DEFAULT_TENANT;
   if (tenant.startsWith('=')) return tenant;

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../../runtime/cli/environment';
+import { withDatabase } from '../../../runtime/cli/environment';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { MIGRATIONS } from '../../../runtime/storage/schema/migrations';
@@ -164,23 +164,23 @@ it('fails with a code, and leaves nothing behind, when its connection is lost', 
 
 it('waits as long as it must for a table that is in use', async () => {
   process.env.DATABASE_URL = database.url;
-  const patient = openDatabase();
   const lock = createPostgres({ url: database.url, maxConnections: 1 });
   jest.useFakeTimers({ doNotFake: everyTimerBut('setTimeout', 'clearTimeout') });
   try {
-    const { migrating } = await lock.transaction(async (query) => {
-      await query({ text: LOCK, values: [] });
-      const started = migrate(patient);
-      await waitingBackends();
-      jest.advanceTimersByTime(3_600_000);
-      return { migrating: started };
+    await withDatabase(async (patient) => {
+      const { migrating } = await lock.transaction(async (query) => {
+        await query({ text: LOCK, values: [] });
+        const started = migrate(patient);
+        await waitingBackends();
+        jest.advanceTimersByTime(3_600_000);
+        return { migrating: started };
+      });
+      await expect(migrating).resolves.toEqual({ applied: NAMES, present: [] });
     });
-    await expect(migrating).resolves.toEqual({ applied: NAMES, present: [] });
   } finally {
     jest.useRealTimers();
     delete process.env.DATABASE_URL;
     await lock.close();
-    await patient.close();
   }
 });
 

@@ -6,7 +6,7 @@ import { startSseServer, startWebSocketServer } from '../../support/servers/old-
 import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 
-const STDIO = [process.execPath, path.resolve(__dirname, '../../../support/servers/stdio-mcp-server.cjs')];
+const STDIO = [process.execPath, path.resolve(__dirname, '../../support/servers/stdio-mcp-server.cjs')];
 
 let fixture: AgentFixture;
 let tenantId: string;

@@ -1,5 +1,6 @@
-import { readArguments, UsageError } from '../../../../runtime/cli/arguments';
-import { priceCommand } from '../../../../runtime/cli/commands/price';
+import { UsageError } from '../../../../runtime/cli/arguments';
+import { findCommand } from '../../../../runtime/cli/command';
+import { priceCommands } from '../../../../runtime/cli/commands/price';
 
 it.each([
   [['set']],
@@ -17,7 +18,10 @@ it.each([
   [['sync', '--tier', 'pro=,expert=a/b']],
   [['remove']],
   [[]],
-])('says how it is used, before it opens anything: %j', async (args) => {
-  const { words, options } = readArguments(['price', ...args]);
-  await expect(priceCommand(words, options)).rejects.toThrow(UsageError);
+])('says how it is used, before it opens anything: %j', (args) => {
+  const execute = () => {
+    const { command, rest } = findCommand(priceCommands, ['price', ...args]);
+    return command.execute(rest);
+  };
+  expect(execute).toThrow(UsageError);
 });
