@@ -25,24 +25,35 @@ async function errorsPage() {
   });
   const source = Buffer.from(outputFiles[0].contents).toString('base64');
   const { ERROR_CODES } = await import(`data:text/javascript;base64,${source}`);
-  const row = ([code, { category, retryable, message, hint }]) =>
-    `| \`${code}\` | ${category} | ${retryable ? 'yes' : 'no'} | ${cell(message)} | ${cell(hint)} |`;
+  const row = ([code, { category, retryable, kind, message, hint }]) =>
+    `| \`${code}\` | ${SEEN_AS[kind ?? 'error']} | ${category} | ${retryable ? 'yes' : 'no'} | ${cell(message)} | ${cell(hint)} |`;
+  const families = Map.groupBy(Object.entries(ERROR_CODES), ([, { family }]) => family);
   return [
     '# Errors',
     '',
     NOTE,
     '',
-    'Every error has a code, a message that says what happened, and a hint that says what to do. The same codes reach',
-    'n8n, the command line and, for tools, the model. `{name}` stands for a fact of the case.',
+    'For whoever sees a code and wants to know what to do. Every error has a code, a message that says what happened, and a',
+    'hint that says what to do. The same codes reach n8n, the command line and, for tools, the model. `{name}` stands for a',
+    'fact of the case. Who acts:',
     '',
     ...Object.entries(CATEGORIES).map(([name, who]) => `- **${name}**: ${who} has to act.`),
     '',
-    '| code | who acts | may pass by itself | message | hint |',
-    '| --- | --- | --- | --- | --- |',
-    ...Object.entries(ERROR_CODES).map(row),
+    'Seen as: an *error* ends the task, the command or the request; of a *warning* the run goes on, and its result says so; what',
+    'is *told to the model* is the answer to its tool call.',
+    ...[...families].flatMap(([name, rows]) => [
+      '',
+      `## ${name}`,
+      '',
+      '| code | seen as | who acts | may pass by itself | message | hint |',
+      '| --- | --- | --- | --- | --- | --- |',
+      ...rows.map(row),
+    ]),
     '',
   ].join('\n');
 }
+
+const SEEN_AS = { error: 'error', warning: 'warning', tool: 'told to the model' };
 
 const cell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 

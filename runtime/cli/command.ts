@@ -8,7 +8,7 @@ type Values<Options extends OptionTable> = ReturnType<typeof parseArgs<{ options
 interface CommandRow<Options extends OptionTable> {
   /** What calls it: `tools call`. */
   readonly words: string;
-  /** What follows the words, each exactly once; `NAME...` as the last one: any number. Default none. */
+  /** What follows the words, each exactly once; `NAME...` as the last one: any number; `...`: as the usage says. Default none. */
   readonly names?: readonly string[];
   /** Its options as the help shows them: `--tenant ID [--tier TIER]`. */
   readonly usage?: string;
@@ -42,7 +42,7 @@ export const FLAG = { type: 'boolean' } as const;
  */
 export function command<const Options extends OptionTable>(row: CommandRow<Options>): Command {
   const { words, names = [], usage = '', help, options = {} as Options, run } = row;
-  const text = [words, ...names, usage].join(' ').trim();
+  const text = [words, ...names.filter((name) => name !== '...'), usage].join(' ').trim();
   const parse = (argv: readonly string[]): { values: Values<Options>; positionals: string[] } => {
     try {
       return parseArgs({ args: [...argv], options, allowPositionals: true });

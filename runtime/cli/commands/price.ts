@@ -37,7 +37,7 @@ export const priceCommands = [
   }),
   command({
     words: 'price sync',
-    names: ['MODEL...'],
+    names: ['...'],
     usage: '[--from FILE|URL] [--overwrite MODEL...|all] [--tier TIER=MODEL,...] [--provider NAME] [--dry-run]',
     help: `Add the prices of the provider's list that are missing; tell which of ours differ, and which tiers name a model
 that the list lacks. What is there is changed only where it is named.`,

@@ -8,7 +8,7 @@ const sources = ['runtime', 'nodes']
   .flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(ROOT, folder, file)),
   )
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('errors/codes.ts'))
+  .filter((file) => file.endsWith('.ts') && !/errors.codes([.]ts$|.)/.test(file))
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 const codes = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -45,4 +45,16 @@ it('what nobody can mend by waiting is not retryable', () => {
   ] as const) {
     expect(retryable).not.toContain(code);
   }
+});
+
+it('what only warns is never thrown, and what the model is told has a name of a tool', () => {
+  const isThrown = (code: string) => sources.includes(`new RuntimeError('${code}'`);
+  const kinds = Object.groupBy(codes, (code) => ERROR_CODES[code].kind ?? 'error');
+  // What fails with one server is an error of the command that asked it, and a warning of a run, which goes on without it.
+  expect(kinds.warning?.filter(isThrown).filter((code) => !code.startsWith('MCP_'))).toEqual([]);
+  expect(kinds.tool?.filter((code) => !code.startsWith('TOOL_'))).toEqual([]);
+});
+
+it('a fault in the setting up of a node is told in the words of the table', () => {
+  expect(sources).toContain(`hint: '${ERROR_CODES.NODE_SETUP.hint}'`);
 });

@@ -1,0 +1,81 @@
+import { caller, family, tenant, upstream, upstreamLater, warning } from '../code-row';
+
+/** Models and tiers. */
+export const MODELS_CODES = family('Models and tiers', {
+  TIER_UNKNOWN: caller(
+    'Tier "{tier}" is not configured. Known tiers: {knownTiers}.',
+    'Use a known tier, or add a row to elo_agent_tiers.',
+  ),
+  TIER_NOT_ALLOWED: tenant(
+    'Tier "{tier}" is above the tenant\'s highest tier "{maxTier}".',
+    'Ask for a lower tier, or raise settings.max_tier of the tenant.',
+  ),
+  MODEL_NOT_ALLOWED: tenant(
+    'Model "{model}" belongs to no tier up to the tenant\'s highest tier "{maxTier}".',
+    'Use a model of an allowed tier, or raise settings.max_tier of the tenant.',
+  ),
+  MODEL_MISSING: caller(
+    'There is no model to ask: neither a credential of a model provider nor a connected chat model.',
+    'Choose a credential for the model provider, or connect a chat model.',
+  ),
+  MODEL_UNUSABLE: caller(
+    'What is connected as {input} cannot be used: {reason}.',
+    'Connect a chat model that can call tools.',
+  ),
+  LLM_AUTH_FAILED: caller(
+    'The model provider refused the API key (HTTP {status}).',
+    'Check the model provider credential.',
+  ),
+  LLM_INSUFFICIENT_CREDITS: caller(
+    'The model provider account has no credit left (HTTP 402).',
+    'Add credit to the account, or use a free tier.',
+  ),
+  LLM_MODEL_NOT_FOUND: tenant(
+    'The model provider does not know model "{model}": {reason}',
+    "Correct the tier's model_id in elo_agent_tiers, or the Model Override.",
+  ),
+  LLM_NO_TOOL_SUPPORT: tenant(
+    'No provider offers model "{model}" with tools: {reason}',
+    'Use another model for this tier, or give this tier no tools.',
+  ),
+  LLM_RATE_LIMITED: upstreamLater(
+    'The model provider limited the rate of requests: {reason}',
+    'Try again later, or use another tier.',
+  ),
+  LLM_TIMEOUT: upstreamLater(
+    'The model did not answer within {timeoutSeconds} seconds.',
+    'Try again, or use a faster model.',
+  ),
+  LLM_UNAVAILABLE: upstreamLater(
+    'The model provider cannot be reached or failed: {reason}',
+    'Try again later; check the base URL of the credential.',
+  ),
+  LLM_BAD_REQUEST: tenant(
+    'The model provider refused the request (HTTP {status}): {reason}',
+    'Check the tool schemas and the parameters of the tier.',
+  ),
+  LLM_BAD_REPLY: upstreamLater(
+    'The model provider sent a reply that is not a chat completion: {reason}',
+    'Check that the base URL is an OpenAI-compatible API.',
+  ),
+  LLM_EMPTY_REPLY: upstreamLater(
+    'The model answered with neither text nor tool calls, twice.',
+    'Try again, or use another model.',
+  ),
+  LLM_CONTENT_FILTERED: upstream(
+    "The model provider's content filter withheld the answer.",
+    'Change the message, or use another model.',
+  ),
+  MODEL_FALLBACK: warning(
+    upstream(
+      'Model "{model}" failed with {code}, so the fallback "{fallback}" answered.',
+      'Nothing to do, unless it happens often: then look at the first model.',
+    ),
+  ),
+  MODEL_SETTINGS_UNUSED: warning(
+    caller(
+      'A connected chat model answers, so these settings of the task were not used: {settings}.',
+      'Set them on the connected chat model, or leave them out of the task.',
+    ),
+  ),
+});

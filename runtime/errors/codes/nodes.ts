@@ -1,0 +1,35 @@
+import { caller, callerLater, family } from '../code-row';
+
+/** The nodes in n8n. */
+export const NODES_CODES = family('The nodes in n8n', {
+  CONTEXT_INVALID: caller('Context is not valid JSON: {reason}.', 'Give a JSON object, or leave Context empty.'),
+  TENANT_UNTRUSTED: caller(
+    'As a tool of another agent, this node must not take its tenant from an expression in which a model could have a say, such as $json or $fromAI.',
+    "Choose the tenant from the list, or name the node it comes from, such as {{ $('Webhook').item.json.body.tenant }}.",
+  ),
+  IDENTITY_UNTRUSTED: caller(
+    'As a tool of another agent, this node must not take its Identity from an expression in which a model could have a say, such as $json or $fromAI.',
+    "Leave it empty, or name the node it comes from, such as {{ $('Webhook').item.json.body.user_id }}.",
+  ),
+  NODE_SETUP: caller('{reason}', 'Check the parameters and credentials of this node.'),
+  SSH_TUNNEL_UNSUPPORTED: caller(
+    'The Postgres credential uses an SSH tunnel, which this node does not open.',
+    'Use a Postgres credential that reaches the database directly.',
+  ),
+  EXECUTION_FAILED: callerLater(
+    'The execution of the workflow failed: {reason}.',
+    'Open the execution in n8n and correct what it names.',
+  ),
+  EXECUTION_LOST: callerLater(
+    'The execution of the workflow did not come to its end: {reason}.',
+    'Nothing to do: the task is tried again. Lower Attempts if that is not wanted.',
+  ),
+  TASK_NOT_TAKEN: callerLater(
+    'No task was taken off the list: the queue is paused, or none came for a day.',
+    'Resume the queue, or push a task and test again.',
+  ),
+  RESULT_UNTRUSTED: caller(
+    'As a tool of another agent, this node must not take the key of a result from an expression in which a model could have a say, such as $json or $fromAI.',
+    "Name the node that the key comes from, such as {{ $('Enqueue').item.json.result_key }}.",
+  ),
+});

@@ -1,0 +1,66 @@
+import { caller, family, internal, ofInstallation, tenant, upstreamLater } from '../code-row';
+
+/** Postgres and Redis. */
+export const STORAGE_CODES = family('Postgres and Redis', {
+  DB_UNREACHABLE: ofInstallation(
+    upstreamLater(
+      'The database cannot be reached: {reason}.',
+      'Check host, port and network of the Postgres credential.',
+    ),
+  ),
+  DB_UNAVAILABLE: ofInstallation(
+    upstreamLater(
+      'The database refuses for now: {reason}.',
+      'Look at the server: it may be a standby, out of disk, overloaded, or hold a lock for long. Tasks of the queue wait for it.',
+    ),
+  ),
+  DB_AUTH_FAILED: ofInstallation(
+    caller(
+      'The database refused user "{user}": {reason}.',
+      'Check user, password and database name of the Postgres credential.',
+    ),
+  ),
+  DB_SCHEMA_MISSING: ofInstallation(
+    tenant('The database lacks our tables: {reason}.', 'Run `universal-ai-agent db migrate` against this database.'),
+  ),
+  DB_SCHEMA_DAMAGED: ofInstallation(
+    tenant(
+      'The table {table} cannot be adopted: {reason}.',
+      'Rename it if it is none of ours, or restore it from a backup; then run `universal-ai-agent db migrate`.',
+    ),
+  ),
+  DB_PERMISSION_DENIED: ofInstallation(
+    tenant(
+      'The database user lacks a right: {reason}.',
+      'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables. `db migrate` has to run as their owner.',
+    ),
+  ),
+  DB_QUERY_FAILED: internal(
+    'A database statement failed: {reason}.',
+    'Run `universal-ai-agent db status`; report it if the schema is complete.',
+  ),
+  SQL_REFUSED: tenant(
+    'The query is refused: {reason}.',
+    'Write one SELECT that reads tables, with the usual functions of Postgres.',
+  ),
+  SQL_FAILED: tenant('The query failed: {reason}.', 'Correct the query and call the tool again.'),
+  SQL_ROLE_UNSAFE: tenant(
+    'The database role "{user}" may not be used for queries: {reason}.',
+    'Make a role with "universal-ai-agent db sql-role --name NAME", and use it for queries only.',
+  ),
+  SQL_ROLE_NOT_MADE: caller(
+    'The role "{role}" cannot be made: {reason}.',
+    'Correct what the message names; the command needs the owner of the tables with CREATEROLE, or a superuser.',
+  ),
+  REDIS_MISSING: caller(
+    '{what} needs Redis, and none is connected.',
+    'Give a Redis: the credential of the node, REDIS_URL on the command line, or redis in the configuration.',
+  ),
+  REDIS_UNAVAILABLE: ofInstallation(
+    upstreamLater('Redis cannot be reached or failed: {reason}.', 'Check that it runs, and host, port and password.'),
+  ),
+  REDIS_AUTH_FAILED: caller(
+    'Redis refuses the connection: {reason}.',
+    'Check user and password, and that the user may do what a queue needs.',
+  ),
+});

@@ -1,0 +1,18 @@
+import { family, tenant } from '../code-row';
+
+/** Tenants and their settings. */
+export const TENANTS_CODES = family('Tenants and their settings', {
+  TENANT_NOT_FOUND: tenant(
+    'Tenant "{tenantId}" does not exist.',
+    'Check the tenant id, and that the credential points at the right database.',
+  ),
+  TENANT_INACTIVE: tenant('Tenant "{tenantId}" is not active.', 'Set is_active of the tenant row to true.'),
+  SETTING_INVALID: tenant(
+    'The setting {setting} of the tenant cannot be read: {reason}.',
+    'Correct it in the settings of the tenant row; until then nothing is run for this tenant.',
+  ),
+  POLICY_INVALID: tenant(
+    'The rules in {where} cannot be read: {reason}.',
+    'Correct them; until then no tool is offered on their strength.',
+  ),
+});

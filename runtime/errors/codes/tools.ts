@@ -1,0 +1,127 @@
+import { caller, family, tenant, toModel, upstream, upstreamLater, warning } from '../code-row';
+
+/** Tools. */
+export const TOOLS_CODES = family('Tools', {
+  TOOL_NOT_FOUND: toModel(
+    tenant(
+      'There is no tool named "{tool}". Available tools: {available}.',
+      'Call one of the available tools, or answer without it.',
+    ),
+  ),
+  TOOL_INVALID_ARGS: toModel(
+    tenant('The arguments of "{tool}" are not valid: {issues}.', 'Correct the arguments and call the tool again.'),
+  ),
+  TOOL_ARGUMENTS_TRUNCATED: toModel(
+    tenant(
+      'The reply was cut off inside the arguments of "{tool}"; nothing was executed.',
+      'Call the tool again with shorter arguments.',
+    ),
+  ),
+  TOOL_CALL_LIMIT: toModel(
+    tenant(
+      'Only {limit} tool calls are executed in one step; "{tool}" was not.',
+      'Call the tool again in the next step.',
+    ),
+  ),
+  TOOL_RUN_LIMIT: toModel(
+    tenant(
+      'Tool "{tool}" was not called: this run may make {limit} of these calls.',
+      'Go on without more calls of this kind.',
+    ),
+  ),
+  TOOL_PERMISSION_DENIED: toModel(
+    tenant('Tool "{tool}" was not called: {reason}.', 'Do without it, or with what the rules allow.'),
+  ),
+  TOOL_LIMIT_REACHED: toModel(
+    tenant(
+      'Tool "{tool}" was not called: {reason}.',
+      'Do not call it again now; its limit counts over all runs of the tenant.',
+    ),
+  ),
+  TOOL_NOT_AUTHORIZED: toModel(
+    upstreamLater('Tool "{tool}" was not called: its permission could not be checked.', 'Try the call again later.'),
+  ),
+  TOOL_APPROVAL_DENIED: toModel(
+    tenant('Tool "{tool}" was not called: a person refused it.', 'Do without it, and say so.'),
+  ),
+  TOOL_REPEATED: toModel(
+    tenant(
+      'Tool "{tool}" was not called again: the same call gave this result {count} times.',
+      'Use the result; the run ends when the call is repeated once more.',
+    ),
+  ),
+  TOOL_TIMEOUT: toModel(
+    upstreamLater(
+      'Tool "{tool}" did not answer within {timeoutMs} ms. Whether it took effect is unknown.',
+      'Do not repeat an action that must not happen twice.',
+    ),
+  ),
+  TOOL_UNREACHABLE: toModel(
+    upstreamLater(
+      'Tool "{tool}" cannot be reached: {reason}.',
+      'Try another way, or say that the tool is not available.',
+    ),
+  ),
+  TOOL_OUTCOME_UNKNOWN: toModel(
+    upstream(
+      'Tool "{tool}" was called, and the run broke off before its answer was on record. Whether it took effect is unknown.',
+      'Do not simply call it again: check first whether it took effect, or say that its outcome is unknown.',
+    ),
+  ),
+  TOOL_CONNECTION_LOST: toModel(
+    upstreamLater(
+      'The connection was lost while tool "{tool}" was called. Whether it took effect is unknown.',
+      'Do not repeat an action that must not happen twice.',
+    ),
+  ),
+  TOOL_HTTP_ERROR: toModel(
+    upstream(
+      'Tool "{tool}" answered HTTP {status}: {body}',
+      'Read the answer; correct the arguments if it names them.',
+    ),
+  ),
+  TOOL_BUSY: toModel(
+    upstreamLater(
+      'Tool "{tool}" limits the rate of calls; try again {when}. It answered: {body}',
+      'Wait as long as the message says, or go on without the tool.',
+    ),
+  ),
+  TOOL_FAILED: toModel(
+    upstream('Tool "{tool}" failed: {reason}', 'Read the reason; correct the arguments if it names them.'),
+  ),
+  TOOL_CANCELLED: toModel(caller('Tool "{tool}" was cancelled with the run.', 'Nothing to do: the run was stopped.')),
+  TOOL_NOT_CALLABLE: caller(
+    'Tool "{tool}" cannot be called: {reason}',
+    'See "universal-ai-agent tools list" for what the tenant has.',
+  ),
+  TOOL_SKIPPED: warning(
+    tenant(
+      'Tool "{tool}" is not offered: {reason}.',
+      "Correct the row in elo_agent_tools or the tenant's custom_config.",
+    ),
+  ),
+  CONNECTED_TOOL_UNUSABLE: warning(
+    caller(
+      'The connected tool "{tool}" cannot be used: {reason}.',
+      'Connect another tool. Where a person has to agree to its calls, connect the tool itself, and set its decision to ask in the option Tool Permissions.',
+    ),
+  ),
+  TOOL_NOT_LOADED: warning(
+    caller(
+      'Tool "{tool}" is in the allow-list, but the tenant has no such tool for this tier.',
+      'Correct the name, or enable the tool for the tenant.',
+    ),
+  ),
+  TOOL_OUTPUT_NOT_JSON: warning(
+    upstream('The tool answered with text that is not JSON.', 'The text is given as it came.'),
+  ),
+  WORKFLOW_ANSWERS_EARLY: warning(
+    tenant(
+      'The workflow was started, but its result does not come back: its Webhook node answers at once.',
+      'Set Respond of its Webhook node to "When Last Node Finishes" or to "Using Respond to Webhook Node".',
+    ),
+  ),
+  TOOL_OUTPUT_TRUNCATED: warning(
+    upstream("The tool's answer was cut at {limitBytes} bytes.", 'Ask for less, for example for fewer rows.'),
+  ),
+});
