@@ -1,154 +1,61 @@
-import { createUsageMeter } from './billing/usage-meter';
-import { DEFAULTS } from './config/runtime-config';
-import type { OnEvent } from './contracts/event';
-import type { LoopOutcome } from './contracts/outcome';
 import type { AgentResult } from './contracts/result';
 import type { RunOptions } from './contracts/run';
-import type { TenantSnapshot } from './contracts/tenant';
-import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
-import { type RunRecord, startRunRecord } from './ledger/run-record';
 import { buildResult } from './run/build-result';
-import { claimTask, taskToRun } from './run/claim-run';
+import { claimTask } from './run/claim-run';
 import { driveLoop } from './run/drive-loop';
-import { failedTools } from './run/failed-tools';
-import { loadHistory, saveTurn } from './run/memory';
-import { loadTenant, type PlanRequest, planRun } from './run/plan-run';
-import type { AgentParts, ClaimedRun } from './run/run-context';
+import { rememberTurn } from './run/memory';
+import { planRun } from './run/plan-run';
+import { startRecorder } from './run/recorder';
+import type { ClaimedRun, Run, RunEnvironment } from './run/run';
 import { settleRun } from './run/settle-run';
-import { readTask, type ReadyTask } from './tasks/read-task';
-import { type Deadline, startDeadline } from './util/abort';
-import { elapsedMs, monotonicMs } from './util/clock';
-import type { JsonValue } from './util/json';
+import { stopError, timeoutOf } from './run/stop-error';
+import { readTask } from './tasks/read-task';
+import { startDeadline } from './util/abort';
+import { monotonicMs } from './util/clock';
 
 export type { RunOptions } from './contracts/run';
-export type { AgentParts } from './run/run-context';
+export type { RunEnvironment } from './run/run';
 
 /**
- * One run of a task, top to bottom: read the task, load the tenant, decide on model and tools, claim the task and room in
- * the budget, loop, settle the bill. Rejects with a RuntimeError; once the run was claimed or refused for its budget, its
- * `result` holds what was done and spent.
+ * One run of a task, top to bottom: read the task, load the tenant and decide on model, limits and tools, claim the task
+ * and room in the budget, loop, settle the bill. Rejects with a RuntimeError; once the run was claimed, or refused for its
+ * budget, its `result` holds what was done and spent.
  */
-export async function runAgent(parts: AgentParts, input: unknown, options: RunOptions = {}): Promise<AgentResult> {
-  const startedAt = monotonicMs();
-  const given = readTask(input);
-  const timeoutSeconds = given.config.timeout_seconds ?? DEFAULTS.timeoutSeconds;
-  const deadline = startDeadline(timeoutSeconds * 1000, options.signal);
-  const stopError = (): RuntimeError | undefined => describeStop(deadline, timeoutSeconds);
+export async function runAgent(
+  environment: RunEnvironment,
+  input: unknown,
+  options: RunOptions = {},
+): Promise<AgentResult> {
+  const run = beginRun(input, options);
   try {
-    const task = await taskToRun(parts.ledger, given);
-    const snapshot = await loadTenant(parts.tenants, task, options.connected);
-    const request = planRequest(parts, { task, snapshot, options, deadline });
-    const plan = await planRun(request);
-    // A run that waited has it already.
-    const memory = task.config.approval === undefined ? options.connected?.memory : undefined;
-    const history = await loadHistory(memory, deadline.signal);
-    const { ledger, leaseMs } = parts;
-    const claim = await claimTask({ ledger, task, plan, deadline, fresh: options.fresh === true, leaseMs, history });
+    const planned = await planRun(environment, run);
+    const claim = await claimTask(environment, planned);
     if (claim.kind === 'done') return { ...claim.result, replayed: true };
-    const context = { parts, plan, request, deadline, stopError, startedAt, options };
-    return await runClaimed({
-      ...context,
-      ...claim,
-      redact: parts.redactorFor(snapshot),
-      emit: safely(options.onEvent),
-    });
+    return await runClaimed(environment, claim.run);
   } catch (error) {
-    const isStop = error === deadline.signal.reason;
-    throw (isStop ? stopError() : undefined) ?? toRuntimeError(error);
+    const isStop = error === run.deadline.signal.reason;
+    throw (isStop ? stopError(run) : undefined) ?? toRuntimeError(error);
   } finally {
-    deadline.dispose();
+    run.deadline.dispose();
   }
 }
 
-function planRequest(
-  parts: AgentParts,
-  run: {
-    readonly task: ReadyTask;
-    readonly snapshot: TenantSnapshot;
-    readonly options: RunOptions;
-    readonly deadline: Deadline;
-  },
-): PlanRequest {
-  const { task, snapshot, options, deadline } = run;
-  const servers = options.mcpServers ?? [];
-  const { selectTools, model } = parts;
-  const { connected = {} } = options;
-  return { selectTools, model, connected, task, snapshot, servers, signal: deadline.signal };
+function beginRun(input: unknown, { signal, ...host }: RunOptions): Run {
+  const startedAt = monotonicMs();
+  const task = readTask(input);
+  return { task, host, startedAt, deadline: startDeadline(timeoutOf(task), signal) };
 }
 
-async function runClaimed(run: ClaimedRun): Promise<AgentResult> {
-  const { task, plan, key, emit } = run;
-  const modelId = plan.selected.modelId;
-  const meter = createUsageMeter({ modelId, prices: plan.snapshot.prices });
-  const record = openRecord(run);
-  const variables = new Map<string, JsonValue>(Object.entries(run.before?.variables ?? {}));
+async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise<AgentResult> {
+  const { key, plan, emit } = run;
   const tools = plan.toolset.definitions.length;
-  emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: modelId, tools });
-
-  const outcome = await driveLoop(run, { meter, record, variables });
-
-  const result = buildResult({
-    task,
-    runId: key.runId,
-    tier: plan.selected.tier.code,
-    outcome,
-    totals: meter.totals(),
-    findCall: meter.find,
-    durationMs: elapsedMs(run.startedAt),
-    warnings: [...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? []), ...failedTools(outcome.steps)],
-    variables,
-    redact: run.redact,
-  });
-  const { settled, error } = await settleRun(run, record, { result, outcome });
+  emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: plan.selected.modelId, tools });
+  const recorder = startRecorder(environment, run);
+  const outcome = await driveLoop(run, recorder);
+  const result = buildResult(run, outcome, recorder.meter);
+  const { settled, error } = await settleRun(run, recorder, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
-  if (error === undefined) return remember(run, settled, outcome);
-  error.result = settled;
-  throw error;
-}
-
-/** After the end is on record: a crash in between loses the turn, and a task that is replayed does not tell it twice. */
-async function remember(run: ClaimedRun, settled: AgentResult, { said = [] }: LoopOutcome): Promise<AgentResult> {
-  const { task, redact, deadline, options } = run;
-  const turn = { message: task.config.message, said, result: settled, redact };
-  const warning = await saveTurn(options.connected?.memory, turn, deadline.signal);
-  if (warning === undefined) return settled;
-  const { code, message } = warning;
-  return { ...settled, warnings: [...settled.warnings, { code, message }] };
-}
-
-function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
-  const modelRequested = plan.selected.modelId;
-  return startRunRecord({
-    ledger: parts.ledger,
-    key,
-    modelRequested,
-    bill:
-      plan.billed === 'nothing'
-        ? undefined
-        : {
-            traceId: task.trace_id,
-            tier: plan.selected.tier.code,
-            taskType: task.task_type,
-            modelRequested,
-            ...(plan.billed === 'what-costs' ? { onlyWhatCosts: true } : {}),
-          },
-    leaseMs: parts.leaseMs,
-    settleRetries: DEFAULTS.settleRetries,
-    outbox: parts.outbox,
-  });
-}
-
-function describeStop(deadline: Deadline, timeoutSeconds: number): RuntimeError | undefined {
-  const cause = deadline.cause();
-  if (cause === undefined) return undefined;
-  return cause === 'cancelled'
-    ? new RuntimeError('RUN_CANCELLED')
-    : new RuntimeError('RUN_TIMEOUT', { timeoutSeconds });
-}
-
-/** A listener that fails must not end a run that costs money, nor the process. */
-function safely(onEvent: OnEvent | undefined): OnEvent {
-  if (onEvent === undefined) return () => undefined;
-  return (event) => void new Promise((resolve) => resolve(onEvent(event))).catch(() => undefined);
+  if (error !== undefined) throw error.withResult(settled);
+  return rememberTurn(run, settled, outcome);
 }

@@ -7,7 +7,7 @@ import { sumDecimals } from './cost';
 /** What a run has to say about its bill. */
 export interface BillingWarnings {
   readonly fallback: (model: string, fallback: NonNullable<ModelReply['fallback']>) => void;
-  readonly charged: (charge: Charge, callNo: number) => void;
+  readonly charged: (charge: Charge, step: number) => void;
   /** Replies that were no answer and were paid for. */
   readonly wasted: (count: number) => void;
   /** Requests that got no reply. */
@@ -26,18 +26,18 @@ export function createBillingWarnings(): BillingWarnings {
   let contradiction = '';
   const differing: Charge[] = [];
 
-  const notes: Readonly<Record<ChargeNote, (charge: Charge, callNo: number) => void>> = {
+  const notes: Readonly<Record<ChargeNote, (charge: Charge, step: number) => void>> = {
     unpriced: ({ modelAsked }) => warn('USAGE_UNPRICED', { model: modelAsked }),
-    missing: (_charge, callNo) => warn('USAGE_MISSING', { callNo }),
-    provider: ({ costUsd }, callNo) => warn('COST_FROM_PROVIDER', { callNo, cost: costUsd }),
+    missing: (_charge, step) => warn('USAGE_MISSING', { step }),
+    provider: ({ costUsd }, step) => warn('COST_FROM_PROVIDER', { step, cost: costUsd }),
     differs: (charge) => void differing.push(charge),
   };
   return {
     fallback: (model, { name, code }) => warn('MODEL_FALLBACK', { model, code, fallback: name }),
-    charged: (charge, callNo) => {
-      for (const note of charge.notes) notes[note](charge, callNo);
+    charged: (charge, step) => {
+      for (const note of charge.notes) notes[note](charge, step);
       if (charge.contradiction === undefined) return;
-      if (counts.contradictory++ === 0) contradiction = `in call ${callNo}, ${charge.contradiction}`;
+      if (counts.contradictory++ === 0) contradiction = `in call ${step}, ${charge.contradiction}`;
     },
     wasted: (count) => void (counts.wasted += count),
     unanswered: (count) => void (counts.unanswered += count),

@@ -1,7 +1,7 @@
 import Big from 'big.js';
 
 import type { Reservation } from '../contracts/ledger';
-import type { Spent } from '../contracts/outcome';
+import type { Spent } from '../contracts/progress';
 import type { TenantSettings } from '../contracts/tenant';
 import type { ModelPrice, Usage } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
@@ -54,7 +54,7 @@ export function reservation(
 
 export const NOTHING_SPENT: Spent = { costUsd: '0', tokens: 0 };
 
-/** Of a run that was interrupted for a person, both parts. */
+/** Adds the spending of both parts of a run that was interrupted for approval. */
 export function addSpent(one: Spent, other: Spent): Spent {
   return { costUsd: sumDecimals([one.costUsd, other.costUsd]), tokens: one.tokens + other.tokens };
 }

@@ -9,7 +9,7 @@ import { roundCost, sumDecimals } from './cost';
 export interface UsageMeter {
   /** The record of an ended call; undefined when its usage is unknown, so that the ledger keeps it open. */
   readonly add: (call: EndedCall) => ModelCallRecord | undefined;
-  readonly find: (callNo: number) => ModelCallRecord | undefined;
+  readonly find: (step: number) => ModelCallRecord | undefined;
   /** Of the last call that was answered. */
   readonly lastUsage: () => Usage | undefined;
   readonly totals: () => RunTotals;
@@ -17,7 +17,7 @@ export interface UsageMeter {
 }
 
 interface EndedCall {
-  readonly callNo: number;
+  readonly step: number;
   readonly attempts: RequestAttempts;
   readonly reply?: ModelReply;
   readonly errorCode?: string;
@@ -49,7 +49,7 @@ export function createUsageMeter(request: {
   };
   return {
     add,
-    find: (callNo) => calls.find((call) => call.callNo === callNo),
+    find: (step) => calls.find((call) => call.step === step),
     lastUsage: () => last,
     totals: () => (summed ??= totals(calls, modelId)),
     warnings: warnings.all,
@@ -59,7 +59,7 @@ export function createUsageMeter(request: {
 type CallRecord = Omit<ModelCallRecord, 'unansweredRequests'>;
 
 function recordCall(
-  { callNo, reply, errorCode, attempts }: EndedCall,
+  { step, reply, errorCode, attempts }: EndedCall,
   { modelId, prices }: Parameters<typeof createUsageMeter>[0],
   warnings: BillingWarnings,
 ): CallRecord {
@@ -67,9 +67,9 @@ function recordCall(
   const asked = reply?.fallback?.name ?? modelId;
   const paid = paidReplies(reply, attempts, asked);
   const charges = paid.map((used) => chargeReply(used, prices));
-  for (const charge of charges) warnings.charged(charge, callNo);
+  for (const charge of charges) warnings.charged(charge, step);
   return {
-    callNo,
+    step,
     modelRequested: asked,
     modelBilled: charges.at(-1)?.modelBilled ?? asked,
     usage: sumUsage(charges),

@@ -8,7 +8,7 @@ import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth-provider';
 import { createOpenAiModel } from '../models/openai/openai-model';
-import type { AgentParts } from '../run/run-context';
+import type { RunEnvironment } from '../run/run';
 import { createLedgerStore } from '../storage/postgres/ledger-store';
 import { createMcpStore } from '../storage/postgres/mcp-store';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
@@ -74,11 +74,18 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const { leaseMs } = parsed.limits;
   const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });
   if (outbox !== undefined) closers.unshift(outbox.close);
-  const parts: AgentParts = { ...kept, model: model(parsed, closers), selectTools, redactorFor, leaseMs, outbox };
+  const environment: RunEnvironment = {
+    ...kept,
+    model: model(parsed, closers),
+    selectTools,
+    redactorFor,
+    leaseMs,
+    outbox,
+  };
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
   const run: Runtime['run'] = (task, options) => {
     outbox?.look();
-    return runAgent(parts, task, options);
+    return runAgent(environment, task, options);
   };
   let closing: Promise<void> | undefined;
   return {
@@ -88,7 +95,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
       refuseOtherTypes(task);
       return run(task, options);
     },
-    tools: createTenantTools({ ...parts, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
+    tools: createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
   };
 }
@@ -119,7 +126,7 @@ function tenantStore(postgres: Postgres): TenantStore {
   });
 }
 
-function model({ model: config, plugins }: ParsedConfig, closers: Close[]): AgentParts['model'] {
+function model({ model: config, plugins }: ParsedConfig, closers: Close[]): RunEnvironment['model'] {
   if (plugins.model !== undefined || config === undefined) return plugins.model;
   const adapter = createOpenAiModel(config);
   closers.push(adapter.close);
@@ -141,7 +148,7 @@ function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store
 }
 
 /** Every secret of the tenant and of the configuration, and whatever looks like one; made once for each snapshot. */
-function createRunRedactor(configured: readonly string[]): AgentParts['redactorFor'] {
+function createRunRedactor(configured: readonly string[]): RunEnvironment['redactorFor'] {
   const known = new WeakMap<TenantSnapshot, Redact>();
   return (snapshot) => {
     const redact =

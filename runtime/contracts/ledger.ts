@@ -1,8 +1,8 @@
-import type { JsonValue } from '../util/json';
-import type { JournalEntry } from './journal';
-import type { Spent, WaitingRun } from './outcome';
-import type { AgentCallLimits, Decision } from './permission';
+import type { AgentCallLimits } from './permission';
+import type { SavedRun, Spent } from './progress';
 import type { AgentResult } from './result';
+import type { JournalEntry } from './step';
+import type { ToolCallRecord } from './tool-call';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
@@ -54,9 +54,9 @@ export type Resumed =
       readonly kind: 'claimed';
       readonly taskId: string;
       readonly traceId?: string;
-      readonly waiting: WaitingRun;
+      readonly saved: SavedRun;
     })
-  | Extract<Claim, { kind: 'done' | 'running' | 'held' | 'exceeded' }>
+  | Extract<Claim, { kind: 'done' | 'running' | 'wait' | 'exceeded' }>
   /** No such run waits. */
   | { readonly kind: 'unknown' };
 
@@ -76,7 +76,7 @@ export type Claim =
   | { readonly kind: 'done'; readonly result: AgentResult }
   | { readonly kind: 'running' }
   /** Runs under way hold what is left of the month; when they end there may be room. */
-  | { readonly kind: 'held' }
+  | { readonly kind: 'wait' }
   /** The month's limit is reached. */
   | { readonly kind: 'exceeded' }
   /** The runs of this minute are used up. */
@@ -98,7 +98,7 @@ export interface RunProgress extends RunKey {
   /** Calls that ended; each is added to the ledger exactly once, however often it is written. */
   readonly closed: readonly ModelCallRecord[];
   /** The call that is about to be sent. */
-  readonly opening?: { readonly callNo: number; readonly modelRequested: string };
+  readonly opening?: { readonly step: number; readonly modelRequested: string };
   readonly leaseMs: number;
   /** Undefined: this run writes no line in elo_t_token_usage. */
   readonly bill?: BillingLine;
@@ -106,8 +106,10 @@ export interface RunProgress extends RunKey {
   readonly reserve?: Reservation;
   /** Tool calls that are about to be made, to be taken off their limits. */
   readonly taking?: readonly CallToTake[];
-  /** Tool calls that ended; each is kept once, however often it is written. */
-  readonly executions?: readonly ToolExecution[];
+  /** Lines of the audit, redacted and without what the tools gave; each is kept once, however often it is written. */
+  readonly audit?: readonly ToolCallRecord[];
+  /** In the audit's lines. */
+  readonly userId?: string;
   /**
    * Replaces entries of the same step and tool call. Only the run that holds the task may write them; they are
    * forgotten when it is done. A store that keeps none begins each attempt anew.
@@ -120,8 +122,8 @@ export interface RunProgress extends RunKey {
 export interface RunEnd {
   readonly state: 'done' | 'failed' | 'waiting';
   readonly result: AgentResult;
-  readonly lastSentCallNo: number;
-  readonly waiting?: WaitingRun;
+  readonly lastStep: number;
+  readonly saved?: SavedRun;
 }
 
 /** One tool call, and the limits that it counts for. */
@@ -137,29 +139,17 @@ export interface CallToTake {
   readonly ofAgent?: AgentCallLimits;
 }
 
-/** A line of the audit, already redacted. */
-export interface ToolExecution {
-  readonly step: number;
-  readonly toolCallId: string;
-  readonly tool: string;
-  readonly arguments: JsonValue;
-  readonly decision: Decision;
-  readonly isError: boolean;
-  readonly code?: string;
-  readonly durationMs: number;
-  readonly userId?: string;
-}
-
 /** A tool call outside a run. */
 export interface SingleCall extends RunKey {
   readonly taking: CallToTake;
+  readonly userId?: string;
 }
 
 export interface Recorded {
   /** False when another attempt took the task over. */
-  readonly held: boolean;
-  /** Whether there is room for the next call; undefined where there are no limits. */
-  readonly room?: 'ok' | 'held' | 'exceeded';
+  readonly isOurs: boolean;
+  /** Whether there is room for the next call: `wait` while other runs hold it; undefined where there are no limits. */
+  readonly budget?: 'ok' | 'wait' | 'exceeded';
   /** The calls that must not be made, and why. */
   readonly refused?: readonly { readonly toolCallId: string; readonly reason: string }[];
   /** The tenant's policy at this moment; undefined where nobody can tell. */
@@ -170,10 +160,7 @@ export interface Recorded {
 export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id does. */
-  readonly findWaiting?: (run: {
-    readonly tenantId: string;
-    readonly runId: string;
-  }) => Promise<WaitingRun | undefined>;
+  readonly findWaiting?: (run: { readonly tenantId: string; readonly runId: string }) => Promise<SavedRun | undefined>;
   /** Undefined: runs that wait for a person cannot be gone on with. */
   readonly resume?: (request: ResumeRequest) => Promise<Resumed>;
   readonly record: (progress: RunProgress) => Promise<Recorded>;
@@ -183,5 +170,5 @@ export interface LedgerStore {
   readonly identify?: () => Promise<string>;
   /** Takes a call outside a run off its limits; gives the reason when it must not be made. Undefined: no limits are kept. */
   readonly takeCall?: (call: SingleCall) => Promise<string | undefined>;
-  readonly auditCall?: (call: SingleCall, execution: ToolExecution) => Promise<void>;
+  readonly auditCall?: (call: SingleCall, line: ToolCallRecord) => Promise<void>;
 }

@@ -3,10 +3,10 @@ import type { OnEvent } from './event';
 import type { McpServerInput } from './mcp';
 import type { EgressFilter } from './tool';
 
-export interface RunOptions {
-  readonly signal?: AbortSignal;
+/** What the host of a run, such as n8n, gives beside the task. */
+export interface HostOptions {
   readonly onEvent?: OnEvent;
-  /** Runs even if the task was done before: a manual test in the editor. */
+  /** Runs even if the task was done before: a manual test in the editor. Default false. */
   readonly fresh?: boolean;
   /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
   readonly mcpServers?: readonly McpServerInput[];
@@ -14,4 +14,9 @@ export interface RunOptions {
   readonly egress?: EgressFilter;
   /** Model, memory, tools and format that the host has wired to this run. */
   readonly connected?: Connected;
+}
+
+export interface RunOptions extends HostOptions {
+  /** Cancels the run. */
+  readonly signal?: AbortSignal;
 }

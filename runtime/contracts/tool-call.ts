@@ -1,21 +1,25 @@
 import type { JsonValue } from '../util/json';
-import type { ExecutedToolCall } from './outcome';
 import type { Decision } from './permission';
+import type { ToolOutput } from './tool';
 
-/** One tool call that ended, was refused, or waits for a person. */
-export interface EndedToolCall {
+/**
+ * One tool call: made, refused, or waiting for a person. The loop reports it, the journal and the audit keep it, and the
+ * result's `tool_calls` and trace are made of it. Plain JSON.
+ */
+export interface ToolCallRecord {
+  /** The number of the model call that asked for it. */
   readonly step: number;
-  readonly toolCallId: string;
+  /** Unique in the run. */
+  readonly id: string;
   readonly tool: string;
-  readonly input: JsonValue;
+  /** What the tool was called with; the text that the model wrote where it is no JSON object. */
+  readonly arguments: JsonValue;
   readonly decision: Decision;
-  readonly isError: boolean;
-  readonly code?: string;
-  readonly durationMs: number;
-  /** Undefined for one that waits. */
-  readonly outcome?: ExecutedToolCall;
-  /** It must not be sent again. */
-  readonly isOnce: boolean;
+  /** False: it must not be sent again while its outcome is unknown. */
+  readonly isRepeatable: boolean;
   /** False: the run was stopped before its turn came. */
   readonly wasSent: boolean;
+  readonly durationMs: number;
+  /** Undefined while it waits for a person. */
+  readonly outcome?: ToolOutput;
 }

@@ -30,7 +30,7 @@ export interface ModelPrice {
 /** One ended model call, as the ledger keeps it. */
 export interface ModelCallRecord {
   /** 1, 2, 3 … within the run. */
-  readonly callNo: number;
+  readonly step: number;
   readonly modelRequested: string;
   /** The id that the provider named in its reply. */
   readonly modelReturned?: string;

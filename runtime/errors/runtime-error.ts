@@ -30,17 +30,30 @@ export class RuntimeError extends Error {
   readonly scope: ErrorScope;
   readonly details: ErrorDetails;
   /** The result so far (an AgentResult) when the run had begun: steps and usage are never lost. */
-  result?: unknown;
+  readonly result?: unknown;
 
-  constructor(code: ErrorCode, details: ErrorDetails = {}, options: { readonly cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    details: ErrorDetails = {},
+    { result, ...options }: { readonly cause?: unknown; readonly result?: unknown } = {},
+  ) {
     const summary = describeError(code, details);
     super(summary.message, options);
+    this.result = result;
     this.code = code;
     this.hint = summary.hint;
     this.category = ERROR_CODES[code].category;
     this.retryable = ERROR_CODES[code].retryable;
     this.scope = ERROR_CODES[code].scope ?? 'task';
     this.details = details;
+  }
+
+  /** The same error, with what the run had done when it came. */
+  withResult(result: unknown): RuntimeError {
+    const { code, details, stack } = this;
+    return Object.assign(new RuntimeError(code, details, { ...('cause' in this && { cause: this.cause }), result }), {
+      stack,
+    });
   }
 
   /** Code, message and hint, without stack, cause or details. */

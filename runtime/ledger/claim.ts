@@ -49,15 +49,15 @@ export async function resumeRun(
   return decided(resumed, { taskId: runId, reserve });
 }
 
-const isToWaitFor = ({ kind }: { readonly kind: string }): boolean => kind === 'running' || kind === 'held';
+const isToWaitFor = ({ kind }: { readonly kind: string }): boolean => kind === 'running' || kind === 'wait';
 
-type Decided<T> = Exclude<T, { kind: 'running' | 'held' | 'exceeded' }>;
+type Decided<T> = Exclude<T, { kind: 'running' | 'wait' | 'exceeded' }>;
 
 function decided<T extends { readonly kind: string }>(
   claim: T,
   { taskId, reserve }: { readonly taskId: string; readonly reserve: Reservation | undefined },
 ): Decided<T> {
   if (claim.kind === 'running') throw new RuntimeError('TASK_RUNNING', { taskId });
-  if (claim.kind === 'held' || claim.kind === 'exceeded') throw budgetExceeded(reserve);
+  if (claim.kind === 'wait' || claim.kind === 'exceeded') throw budgetExceeded(reserve);
   return claim as Decided<T>;
 }

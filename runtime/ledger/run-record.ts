@@ -1,7 +1,6 @@
 import pRetry from 'p-retry';
 
 import { budgetExceeded } from '../billing/budget';
-import type { JournalEntry, JournalStep } from '../contracts/journal';
 import type {
   BillingLine,
   CallToTake,
@@ -11,9 +10,10 @@ import type {
   RunEnd,
   RunKey,
   RunProgress,
-  ToolExecution,
 } from '../contracts/ledger';
 import type { Outbox } from '../contracts/outbox';
+import type { JournalEntry, StepEntry } from '../contracts/step';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ModelCallRecord } from '../contracts/usage';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -27,7 +27,7 @@ export interface RunRecord {
   /** Keeps an ended model call for the next write. */
   readonly keep: (call: ModelCallRecord) => void;
   /** Keeps an ended tool call for the next write. */
-  readonly audit: (execution: ToolExecution) => void;
+  readonly audit: (line: ToolCallRecord) => void;
   /** Keeps an entry of the journal for the next write; an `urgent` one has that write made soon. */
   readonly journal: (entry: JournalEntry, isUrgent?: boolean) => void;
   /** A call of the last step was not sent after all, so another run may send it. */
@@ -37,7 +37,7 @@ export interface RunRecord {
    * or BUDGET_EXCEEDED when the month has no room for the call; with a DB_ code when room
    * or tool calls could not be put on record. Undefined when it could not be written otherwise: what is kept stays kept.
    */
-  readonly next: (next: NextStep, signal: AbortSignal) => Promise<Recorded | undefined>;
+  readonly next: (write: NextWrite, signal: AbortSignal) => Promise<Recorded | undefined>;
   /**
    * Ends the run. Rejects with RUN_TAKEN_OVER; after several tries with LEDGER_WRITE_DELAYED when the outbox keeps the end,
    * else with LEDGER_WRITE_FAILED. Stops the lease in any case.
@@ -45,13 +45,13 @@ export interface RunRecord {
   readonly settle: (end: RunEnd) => Promise<void>;
 }
 
-export interface NextStep {
-  /** Undefined when no model call follows. */
-  readonly callNo: number | undefined;
+export interface NextWrite {
+  /** The number of the model call that follows, if one does. */
+  readonly next?: number;
   readonly taking: readonly CallToTake[];
   readonly reserve?: Reservation;
   /** Whose calls are sent when this is written. */
-  readonly step?: JournalStep;
+  readonly step?: StepEntry;
 }
 
 interface RunRecordOptions {
@@ -59,6 +59,7 @@ interface RunRecordOptions {
   readonly key: RunKey;
   readonly modelRequested: string;
   readonly bill?: BillingLine;
+  readonly userId?: string;
   readonly leaseMs: number;
   readonly settleRetries: number;
   readonly outbox?: Outbox;
@@ -89,8 +90,8 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       const step = sentCalls.withdraw(toolCallId);
       if (step !== undefined) writer.journal(step);
     },
-    next: async ({ callNo, taking, reserve, step }, signal) => {
-      const opening = callNo === undefined ? undefined : { callNo, modelRequested };
+    next: async ({ next, taking, reserve, step }, signal) => {
+      const opening = next === undefined ? undefined : { step: next, modelRequested };
       const attempt = (): Promise<Recorded> => writer.write({ opening, taking, reserve, step });
       const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
       const recorded = await askWhile(
@@ -100,7 +101,7 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
             await sleep(FIRST_RETRY_MS, signal);
             return pRetry(attempt, again);
           }),
-        ({ room }) => room === 'held',
+        ({ budget }) => budget === 'wait',
         signal,
       ).catch((error: unknown) => {
         // No model is called without room in the budget, and no tool whose call is not on record.
@@ -109,7 +110,7 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       });
       refuseTakenOver(writer, key);
       if (step !== undefined) sentCalls.begin(step);
-      if (recorded?.room === 'exceeded' || recorded?.room === 'held') throw budgetExceeded(reserve);
+      if (recorded?.budget === 'exceeded' || recorded?.budget === 'wait') throw budgetExceeded(reserve);
       return recorded;
     },
     settle: async (end) => {
@@ -151,10 +152,10 @@ interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
 }
 
 interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'end'> {
-  readonly step?: JournalStep;
+  readonly step?: StepEntry;
 }
 
-function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
+function startWriter({ ledger, key, bill, userId, leaseMs }: RunRecordOptions): Writer {
   const unwritten = keepUnwritten();
   let writtenAt = monotonicMs();
   let isTakenOver = false;
@@ -164,6 +165,7 @@ function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
     ...unwritten.all(step),
     leaseMs,
     bill,
+    userId,
     ...rest,
   });
   const writeNow = async (rest: WriteParts): Promise<Recorded> => {
@@ -173,7 +175,7 @@ function startWriter({ ledger, key, bill, leaseMs }: RunRecordOptions): Writer {
     const recorded = await ledger.record(written);
     unwritten.confirm(written);
     writtenAt = monotonicMs();
-    if (!recorded.held) isTakenOver = true;
+    if (!recorded.isOurs) isTakenOver = true;
     return recorded;
   };
   const write = oneAfterTheOther(writeNow);

@@ -1,15 +1,15 @@
-import type { JournalStep } from '../contracts/journal';
+import type { StepEntry } from '../contracts/step';
 
 /** Which calls of the step that is being made may have been sent. */
 interface SentCalls {
   /** The calls in `sending` are sent from now on. */
-  readonly begin: (step: JournalStep) => void;
+  readonly begin: (step: StepEntry) => void;
   /** The step without a call whose turn never came; undefined when no step knows it. */
-  readonly withdraw: (toolCallId: string) => JournalStep | undefined;
+  readonly withdraw: (toolCallId: string) => StepEntry | undefined;
 }
 
 export function trackSentCalls(): SentCalls {
-  let current: JournalStep | undefined;
+  let current: StepEntry | undefined;
   return {
     begin: ({ sent, sending = [], ...step }) => {
       current = { ...step, sent: [...sent, ...sending] };

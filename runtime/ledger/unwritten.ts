@@ -1,29 +1,30 @@
-import type { JournalEntry, JournalStep } from '../contracts/journal';
-import type { RunProgress, ToolExecution } from '../contracts/ledger';
+import type { RunProgress } from '../contracts/ledger';
+import type { JournalEntry, StepEntry } from '../contracts/step';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ModelCallRecord } from '../contracts/usage';
 
-export type Kept = Required<Pick<RunProgress, 'closed' | 'executions' | 'journal'>>;
+export type Kept = Required<Pick<RunProgress, 'closed' | 'audit' | 'journal'>>;
 
 /** What the ledger has not confirmed yet. */
 export interface Unwritten {
   readonly keep: (call: ModelCallRecord) => void;
-  readonly audit: (execution: ToolExecution) => void;
+  readonly audit: (line: ToolCallRecord) => void;
   /** In place of what is kept of the same step or tool call. */
   readonly journal: (entry: JournalEntry) => void;
   /** All of it, with a step as it is to be written now. */
-  readonly all: (step?: JournalStep) => Kept;
+  readonly all: (step?: StepEntry) => Kept;
   /** Forgets what was written; what came since stays. */
   readonly confirm: (written: Kept) => void;
 }
 
 export function keepUnwritten(): Unwritten {
-  let kept: Kept = { closed: [], executions: [], journal: [] };
+  let kept: Kept = { closed: [], audit: [], journal: [] };
   return {
     keep: (call) => {
       kept = { ...kept, closed: [...kept.closed, call] };
     },
-    audit: (execution) => {
-      kept = { ...kept, executions: [...kept.executions, execution] };
+    audit: (line) => {
+      kept = { ...kept, audit: [...kept.audit, line] };
     },
     journal: (entry) => {
       kept = { ...kept, journal: put(kept.journal, entry) };
@@ -32,7 +33,7 @@ export function keepUnwritten(): Unwritten {
     confirm: (written) => {
       kept = {
         closed: without(kept.closed, written.closed),
-        executions: without(kept.executions, written.executions),
+        audit: without(kept.audit, written.audit),
         journal: kept.journal.filter((entry) => !written.journal.some((one) => isSame(one, entry))),
       };
     },
@@ -52,5 +53,5 @@ function isSame(one: JournalEntry, other: JournalEntry): boolean {
 }
 
 function idOf(entry: JournalEntry): string | undefined {
-  return 'toolCallId' in entry ? entry.toolCallId : undefined;
+  return 'id' in entry ? entry.id : undefined;
 }

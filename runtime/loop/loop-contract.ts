@@ -1,11 +1,11 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
-import type { JournalStep } from '../contracts/journal';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { ResumeState } from '../contracts/outcome';
+import type { LoopProgress } from '../contracts/progress';
+import type { StepEntry } from '../contracts/step';
 import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tool';
-import type { EndedToolCall } from '../contracts/tool-call';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
@@ -24,7 +24,7 @@ export interface LoopSettings {
   readonly maxToolCallsPerStep: number;
   /** The run fails after so many steps in a row in which every tool call failed. */
   readonly maxErrorSteps: number;
-  /** The call number so many with the same arguments and the same answer is not made. */
+  /** A call made this many times with the same arguments and answer is refused. */
   readonly maxIdenticalCalls: number;
   /** Tool calls of the whole run. */
   readonly maxToolCalls?: number;
@@ -33,7 +33,7 @@ export interface LoopSettings {
 
 /** One model call that ended, well or not. */
 export interface EndedModelCall {
-  readonly callNo: number;
+  readonly step: number;
   readonly attempts: RequestAttempts;
   readonly durationMs: number;
   readonly reply?: ModelReply;
@@ -55,16 +55,28 @@ export type Ruling =
 
 export type Rulings = ReadonlyMap<string, Ruling>;
 
-/** What follows a model call. */
-export interface NextStep {
-  readonly callNo: number | undefined;
+/** A step as the loop knows it: what it has cost is for the observer to say. */
+export type OpenedStep = Omit<StepEntry, 'spent'>;
+
+/** What is about to be sent: the tool calls of a step, and the model call after them. */
+export interface NextCalls {
+  /** The number of that model call; undefined after the last one. */
+  readonly next?: number;
   readonly calls: readonly RunnableCall[];
-  /** Undefined where no step is open: the run goes on after a silence. */
+  /** Undefined where no step is open: a run goes on, or asks a silent model again. */
   readonly step?: OpenedStep;
 }
 
-/** What of a step goes into the journal, as far as the loop knows it. */
-export type OpenedStep = Omit<JournalStep, 'spent'>;
+/** Is told what the loop does, in the order of time. Must not throw. */
+export interface LoopObserver {
+  readonly modelCallEnded: (call: EndedModelCall) => void;
+  /** A model call has ended with anything but an answer. Nothing that it asked for has been decided on. */
+  readonly stepOpened: (step: OpenedStep) => void;
+  /** Awaited before anything is sent, and has the last word on each tool call. A rejection ends the run; nothing is sent. */
+  readonly beforeToolCalls: (next: NextCalls) => Promise<Rulings>;
+  /** A tool call has ended, was refused, or waits for a person. */
+  readonly toolCallEnded: (call: ToolCallRecord) => void;
+}
 
 export interface LoopInput {
   readonly model: Model;
@@ -73,7 +85,7 @@ export interface LoopInput {
   /** `messages` cannot be made again, since a memory had a part in them: they go into the journal. */
   readonly keepsOpening?: boolean;
   /** Goes on with what an earlier run of the task has done; `messages` is not read then. */
-  readonly resume?: ResumeState;
+  readonly progress?: LoopProgress;
   readonly settings: LoopSettings;
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
@@ -86,14 +98,6 @@ export interface LoopInput {
   readonly signal: AbortSignal;
   /** Why the signal was aborted, as the error that ends the run. */
   readonly stopError: () => RuntimeError | undefined;
-  readonly onModelCallEnd: (call: EndedModelCall) => void;
-  /** A model call has ended with anything but an answer. Nothing that it asked for has been decided on. */
-  readonly onStepOpen: (step: OpenedStep) => void;
-  /**
-   * Awaited between a model call and what follows it: the tools of the step, and the next call, which is
-   * undefined after the last one. A rejection ends the run, and nothing of the step runs.
-   */
-  readonly beforeNext: (next: NextStep) => Promise<Rulings>;
-  readonly onToolCallEnd: (call: EndedToolCall) => void;
+  readonly observer: LoopObserver;
   readonly emit: OnEvent;
 }

@@ -1,7 +1,9 @@
 import type { ToolCallMessage } from '../contracts/message';
+import type { Approval } from '../contracts/progress';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
-import { canonicalJson, type JsonValue } from '../util/json';
+import { canonicalJson } from '../util/json';
 import { createTurns } from '../util/turns';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { mayRepeat } from './may-repeat';
@@ -9,11 +11,7 @@ import { type PreparedToolCall, prepareToolCall } from './prepare-tool-call';
 import type { OpenStep, RunState } from './run-state';
 
 /** A call that a person has to decide on. */
-export interface AskedCall {
-  readonly toolCallId: string;
-  readonly tool: string;
-  readonly arguments: JsonValue;
-}
+export type AskedCall = Pick<ToolCallRecord, 'id' | 'tool' | 'arguments'>;
 
 /** The calls of one step, each decided on; nothing has run yet. */
 interface ToolCallPlan {
@@ -41,7 +39,7 @@ export async function planToolCalls(input: LoopInput, state: RunState, step: Ope
   const asked = prepared.find((call) => waitsForApproval(call, state));
   if (asked !== undefined) {
     const { id, function: fn } = asked.call;
-    const question = { toolCallId: id, tool: fn.name, arguments: asked.input };
+    const question = { id, tool: fn.name, arguments: asked.input };
     return { asked: question, calls: [], runnable: [], places: [], apply: ignore };
   }
   const calls = prepared.map((call, index) => {
@@ -76,7 +74,7 @@ async function prepare(
   const limit = settings.maxToolCallsPerStep;
   const prepared = await prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact });
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
-  if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, outcome };
+  if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };
   if (!step.sent.includes(index)) return prepared;
   if (prepared.kind === 'run' && mayRepeat(prepared.tool, prepared.value)) return prepared;
   return refused(prepared, 'TOOL_OUTCOME_UNKNOWN');
@@ -91,10 +89,15 @@ function waitsForApproval(call: PreparedToolCall, state: RunState): boolean {
 }
 
 /** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */
-function isDecided({ call: { id }, input }: PreparedToolCall, { approvals, shown }: RunState): boolean {
-  // An id is what the model's server makes it: it may be the name of what every object has.
-  if (!Object.hasOwn(approvals, id)) return false;
-  return approvals[id] === 'deny' || canonicalJson(shown[id]) === canonicalJson(input);
+function isDecided({ call, input }: PreparedToolCall, state: RunState): boolean {
+  const approval = approvalOf(call, state);
+  if (approval?.decision === undefined) return false;
+  return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
+}
+
+/** An id is what the model's server makes it: it may be the name of what every object has. */
+function approvalOf({ id }: ToolCallMessage, { approvals }: RunState): Approval | undefined {
+  return Object.hasOwn(approvals, id) ? approvals[id] : undefined;
 }
 
 type Runnable = PreparedToolCall & { readonly kind: 'run' };
@@ -107,7 +110,7 @@ function refused(call: PreparedToolCall, code: ErrorCode, details: ErrorDetails 
 function withinRunLimits(call: PreparedToolCall, { settings }: LoopInput, state: RunState): PreparedToolCall {
   if (call.kind !== 'run') return call;
   const { name } = call.tool.definition;
-  if (state.approvals[call.call.id] === 'deny') return refused(call, 'TOOL_APPROVAL_DENIED');
+  if (approvalOf(call.call, state)?.decision === 'deny') return refused(call, 'TOOL_APPROVAL_DENIED');
   const limit = reachedLimit(call, settings, state);
   if (limit !== undefined) return refused(call, 'TOOL_RUN_LIMIT', { limit });
   const repetition = state.repeated.look(name, call.value);
@@ -117,27 +120,27 @@ function withinRunLimits(call: PreparedToolCall, { settings }: LoopInput, state:
   return call;
 }
 
-function count({ call }: PreparedToolCall, { calls }: RunState): void {
+function count({ call }: PreparedToolCall, { callCounts }: RunState): void {
   const { name } = call.function;
-  calls.set(name, (calls.get(name) ?? 0) + 1);
+  callCounts.set(name, (callCounts.get(name) ?? 0) + 1);
 }
 
 /** The limit of the run that leaves no room for this call. */
-function reachedLimit({ tool }: Runnable, settings: LoopSettings, { calls }: RunState): number | undefined {
+function reachedLimit({ tool }: Runnable, settings: LoopSettings, { callCounts }: RunState): number | undefined {
   const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, settings.maxCallsPerTool ?? Infinity);
-  if ((calls.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
+  if ((callCounts.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
   const { maxToolCalls = Infinity } = settings;
-  const total = [...calls.values()].reduce((sum, count) => sum + count, 0);
+  const total = [...callCounts.values()].reduce((sum, count) => sum + count, 0);
   return total >= maxToolCalls ? maxToolCalls : undefined;
 }
 
 async function rule(call: Runnable, ruling: Ruling, state: RunState): Promise<PreparedToolCall> {
   if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
   const { tool } = ruling;
-  const used = state.calls.get(tool.definition.name) ?? 0;
+  const used = state.callCounts.get(tool.definition.name) ?? 0;
   const limit = tool.policy?.callsPerRun ?? Infinity;
   if (used > limit) {
-    state.calls.set(tool.definition.name, used - 1);
+    state.callCounts.set(tool.definition.name, used - 1);
     return refused(call, 'TOOL_RUN_LIMIT', { limit });
   }
   const parsed = await tool.parseInput(call.value);

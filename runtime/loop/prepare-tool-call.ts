@@ -1,7 +1,7 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
-import type { ExecutedToolCall } from '../contracts/outcome';
 import type { ParsedInput, Tool, Toolset } from '../contracts/tool';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -15,7 +15,7 @@ export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input:
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
   | Repeated
   /** An earlier run made it, and its outcome is on record. */
-  | { readonly kind: 'known'; readonly outcome: ExecutedToolCall }
+  | { readonly kind: 'known'; readonly record: ToolCallRecord }
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
 );
 

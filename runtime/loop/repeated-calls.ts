@@ -1,4 +1,4 @@
-import type { StepRecord } from '../contracts/outcome';
+import type { StepRecord } from '../contracts/step';
 import type { ToolOutput } from '../contracts/tool';
 import { canonicalJson, isJsonObject, type JsonObject } from '../util/json';
 
@@ -43,7 +43,8 @@ interface Seen {
 }
 
 /**
- * The call number `limit` with the same answer is not made. Calls that fail have a limit of their own, and are not counted.
+ * Refuses a call once it has been made `limit - 1` times with the same answer. Failed calls have a limit of their own and do
+ * not count.
  * `before` are the steps of earlier runs.
  */
 export function createRepeatedCalls(limit: number, before: readonly StepRecord[] = []): RepeatedCalls {
@@ -88,9 +89,9 @@ const keyOf = (tool: string, input: JsonObject): string => `${tool} ${canonicalJ
 function recall(steps: readonly StepRecord[]): Map<string, Seen> {
   const seen = new Map<string, Seen>();
   const values = new Map<string, string>();
-  for (const { report, isError, code } of steps.flatMap(({ toolCalls }) => toolCalls)) {
-    const { tool, arguments: input, result = null } = report;
-    if (!isJsonObject(input)) continue;
+  for (const { tool, arguments: input, outcome } of steps.flatMap(({ toolCalls }) => toolCalls)) {
+    if (!isJsonObject(input) || outcome === undefined) continue;
+    const { isError, code, value: result } = outcome;
     const key = keyOf(tool, input);
     const known = seen.get(key);
     if (code === 'TOOL_REPEATED') {

@@ -1,12 +1,13 @@
 import type { Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
-import type { LoopOutcome, ResumeState } from '../contracts/outcome';
+import type { LoopOutcome } from '../contracts/outcome';
+import type { LoopProgress } from '../contracts/progress';
 import { describeError, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { offeredTools, outputInvalid } from './formatted-answer';
 import type { LoopInput, LoopSettings } from './loop-contract';
 import { createRepeatedCalls } from './repeated-calls';
-import type { RunState } from './run-state';
+import { callsOf, type RunState, transcriptOf } from './run-state';
 import { finishStep, runStep, type StepResult } from './run-step';
 import { stopBetweenSteps } from './stop-conditions';
 import { answerText, finalAnswerRequest } from './transcript';
@@ -22,9 +23,9 @@ export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
     text: '',
     truncated: false,
     iterations: state.iterations - before,
-    lastCallNo: state.iterations,
+    lastStep: state.iterations,
     steps: state.steps,
-    said: state.messages.slice(state.opening),
+    said: state.messages.slice(state.openingLength),
     ...rest,
   });
   try {
@@ -49,27 +50,21 @@ const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
 };
 
 function openState(input: LoopInput): RunState {
-  const { messages: opening, resume, settings, toolset, format } = input;
-  const messages = [...(resume?.messages ?? opening)];
-  const opened = {
+  const { progress, settings, toolset, format } = input;
+  const messages = [...(progress === undefined ? input.messages : transcriptOf(progress))];
+  const before = progress?.openingLength;
+  return {
     messages,
-    opening: resume?.opening ?? (resume === undefined ? messages.length : afterUserMessage(messages)),
-    keepsOpening: input.keepsOpening === true || resume?.opening !== undefined,
+    openingLength: before ?? (progress === undefined ? messages.length : afterUserMessage(messages)),
+    keepsOpening: input.keepsOpening === true || before !== undefined,
     toolCallIds: new Set(toolCallIdsOf(messages)),
-    repeated: createRepeatedCalls(settings.maxIdenticalCalls, resume?.steps),
+    repeated: createRepeatedCalls(settings.maxIdenticalCalls, progress?.steps),
     tools: offeredTools(toolset, format),
     repair: [],
-  };
-  if (resume === undefined) {
-    return { ...opened, steps: [], calls: new Map(), approvals: {}, shown: {}, iterations: 0 };
-  }
-  return {
-    ...opened,
-    steps: [...resume.steps],
-    calls: new Map(Object.entries(resume.calls)),
-    approvals: resume.approvals,
-    shown: resume.shown,
-    iterations: resume.iterations,
+    steps: [...(progress?.steps ?? [])],
+    callCounts: new Map(Object.entries(progress?.callCounts ?? {})),
+    approvals: progress?.approvals ?? {},
+    iterations: progress?.iterations ?? 0,
   };
 }
 
@@ -83,12 +78,15 @@ function toolCallIdsOf(messages: readonly Message[]): readonly string[] {
   return calls.map(({ id }) => id);
 }
 
-type Ending = Pick<LoopOutcome, 'status' | 'text' | 'truncated' | 'structured' | 'warnings' | 'awaiting' | 'resume'> & {
+type Ending = Pick<
+  LoopOutcome,
+  'status' | 'text' | 'truncated' | 'structured' | 'warnings' | 'awaiting' | 'progress'
+> & {
   readonly error?: RuntimeError;
 };
 
 async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending> {
-  let last = input.resume === undefined ? undefined : await goOn(input, state, input.resume);
+  let last = input.progress === undefined ? undefined : await goOn(input, state, input.progress);
   const waiting = last === undefined ? undefined : endOf(input, state, last);
   if (waiting !== undefined) return waiting;
   while (state.iterations < input.settings.maxIterations) {
@@ -122,40 +120,33 @@ function answerOf({ text, truncated, structured }: StepResult): Pick<Ending, 'te
 }
 
 /** What an earlier run left undone of its last step. */
-async function goOn(input: LoopInput, state: RunState, { pending }: ResumeState): Promise<StepResult | undefined> {
-  const { settings } = input;
-  const callNo = state.iterations;
-  const isLast = callNo >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer';
-  if (pending === undefined) {
-    if (!isLast) await input.beforeNext({ callNo: callNo + 1, calls: [] });
-    return undefined;
-  }
-  const message = state.messages.at(-1);
-  if (message?.role !== 'assistant') throw new RuntimeError('INTERNAL_ERROR', { reason: 'no step is pending' });
-  return finishStep(input, state, { ...pending, callNo, message, isLast });
+async function goOn(input: LoopInput, state: RunState, { pending }: LoopProgress): Promise<StepResult | undefined> {
+  const { settings, observer } = input;
+  const isLast = state.iterations >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer';
+  if (pending !== undefined) return finishStep(input, state, { ...pending, calls: callsOf(pending), isLast });
+  if (!isLast) await observer.beforeToolCalls({ next: state.iterations + 1, calls: [] });
+  return undefined;
 }
 
 /** Ends the run until a person has decided. */
 function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending {
   if (asked === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'nothing is asked' });
-  const { toolCallId, tool, arguments: given, pending } = asked;
-  const call = { step: state.iterations, toolCallId, tool, input: given, isError: false, durationMs: 0 };
-  input.onToolCallEnd({ ...call, decision: 'ask', isOnce: false, wasSent: false });
+  const { id, tool, arguments: shown, pending } = asked;
+  const call = { step: state.iterations, id, tool, arguments: shown, durationMs: 0 };
+  input.observer.toolCallEnded({ ...call, decision: 'ask', isRepeatable: true, wasSent: false });
   return {
     status: 'awaiting_input',
     text: '',
     truncated: false,
-    awaiting: { tool, arguments: given, reason: `The rules ask for a decision before ${tool} is called.` },
-    resume: {
-      messages: state.messages,
-      opening: state.keepsOpening ? state.opening : undefined,
+    awaiting: { tool, arguments: shown, reason: `The rules ask for a decision before ${tool} is called.` },
+    progress: {
+      messages: state.messages.slice(0, -1),
+      openingLength: state.keepsOpening ? state.openingLength : undefined,
       steps: state.steps,
       iterations: state.iterations,
-      calls: Object.fromEntries(state.calls),
+      callCounts: Object.fromEntries(state.callCounts),
       pending,
-      approvals: state.approvals,
-      shown: { ...state.shown, [toolCallId]: given },
-      toolCallId,
+      approvals: { ...state.approvals, [id]: { arguments: shown } },
     },
   };
 }
@@ -193,8 +184,10 @@ async function answerAtLast(input: LoopInput, state: RunState): Promise<Ending> 
 }
 
 /** A model that calls tools once more, or says nothing, has often said something on the way. */
-function withLastText({ messages, opening }: RunState, { truncated }: StepResult): Ending {
-  const texts = messages.slice(opening).map((message) => (message.role === 'assistant' ? answerText(message) : ''));
+function withLastText({ messages, openingLength }: RunState, { truncated }: StepResult): Ending {
+  const texts = messages
+    .slice(openingLength)
+    .map((message) => (message.role === 'assistant' ? answerText(message) : ''));
   const text = texts.findLast((said) => said !== '') ?? '';
   return { status: 'max_iterations', text, truncated, warnings: [describeError('FINAL_ANSWER_MISSING')] };
 }

@@ -1,25 +1,23 @@
-import type { AssistantMessage, Message } from '../contracts/message';
-import type { ApprovalDecision, PendingStep, StepRecord } from '../contracts/outcome';
+import type { Message, ToolCallMessage } from '../contracts/message';
+import type { Approval, LoopProgress, PendingStep } from '../contracts/progress';
+import type { Step, StepRecord } from '../contracts/step';
 import type { ToolDefinition } from '../contracts/tool';
-import type { JsonValue } from '../util/json';
 import type { RepeatedCalls } from './repeated-calls';
 
 /** What a run knows between its steps. */
 export interface RunState {
   readonly messages: Message[];
   /** How many of them the task began with. */
-  readonly opening: number;
+  readonly openingLength: number;
   readonly keepsOpening: boolean;
   /** What the model is shown; the same array for the whole run. */
   readonly tools: readonly ToolDefinition[];
   readonly steps: StepRecord[];
   readonly toolCallIds: Set<string>;
   /** Calls made so far, by tool. */
-  readonly calls: Map<string, number>;
+  readonly callCounts: Map<string, number>;
   readonly repeated: RepeatedCalls;
-  readonly approvals: Readonly<Record<string, ApprovalDecision>>;
-  /** The arguments that the decisions are on. */
-  readonly shown: Readonly<Record<string, JsonValue>>;
+  readonly approvals: Readonly<Record<string, Approval>>;
   iterations: number;
   /** An answer that did not have the required format, and what the model was told of it. */
   readonly repair: Message[];
@@ -27,11 +25,19 @@ export interface RunState {
 
 /** A model call that ended, and what is left to do of its step. */
 export interface OpenStep extends PendingStep {
-  readonly callNo: number;
-  /** The last one of the transcript. */
-  readonly message: AssistantMessage;
+  readonly calls: readonly ToolCallMessage[];
   /** No model call follows. */
   readonly isLast: boolean;
   /** The answer, when it came as the call of a tool. */
   readonly given?: string;
+}
+
+/** The calls of a step as the model wrote them. */
+export function callsOf({ calls, message }: Step): readonly ToolCallMessage[] {
+  return calls ?? message.tool_calls ?? [];
+}
+
+/** The whole transcript so far, with the message of a step that is pending. */
+export function transcriptOf({ messages, pending }: LoopProgress): readonly Message[] {
+  return pending === undefined ? messages : [...messages, pending.message];
 }

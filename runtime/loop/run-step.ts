@@ -1,6 +1,7 @@
-import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
+import type { Message } from '../contracts/message';
 import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { PendingStep } from '../contracts/outcome';
+import type { PendingStep } from '../contracts/progress';
+import type { Step } from '../contracts/step';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
@@ -33,21 +34,18 @@ export async function runStep(
   state: RunState,
   options: { readonly toolChoice: ToolChoice; readonly isLast: boolean },
 ): Promise<StepResult> {
-  const callNo = ++state.iterations;
-  input.emit({ type: 'step-start', step: callNo });
-  const { reply, durationMs } = await callModel(input, state, { callNo, toolChoice: options.toolChoice });
+  const step = ++state.iterations;
+  input.emit({ type: 'step-start', step });
+  const { reply, durationMs } = await callModel(input, state, { step, toolChoice: options.toolChoice });
   const { message, given } = takeAnswer(reply.message, input.format);
-  const accepted = acceptCalls(
-    withUniqueIds(message, { step: callNo, seen: state.toolCallIds, redact: input.redact }),
-    {
-      toolChoice: options.toolChoice,
-      isSingle: input.settings.toolExecution === 'single',
-    },
-  );
+  const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.toolCallIds, redact: input.redact }), {
+    toolChoice: options.toolChoice,
+    isSingle: input.settings.toolExecution === 'single',
+  });
   state.messages.push(accepted.message);
   const { promptTokens = 0, completionTokens = 0 } = reply.usage ?? {};
   const result = await finishStep(input, state, {
-    callNo,
+    step,
     finishReason: reply.finishReason,
     durationMs,
     ...accepted,
@@ -56,30 +54,39 @@ export async function runStep(
     isLast: options.isLast,
     given,
   });
-  input.emit({ type: 'step-end', step: callNo, promptTokens, completionTokens });
+  input.emit({ type: 'step-end', step, promptTokens, completionTokens });
   return result;
 }
 
 /** The tool calls of a step, unless one of them waits for a person. */
-export async function finishStep(input: LoopInput, state: RunState, step: OpenStep): Promise<StepResult> {
-  const { finishReason, durationMs, callNo } = step;
-  const judged = await judge(input, state, step);
+export async function finishStep(input: LoopInput, state: RunState, open: OpenStep): Promise<StepResult> {
+  const { step, finishReason, durationMs } = open;
+  const judged = await judge(input, state, open);
   const result = { ...judged, truncated: finishReason === 'length' };
-  const opened = openedStep(step, state);
+  const opened = openedStep(open, state);
   const isEnd = judged.kind === 'answer' || judged.kind === 'refused';
-  if (!isEnd) input.onStepOpen(opened);
-  const plan = await untilAborted(planToolCalls(input, state, step), input.signal);
-  if (plan.asked !== undefined) return { ...result, kind: 'ask', asked: { ...plan.asked, pending: pendingStep(step) } };
+  if (!isEnd) input.observer.stepOpened(opened);
+  const plan = await untilAborted(planToolCalls(input, state, open), input.signal);
+  if (plan.asked !== undefined) {
+    return {
+      ...result,
+      kind: 'ask',
+      asked: { ...plan.asked, pending: { ...asWritten(open), outcomes: open.outcomes } },
+    };
+  }
   // An empty reply is asked for once more, so another call follows it too.
-  const isLast = step.isLast || isEnd;
+  const isLast = open.isLast || isEnd;
   if (!isLast || plan.runnable.length > 0) {
-    const next = { callNo: isLast ? undefined : callNo + 1, calls: plan.runnable };
-    const rulings = await input.beforeNext({ ...next, step: { ...opened, sending: plan.places } });
+    const rulings = await input.observer.beforeToolCalls({
+      next: isLast ? undefined : step + 1,
+      calls: plan.runnable,
+      step: { ...opened, sending: plan.places },
+    });
     await untilAborted(plan.apply(rulings), input.signal);
   }
-  const results = await runToolCalls(input, state, { number: callNo, calls: plan.calls });
-  state.messages.push(...results.map(({ message }) => message), ...whatFollows(step, judged, state));
-  state.steps.push({ callNo, finishReason, durationMs, toolCalls: results });
+  const ended = await runToolCalls(input, state, { step, calls: plan.calls });
+  state.messages.push(...ended.map(({ message }) => message), ...whatFollows(open, judged, state));
+  state.steps.push({ step, finishReason, durationMs, toolCalls: ended.map(({ record }) => record) });
   return result;
 }
 
@@ -112,29 +119,20 @@ async function judge(input: LoopInput, state: RunState, step: OpenStep): Promise
   return { text, kind, structured: read.value };
 }
 
-function openedStep(step: OpenStep, state: RunState): OpenedStep {
-  const { callNo, message, calls, finishReason, durationMs, wereDropped, sent } = step;
+function openedStep(open: OpenStep, state: RunState): OpenedStep {
   return {
-    step: callNo,
-    message,
-    calls: isAsWritten(message, calls) ? undefined : calls,
-    finishReason,
-    durationMs,
-    wereDropped,
-    ...(callNo === 1 && state.keepsOpening ? { opening: state.messages.slice(0, state.opening) } : {}),
-    counts: Object.fromEntries(state.calls),
+    ...asWritten(open),
+    ...(open.step === 1 && state.keepsOpening ? { opening: state.messages.slice(0, state.openingLength) } : {}),
+    callCounts: Object.fromEntries(state.callCounts),
     approvals: state.approvals,
-    shown: state.shown,
-    sent,
   };
 }
 
-function isAsWritten({ tool_calls: shown = [] }: AssistantMessage, calls: readonly ToolCallMessage[]): boolean {
-  return shown.length === calls.length && calls.every((call, index) => call === shown[index]);
-}
-
-function pendingStep({ finishReason, durationMs, calls, wereDropped, sent, outcomes }: OpenStep): PendingStep {
-  return { finishReason, durationMs, calls, wereDropped, sent, outcomes };
+/** What of a step goes on record. */
+function asWritten({ step, finishReason, durationMs, message, calls, wereDropped, sent }: OpenStep): Step {
+  const shown = message.tool_calls ?? [];
+  const isSame = shown.length === calls.length && calls.every((call, index) => call === shown[index]);
+  return { step, finishReason, durationMs, message, calls: isSame ? undefined : calls, wereDropped, sent };
 }
 
 function stepKind({ calls, finishReason }: OpenStep, text: string): StepResult['kind'] {
@@ -146,7 +144,7 @@ function stepKind({ calls, finishReason }: OpenStep, text: string): StepResult['
 async function callModel(
   input: LoopInput,
   state: RunState,
-  call: { readonly callNo: number; readonly toolChoice: ToolChoice },
+  call: { readonly step: number; readonly toolChoice: ToolChoice },
 ): Promise<{ reply: ModelReply; durationMs: number }> {
   const { settings } = input;
   const attempts: RequestAttempts = { sent: 0, answered: 0 };
@@ -163,19 +161,19 @@ async function callModel(
     redact: input.redact,
     attempts,
   };
-  const ended = { callNo: call.callNo, attempts };
+  const ended = { step: call.step, attempts };
   const received = await untilAborted(input.model.generate(request), input.signal)
     .finally(() => {
       attempts.wasted = attempts.wasted?.map((wasted) => withoutSecrets(wasted, input.redact));
     })
     .catch((thrown: unknown) => {
       const error = input.stopError() ?? toRuntimeError(thrown);
-      input.onModelCallEnd({ ...ended, durationMs: elapsedMs(startedAt), error });
+      input.observer.modelCallEnded({ ...ended, durationMs: elapsedMs(startedAt), error });
       throw error;
     });
   const reply = withoutSecrets(received, input.redact);
   const durationMs = elapsedMs(startedAt);
-  input.onModelCallEnd({ ...ended, durationMs, reply });
+  input.observer.modelCallEnded({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
   if (reply.finishReason === 'error') throw new RuntimeError('LLM_UNAVAILABLE', { reason: 'it broke off its reply' });
   return { reply, durationMs };

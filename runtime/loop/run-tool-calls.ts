@@ -1,7 +1,7 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
-import type { ExecutedToolCall } from '../contracts/outcome';
 import type { Decision } from '../contracts/permission';
 import type { ToolOutput } from '../contracts/tool';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -19,7 +19,8 @@ import type { Repeated } from './repeated-calls';
 import type { RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
 
-interface ToolCallResult extends ExecutedToolCall {
+interface EndedCall {
+  readonly record: ToolCallRecord;
   readonly message: Message;
 }
 
@@ -30,8 +31,8 @@ interface ToolCallResult extends ExecutedToolCall {
 export async function runToolCalls(
   input: LoopInput,
   state: Pick<RunState, 'repeated'>,
-  step: { readonly number: number; readonly calls: readonly PreparedToolCall[] },
-): Promise<readonly ToolCallResult[]> {
+  { step, calls }: { readonly step: number; readonly calls: readonly PreparedToolCall[] },
+): Promise<readonly EndedCall[]> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.maxParallelToolCalls : 1;
   const run = async (prepared: Undone): Promise<ToolOutput> => {
@@ -41,11 +42,11 @@ export async function runToolCalls(
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
   const turn = createTurns();
-  return mapConcurrent(step.calls, limit, async (call) => {
+  return mapConcurrent(calls, limit, async (call) => {
     await turn();
     return call.kind === 'known'
-      ? { ...call.outcome, message: outcomeMessage(call.call.id, call.outcome) }
-      : runOne(input, { number: step.number, run }, call);
+      ? { record: call.record, message: outcomeMessage(call.record) }
+      : runOne(input, { step, run }, call);
   });
 }
 
@@ -54,31 +55,31 @@ type Runnable = Extract<PreparedToolCall, { kind: 'run' }>;
 
 async function runOne(
   input: LoopInput,
-  { number: step, run }: { readonly number: number; readonly run: (call: Undone) => Promise<ToolOutput> },
+  { step, run }: { readonly step: number; readonly run: (call: Undone) => Promise<ToolOutput> },
   prepared: Undone,
-): Promise<ToolCallResult> {
+): Promise<EndedCall> {
   // A name that the model made up may be anything.
   const tool = (input.redact ?? asItIs)(prepared.call.function.name);
-  const toolCallId = prepared.call.id;
+  const { id } = prepared.call;
   const startedAt = monotonicMs();
   const wasSent = !input.signal.aborted;
-  input.emit({ type: 'tool-call', step, tool, toolCallId });
+  input.emit({ type: 'tool-call', step, tool, toolCallId: id });
   const { output, message } = toMessage(prepared, await run(prepared));
-  const durationMs = elapsedMs(startedAt);
-  const { isError, code } = output;
-  const report = {
+  const record: ToolCallRecord = {
+    step,
+    id,
     tool,
     arguments: prepared.input,
-    ...(isError ? { error: output.value } : { result: output.value }),
-    duration_ms: durationMs,
+    decision: decisionOn(prepared),
+    isRepeatable: prepared.kind !== 'run' || mayRepeat(prepared.tool, prepared.value),
+    wasSent,
+    durationMs: elapsedMs(startedAt),
+    outcome: output,
   };
-  const outcome = { report, isError, code };
-  const ended = { step, toolCallId, tool, isError, durationMs };
-  const isOnce = prepared.kind === 'run' && !mayRepeat(prepared.tool, prepared.value);
-  const decision = decisionOn(prepared);
-  input.onToolCallEnd({ ...ended, input: prepared.input, decision, code, outcome, isOnce, wasSent });
-  input.emit({ type: 'tool-result', ...ended });
-  return { ...outcome, message };
+  input.observer.toolCallEnded(record);
+  const { durationMs } = record;
+  input.emit({ type: 'tool-result', step, tool, toolCallId: id, isError: output.isError, durationMs });
+  return { record, message };
 }
 
 /** Of a call whose outcome is unknown an earlier run had decided that it may be made. */

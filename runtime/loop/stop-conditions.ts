@@ -1,4 +1,4 @@
-import type { StepRecord } from '../contracts/outcome';
+import type { StepRecord } from '../contracts/step';
 import { RuntimeError } from '../errors/runtime-error';
 import type { LoopInput } from './loop-contract';
 
@@ -12,8 +12,10 @@ function repeatedErrors(input: LoopInput, steps: readonly StepRecord[]): Runtime
   const count = input.settings.maxErrorSteps;
   const last = steps.slice(-count);
   if (last.length < count) return undefined;
-  if (!last.every((step) => step.toolCalls.length > 0 && step.toolCalls.every((call) => call.isError)))
+  if (
+    !last.every((step) => step.toolCalls.length > 0 && step.toolCalls.every(({ outcome }) => outcome?.isError === true))
+  )
     return undefined;
-  const lastCode = last.at(-1)?.toolCalls.at(-1)?.code;
+  const lastCode = last.at(-1)?.toolCalls.at(-1)?.outcome?.code;
   return new RuntimeError('TOOL_ERRORS_REPEATED', { count, lastCode });
 }

@@ -1,6 +1,6 @@
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
-import type { ExecutedToolCall } from '../contracts/outcome';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
 import { parseArguments } from './parse-arguments';
@@ -57,8 +57,9 @@ export function toolMessage(toolCallId: string, value: JsonValue): Message {
 }
 
 /** The message of a tool call that ended. Throws an Error for what is no JSON. */
-export function outcomeMessage(toolCallId: string, { isError, report }: ExecutedToolCall): Message {
-  return toolMessage(toolCallId, isError ? { error: report.error ?? null } : (report.result ?? null));
+export function outcomeMessage({ id, outcome }: ToolCallRecord): Message {
+  const { isError, value = null } = outcome ?? { isError: true };
+  return toolMessage(id, isError ? { error: value } : value);
 }
 
 /**

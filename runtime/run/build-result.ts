@@ -1,41 +1,33 @@
-import type { LoopOutcome, StepRecord } from '../contracts/outcome';
+import type { UsageMeter } from '../billing/usage-meter';
+import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
-import type { ModelCallRecord, RunTotals } from '../contracts/usage';
-import type { ErrorSummary } from '../errors/runtime-error';
+import type { StepRecord } from '../contracts/step';
+import type { ToolCallRecord } from '../contracts/tool-call';
+import type { ModelCallRecord } from '../contracts/usage';
 import type { ReadyTask } from '../tasks/read-task';
-import type { JsonValue } from '../util/json';
+import { elapsedMs } from '../util/clock';
 import { type Redact, redactJson } from '../util/redact';
-
-interface ResultParts {
-  readonly task: ReadyTask;
-  readonly runId: string;
-  readonly tier: string;
-  readonly outcome: LoopOutcome;
-  readonly totals: RunTotals;
-  readonly findCall: (callNo: number) => ModelCallRecord | undefined;
-  readonly durationMs: number;
-  readonly warnings: readonly ErrorSummary[];
-  readonly variables: ReadonlyMap<string, JsonValue>;
-  /** Blanks the secrets that the run knows, in what a model wrote. */
-  readonly redact: Redact;
-}
+import { failedTools } from './failed-tools';
+import type { ClaimedRun } from './run';
 
 /** What a run gives back, also when it failed: the work and the usage so far. */
-export function buildResult(parts: ResultParts): AgentResult {
-  const { task, outcome, totals } = parts;
-  const { usage } = totals;
+export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageMeter): AgentResult {
+  const { task, plan, variables, redact } = run;
+  const { steps, awaiting, structured } = outcome;
+  const { usage, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
+  const warnings = [...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? []), ...failedTools(steps)];
   return {
     task_id: task.task_id,
     trace_id: task.trace_id,
-    run_id: parts.runId,
+    run_id: run.key.runId,
     status: outcome.status,
     result: {
-      text: parts.redact(outcome.text),
-      tool_calls: outcome.steps.flatMap((step) => step.toolCalls.map(({ report }) => clean(report, parts.redact))),
+      text: redact(outcome.text),
+      tool_calls: steps.flatMap((step) => step.toolCalls.map((call) => toReport(call, redact))),
     },
-    ...(outcome.structured === undefined ? {} : { structured_output: redactJson(outcome.structured, parts.redact) }),
-    model_used: totals.modelBilled,
-    agent_tier: parts.tier,
+    ...(structured === undefined ? {} : { structured_output: redactJson(structured, redact) }),
+    model_used: modelBilled,
+    agent_tier: plan.selected.tier.code,
     iterations: outcome.iterations,
     tokens: {
       prompt: usage.promptTokens,
@@ -45,23 +37,27 @@ export function buildResult(parts: ResultParts): AgentResult {
       cache_written: usage.cacheWriteTokens + usage.cacheWrite1hTokens,
       reasoning: usage.reasoningTokens,
     },
-    cost_usd: totals.costUsd,
-    ...(totals.savedUsd === undefined ? {} : { saved_usd: totals.savedUsd }),
-    ...(totals.providerCostUsd === undefined ? {} : { provider_cost_usd: totals.providerCostUsd }),
-    duration_ms: parts.durationMs,
-    warnings: parts.warnings.map(({ code, message }) => ({ code, message })),
+    cost_usd: costUsd,
+    ...(savedUsd === undefined ? {} : { saved_usd: savedUsd }),
+    ...(providerCostUsd === undefined ? {} : { provider_cost_usd: providerCostUsd }),
+    duration_ms: elapsedMs(run.startedAt),
+    warnings: warnings.map(({ code, message }) => ({ code, message })),
     ...(outcome.truncated ? { truncated: true } : {}),
-    ...(parts.variables.size === 0 ? {} : { variables: Object.fromEntries(parts.variables) }),
-    ...(outcome.awaiting === undefined
-      ? {}
-      : { awaiting: { ...outcome.awaiting, arguments: redactJson(outcome.awaiting.arguments, parts.redact) } }),
-    ...(task.config.include_trace === true ? { trace: buildTrace(parts) } : {}),
+    ...(variables.size === 0 ? {} : { variables: Object.fromEntries(variables) }),
+    ...(awaiting && { awaiting: { ...awaiting, arguments: redactJson(awaiting.arguments, redact) } }),
+    ...(task.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };
 }
 
-/** What comes from tools was blanked when it came. */
-function clean(report: ToolCallReport, redact: Redact): ToolCallReport {
-  return { ...report, arguments: redactJson(report.arguments, redact) };
+/** What came from tools was blanked when it came. */
+function toReport({ tool, arguments: input, durationMs, outcome }: ToolCallRecord, redact: Redact): ToolCallReport {
+  const { isError, value } = outcome ?? { isError: false, value: null };
+  return {
+    tool,
+    arguments: redactJson(input, redact),
+    ...(isError ? { error: value } : { result: value }),
+    duration_ms: durationMs,
+  };
 }
 
 /** The result of a run that was refused before its first model call. */
@@ -90,31 +86,34 @@ export function resultOfNothing(refused: {
 }
 
 /** One entry a model call and one a tool call, in the order of events. */
-function buildTrace({ outcome, findCall }: ResultParts): readonly TraceEntry[] {
-  return outcome.steps.flatMap((step) => [
-    ...modelEntries(step, findCall(step.callNo)),
-    ...step.toolCalls.map(({ report, code }): TraceEntry => ({
+function buildTrace(steps: readonly StepRecord[], meter: UsageMeter): readonly TraceEntry[] {
+  return steps.flatMap((one) => [
+    ...modelEntries(one, meter.find(one.step)),
+    ...one.toolCalls.map(({ step, tool, outcome, durationMs }): TraceEntry => ({
       kind: 'tool',
-      step: step.callNo,
-      tool: report.tool,
-      ...(code === undefined ? {} : { code }),
-      duration_ms: report.duration_ms,
+      step,
+      tool,
+      ...(outcome?.code === undefined ? {} : { code: outcome.code }),
+      duration_ms: durationMs,
     })),
   ]);
 }
 
 /** A call whose usage is unknown has no figures to show. */
-function modelEntries(step: StepRecord, call: ModelCallRecord | undefined): readonly TraceEntry[] {
+function modelEntries(
+  { step, finishReason, durationMs }: StepRecord,
+  call: ModelCallRecord | undefined,
+): readonly TraceEntry[] {
   if (call === undefined) return [];
   const entry: TraceEntry = {
     kind: 'model',
-    step: step.callNo,
+    step,
     model: call.modelReturned ?? call.modelRequested,
-    finish_reason: step.finishReason,
+    finish_reason: finishReason,
     prompt_tokens: call.usage.promptTokens,
     completion_tokens: call.usage.completionTokens,
     cost_usd: call.costUsd,
-    duration_ms: step.durationMs,
+    duration_ms: durationMs,
   };
   return [entry];
 }

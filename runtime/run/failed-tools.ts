@@ -1,4 +1,5 @@
-import type { ExecutedToolCall, StepRecord } from '../contracts/outcome';
+import type { StepRecord } from '../contracts/step';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { isJsonObject } from '../util/json';
@@ -12,9 +13,9 @@ const MAX_SHOWN = 300;
 export function failedTools(steps: readonly StepRecord[]): readonly ErrorSummary[] {
   const calls = steps.flatMap(({ toolCalls }) => toolCalls);
   const failed = calls.filter(isFailure);
-  const tools = new Set(failed.map(({ report }) => report.tool));
+  const tools = new Set(failed.map((call) => call.tool));
   return [...tools].map((tool) => {
-    const isOfTool = ({ report }: ExecutedToolCall): boolean => report.tool === tool;
+    const isOfTool = (call: ToolCallRecord): boolean => call.tool === tool;
     const reasons = failed.filter(isOfTool);
     const counts = `${reasons.length} of ${calls.filter(isOfTool).length} calls of ${tool} failed`;
     return { ...describeError('TOOL_FAILED', { tool }), message: `${counts}: ${reasonOf(reasons.at(-1))}` };
@@ -22,8 +23,9 @@ export function failedTools(steps: readonly StepRecord[]): readonly ErrorSummary
 }
 
 /** A plugged-in tool may fail without a code. */
-function isFailure({ isError, code }: ExecutedToolCall): boolean {
-  if (!isError) return false;
+function isFailure({ outcome }: ToolCallRecord): boolean {
+  if (outcome?.isError !== true) return false;
+  const { code } = outcome;
   return code === undefined || !isKnown(code) || ERROR_CODES[code].category === 'upstream';
 }
 
@@ -32,8 +34,8 @@ function isKnown(code: string): code is ErrorCode {
 }
 
 /** The error that came last, in one line; it was redacted when it came. */
-function reasonOf(call: ExecutedToolCall | undefined): string {
-  const error = call?.report.error;
+function reasonOf(call: ToolCallRecord | undefined): string {
+  const error = call?.outcome?.value;
   const message = isJsonObject(error) ? error.message : error;
   const text = (typeof message === 'string' ? message : JSON.stringify(error ?? null)).replace(/\s+/g, ' ');
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;

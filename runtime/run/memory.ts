@@ -1,5 +1,6 @@
 import type { Memory } from '../contracts/connected';
 import type { Message } from '../contracts/message';
+import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult } from '../contracts/result';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -7,6 +8,7 @@ import { pairedMessages } from '../loop/paired-messages';
 import { untilAborted } from '../util/abort';
 import { findExcess, tryParseJson } from '../util/json';
 import { type Redact, redactJson } from '../util/redact';
+import type { ClaimedRun } from './run';
 
 /** What was said before, as a provider takes it. Rejects with MEMORY_UNAVAILABLE, or with the signal's reason. */
 export async function loadHistory(memory: Memory | undefined, signal: AbortSignal): Promise<readonly Message[]> {
@@ -22,7 +24,7 @@ export async function loadHistory(memory: Memory | undefined, signal: AbortSigna
   }
 }
 
-export interface Turn {
+interface Turn {
   /** The user's, without the facts that went with it: they are those of this turn only. */
   readonly message: string;
   /** What followed it in the transcript. */
@@ -31,8 +33,21 @@ export interface Turn {
   readonly redact: Redact;
 }
 
+/** After the end is on record: a crash in between loses the turn, and a task that is replayed does not tell it twice. */
+export async function rememberTurn(
+  { task, host, redact, deadline }: ClaimedRun,
+  settled: AgentResult,
+  { said = [] }: LoopOutcome,
+): Promise<AgentResult> {
+  const turn = { message: task.config.message, said, result: settled, redact };
+  const warning = await saveTurn(host.connected?.memory, turn, deadline.signal);
+  if (warning === undefined) return settled;
+  const { code, message } = warning;
+  return { ...settled, warnings: [...settled.warnings, { code, message }] };
+}
+
 /** Keeps the turn of a run that gave an answer. Never rejects: gives a warning when the memory did not take it. */
-export async function saveTurn(
+async function saveTurn(
   memory: Memory | undefined,
   turn: Turn,
   signal: AbortSignal,

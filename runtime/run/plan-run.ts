@@ -1,18 +1,19 @@
 import { type Budget, readBudget } from '../billing/budget';
 import { DEFAULTS } from '../config/runtime-config';
 import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
-import type { Connected, OutputFormat } from '../contracts/connected';
-import type { McpServerInput } from '../contracts/mcp';
+import type { OutputFormat } from '../contracts/connected';
 import type { Model } from '../contracts/model';
-import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { TenantSnapshot } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tool';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { LoopSettings } from '../loop/loop-contract';
 import { normalizeModelId, type SelectedModel } from '../models/select-model';
 import { type ReadyTask, taskWarnings } from '../tasks/read-task';
-import type { SelectedTools, SelectTools } from '../toolsets/combine-sources';
+import type { SelectedTools } from '../toolsets/combine-sources';
 import { chooseModel } from './choose-model';
 import { readRunsPerMinute, resolveLimits } from './resolve-limits';
+import type { PlannedRun, Run, RunEnvironment } from './run';
+import { taskToRun } from './saved-task';
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
 export interface RunPlan {
@@ -30,71 +31,64 @@ export interface RunPlan {
   readonly runsPerMinute?: number;
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';
-  readonly snapshot: TenantSnapshot;
   readonly warnings: readonly ErrorSummary[];
 }
 
-export interface PlanRequest {
-  readonly selectTools: SelectTools;
-  readonly task: ReadyTask;
-  readonly snapshot: TenantSnapshot;
-  readonly servers: readonly McpServerInput[];
-  readonly signal: AbortSignal;
-  /** Undefined where the configuration has none. */
-  readonly model: Model | undefined;
-  readonly connected: Connected;
+/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
+export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
+  const run = { ...given, task: await taskToRun(environment.ledger, given.task) };
+  const tenant = await loadTenant(environment, run);
+  const plan = await decide(environment, { ...run, tenant });
+  return { ...run, tenant, plan, redact: environment.redactorFor(tenant) };
 }
 
-/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
-export async function planRun(request: PlanRequest): Promise<RunPlan> {
-  const { task, snapshot } = request;
+async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<RunPlan> {
+  const { task, host } = run;
   const { config } = task;
-  const { tenant } = snapshot;
-  if (!tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.id });
-  const budget = readBudget(tenant.settings, config);
-  const { model, connected } = request;
+  const { connected = {} } = host;
+  const { isActive, id: tenantId, settings } = run.tenant.tenant;
+  if (!isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
+  const budget = readBudget(settings, config);
   const {
     selected,
     isFree,
     warnings: modelWarnings,
     ...chosen
-  } = chooseModel({ config, snapshot, budget, model, connected });
-  const { limits, warnings: limitWarnings } = resolveLimits({
-    config,
-    settings: tenant.settings,
-    tier: selected.tier,
-    defaults: DEFAULTS,
-  });
-  const tools = await chooseTools(request, selected.tier.code);
+  } = chooseModel({ config, snapshot: run.tenant, budget, model: environment.model, connected });
+  const { tier, modelId } = selected;
+  const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
+  const tools = await chooseTools(environment, run, tier.code);
   const { billed, warnings: billWarnings } = billing(task, { isFree, budget });
   return {
     ...chosen,
     selected,
-    snapshot,
     toolset: tools.toolset,
-    settings: { ...loopSettings(task, selected.modelId, limits), ...(connected.model && ITS_OWN) },
+    settings: { ...loopSettings(task, modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format,
     budget,
-    runsPerMinute: readRunsPerMinute(tenant.settings),
+    runsPerMinute: readRunsPerMinute(settings),
     billed,
     warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
   };
 }
 
+type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
+
 /** The tools of a run under the rules of this moment. */
 export function chooseTools(
-  { selectTools, task, snapshot, servers, connected, signal }: PlanRequest,
+  { selectTools }: RunEnvironment,
+  { task, host, tenant, deadline }: RunOfTenant,
   tier: string,
 ): Promise<SelectedTools> {
   const { tools, disabled_tools, tool_permissions, agent } = task.config;
   return selectTools({
-    snapshot,
+    snapshot: tenant,
     tier,
     agent,
     rules: { enabled_tools: tools, disabled_tools, tool_permissions },
-    servers,
-    connected: connected.tools,
-    signal,
+    servers: host.mcpServers ?? [],
+    connected: host.connected?.tools,
+    signal: deadline.signal,
   });
 }
 
@@ -134,14 +128,14 @@ function loopSettings(
 /** What a connected model has in its own hands. */
 const ITS_OWN = { temperature: undefined, maxTokens: undefined };
 
-/** The tenant of a task, with the prices that may be needed. */
-export function loadTenant(tenants: TenantStore, task: ReadyTask, connected: Connected = {}): Promise<TenantSnapshot> {
-  return tenants.load({ tenantId: task.meta.tenant_id, modelIds: candidateModels(task, connected) });
+/** The tenant of a run, with the prices that may be needed. */
+export function loadTenant({ tenants }: RunEnvironment, run: Run): Promise<TenantSnapshot> {
+  return tenants.load({ tenantId: run.task.meta.tenant_id, modelIds: candidateModels(run) });
 }
 
 /** The models whose prices may be needed, beside those of the tenant's tiers. */
-function candidateModels({ config }: ReadyTask, { model, fallback }: Connected): readonly string[] {
+function candidateModels({ task: { config }, host: { connected = {} } }: Run): readonly string[] {
   const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
-  const more = [given, model?.name, fallback?.name].filter((id) => id !== undefined);
+  const more = [given, connected.model?.name, connected.fallback?.name].filter((id) => id !== undefined);
   return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more];
 }

@@ -5,13 +5,17 @@ import type { Reservation } from '../contracts/ledger';
 import type { Message } from '../contracts/message';
 import type { Toolset } from '../contracts/tool';
 import type { Usage } from '../contracts/usage';
-import type { RunPlan } from './plan-run';
+import type { PlannedRun } from './run';
 
 /** Room for the first model call: a text has hardly ever more tokens than characters. */
-export function firstReservation(plan: RunPlan, messages: readonly Message[], toolCalls = 0): Reservation | undefined {
+export function firstReservation(
+  { plan, tenant }: PlannedRun,
+  messages: readonly Message[],
+  toolCalls = 0,
+): Reservation | undefined {
   if (plan.budget.monthly === undefined) return undefined;
   const characters = messages.reduce((sum, message) => sum + messageLength(message), definitionsLength(plan.toolset));
-  return reserve(plan, characters + toolCalls * DEFAULTS.assumedResultTokens);
+  return reserve({ plan, tenant }, characters + toolCalls * DEFAULTS.assumedResultTokens);
 }
 
 function messageLength(message: Message): number {
@@ -20,16 +24,17 @@ function messageLength(message: Message): number {
 }
 
 /** Room for the call after `last`, whose transcript will hold that one's and the results of `toolCalls` calls. */
-export function nextReservation(plan: RunPlan, last: Usage, toolCalls: number): Reservation | undefined {
-  return reserve(plan, last.promptTokens + last.completionTokens + toolCalls * DEFAULTS.assumedResultTokens);
+export function nextReservation(run: PlannedRun, last: Usage, toolCalls: number): Reservation | undefined {
+  return reserve(run, last.promptTokens + last.completionTokens + toolCalls * DEFAULTS.assumedResultTokens);
 }
 
-function reserve({ budget, modelIds, settings, snapshot }: RunPlan, promptTokens: number): Reservation | undefined {
+function reserve({ plan, tenant }: Pick<PlannedRun, 'plan' | 'tenant'>, promptTokens: number): Reservation | undefined {
+  const { budget, modelIds, settings } = plan;
   const expected = {
     promptTokens: Math.max(promptTokens, DEFAULTS.assumedPromptTokens),
     completionTokens: settings.maxTokens ?? DEFAULTS.assumedCompletionTokens,
   };
-  const prices = modelIds.flatMap((id) => findPrice(snapshot.prices, [id]) ?? []);
+  const prices = modelIds.flatMap((id) => findPrice(tenant.prices, [id]) ?? []);
   return reservation(budget, expected, prices);
 }
 

@@ -3,8 +3,8 @@ import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult } from '../contracts/result';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
-import type { RunRecord } from '../ledger/run-record';
-import type { ClaimedRun } from './run-context';
+import type { Recorder } from './recorder';
+import type { ClaimedRun } from './run';
 
 interface Settled {
   readonly settled: AgentResult;
@@ -16,20 +16,19 @@ interface Settled {
  * another attempt that holds the task does, since a task has one answer.
  */
 export async function settleRun(
-  { task: { config, meta }, before }: ClaimedRun,
-  record: RunRecord,
+  { task: { config, meta }, earlier }: ClaimedRun,
+  recorder: Recorder,
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {
-  const { error, resume, lastCallNo: lastSentCallNo } = outcome;
-  const waiting = resume && {
+  const { error, progress, lastStep } = outcome;
+  const spent = addSpent(earlier?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total });
+  const saved = progress && {
     task: { config, meta },
-    resume,
-    spent: addSpent(before?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total }),
-    variables: result.variables ?? {},
+    progress: { ...progress, spent, variables: result.variables ?? {} },
   };
-  const state = error === undefined ? (resume === undefined ? 'done' : 'waiting') : 'failed';
+  const state = error === undefined ? (saved === undefined ? 'done' : 'waiting') : 'failed';
   try {
-    await record.settle({ state, result, lastSentCallNo, waiting });
+    await recorder.settle({ state, result, lastStep, saved });
     return { settled: result, error };
   } catch (thrown) {
     const failure = toRuntimeError(thrown);

@@ -2,9 +2,10 @@ import type { LedgerStore, SingleCall } from '../contracts/ledger';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
+import type { ToolCallRecord } from '../contracts/tool-call';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import { toExecution } from '../ledger/audit-line';
+import { auditLine } from '../ledger/audit-line';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs, newId } from '../util/clock';
@@ -44,23 +45,25 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const id = newId();
   const startedAt = monotonicMs();
   const taking = limitsOfCall({ toolCallId: id, tool }, snapshot);
-  const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking };
+  const { meta = {}, signal }: { readonly meta?: CallMeta; readonly signal: AbortSignal } = request;
+  const userId = meta.user_id;
+  const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking, userId };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
-  const { meta = {}, signal }: { readonly meta?: CallMeta; readonly signal: AbortSignal } = request;
   const output = refused ?? (await execute(tool, parsed, { call, redact, meta, signal }));
-  const ended = {
+  const record: ToolCallRecord = {
     step: 0,
-    toolCallId: id,
+    id,
     tool: tool.definition.name,
-    input: parsed.ok ? parsed.value : input,
+    arguments: parsed.ok ? parsed.value : input,
     decision: refused === undefined ? 'allow' : 'deny',
-    isError: output.isError,
-    code: output.code,
+    isRepeatable: false,
+    wasSent: refused === undefined,
     durationMs: elapsedMs(startedAt),
-  } as const;
+    outcome: output,
+  };
   // The call was made: a line that cannot be written must not take its answer away.
-  await parts.ledger.auditCall?.(call, toExecution(ended, { redact, userId: meta.user_id })).catch(() => undefined);
+  await parts.ledger.auditCall?.(call, auditLine(record, redact)).catch(() => undefined);
   return output;
 }
 

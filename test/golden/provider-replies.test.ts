@@ -56,7 +56,7 @@ it.each(recorded)(
     const { input: inputPer1M, output: outputPer1M, cachedInput, cacheWrite, cacheWrite1h } = price;
     const caches = { cachedInputPer1M: cachedInput, cacheWritePer1M: cacheWrite, cacheWrite1hPer1M: cacheWrite1h };
     const meter = createUsageMeter({ modelId, prices: [{ modelId, inputPer1M, outputPer1M, ...caches }] });
-    const record = meter.add({ callNo: 1, attempts: { sent: 1, answered: 1 }, reply: normalizeReply(reply) });
+    const record = meter.add({ step: 1, attempts: { sent: 1, answered: 1 }, reply: normalizeReply(reply) });
     expect(record?.costUsd).toBe(expected.cost);
     expect(meter.warnings().map(({ code }) => code)).toEqual(expected.warnings);
   },

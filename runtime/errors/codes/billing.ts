@@ -28,7 +28,7 @@ export const BILLING_CODES = family('Prices, budgets and the bill', {
   ),
   USAGE_MISSING: warning(
     upstream(
-      'The model provider reported no usable usage for call {callNo}; it counts as zero.',
+      'The model provider reported no usable usage for call {step}; it counts as zero.',
       "Compare with the provider's own bill.",
     ),
   ),
@@ -46,7 +46,7 @@ export const BILLING_CODES = family('Prices, budgets and the bill', {
   ),
   COST_FROM_PROVIDER: warning(
     upstream(
-      'The usage of call {callNo} has no price or cannot be relied upon, so the cost that the model provider named was booked: ${cost}.',
+      'The usage of call {step} has no price or cannot be relied upon, so the cost that the model provider named was booked: ${cost}.',
       "Compare with the provider's own bill.",
     ),
   ),

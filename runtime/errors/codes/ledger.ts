@@ -26,6 +26,10 @@ export const LEDGER_CODES = family('Who runs a task', {
     'No run "{runId}" of this tenant waits for an approval.',
     'Give the run_id of the result whose status was awaiting_input; each can be decided on once.',
   ),
+  STORED_UNREADABLE: internal(
+    'What is stored of this run has version {version}, and this one reads {known}.',
+    'Let the version that wrote it finish the run, or give the request again under a new task_id.',
+  ),
   LEDGER_WRITE_DELAYED: warning(
     upstreamLater(
       'The usage of this run will be written to the ledger later: {reason}. Not written yet: {unwritten}.',

@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../contracts/journal';
+import type { JournalEntry } from '../../contracts/step';
 import type { RunKey, RunProgress } from '../../contracts/ledger';
 import { indexableId } from '../sql/storable';
 import type { SealedJson } from './sealed-json';
@@ -19,7 +19,7 @@ export interface JournalLine extends JournalRow {
 
 export interface JournalEntries {
   readonly keep: (progress: RunProgress) => readonly JournalLine[];
-  /** Throws a VAULT_ code. */
+  /** Throws what `SealedJson.read` throws. */
   readonly read: (rows: readonly JournalRow[], key: RunKey) => readonly JournalEntry[];
 }
 
@@ -41,8 +41,8 @@ export function journalEntries(json: SealedJson): JournalEntries {
 
 function toLine(json: SealedJson, key: RunKey, given: JournalEntry): JournalLine {
   const { step } = given;
-  if ('toolCallId' in given) {
-    const place = { step, entry: indexableId(given.toolCallId) };
+  if ('id' in given) {
+    const place = { step, entry: indexableId(given.id) };
     return { ...place, sent: [], sending: [], content: json.write(given, ownerOf(key, place)) };
   }
   const { sent, sending = [], ...content } = given;
@@ -51,6 +51,6 @@ function toLine(json: SealedJson, key: RunKey, given: JournalEntry): JournalLine
 }
 
 function toEntry(json: SealedJson, key: RunKey, { content, sent, ...place }: JournalRow): JournalEntry {
-  const kept = json.read(content, ownerOf(key, place)) as JournalEntry;
+  const kept = json.read(content, ownerOf(key, place)) as unknown as JournalEntry;
   return place.entry === '' ? { ...kept, sent } : kept;
 }

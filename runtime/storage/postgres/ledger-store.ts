@@ -78,7 +78,8 @@ function outboxQuestions(query: Query): Required<Pick<LedgerStore, 'knows' | 'id
 }
 
 function toRecorded(row: ProgressRow | undefined): Recorded {
-  if (row === undefined) return { held: false };
-  const { held, room, refused, policy_version: policyVersion } = row;
-  return { held, room: room ?? undefined, refused: refused ?? [], policyVersion: policyVersion ?? undefined };
+  if (row === undefined) return { isOurs: false };
+  const { is_ours: isOurs, room, refused, policy_version: policyVersion } = row;
+  const budget = room === 'held' ? 'wait' : (room ?? undefined);
+  return { isOurs, budget, refused: refused ?? [], policyVersion: policyVersion ?? undefined };
 }

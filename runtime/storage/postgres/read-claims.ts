@@ -1,5 +1,5 @@
 import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger';
-import type { Spent } from '../../contracts/outcome';
+import type { Spent } from '../../contracts/progress';
 import type { AgentResult } from '../../contracts/result';
 import { type ClaimRow, releaseRunStatement } from '../sql/claim-run';
 import type { ResumeRow } from '../sql/resume-run';
@@ -35,16 +35,17 @@ export function claimReader(
         const { kind, attempt, result, wait: seconds } = row;
         if (kind === 'limited') return { kind, seconds };
         if (kind === 'claimed') return { kind, attempt, ...onRecord(row, request) };
-        return kind === 'done' ? { kind, result: readResult(result) } : { kind };
+        if (kind === 'done') return { kind, result: readResult(result) };
+        return { kind: kind === 'held' ? 'wait' : kind };
       }),
     resumed: (row, { tenantId, waitedRunId, runId }) => {
       const key = { tenantId, taskId: row.task_id, runId };
       return orRelease(key, () => {
         const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
         if (kind === 'done') return { kind, result: readResult(result) };
-        if (kind !== 'claimed') return { kind };
-        const kept = waiting.read(resume ?? '{}', { tenantId, runId: waitedRunId });
-        return { kind, taskId, traceId: traceId ?? undefined, waiting: kept, ...onRecord(row, key) };
+        if (kind !== 'claimed') return { kind: kind === 'held' ? 'wait' : kind };
+        const saved = waiting.read(resume ?? '{}', { tenantId, runId: waitedRunId });
+        return { kind, taskId, traceId: traceId ?? undefined, saved, ...onRecord(row, key) };
       });
     },
   };

@@ -1,5 +1,5 @@
 import type { RunProgress } from '../../contracts/ledger';
-import type { WaitingRun } from '../../contracts/outcome';
+import type { SavedRun } from '../../contracts/progress';
 import type { SealedJson } from './sealed-json';
 
 interface WaitingRunKey {
@@ -11,8 +11,8 @@ interface WaitingRunKey {
 export interface WaitingRuns {
   /** JSON text; null for a run that does not wait. */
   readonly keep: (progress: RunProgress) => string | null;
-  /** Throws a VAULT_ code. */
-  readonly read: (text: string, key: WaitingRunKey) => WaitingRun;
+  /** Throws what `SealedJson.read` throws. */
+  readonly read: (text: string, key: WaitingRunKey) => SavedRun;
 }
 
 const ownerOf = ({ tenantId, runId }: WaitingRunKey): string => `waiting/${tenantId}/${runId}`;
@@ -20,9 +20,9 @@ const ownerOf = ({ tenantId, runId }: WaitingRunKey): string => `waiting/${tenan
 export function waitingRuns(json: SealedJson): WaitingRuns {
   return {
     keep: (progress) => {
-      const waiting = progress.end?.waiting;
-      return waiting === undefined ? null : json.write(waiting, ownerOf(progress));
+      const saved = progress.end?.saved;
+      return saved === undefined ? null : json.write(saved, ownerOf(progress));
     },
-    read: (text, key) => json.read(text, ownerOf(key)) as WaitingRun,
+    read: (text, key) => json.read(text, ownerOf(key)) as unknown as SavedRun,
   };
 }

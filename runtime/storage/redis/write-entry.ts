@@ -5,7 +5,6 @@ import type { KeptEnd, RefusedEnd } from '../../contracts/outbox';
 import type { ErrorCode } from '../../errors/codes';
 import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
-import { isJsonObject } from '../../util/json';
 import { isInVain, sqlStateOf } from '../postgres/database-errors';
 import { type SealedJson, sealedJson } from '../postgres/sealed-json';
 
@@ -25,7 +24,7 @@ export type Written =
 export async function writeEntry({ ledger, json }: EntryParts, entry: string): Promise<Written> {
   let progress: RunProgress;
   try {
-    progress = readProgress(json, entry);
+    progress = json.read(entry, OUTBOX_OWNER) as unknown as RunProgress;
   } catch (error) {
     const { code } = toRuntimeError(error);
     return code === 'VAULT_KEY_MISSING' ? { kind: 'left' } : { kind: 'refused', end: refusedEnd(entry, { code }) };
@@ -46,12 +45,6 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     await endAlone(ledger, progress);
     return refuse(error.code, error);
   }
-}
-
-function readProgress(json: SealedJson, entry: string): RunProgress {
-  const value = json.read(entry, OUTBOX_OWNER);
-  if (!isJsonObject(value)) throw new Error('it is no object');
-  return value as unknown as RunProgress;
 }
 
 /** Nobody must take a run for lost whose end is known, whatever keeps its usage from the bill. */
@@ -79,7 +72,8 @@ function refusedEnd(entry: string, { code, sqlState, progress }: Refusal): Refus
 /** What of an entry can be told without a key. */
 export function describeEntry(entry: string): KeptEnd {
   try {
-    return { id: idOf(entry), ...factsOf(readProgress(sealedJson(undefined), entry)) };
+    const progress = sealedJson(undefined).read(entry, OUTBOX_OWNER) as unknown as RunProgress;
+    return { id: idOf(entry), ...factsOf(progress) };
   } catch {
     return { id: idOf(entry) };
   }

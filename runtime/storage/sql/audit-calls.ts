@@ -1,7 +1,7 @@
-import type { ToolExecution } from '../../contracts/ledger';
+import type { ToolCallRecord } from '../../contracts/tool-call';
 import { indexableId, storableJson } from './storable';
 
-/** Writes lines of the audit. $1 to $3 are tenant, task and run; `lines` is the parameter with `executionJson`. */
+/** Writes lines of the audit. $1 to $3 are tenant, task and run; `lines` is the parameter with `auditJson`. */
 export function auditCalls(lines: string): string {
   return `
   INSERT INTO elo_tool_executions (
@@ -16,20 +16,20 @@ export function auditCalls(lines: string): string {
   ON CONFLICT (tenant_id, run_id, tool_call_id) DO NOTHING`;
 }
 
-export function executionJson(executions: readonly ToolExecution[]): string {
-  return executions.length === 0 ? '[]' : storableJson(executions.map(execution));
+export function auditJson(lines: readonly ToolCallRecord[], userId: string | undefined): string {
+  return lines.length === 0 ? '[]' : storableJson(lines.map((line) => toRow(line, userId)));
 }
 
-function execution(done: ToolExecution): Record<string, unknown> {
+function toRow(line: ToolCallRecord, userId: string | undefined): Record<string, unknown> {
   return {
-    step: done.step,
-    tool_call_id: indexableId(done.toolCallId),
-    tool: done.tool,
-    user_id: done.userId,
-    arguments: done.arguments,
-    decision: done.decision,
-    is_error: done.isError,
-    code: done.code,
-    duration_ms: done.durationMs,
+    step: line.step,
+    tool_call_id: indexableId(line.id),
+    tool: line.tool,
+    user_id: userId,
+    arguments: line.arguments,
+    decision: line.decision,
+    is_error: line.outcome?.isError === true,
+    code: line.outcome?.code,
+    duration_ms: line.durationMs,
   };
 }

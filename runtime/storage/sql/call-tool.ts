@@ -1,6 +1,7 @@
-import type { SingleCall, ToolExecution } from '../../contracts/ledger';
+import type { SingleCall } from '../../contracts/ledger';
+import type { ToolCallRecord } from '../../contracts/tool-call';
 import type { Statement } from '../statement';
-import { auditCalls, executionJson } from './audit-calls';
+import { auditCalls, auditJson } from './audit-calls';
 
 /** Takes one call off its limits, outside a run. */
 export function takeCallStatement({ tenantId, taking }: SingleCall): Statement {
@@ -18,6 +19,6 @@ export function takeCallStatement({ tenantId, taking }: SingleCall): Statement {
 const AUDIT = auditCalls('$4');
 
 /** Writes the line of such a call. */
-export function auditCallStatement({ tenantId, taskId, runId }: SingleCall, execution: ToolExecution): Statement {
-  return { tenantId, text: AUDIT, values: [tenantId, taskId, runId, executionJson([execution])] };
+export function auditCallStatement({ tenantId, taskId, runId, userId }: SingleCall, line: ToolCallRecord): Statement {
+  return { tenantId, text: AUDIT, values: [tenantId, taskId, runId, auditJson([line], userId)] };
 }

@@ -2,7 +2,7 @@ import type { CallToTake, RunProgress } from '../../contracts/ledger';
 import type { ModelCallRecord } from '../../contracts/usage';
 import type { JournalLine } from '../postgres/journal-entries';
 import type { Statement } from '../statement';
-import { auditCalls, executionJson } from './audit-calls';
+import { auditCalls, auditJson } from './audit-calls';
 import { reservationValues } from './claim-run';
 import { storableJson } from './storable';
 
@@ -129,14 +129,14 @@ WITH written AS (
       ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
     END
 )
-SELECT EXISTS (SELECT FROM run) AS held,
+SELECT EXISTS (SELECT FROM run) AS is_ours,
   CASE WHEN $19::boolean THEN (SELECT room FROM budget) END AS room,
   (SELECT json_agg(json_build_object('toolCallId', taken.tool_call_id, 'reason', taken.reason))
     FROM taken WHERE taken.reason IS NOT NULL) AS refused,
   CASE WHEN $20::jsonb <> '[]' THEN elo_agent_policy_version($1::uuid) END AS policy_version`;
 
 export interface ProgressRow {
-  readonly held: boolean;
+  readonly is_ours: boolean;
   readonly room: 'ok' | 'held' | 'exceeded' | null;
   readonly refused: readonly { readonly toolCallId: string; readonly reason: string }[] | null;
   readonly policy_version: string | null;
@@ -163,7 +163,7 @@ export function recordProgressStatement(progress: RunProgress, { waiting, journa
       waiting,
       progress.reserve !== undefined,
       storableJson((progress.taking ?? []).map(takenCall)),
-      executionJson(progress.executions ?? []),
+      auditJson(progress.audit ?? [], progress.userId),
       JSON.stringify(journal),
     ],
   };
@@ -171,14 +171,12 @@ export function recordProgressStatement(progress: RunProgress, { waiting, journa
 
 function callsJson({ closed, opening }: RunProgress): string {
   const opened =
-    opening === undefined
-      ? []
-      : [{ call_no: opening.callNo, model_requested: opening.modelRequested, is_closed: false }];
+    opening === undefined ? [] : [{ call_no: opening.step, model_requested: opening.modelRequested, is_closed: false }];
   return storableJson([...closed.map(closedCall), ...opened]);
 }
 
 function endValues({ end }: RunProgress): readonly unknown[] {
-  return end === undefined ? [null, null, MAX_INT] : [end.state, JSON.stringify(end.result), end.lastSentCallNo];
+  return end === undefined ? [null, null, MAX_INT] : [end.state, JSON.stringify(end.result), end.lastStep];
 }
 
 function billValues({ bill, closed }: RunProgress): readonly unknown[] {
@@ -203,7 +201,7 @@ function takenCall(call: CallToTake): Record<string, unknown> {
 
 function closedCall(call: ModelCallRecord): Record<string, unknown> {
   return {
-    call_no: call.callNo,
+    call_no: call.step,
     model_requested: call.modelRequested,
     model_returned: call.modelReturned,
     model_billed: call.modelBilled,

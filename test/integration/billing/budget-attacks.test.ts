@@ -344,14 +344,15 @@ describe('the bill is written', () => {
       tool: 'echo',
       arguments: {},
       decision: 'allow',
-      isError: false,
+      isRepeatable: false,
+      wasSent: true,
       durationMs: 1,
     } as const;
     const ids = [1, 2].map(() => Array.from({ length: 280 }, () => randomUUID()).join(''));
     await withLedger((ledger) =>
       ledger.record({
         ...{ tenantId, taskId: task.task_id, runId, closed: [], leaseMs: 1 },
-        executions: ids.map((toolCallId) => ({ ...execution, toolCallId })),
+        audit: ids.map((id) => ({ ...execution, id })),
       }),
     );
     const lines = await fixture.database.query('SELECT tool FROM elo_tool_executions WHERE run_id = $1', [runId]);
@@ -381,7 +382,7 @@ describe('the bill is written', () => {
         record: async ({ end }) => {
           if (end === undefined) await new Promise((resolve) => setTimeout(resolve, 100));
           ends.push(end?.state);
-          return { held: true };
+          return { isOurs: true };
         },
       },
       key: { tenantId: randomUUID(), taskId: 'task', runId: randomUUID() },
@@ -390,9 +391,9 @@ describe('the bill is written', () => {
       settleRetries: 0,
     });
     const controller = new AbortController();
-    const next = record.next({ callNo: 2, taking: [] }, controller.signal);
+    const next = record.next({ next: 2, taking: [] }, controller.signal);
     controller.abort();
-    await record.settle({ state: 'failed', result: {} as AgentResult, lastSentCallNo: 1 });
+    await record.settle({ state: 'failed', result: {} as AgentResult, lastStep: 1 });
     expect(ends).toEqual([undefined, 'failed']);
     await next;
   });

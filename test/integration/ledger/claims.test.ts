@@ -262,7 +262,7 @@ it('renews the lease during a model call that takes longer than the lease', asyn
   await eventually(async () => ((await lease()) > first + leaseMs ? true : undefined));
   await expect(ledger.claim({ ...request, runId: randomUUID() })).resolves.toEqual({ kind: 'running' });
 
-  await record.settle({ state: 'done', result: { task_id: key.taskId } as AgentResult, lastSentCallNo: 0 });
+  await record.settle({ state: 'done', result: { task_id: key.taskId } as AgentResult, lastStep: 0 });
   expect(await agent.runRow(key.taskId)).toMatchObject({ state: 'done', lease_until: null, run_id: key.runId });
   await ledger.close();
   await postgres.close();

@@ -48,9 +48,9 @@ function decimal(units: bigint, places: number): string {
   return `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
-function callRecord(call: RandomCall, callNo: number): ModelCallRecord {
+function callRecord(call: RandomCall, step: number): ModelCallRecord {
   return {
-    callNo,
+    step,
     modelRequested: 'a/model',
     modelBilled: 'a/model',
     usage: {
@@ -86,11 +86,11 @@ function writesOf(
     ...closed.map((call): RunProgress => ({
       ...base,
       closed: [call],
-      opening: { callNo: call.callNo + 1, modelRequested: 'a/model' },
+      opening: { step: call.step + 1, modelRequested: 'a/model' },
     })),
     { ...base, closed },
     { ...base, closed: [] },
-    { ...base, closed: closed.slice(-1), end: { state: 'done', result, lastSentCallNo: calls.length } },
+    { ...base, closed: closed.slice(-1), end: { state: 'done', result, lastStep: calls.length } },
   ];
 }
 
@@ -147,9 +147,9 @@ it('lets a call be added once by many writers at the same moment', async () => {
 it('names the model of the last call on the line, also when several calls come in one write', async () => {
   const taskId = randomUUID();
   const runId = await claim(taskId);
-  const calls = [1, 2, 3].map((callNo) => ({
-    ...callRecord({ prompt: 1, completion: 1, cost: 1n }, callNo),
-    modelBilled: `a/model-${callNo}`,
+  const calls = [1, 2, 3].map((step) => ({
+    ...callRecord({ prompt: 1, completion: 1, cost: 1n }, step),
+    modelBilled: `a/model-${step}`,
   }));
   await ledger.record({ tenantId, taskId, runId, leaseMs: LEASE_MS, bill: BILL, closed: calls });
   const rows = await database.query('SELECT model_id, model_calls FROM elo_t_token_usage WHERE task_id = $1', [taskId]);
@@ -161,8 +161,8 @@ it('opens no call again that was closed, and guesses nothing for one that is ope
   const runId = await claim(taskId);
   const base = { tenantId, taskId, runId, leaseMs: LEASE_MS, bill: BILL };
   await ledger.record({ ...base, closed: [callRecord({ prompt: 1, completion: 1, cost: 1n }, 1)] });
-  await ledger.record({ ...base, closed: [], opening: { callNo: 1, modelRequested: 'a/model' } });
-  await ledger.record({ ...base, closed: [], opening: { callNo: 2, modelRequested: 'a/model' } });
+  await ledger.record({ ...base, closed: [], opening: { step: 1, modelRequested: 'a/model' } });
+  await ledger.record({ ...base, closed: [], opening: { step: 2, modelRequested: 'a/model' } });
   const calls = await database.query(
     'SELECT call_no, prompt_tokens, closed_at IS NULL AS is_open FROM elo_agent_model_calls WHERE task_id = $1 ORDER BY call_no',
     [taskId],

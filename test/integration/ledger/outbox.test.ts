@@ -135,7 +135,7 @@ it('an entry that the database takes exception to is put aside, and those behind
     unansweredRequests: 0,
     costUsd: '0',
   };
-  await redis.client.rpush(OUTBOX, entry({ ...call, callNo: 'not a number' }), entry({ ...call, callNo: 9 }));
+  await redis.client.rpush(OUTBOX, entry({ ...call, step: 'not a number' }), entry({ ...call, step: 9 }));
   const runtime = runtimeWith();
   models.script(textReply('answer'));
   await runtime.handle(taskOf('wakes it up once more'));

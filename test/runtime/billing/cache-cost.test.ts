@@ -125,9 +125,9 @@ it.each(CASES)('bills %s', (_what, { usage, price, cost, saved }) => {
 it('adds up what a run has saved, exactly, and rounds it once', () => {
   const meter = createUsageMeter({ modelId: SONNET.modelId, prices: [SONNET] });
   const answered = { sent: 1, answered: 1 };
-  const add = (callNo: number, usage: Partial<Usage>) =>
+  const add = (step: number, usage: Partial<Usage>) =>
     meter.add({
-      callNo,
+      step,
       attempts: answered,
       reply: { message: { role: 'assistant', content: 'yes' }, finishReason: 'stop', usage: used(usage) },
     });

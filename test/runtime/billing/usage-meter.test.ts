@@ -25,22 +25,22 @@ function reply(promptTokens: number, completionTokens: number, more: Partial<Mod
 
 it('bills a call at the price of the model that was asked, whatever the provider calls it', () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-  const record = meter.add({ callNo: 1, attempts: answered, reply: reply(1, 1, { modelReturned: 'a/answered' }) });
+  const record = meter.add({ step: 1, attempts: answered, reply: reply(1, 1, { modelReturned: 'a/answered' }) });
   expect(record).toMatchObject({ modelBilled: 'a/asked', modelReturned: 'a/answered', costUsd: '0.000011' });
   expect(meter.warnings()).toEqual([]);
 });
 
 it('bills each call at the price of the model that answered it when the asked one has none', () => {
   const meter = createUsageMeter({ modelId: 'a/router', prices: PRICES });
-  meter.add({ callNo: 1, attempts: answered, reply: reply(1, 1, { modelReturned: 'a/answered' }) });
-  meter.add({ callNo: 2, attempts: answered, reply: reply(1, 1, { modelReturned: 'a/asked' }) });
+  meter.add({ step: 1, attempts: answered, reply: reply(1, 1, { modelReturned: 'a/answered' }) });
+  meter.add({ step: 2, attempts: answered, reply: reply(1, 1, { modelReturned: 'a/asked' }) });
   expect(meter.totals()).toMatchObject({ costUsd: '0.00003300', modelBilled: 'a/asked' });
 });
 
 it('counts the tokens of a model without a price at no cost, and says so once', () => {
   const meter = createUsageMeter({ modelId: 'a/unpriced', prices: PRICES });
-  meter.add({ callNo: 1, attempts: answered, reply: reply(5, 5) });
-  meter.add({ callNo: 2, attempts: answered, reply: reply(5, 5) });
+  meter.add({ step: 1, attempts: answered, reply: reply(5, 5) });
+  meter.add({ step: 2, attempts: answered, reply: reply(5, 5) });
   expect(meter.totals()).toMatchObject({
     usage: { promptTokens: 10, completionTokens: 10 },
     costUsd: '0.00000000',
@@ -51,7 +51,7 @@ it('counts the tokens of a model without a price at no cost, and says so once', 
 
 it('counts a reply without usage as zero, and names the call', () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-  meter.add({ callNo: 3, attempts: answered, reply: reply(0, 0, { usage: undefined }) });
+  meter.add({ step: 3, attempts: answered, reply: reply(0, 0, { usage: undefined }) });
   expect(meter.totals()).toMatchObject({ usage: { promptTokens: 0 }, costUsd: '0.00000000' });
   expect(meter.warnings()).toMatchObject([
     { code: 'USAGE_MISSING', message: expect.stringContaining('call 3') as string },
@@ -62,7 +62,7 @@ describe("the provider's cost", () => {
   const PER_CALL = '0.00012';
   const codes = (...replies: ModelReply[]): string[] => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-    replies.forEach((one, index) => meter.add({ callNo: index + 1, attempts: answered, reply: one }));
+    replies.forEach((one, index) => meter.add({ step: index + 1, attempts: answered, reply: one }));
     return meter.warnings().map(({ code }) => code);
   };
   const saying = (providerCostUsd: string, more: Partial<ModelReply> = {}): ModelReply =>
@@ -70,7 +70,7 @@ describe("the provider's cost", () => {
 
   it('is booked where the usage cannot be read, and that is told', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-    const record = meter.add({ callNo: 3, attempts: answered, reply: saying('0.5', { usage: undefined }) });
+    const record = meter.add({ step: 3, attempts: answered, reply: saying('0.5', { usage: undefined }) });
     expect(record).toMatchObject({
       costUsd: '0.5',
       providerCostUsd: '0.5',
@@ -85,27 +85,27 @@ describe("the provider's cost", () => {
 
   it('is booked also for a model without a price, and where the counts have foreign names', () => {
     const meter = createUsageMeter({ modelId: 'a/unpriced', prices: PRICES });
-    meter.add({ callNo: 1, attempts: answered, reply: saying('0.5', { usage: undefined }) });
-    meter.add({ callNo: 2, attempts: answered, reply: saying('0.25', { isForeignUsage: true }) });
+    meter.add({ step: 1, attempts: answered, reply: saying('0.5', { usage: undefined }) });
+    meter.add({ step: 2, attempts: answered, reply: saying('0.25', { isForeignUsage: true }) });
     expect(meter.totals()).toMatchObject({ costUsd: '0.75000000', usage: { promptTokens: 100 } });
     expect(meter.warnings().map(({ code }) => code)).toEqual(['COST_FROM_PROVIDER', 'COST_FROM_PROVIDER']);
   });
 
   it('is booked where the usage can be read and there is no price, and both are told', () => {
     const meter = createUsageMeter({ modelId: 'a/unpriced', prices: PRICES });
-    const record = meter.add({ callNo: 1, attempts: answered, reply: saying('0.5') });
+    const record = meter.add({ step: 1, attempts: answered, reply: saying('0.5') });
     expect(record).toMatchObject({ costUsd: '0.5', costBasis: 'provider', usage: { promptTokens: 100 } });
     expect(meter.warnings().map(({ code }) => code)).toEqual(['USAGE_UNPRICED', 'COST_FROM_PROVIDER']);
   });
 
   it('is no mark of a call whose tokens were priced', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-    expect(meter.add({ callNo: 1, attempts: answered, reply: saying(PER_CALL) })?.costBasis).toBeUndefined();
+    expect(meter.add({ step: 1, attempts: answered, reply: saying(PER_CALL) })?.costBasis).toBeUndefined();
   });
 
   it('of a foreign format is no more than zero, so the tokens are priced', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-    meter.add({ callNo: 1, attempts: answered, reply: saying('0', { isForeignUsage: true, ownKey: {} }) });
+    meter.add({ step: 1, attempts: answered, reply: saying('0', { isForeignUsage: true, ownKey: {} }) });
     expect(meter.totals().costUsd).toBe('0.00012000');
     expect(meter.warnings()).toEqual([]);
   });
@@ -128,8 +128,8 @@ describe("the provider's cost", () => {
 
   it('that differs in several calls is told once, with both sums', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-    for (const callNo of [1, 2, 3]) {
-      meter.add({ callNo, attempts: answered, reply: saying(callNo === 2 ? PER_CALL : '0.0002') });
+    for (const step of [1, 2, 3]) {
+      meter.add({ step, attempts: answered, reply: saying(step === 2 ? PER_CALL : '0.0002') });
     }
     expect(meter.warnings()).toMatchObject([
       { code: 'COST_DIFFERS', message: expect.stringMatching(/\$0\.0004 for 2 .*\$0\.00024 by/) as string },
@@ -152,7 +152,7 @@ describe('a reply that is no answer and says what it used', () => {
   it('is billed beside the answer, in the one record of the call', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
     const attempts = { sent: 3, answered: 3, wasted: [wasted(), wasted()] };
-    const record = meter.add({ callNo: 1, attempts, reply: reply(100, 2, { providerRequestId: 'gen-3' }) });
+    const record = meter.add({ step: 1, attempts, reply: reply(100, 2, { providerRequestId: 'gen-3' }) });
     expect(record).toMatchObject({
       usage: { promptTokens: 120, completionTokens: 4 },
       costUsd: '0.00016',
@@ -168,14 +168,14 @@ describe('a reply that is no answer and says what it used', () => {
 
   it('says nothing of how long the transcript is', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-    meter.add({ callNo: 1, attempts: { sent: 2, answered: 2, wasted: [wasted()] }, reply: reply(100, 2) });
+    meter.add({ step: 1, attempts: { sent: 2, answered: 2, wasted: [wasted()] }, reply: reply(100, 2) });
     expect(meter.lastUsage()).toMatchObject({ promptTokens: 100, completionTokens: 2 });
   });
 
   it('is billed when no answer comes, and the requests without one stay unknown', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
     const attempts = { sent: 2, answered: 1, wasted: [wasted()] };
-    const record = meter.add({ callNo: 1, attempts, errorCode: 'LLM_TIMEOUT' });
+    const record = meter.add({ step: 1, attempts, errorCode: 'LLM_TIMEOUT' });
     expect(record).toMatchObject({ costUsd: '0.00002', unansweredRequests: 1, errorCode: 'LLM_TIMEOUT' });
     expect(meter.warnings().map(({ code }) => code)).toEqual(['REPLIES_WASTED', 'USAGE_UNKNOWN']);
   });
@@ -184,7 +184,7 @@ describe('a reply that is no answer and says what it used', () => {
     const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
     const fallback = { name: 'a/answered', code: 'LLM_UNAVAILABLE' } as const;
     const record = meter.add({
-      callNo: 1,
+      step: 1,
       attempts: { sent: 2, answered: 2, wasted: [wasted()] },
       reply: reply(10, 1, { fallback }),
     });
@@ -194,8 +194,8 @@ describe('a reply that is no answer and says what it used', () => {
 
 it('tells of counts that contradict one another once, with the first', () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-  for (const callNo of [1, 2]) {
-    meter.add({ callNo, attempts: answered, reply: reply(1, 1, { contradiction: `this and that of ${callNo}` }) });
+  for (const step of [1, 2]) {
+    meter.add({ step, attempts: answered, reply: reply(1, 1, { contradiction: `this and that of ${step}` }) });
   }
   expect(meter.warnings()).toMatchObject([
     { code: 'USAGE_CONTRADICTORY', message: expect.stringMatching(/ 2 case.*call 1, this and that of 1/) as string },
@@ -204,7 +204,7 @@ it('tells of counts that contradict one another once, with the first', () => {
 
 it('keeps a call open that was sent and never answered', () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-  expect(meter.add({ callNo: 1, attempts: { sent: 2, answered: 1 }, errorCode: 'LLM_TIMEOUT' })).toBeUndefined();
+  expect(meter.add({ step: 1, attempts: { sent: 2, answered: 1 }, errorCode: 'LLM_TIMEOUT' })).toBeUndefined();
   expect(meter.find(1)).toBeUndefined();
   expect(meter.warnings()).toMatchObject([
     { code: 'USAGE_UNKNOWN', message: expect.stringContaining('1 request') as string },
@@ -213,14 +213,14 @@ it('keeps a call open that was sent and never answered', () => {
 
 it('closes a call that the provider refused: it used nothing', () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-  const record = meter.add({ callNo: 1, attempts: { sent: 3, answered: 3 }, errorCode: 'LLM_RATE_LIMITED' });
+  const record = meter.add({ step: 1, attempts: { sent: 3, answered: 3 }, errorCode: 'LLM_RATE_LIMITED' });
   expect(record).toMatchObject({ costUsd: '0', unansweredRequests: 0, errorCode: 'LLM_RATE_LIMITED' });
   expect(meter.warnings()).toEqual([]);
 });
 
 it('says how many requests of an answered call stayed without an answer', () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
-  const record = meter.add({ callNo: 1, attempts: { sent: 3, answered: 1 }, reply: reply(1, 1) });
+  const record = meter.add({ step: 1, attempts: { sent: 3, answered: 1 }, reply: reply(1, 1) });
   expect(record).toMatchObject({ unansweredRequests: 2, costUsd: '0.000011' });
   expect(meter.warnings()).toMatchObject([
     { code: 'USAGE_UNKNOWN', message: expect.stringContaining('2 request') as string },
@@ -230,8 +230,8 @@ it('says how many requests of an answered call stayed without an answer', () => 
 it("adds the provider's own figures beside ours, and shows none when it gave none", () => {
   const meter = createUsageMeter({ modelId: 'a/asked', prices: PRICES });
   expect(meter.totals().providerCostUsd).toBeUndefined();
-  meter.add({ callNo: 1, attempts: answered, reply: reply(1, 1, { providerCostUsd: '0.1' }) });
-  meter.add({ callNo: 2, attempts: answered, reply: reply(1, 1) });
-  meter.add({ callNo: 3, attempts: answered, reply: reply(1, 1, { providerCostUsd: '0.2' }) });
+  meter.add({ step: 1, attempts: answered, reply: reply(1, 1, { providerCostUsd: '0.1' }) });
+  meter.add({ step: 2, attempts: answered, reply: reply(1, 1) });
+  meter.add({ step: 3, attempts: answered, reply: reply(1, 1, { providerCostUsd: '0.2' }) });
   expect(meter.totals()).toMatchObject({ providerCostUsd: '0.3', costUsd: '0.00003300' });
 });

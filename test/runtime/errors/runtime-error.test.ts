@@ -27,8 +27,7 @@ it('says unknown for a fact that is missing', () => {
 });
 
 it('gives a summary without stack, cause, details or result', () => {
-  const error = new RuntimeError('RUN_CANCELLED', { secret: 'x' }, { cause: new Error('why') });
-  error.result = { steps: 5 };
+  const error = new RuntimeError('RUN_CANCELLED', { secret: 'x' }, { cause: new Error('why'), result: { steps: 5 } });
   expect(error.toSummary()).toEqual({
     code: 'RUN_CANCELLED',
     message: 'The run was cancelled.',

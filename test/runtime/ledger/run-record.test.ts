@@ -1,11 +1,11 @@
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
-import type { JournalOutcome } from '../../../runtime/contracts/journal';
 import type { RunEnd } from '../../../runtime/contracts/ledger';
+import type { ToolCallEntry } from '../../../runtime/contracts/step';
 import { type RunRecord, startRunRecord } from '../../../runtime/ledger/run-record';
 
 const LEASE_MS = 60_000;
 const KEY = { tenantId: 'tenant', taskId: 'task', runId: 'run' };
-const END: RunEnd = { state: 'done', result: { task_id: 'task' } as AgentResult, lastSentCallNo: 1 };
+const END: RunEnd = { state: 'done', result: { task_id: 'task' } as AgentResult, lastStep: 1 };
 
 interface FakeLedger extends LedgerStore {
   readonly written: RunProgress[];
@@ -24,7 +24,7 @@ function fakeLedger(): FakeLedger {
       const outcome = next.shift() ?? true;
       if (typeof outcome === 'string') return Promise.reject(new Error(outcome));
       written.push(progress);
-      return Promise.resolve({ held: outcome });
+      return Promise.resolve({ isOurs: outcome });
     },
   };
 }
@@ -33,8 +33,8 @@ function start(ledger: LedgerStore, settleRetries = 0): RunRecord {
   return startRunRecord({ ledger, key: KEY, modelRequested: 'a/model', leaseMs: LEASE_MS, settleRetries });
 }
 
-const call = (callNo: number): ModelCallRecord => ({
-  callNo,
+const call = (step: number): ModelCallRecord => ({
+  step,
   modelRequested: 'a/model',
   modelBilled: 'a/model',
   usage: {
@@ -48,8 +48,8 @@ const call = (callNo: number): ModelCallRecord => ({
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });
-const open = (record: RunRecord, callNo: number) => record.next({ callNo, taking: [] }, new AbortController().signal);
-const closedNumbers = (ledger: FakeLedger) => ledger.written.map(({ closed }) => closed.map(({ callNo }) => callNo));
+const open = (record: RunRecord, next: number) => record.next({ next, taking: [] }, new AbortController().signal);
+const closedNumbers = (ledger: FakeLedger) => ledger.written.map(({ closed }) => closed.map(({ step }) => step));
 
 afterEach(() => jest.useRealTimers());
 
@@ -61,7 +61,7 @@ it('writes an ended call with the opening of the next, each once', async () => {
   record.keep(call(2));
   await record.settle(END);
   expect(closedNumbers(ledger)).toEqual([[1], [2]]);
-  expect(ledger.written[0]).toMatchObject({ opening: { callNo: 2, modelRequested: 'a/model' } });
+  expect(ledger.written[0]).toMatchObject({ opening: { step: 2, modelRequested: 'a/model' } });
   expect(ledger.written[1]).toMatchObject({ end: END });
 });
 
@@ -138,13 +138,21 @@ it('says that only the end is missing when all usage had been written', async ()
 
 describe('the journal', () => {
   beforeEach(() => jest.useFakeTimers());
-  const outcome = (toolCallId: string): JournalOutcome => ({
-    step: 1,
-    toolCallId,
-    outcome: { report: { tool: 'pay', arguments: {}, result: 1, duration_ms: 1 }, isError: false },
+  const outcome = (id: string): ToolCallEntry => ({
+    ...{
+      step: 1,
+      id,
+      tool: 'pay',
+      arguments: {},
+      decision: 'allow',
+      isRepeatable: false,
+      wasSent: true,
+      durationMs: 1,
+    },
+    outcome: { isError: false, value: 1 },
   });
   const journaled = (ledger: FakeLedger) =>
-    ledger.written.map(({ journal = [] }) => journal.map((entry) => ('toolCallId' in entry ? entry.toolCallId : '')));
+    ledger.written.map(({ journal = [] }) => journal.map((entry) => ('id' in entry ? entry.id : '')));
 
   it('is written soon with what must not be lost, and with the next write otherwise', async () => {
     const ledger = fakeLedger();
@@ -195,7 +203,7 @@ describe('the lease', () => {
     record.keep(call(1));
     await jest.advanceTimersByTimeAsync(LEASE_MS / 2);
     expect(ledger.written.length).toBeGreaterThan(0);
-    expect(ledger.written[0]).toMatchObject({ leaseMs: LEASE_MS, closed: [{ callNo: 1 }] });
+    expect(ledger.written[0]).toMatchObject({ leaseMs: LEASE_MS, closed: [{ step: 1 }] });
     expect(ledger.written[0]).not.toHaveProperty('end');
     await jest.advanceTimersByTimeAsync(LEASE_MS * 10);
     expect(ledger.written.length).toBeGreaterThanOrEqual(20);
@@ -215,9 +223,9 @@ describe('the lease', () => {
   it('costs no write of its own while steps are written often enough', async () => {
     const ledger = fakeLedger();
     const record = start(ledger);
-    for (let callNo = 2; callNo <= 20; callNo++) {
+    for (let step = 2; step <= 20; step++) {
       await jest.advanceTimersByTimeAsync(LEASE_MS / 4);
-      await open(record, callNo);
+      await open(record, step);
     }
     expect(ledger.written.length).toBe(19);
     await record.settle(END);

@@ -158,7 +158,7 @@ describe('a failure outside the tools', () => {
     });
     expect(outcome).toMatchObject({ status: 'failed', iterations: 2, error: { code: 'LLM_RATE_LIMITED' } });
     expect(outcome.steps).toHaveLength(1);
-    expect(ended.map((call) => [call.callNo, call.error?.code])).toEqual([
+    expect(ended.map((call) => [call.step, call.error?.code])).toEqual([
       [1, undefined],
       [2, 'LLM_RATE_LIMITED'],
     ]);
@@ -182,7 +182,7 @@ describe('a failure outside the tools', () => {
     const { outcome } = await runScript({
       tools: [tool],
       replies: [asks([['add']])],
-      input: { beforeNext: () => Promise.reject(new RuntimeError('RUN_TAKEN_OVER', { taskId: 't' })) },
+      observer: { beforeToolCalls: () => Promise.reject(new RuntimeError('RUN_TAKEN_OVER', { taskId: 't' })) },
     });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'RUN_TAKEN_OVER' } });
     expect(executed).toBe(0);

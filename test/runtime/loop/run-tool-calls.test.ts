@@ -39,7 +39,7 @@ describe('parallel execution', () => {
     }
     const { outcome, sent } = await running;
     expect(slow.most()).toBe(3);
-    expect(outcome.steps[0]?.toolCalls.map((call) => call.report.result)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+    expect(outcome.steps[0]?.toolCalls.map((call) => call.outcome?.value)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
     expect(sent[1]?.messages.slice(2).map((message) => message.content)).toEqual(['{"n":0}', '{"n":1}', '{"n":2}']);
   });
 
@@ -92,7 +92,7 @@ describe('single mode', () => {
         says('Done'),
       ],
     });
-    expect(outcome.steps[0]?.toolCalls.map((call) => call.report.arguments)).toEqual([{ n: 1 }]);
+    expect(outcome.steps[0]?.toolCalls.map((call) => call.arguments)).toEqual([{ n: 1 }]);
     expect(sent[0]?.parallelToolCalls).toBe(false);
     const [, assistant, result, reminder] = sent[1]?.messages ?? [];
     expect(assistant).toMatchObject({ tool_calls: [{ id: 'x' }] });
@@ -215,7 +215,7 @@ describe('a tool of a plugin', () => {
     controller.abort();
     const { outcome } = await running;
     expect(outcome).toMatchObject({ status: 'cancelled', error: { code: 'RUN_CANCELLED' } });
-    expect(outcome.steps[0]?.toolCalls[0]?.code).toBe('TOOL_CANCELLED');
+    expect(outcome.steps[0]?.toolCalls[0]?.outcome?.code).toBe('TOOL_CANCELLED');
   });
 });
 
@@ -235,7 +235,7 @@ it('calls that had not begun when the run was cancelled are not executed', async
   });
   expect(executed).toBe(1);
   expect(run.outcome.status).toBe('cancelled');
-  expect(run.outcome.steps[0]?.toolCalls.at(1)?.code).toBe('TOOL_CANCELLED');
+  expect(run.outcome.steps[0]?.toolCalls.at(1)?.outcome?.code).toBe('TOOL_CANCELLED');
 });
 
 it('a model of a plugin that does not heed the signal does not keep the run past its end', async () => {
@@ -246,7 +246,7 @@ it('a model of a plugin that does not heed the signal does not keep the run past
   };
   const { outcome, ended } = await runScript({ replies: [deaf], input: cancelledBy(controller) });
   expect(outcome).toMatchObject({ status: 'cancelled', iterations: 1 });
-  expect(ended).toMatchObject([{ callNo: 1, error: { code: 'RUN_CANCELLED' } }]);
+  expect(ended).toMatchObject([{ step: 1, error: { code: 'RUN_CANCELLED' } }]);
 });
 
 function cancelledBy(controller: AbortController): object {

@@ -1,14 +1,17 @@
-import type { ExecutedToolCall, StepRecord } from '../../../runtime/contracts/outcome';
+import type { ErrorCode } from '../../../runtime/errors/codes';
+import type { StepRecord } from '../../../runtime/contracts/step';
+import type { ToolCallRecord } from '../../../runtime/contracts/tool-call';
 import { failedTools } from '../../../runtime/run/failed-tools';
 
-function call(tool: string, code?: string, message = 'it broke'): ExecutedToolCall {
+function call(tool: string, code?: string, message = 'it broke'): ToolCallRecord {
   const isError = code !== undefined;
-  const report = { tool, arguments: {}, duration_ms: 1, ...(isError ? { error: { code, message } } : { result: 1 }) };
-  return { report, isError, code };
+  const outcome = { isError, code: code as ErrorCode | undefined, value: isError ? { code, message } : 1 };
+  const common = { step: 1, id: 'call', decision: 'allow', isRepeatable: true, wasSent: true, durationMs: 1 } as const;
+  return { ...common, tool, arguments: {}, outcome };
 }
 
-const step = (callNo: number, ...toolCalls: ExecutedToolCall[]): StepRecord => ({
-  callNo,
+const step = (step: number, ...toolCalls: ToolCallRecord[]): StepRecord => ({
+  step,
   finishReason: 'tool-calls',
   durationMs: 1,
   toolCalls,

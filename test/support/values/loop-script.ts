@@ -2,8 +2,8 @@ import type { RunEvent, Tool, ToolOutput } from '../../../runtime';
 import type { Message, ToolCallMessage } from '../../../runtime/contracts/message';
 import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
 import type { LoopOutcome } from '../../../runtime/contracts/outcome';
-import type { EndedToolCall } from '../../../runtime/contracts/tool-call';
-import type { EndedModelCall, LoopInput, LoopSettings } from '../../../runtime/loop/loop-contract';
+import type { ToolCallRecord } from '../../../runtime/contracts/tool-call';
+import type { EndedModelCall, LoopInput, LoopObserver, LoopSettings } from '../../../runtime/loop/loop-contract';
 import { runLoop } from '../../../runtime/loop/run-loop';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';
 
@@ -24,7 +24,7 @@ export interface ScriptedRun {
   readonly events: readonly RunEvent[];
   /** The model call that was to follow, each time the loop stopped to ask. */
   readonly nexts: readonly (number | undefined)[];
-  readonly toolCalls: readonly EndedToolCall[];
+  readonly toolCalls: readonly ToolCallRecord[];
 }
 
 export interface LoopScript {
@@ -32,6 +32,7 @@ export interface LoopScript {
   readonly tools?: readonly Tool[];
   readonly settings?: Partial<LoopSettings>;
   readonly input?: Partial<LoopInput>;
+  readonly observer?: Partial<LoopObserver>;
 }
 
 const SETTINGS: LoopSettings = {
@@ -48,13 +49,13 @@ const SETTINGS: LoopSettings = {
 };
 
 /** Runs the loop against a script. A reply too few and a reply too many both fail the test. */
-export async function runScript({ replies, tools = [], settings, input }: LoopScript): Promise<ScriptedRun> {
+export async function runScript({ replies, tools = [], settings, input, observer }: LoopScript): Promise<ScriptedRun> {
   const left = [...replies];
   const sent: SentRequest[] = [];
   const ended: EndedModelCall[] = [];
   const events: RunEvent[] = [];
   const nexts: (number | undefined)[] = [];
-  const toolCalls: EndedToolCall[] = [];
+  const toolCalls: ToolCallRecord[] = [];
   const generate = (request: ModelRequest): Promise<ModelReply> => {
     sent.push({
       messages: [...request.messages],
@@ -76,13 +77,16 @@ export async function runScript({ replies, tools = [], settings, input }: LoopSc
     variables: new Map(),
     signal: new AbortController().signal,
     stopError: () => undefined,
-    onModelCallEnd: (call) => void ended.push(call),
-    onStepOpen: () => undefined,
-    beforeNext: (next) => {
-      nexts.push(next.callNo);
-      return Promise.resolve(new Map());
+    observer: {
+      modelCallEnded: (call) => void ended.push(call),
+      stepOpened: () => undefined,
+      beforeToolCalls: ({ next }) => {
+        nexts.push(next);
+        return Promise.resolve(new Map());
+      },
+      toolCallEnded: (call) => void toolCalls.push(call),
+      ...observer,
     },
-    onToolCallEnd: (call) => void toolCalls.push(call),
     emit: (event) => void events.push(event),
     ...input,
   });
@@ -128,5 +132,5 @@ export function failingTool(name: string): Tool {
 
 /** The errors that the model was told of, call by call; undefined for a call that went well. */
 export function toldCodes({ outcome }: ScriptedRun): (string | undefined)[] {
-  return outcome.steps.flatMap((step) => step.toolCalls.map((call) => call.code));
+  return outcome.steps.flatMap((step) => step.toolCalls.map((call) => call.outcome?.code));
 }

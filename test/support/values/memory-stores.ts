@@ -7,7 +7,7 @@ import {
   type TenantStore,
   type ToolRow,
 } from '../../../runtime';
-import type { JournalEntry } from '../../../runtime/contracts/journal';
+import type { JournalEntry } from '../../../runtime/contracts/step';
 
 export const TENANT_ID = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 
@@ -52,7 +52,7 @@ export function memoryLedger(): LedgerStore & { readonly written: readonly RunPr
     claim: () => Promise.resolve({ kind: 'claimed', attempt: 1 }),
     record: (progress) => {
       written.push(progress);
-      return Promise.resolve({ held: true });
+      return Promise.resolve({ isOurs: true });
     },
   };
 }
@@ -72,11 +72,11 @@ export function journalingLedger(): LedgerStore & { readonly journal: () => read
       return Promise.resolve({ kind: 'claimed', attempt: ++attempt, journal: journal() });
     },
     record: ({ runId, journal: entries = [], end }) => {
-      if (runId !== holder) return Promise.resolve({ held: false });
+      if (runId !== holder) return Promise.resolve({ isOurs: false });
       for (const entry of entries) {
         const [id, value] =
-          'toolCallId' in entry
-            ? [entry.toolCallId, entry]
+          'id' in entry
+            ? [entry.id, entry]
             : ['', { ...entry, sent: [...entry.sent, ...(entry.sending ?? [])], sending: undefined }];
         kept.set(JSON.stringify([entry.step, id]), JSON.stringify(value));
       }
@@ -84,7 +84,7 @@ export function journalingLedger(): LedgerStore & { readonly journal: () => read
         kept = new Map();
         result = end.result;
       }
-      return Promise.resolve({ held: true });
+      return Promise.resolve({ isOurs: true });
     },
   };
 }

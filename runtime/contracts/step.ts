@@ -1,0 +1,48 @@
+import type { JsonObject } from '../util/json';
+import type { AssistantMessage, Message, ToolCallMessage } from './message';
+import type { FinishReason } from './model';
+import type { Approval, Spent } from './progress';
+import type { ToolCallRecord } from './tool-call';
+
+/** A model call that ended, and the tool calls it asked for. Plain JSON. */
+export interface Step {
+  /** The number of the model call, counted over all runs of the task. */
+  readonly step: number;
+  readonly finishReason: FinishReason;
+  readonly durationMs: number;
+  /** As it stands in the transcript. */
+  readonly message: AssistantMessage;
+  /** The calls as the model wrote them; undefined where the message has them so. */
+  readonly calls?: readonly ToolCallMessage[];
+  /** More calls were asked for than may be made in a step. */
+  readonly wereDropped: boolean;
+  /** The places, in its calls, of those that may have been sent. */
+  readonly sent: readonly number[];
+}
+
+/** A step that is over. */
+export interface StepRecord extends Pick<Step, 'step' | 'finishReason' | 'durationMs'> {
+  readonly toolCalls: readonly ToolCallRecord[];
+}
+
+/** A step on record before anything that it asked for is sent. */
+export interface StepEntry extends Step {
+  /** In the first step: the transcript up to it, where a memory had a part in it, so that it cannot be made again. */
+  readonly opening?: readonly Message[];
+  /** Calls made before this step, by tool. */
+  readonly callCounts: Readonly<Record<string, number>>;
+  readonly approvals: Readonly<Record<string, Approval>>;
+  /** By the task so far, with this call. */
+  readonly spent: Spent;
+  /** The places of the calls that are sent when this write says that there is room. */
+  readonly sending?: readonly number[];
+}
+
+/** A tool call that ended. */
+export interface ToolCallEntry extends ToolCallRecord {
+  /** All variables of the run, when they have changed. */
+  readonly variables?: JsonObject;
+}
+
+/** What is on record of a task's steps: one entry a model call, one a tool call. */
+export type JournalEntry = StepEntry | ToolCallEntry;

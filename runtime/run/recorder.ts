@@ -1,0 +1,106 @@
+import { addSpent, assertRunBudget } from '../billing/budget';
+import { createUsageMeter, type UsageMeter } from '../billing/usage-meter';
+import { DEFAULTS } from '../config/runtime-config';
+import type { BillingLine, Reservation } from '../contracts/ledger';
+import type { Spent } from '../contracts/progress';
+import { auditLine } from '../ledger/audit-line';
+import { type RunRecord, startRunRecord } from '../ledger/run-record';
+import type { LoopObserver } from '../loop/loop-contract';
+import { transcriptOf } from '../loop/run-state';
+import type { JsonObject, JsonValue } from '../util/json';
+import { firstReservation, nextReservation } from './reserve';
+import { followRules } from './rulings';
+import type { ClaimedRun, RunEnvironment } from './run';
+
+/** Puts on record what a run does, and answers for the tenant's budget and rules. */
+export interface Recorder extends LoopObserver, Pick<RunRecord, 'settle'> {
+  readonly meter: UsageMeter;
+}
+
+/**
+ * Between a model call and what follows it there is one statement: it writes the usage, reserves room for the next call and
+ * takes each tool call off its limits. Must be settled, or its lease goes on.
+ */
+export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
+  const { plan, tenant, variables } = run;
+  const meter = createUsageMeter({ modelId: plan.selected.modelId, prices: tenant.prices });
+  const record = openRecord(environment, run);
+  const rules = followRules(environment, run);
+  const changedVariables = changesOf(variables);
+  const spent = (): Spent => spentSoFar(meter, run);
+  return {
+    meter,
+    settle: record.settle,
+    modelCallEnded: (call) => {
+      const ended = meter.add({ ...call, errorCode: call.error?.code });
+      if (ended !== undefined) record.keep(ended);
+    },
+    stepOpened: (step) => record.journal({ ...step, spent: spent() }),
+    beforeToolCalls: async ({ next, calls, step }) => {
+      if (next !== undefined) assertRunBudget(plan.budget, spent);
+      const reserve = next === undefined ? undefined : reserveNext(run, meter, calls.length);
+      const taking = rules.limitsOf(calls);
+      const write = { next, taking, reserve, step: step && { ...step, spent: spent() } };
+      const recorded = await record.next(write, run.deadline.signal);
+      // Where it could not be written nothing was to be sent.
+      return recorded === undefined ? new Map() : rules.judge(calls, recorded);
+    },
+    toolCallEnded: (call) => {
+      const { id, outcome, wasSent, isRepeatable } = call;
+      record.audit(auditLine(call, run.redact));
+      if (outcome === undefined) return;
+      if (!wasSent) record.withdraw(id);
+      // What became of one that was cancelled on its way nobody knows, and the next run is told so.
+      else if (outcome.code !== 'TOOL_CANCELLED') {
+        record.journal({ ...call, variables: changedVariables() }, !isRepeatable);
+      }
+    },
+  };
+}
+
+function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Reservation | undefined {
+  const last = meter.lastUsage();
+  if (last !== undefined) return nextReservation(run, last, toolCalls);
+  // A run that goes on has made no call yet from which the length of its transcript could be told.
+  return firstReservation(run, run.earlier === undefined ? [] : transcriptOf(run.earlier), toolCalls);
+}
+
+function openRecord({ ledger, outbox, leaseMs }: RunEnvironment, run: ClaimedRun): RunRecord {
+  const { key, plan, task } = run;
+  return startRunRecord({
+    ledger,
+    outbox,
+    leaseMs,
+    key,
+    modelRequested: plan.selected.modelId,
+    bill: billOf(run),
+    userId: task.meta.user_id,
+    settleRetries: DEFAULTS.settleRetries,
+  });
+}
+
+function billOf({ plan, task }: ClaimedRun): BillingLine | undefined {
+  if (plan.billed === 'nothing') return undefined;
+  const { tier, modelId } = plan.selected;
+  const line = { traceId: task.trace_id, tier: tier.code, taskType: task.task_type, modelRequested: modelId };
+  return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
+}
+
+/** By all runs of the task that this one goes on from, and by itself. */
+function spentSoFar(meter: UsageMeter, { earlier }: ClaimedRun): Spent {
+  const { costUsd, usage } = meter.totals();
+  const own = { costUsd, tokens: usage.promptTokens + usage.completionTokens };
+  return earlier === undefined ? own : addSpent(earlier.spent, own);
+}
+
+/** All of them, when any has changed since the last time. */
+function changesOf(variables: ReadonlyMap<string, JsonValue>): () => JsonObject | undefined {
+  const asText = (): string => (variables.size === 0 ? '{}' : JSON.stringify(Object.fromEntries(variables)));
+  let known = asText();
+  return () => {
+    const now = asText();
+    if (now === known) return undefined;
+    known = now;
+    return Object.fromEntries(variables);
+  };
+}

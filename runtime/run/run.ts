@@ -1,0 +1,57 @@
+import type { OnEvent } from '../contracts/event';
+import type { LedgerStore, RunKey } from '../contracts/ledger';
+import type { Message } from '../contracts/message';
+import type { Model } from '../contracts/model';
+import type { Outbox } from '../contracts/outbox';
+import type { Progress } from '../contracts/progress';
+import type { HostOptions } from '../contracts/run';
+import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { ReadyTask } from '../tasks/read-task';
+import type { SelectTools } from '../toolsets/combine-sources';
+import type { Deadline } from '../util/abort';
+import type { JsonValue } from '../util/json';
+import type { Redact } from '../util/redact';
+import type { RunPlan } from './plan-run';
+
+/** What all runs of a runtime share. */
+export interface RunEnvironment {
+  readonly tenants: TenantStore;
+  readonly ledger: LedgerStore;
+  /** Undefined where there is none: then an end that the ledger cannot take is told in the result's warnings. */
+  readonly outbox?: Outbox;
+  /** Undefined where the configuration has none: then each run needs a connected one. */
+  readonly model: Model | undefined;
+  readonly selectTools: SelectTools;
+  /** A run that was not heard of for this many milliseconds counts as lost. */
+  readonly leaseMs: number;
+  /** Blanks every secret that this tenant's runs know. */
+  readonly redactorFor: (tenant: TenantSnapshot) => Redact;
+}
+
+/** A task that was read. */
+export interface Run {
+  readonly task: ReadyTask;
+  readonly host: HostOptions;
+  /** Its signal is the only one of a run. */
+  readonly deadline: Deadline;
+  readonly startedAt: number;
+}
+
+/** A run that knows its tenant, and what it may do. Nothing has been claimed, called or spent. */
+export interface PlannedRun extends Run {
+  readonly tenant: TenantSnapshot;
+  readonly plan: RunPlan;
+  readonly redact: Redact;
+}
+
+/** A run that holds its task. */
+export interface ClaimedRun extends PlannedRun {
+  readonly key: RunKey;
+  /** The transcript up to the first model call; not read by a run that goes on. */
+  readonly opening: readonly Message[];
+  /** Set when it goes on with what an earlier run has done: one that waited, failed or was lost. */
+  readonly earlier?: Progress;
+  /** Tools may set them. */
+  readonly variables: Map<string, JsonValue>;
+  readonly emit: OnEvent;
+}
