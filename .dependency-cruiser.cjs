@@ -55,6 +55,7 @@ module.exports = {
       { path: '^runtime/', pathNot: '^runtime/(compose|cli)/|^runtime/[^/]+[.]ts$' },
       { path: own('compose') },
     ),
+    only('testing-stands-in-for-ports', own('testing'), own('testing', 'billing', 'contracts', 'errors', 'util')),
     home('pg', 'storage'),
     home('openai', 'models'),
     home('@modelcontextprotocol/client', 'mcp'),

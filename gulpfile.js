@@ -51,6 +51,7 @@ async function runtime() {
       index: 'runtime/index.ts',
       worker: 'runtime/worker.ts',
       cli: 'runtime/cli/entry.ts',
+      testing: 'runtime/testing/index.ts',
       'page-process': 'runtime/tools/web/page-process.ts',
       'schema-process': 'runtime/tools/schema-process.ts',
     },

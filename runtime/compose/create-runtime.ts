@@ -14,26 +14,20 @@ import { createMcpStore } from '../storage/postgres/mcp-store';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { createRedisConnection } from '../storage/redis/connection';
 import { createRedisOutbox } from '../storage/redis/outbox';
-import { loadTenantsStatement } from '../storage/sql/load-tenant';
+import { loadTenantsStatement } from '../storage/sql/load-tenants';
 import type { TaskQueue } from '../tasks/enqueue-task';
 import type { TaskHandling } from '../tasks/handle-task';
 import { refuseOtherTypes } from '../tasks/read-queue-task';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
-import { createServerToolBuilder, createToolBuilder } from '../tools/build-tools';
 import { compileInputSchema } from '../tools/validate-input';
-import { createCatalogueSource } from '../toolsets/catalogue-source';
-import { combineSources } from '../toolsets/combine-sources';
-import { createConnectedSource } from '../toolsets/connected-source';
-import { createMcpSource } from '../toolsets/mcp-source';
-import { createPluginSource } from '../toolsets/plugin-source';
 import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
 import { createRedactor, type Redact, redactBoth, redactForms } from '../util/redact';
 import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';
 import { createTaskParts } from './tasks';
-import { createToolTransports } from './tool-transports';
+import { createToolSources } from './tool-sources';
 
 export interface Runtime extends TaskHandling, TaskQueue {
   /** Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a RuntimeError. */
@@ -56,21 +50,10 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
   const redis = parsed.redis && createRedisConnection(parsed.redis);
   if (redis !== undefined) closers.push(redis.close);
-  const { transports, close: closeTransports } = createToolTransports(parsed, redis);
-  closers.unshift(mcp.close, closeTransports);
-  const builder = {
-    transports: { ...transports, mcp: mcp.transport },
-    defaultTimeoutMs: parsed.limits.toolTimeoutMs,
-    maxOutputBytes: parsed.limits.maxToolOutputBytes,
-    secrets: knownSecrets(parsed),
-  };
-  const selectTools = combineSources([
-    createCatalogueSource(createToolBuilder(builder)),
-    createMcpSource(mcp, createServerToolBuilder(builder)),
-    createPluginSource(parsed.plugins.tools ?? []),
-    createConnectedSource(builder),
-  ]);
-  const redactorFor = createRunRedactor(knownSecrets(parsed));
+  const secrets = knownSecrets(parsed);
+  const { selectTools, close: closeTools } = createToolSources(parsed, { mcp, redis, secrets });
+  closers.unshift(mcp.close, closeTools);
+  const redactorFor = createRunRedactor(secrets);
   const { leaseMs } = parsed.limits;
   const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });
   if (outbox !== undefined) closers.unshift(outbox.close);
@@ -122,7 +105,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
 function tenantStore(postgres: Postgres): TenantStore {
   return createTenantStore({
     rememberedTenants: DEFAULTS.rememberedTenants,
-    query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement(tenantIds, modelIds)),
+    query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement({ tenantIds, modelIds })),
   });
 }
 

@@ -1,7 +1,7 @@
+import type { JournalEntry } from './journal';
 import type { AgentCallLimits } from './permission';
 import type { SavedRun, Spent } from './progress';
 import type { AgentResult } from './result';
-import type { JournalEntry } from './step';
 import type { ToolCallRecord } from './tool-call';
 import type { ModelCallRecord } from './usage';
 
@@ -142,7 +142,6 @@ export interface CallToTake {
 /** A tool call outside a run. */
 export interface SingleCall extends RunKey {
   readonly taking: CallToTake;
-  readonly userId?: string;
 }
 
 export interface Recorded {
@@ -160,15 +159,13 @@ export interface Recorded {
 export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id does. */
-  readonly findWaiting?: (run: { readonly tenantId: string; readonly runId: string }) => Promise<SavedRun | undefined>;
-  /** Undefined: runs that wait for a person cannot be gone on with. */
-  readonly resume?: (request: ResumeRequest) => Promise<Resumed>;
+  readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
+  readonly resume: (request: ResumeRequest) => Promise<Resumed>;
   readonly record: (progress: RunProgress) => Promise<Recorded>;
-  /** Whether a run was claimed here. Undefined: every run is taken for one of this ledger. */
-  readonly knows?: (run: RunKey) => Promise<boolean>;
-  /** A text that tells this ledger from others, the same in every process. Undefined: there is only one. */
-  readonly identify?: () => Promise<string>;
-  /** Takes a call outside a run off its limits; gives the reason when it must not be made. Undefined: no limits are kept. */
-  readonly takeCall?: (call: SingleCall) => Promise<string | undefined>;
-  readonly auditCall?: (call: SingleCall, line: ToolCallRecord) => Promise<void>;
+  /** Whether a run was claimed here. */
+  readonly knows: (run: RunKey) => Promise<boolean>;
+  /** A text that tells this ledger from others, the same in every process. */
+  readonly identify: () => Promise<string>;
+  /** Takes a call outside a run off its limits; gives the reason when it must not be made. */
+  readonly takeCall: (call: SingleCall) => Promise<string | undefined>;
 }

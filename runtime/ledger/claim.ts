@@ -42,9 +42,7 @@ export async function resumeRun(
   signal: AbortSignal,
 ): Promise<Extract<Resumed, { kind: 'claimed' | 'done' }>> {
   const { waitedRunId: runId, reserve } = request;
-  const { resume } = ledger;
-  if (resume === undefined) throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
-  const resumed = await askWhile(() => resume(request), isToWaitFor, signal);
+  const resumed = await askWhile(() => ledger.resume(request), isToWaitFor, signal);
   if (resumed.kind === 'unknown') throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
   return decided(resumed, { taskId: runId, reserve });
 }

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 
 import { budgetExceeded } from '../billing/budget';
+import type { JournalEntry, StepEntry } from '../contracts/journal';
 import type {
   BillingLine,
   CallToTake,
@@ -12,7 +13,6 @@ import type {
   RunProgress,
 } from '../contracts/ledger';
 import type { Outbox } from '../contracts/outbox';
-import type { JournalEntry, StepEntry } from '../contracts/step';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ModelCallRecord } from '../contracts/usage';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';

@@ -1,4 +1,4 @@
-import type { StepEntry } from '../contracts/step';
+import type { StepEntry } from '../contracts/journal';
 
 /** Which calls of the step that is being made may have been sent. */
 interface SentCalls {

@@ -1,5 +1,5 @@
+import type { JournalEntry, StepEntry } from '../contracts/journal';
 import type { RunProgress } from '../contracts/ledger';
-import type { JournalEntry, StepEntry } from '../contracts/step';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ModelCallRecord } from '../contracts/usage';
 

@@ -1,9 +1,9 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
+import type { StepEntry } from '../contracts/journal';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
 import type { LoopProgress } from '../contracts/progress';
-import type { StepEntry } from '../contracts/step';
 import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tool';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';

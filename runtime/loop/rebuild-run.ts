@@ -1,6 +1,7 @@
+import type { JournalEntry, StepEntry, ToolCallEntry } from '../contracts/journal';
 import type { Message } from '../contracts/message';
 import type { Progress } from '../contracts/progress';
-import type { JournalEntry, Step, StepEntry, StepRecord, ToolCallEntry } from '../contracts/step';
+import type { Step, StepRecord } from '../contracts/step';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';

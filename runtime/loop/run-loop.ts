@@ -50,22 +50,25 @@ const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
 };
 
 function openState(input: LoopInput): RunState {
-  const { progress, settings, toolset, format } = input;
-  const messages = [...(progress === undefined ? input.messages : transcriptOf(progress))];
-  const before = progress?.openingLength;
+  const progress = input.progress ?? nothingYet(input.messages);
+  const messages = [...transcriptOf(progress)];
   return {
     messages,
-    openingLength: before ?? (progress === undefined ? messages.length : afterUserMessage(messages)),
-    keepsOpening: input.keepsOpening === true || before !== undefined,
+    openingLength: progress.openingLength ?? afterUserMessage(messages),
+    keepsOpening: input.keepsOpening === true || input.progress?.openingLength !== undefined,
     toolCallIds: new Set(toolCallIdsOf(messages)),
-    repeated: createRepeatedCalls(settings.maxIdenticalCalls, progress?.steps),
-    tools: offeredTools(toolset, format),
+    repeated: createRepeatedCalls(input.settings.maxIdenticalCalls, progress.steps),
+    tools: offeredTools(input.toolset, input.format),
     repair: [],
-    steps: [...(progress?.steps ?? [])],
-    callCounts: new Map(Object.entries(progress?.callCounts ?? {})),
-    approvals: progress?.approvals ?? {},
-    iterations: progress?.iterations ?? 0,
+    steps: [...progress.steps],
+    callCounts: new Map(Object.entries(progress.callCounts)),
+    approvals: progress.approvals,
+    iterations: progress.iterations,
   };
+}
+
+function nothingYet(messages: readonly Message[]): LoopProgress {
+  return { messages, openingLength: messages.length, steps: [], iterations: 0, callCounts: {}, approvals: {} };
 }
 
 /** Without a history the first message of the user is that of the task. */

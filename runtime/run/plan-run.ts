@@ -1,38 +1,16 @@
 import { type Budget, readBudget } from '../billing/budget';
 import { DEFAULTS } from '../config/runtime-config';
 import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
-import type { OutputFormat } from '../contracts/connected';
-import type { Model } from '../contracts/model';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { Toolset } from '../contracts/tool';
-import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
+import { describeError, RuntimeError } from '../errors/runtime-error';
 import type { LoopSettings } from '../loop/loop-contract';
-import { normalizeModelId, type SelectedModel } from '../models/select-model';
+import { normalizeModelId } from '../models/select-model';
 import { type ReadyTask, taskWarnings } from '../tasks/read-task';
 import type { SelectedTools } from '../toolsets/combine-sources';
 import { chooseModel } from './choose-model';
 import { readRunsPerMinute, resolveLimits } from './resolve-limits';
-import type { PlannedRun, Run, RunEnvironment } from './run';
+import type { PlannedRun, Run, RunEnvironment, RunPlan } from './run';
 import { taskToRun } from './saved-task';
-
-/** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
-export interface RunPlan {
-  readonly selected: SelectedModel;
-  /** Answers for `selected`, or for a fallback. */
-  readonly model: Model;
-  /** Every id that a call may be billed under. */
-  readonly modelIds: readonly string[];
-  readonly toolset: Toolset;
-  readonly settings: LoopSettings;
-  /** The answer has to be of this form. */
-  readonly format?: OutputFormat;
-  readonly budget: Budget;
-  /** How many runs of the tenant may begin a minute. */
-  readonly runsPerMinute?: number;
-  /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
-  readonly billed: 'everything' | 'what-costs' | 'nothing';
-  readonly warnings: readonly ErrorSummary[];
-}
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
 export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {

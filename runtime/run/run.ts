@@ -1,3 +1,5 @@
+import type { Budget } from '../billing/budget';
+import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
 import type { LedgerStore, RunKey } from '../contracts/ledger';
 import type { Message } from '../contracts/message';
@@ -6,12 +8,15 @@ import type { Outbox } from '../contracts/outbox';
 import type { Progress } from '../contracts/progress';
 import type { HostOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { Toolset } from '../contracts/tool';
+import type { ErrorSummary } from '../errors/runtime-error';
+import type { LoopSettings } from '../loop/loop-contract';
+import type { SelectedModel } from '../models/select-model';
 import type { ReadyTask } from '../tasks/read-task';
 import type { SelectTools } from '../toolsets/combine-sources';
 import type { Deadline } from '../util/abort';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
-import type { RunPlan } from './plan-run';
 
 /** What all runs of a runtime share. */
 export interface RunEnvironment {
@@ -35,6 +40,25 @@ export interface Run {
   /** Its signal is the only one of a run. */
   readonly deadline: Deadline;
   readonly startedAt: number;
+}
+
+/** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
+export interface RunPlan {
+  readonly selected: SelectedModel;
+  /** Answers for `selected`, or for a fallback. */
+  readonly model: Model;
+  /** Every id that a call may be billed under. */
+  readonly modelIds: readonly string[];
+  readonly toolset: Toolset;
+  readonly settings: LoopSettings;
+  /** The answer has to be of this form. */
+  readonly format?: OutputFormat;
+  readonly budget: Budget;
+  /** How many runs of the tenant may begin a minute. */
+  readonly runsPerMinute?: number;
+  /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
+  readonly billed: 'everything' | 'what-costs' | 'nothing';
+  readonly warnings: readonly ErrorSummary[];
 }
 
 /** A run that knows its tenant, and what it may do. Nothing has been claimed, called or spent. */

@@ -9,7 +9,7 @@ export async function taskToRun(ledger: LedgerStore, task: ReadyTask): Promise<R
   const { approval, timeout_seconds } = task.config;
   if (approval === undefined) return task;
   const { tenant_id: tenantId } = task.meta;
-  const saved = await ledger.findWaiting?.({ tenantId, runId: approval.run_id });
+  const saved = await ledger.findSaved({ tenantId, runId: approval.run_id });
   if (saved === undefined) return task;
   const { config, meta } = saved.task;
   return { ...task, config: { ...config, timeout_seconds, approval }, meta: { ...meta, tenant_id: tenantId } };

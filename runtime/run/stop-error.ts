@@ -1,6 +1,6 @@
 import { DEFAULTS } from '../config/runtime-config';
-import { RuntimeError } from '../errors/runtime-error';
 import type { AgentTask } from '../contracts/task';
+import { RuntimeError } from '../errors/runtime-error';
 import type { Run } from './run';
 
 /** How long a task may take, in milliseconds. */

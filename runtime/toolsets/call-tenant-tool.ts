@@ -1,4 +1,4 @@
-import type { LedgerStore, SingleCall } from '../contracts/ledger';
+import type { LedgerStore, RunKey, SingleCall } from '../contracts/ledger';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
@@ -15,7 +15,7 @@ import type { SelectTools } from './combine-sources';
 
 export interface CallParts {
   readonly selectTools: SelectTools;
-  readonly ledger: Pick<LedgerStore, 'takeCall' | 'auditCall'>;
+  readonly ledger: Pick<LedgerStore, 'takeCall' | 'record'>;
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
 
@@ -46,8 +46,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const startedAt = monotonicMs();
   const taking = limitsOfCall({ toolCallId: id, tool }, snapshot);
   const { meta = {}, signal }: { readonly meta?: CallMeta; readonly signal: AbortSignal } = request;
-  const userId = meta.user_id;
-  const call: SingleCall = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id, taking, userId };
+  const key: RunKey = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id };
+  const call: SingleCall = { ...key, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
   const output = refused ?? (await execute(tool, parsed, { call, redact, meta, signal }));
@@ -63,7 +63,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
     outcome: output,
   };
   // The call was made: a line that cannot be written must not take its answer away.
-  await parts.ledger.auditCall?.(call, auditLine(record, redact)).catch(() => undefined);
+  const audit = [auditLine(record, redact)];
+  await parts.ledger.record({ ...key, closed: [], leaseMs: 0, audit, userId: meta.user_id }).catch(() => undefined);
   return output;
 }
 
@@ -83,7 +84,7 @@ async function refusal(
 ): Promise<ReturnType<typeof toolFailure> | undefined> {
   const { tool } = call.taking;
   if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool, reason: parsed.issues });
-  const reason = await ledger.takeCall?.(call);
+  const reason = await ledger.takeCall(call);
   if (reason === undefined) return undefined;
   const { code, details } = limitReached(tool, reason);
   return toolFailure(code, details);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { createRuntime, type RuntimeError, type ToolRow } from '../../runtime';
 import { sendJson, startServer } from '../support/servers/http-server';
 import { type ModelServerRequest, startModelServer } from '../support/servers/model-server';
-import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../support/values/memory-stores';
+import { memoryTenants, TENANT_ID, toolRow } from '../support/values/memory-stores';
+import { createMemoryLedger } from '../../runtime/testing';
 
 /** One run from task to result: what the model says, what it is sent, what the tools get, what comes out. */
 interface Golden {
@@ -76,7 +77,7 @@ async function replay(golden: Golden): Promise<{
   const rows = (golden.tools ?? []).map((row) => toolRow({ endpoint: server.url, ...row }));
   const runtime = createRuntime({
     model: { apiKey: 'sk-golden', baseUrl: models.url, maxRetries: 0 },
-    plugins: { tenants: memoryTenants(rows), ledger: memoryLedger() },
+    plugins: { tenants: memoryTenants(rows), ledger: createMemoryLedger() },
   });
   open.push(runtime.close, models.close, server.close);
 

@@ -101,6 +101,11 @@ const PLANTS: readonly Planted[] = [
     "import { runAgent } from '../../runtime/agent';\nexport default runAgent;\n",
     'nodes-use-the-front-door',
   ],
+  [
+    'runtime/testing',
+    "import { createPostgres } from '../storage/postgres/pool';\nexport default createPostgres;\n",
+    'testing-stands-in-for-ports',
+  ],
 ];
 
 describe('the import rules', () => {

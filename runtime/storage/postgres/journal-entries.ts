@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../contracts/step';
+import type { JournalEntry } from '../../contracts/journal';
 import type { RunKey, RunProgress } from '../../contracts/ledger';
 import { indexableId } from '../sql/storable';
 import type { SealedJson } from './sealed-json';

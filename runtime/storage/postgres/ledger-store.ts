@@ -1,12 +1,12 @@
 import type { LedgerStore, Recorded } from '../../contracts/ledger';
 import { RuntimeError } from '../../errors/runtime-error';
 import { every } from '../../util/clock';
-import { auditCallStatement, takeCallStatement } from '../sql/call-tool';
+import { takeCallStatement } from '../sql/call-tool';
 import { type ClaimRow, claimRunStatement } from '../sql/claim-run';
 import { identifyStatement, knowsRunStatement } from '../sql/find-run';
 import { pruneStatements } from '../sql/prune-runs';
 import { type ProgressRow, recordProgressStatement } from '../sql/record-progress';
-import { findWaitingStatement, type ResumeRow, resumeRunStatement } from '../sql/resume-run';
+import { findSavedStatement, type ResumeRow, resumeRunStatement } from '../sql/resume-run';
 import type { Query } from '../statement';
 import { journalEntries } from './journal-entries';
 import { claimReader } from './read-claims';
@@ -34,8 +34,8 @@ export function createLedgerStore(
         if (row !== undefined) return read.claim(row, request);
       }
     },
-    findWaiting: async ({ tenantId, runId }) => {
-      const [row] = await query<{ resume: string }>(findWaitingStatement(tenantId, runId));
+    findSaved: async ({ tenantId, runId }) => {
+      const [row] = await query<{ resume: string }>(findSavedStatement(tenantId, runId));
       return row === undefined ? undefined : waiting.read(row.resume, { tenantId, runId });
     },
     resume: async (request) => {
@@ -43,7 +43,7 @@ export function createLedgerStore(
       return row === undefined ? { kind: 'unknown' } : read.resumed(row, request);
     },
     record: async (progress) => {
-      const kept = { waiting: waiting.keep(progress), journal: journal.keep(progress) };
+      const kept = { saved: waiting.keep(progress), journal: journal.keep(progress) };
       const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
       return toRecorded(row);
     },
@@ -51,9 +51,6 @@ export function createLedgerStore(
     takeCall: async (call) => {
       const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
       return row?.reason ?? undefined;
-    },
-    auditCall: async (call, execution) => {
-      await query(auditCallStatement(call, execution));
     },
     close: () => {
       stopPruning();
@@ -63,7 +60,7 @@ export function createLedgerStore(
 }
 
 /** What the outbox asks, to give every entry to the ledger that it belongs to. */
-function outboxQuestions(query: Query): Required<Pick<LedgerStore, 'knows' | 'identify'>> {
+function outboxQuestions(query: Query): Pick<LedgerStore, 'knows' | 'identify'> {
   return {
     knows: async (run) => {
       const [row] = await query<{ is_known: boolean }>(knowsRunStatement(run));

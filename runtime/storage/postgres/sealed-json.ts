@@ -41,5 +41,5 @@ export function sealedJson(sealer: TextSealer | undefined): SealedJson {
 function ofThisVersion(kept: unknown): JsonObject {
   const { version, ...value }: JsonObject = isJsonObject(kept) ? kept : {};
   if (version === VERSION) return value;
-  throw new RuntimeError('STORED_UNREADABLE', { version: JSON.stringify(version) ?? 'none', known: VERSION });
+  throw new RuntimeError('STORED_UNREADABLE', { version: JSON.stringify(version), known: VERSION });
 }

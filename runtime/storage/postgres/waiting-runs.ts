@@ -9,8 +9,8 @@ interface WaitingRunKey {
 
 /** What a run that waits for an approval goes on with, as the database keeps it. */
 export interface WaitingRuns {
-  /** JSON text; null for a run that does not wait. */
-  readonly keep: (progress: RunProgress) => string | null;
+  /** JSON text; undefined for a run that does not wait. */
+  readonly keep: (progress: RunProgress) => string | undefined;
   /** Throws what `SealedJson.read` throws. */
   readonly read: (text: string, key: WaitingRunKey) => SavedRun;
 }
@@ -21,7 +21,7 @@ export function waitingRuns(json: SealedJson): WaitingRuns {
   return {
     keep: (progress) => {
       const saved = progress.end?.saved;
-      return saved === undefined ? null : json.write(saved, ownerOf(progress));
+      return saved === undefined ? undefined : json.write(saved, ownerOf(progress));
     },
     read: (text, key) => json.read(text, ownerOf(key)) as unknown as SavedRun,
   };

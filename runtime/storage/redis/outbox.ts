@@ -35,7 +35,7 @@ interface RedisOutbox extends Outbox {
  */
 export function createRedisOutbox(redis: RedisConnection, { ledger, sealer }: OutboxOptions): RedisOutbox {
   const json = sealedJson(sealer);
-  const identify = once(() => ledger.identify?.() ?? Promise.resolve('only'));
+  const identify = once(() => ledger.identify());
   const backOff = createBackOff();
   let lookedAt = -Infinity;
   let flushing: Promise<void> | undefined;

@@ -34,7 +34,7 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     end: refusedEnd(entry, { code, sqlState: sqlStateOf(error?.cause), progress }),
   });
   try {
-    if (ledger.knows !== undefined && !(await ledger.knows(progress))) return refuse('RUN_UNKNOWN');
+    if (!(await ledger.knows(progress))) return refuse('RUN_UNKNOWN');
     await ledger.record(progress);
     return { kind: 'written' };
   } catch (thrown) {

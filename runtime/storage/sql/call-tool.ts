@@ -1,7 +1,5 @@
 import type { SingleCall } from '../../contracts/ledger';
-import type { ToolCallRecord } from '../../contracts/tool-call';
 import type { Statement } from '../statement';
-import { auditCalls, auditJson } from './audit-calls';
 
 /** Takes one call off its limits, outside a run. */
 export function takeCallStatement({ tenantId, taking }: SingleCall): Statement {
@@ -14,11 +12,4 @@ export function takeCallStatement({ tenantId, taking }: SingleCall): Statement {
       ...[ofAgent?.agent ?? null, ofAgent?.callsPerMinute ?? null, ofAgent?.callsPerDay ?? null],
     ],
   };
-}
-
-const AUDIT = auditCalls('$4');
-
-/** Writes the line of such a call. */
-export function auditCallStatement({ tenantId, taskId, runId, userId }: SingleCall, line: ToolCallRecord): Statement {
-  return { tenantId, text: AUDIT, values: [tenantId, taskId, runId, auditJson([line], userId)] };
 }

@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import { isJsonObject } from '../../util/json';
-
 const MAX_ID_LENGTH = 200;
 
-/** JSON that JSONB takes: neither NUL nor half a surrogate pair. No name that a provider sends may keep a bill from being written. */
-export function storableJson(value: unknown): string {
-  return JSON.stringify(value, storable);
-}
-
-function storable(_key: string, value: unknown): unknown {
-  if (typeof value === 'string') return storableText(value);
-  if (!isJsonObject(value) || Object.keys(value).every((key) => storableText(key) === key)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), inner]));
+/** A copy that Postgres takes: neither NUL nor half a surrogate pair. No name that a provider sends may keep a bill from being written. */
+export function storable<T>(value: T): T {
+  if (typeof value === 'string') return storableText(value) as T;
+  if (Array.isArray(value)) return value.map(storable) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), storable(inner)])) as T;
 }
 
 function storableText(text: string): string {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 
 import { type AgentResult, createRuntime, type LedgerStore, type Tool } from '../../../runtime';
+import { createMemoryLedger } from '../../../runtime/testing';
 import { startRunRecord } from '../../../runtime/ledger/run-record';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
@@ -378,7 +379,7 @@ describe('the bill is written', () => {
     const ends: (string | undefined)[] = [];
     const record = startRunRecord({
       ledger: {
-        claim: () => Promise.resolve({ kind: 'claimed', attempt: 1 }),
+        ...createMemoryLedger(),
         record: async ({ end }) => {
           if (end === undefined) await new Promise((resolve) => setTimeout(resolve, 100));
           ends.push(end?.state);

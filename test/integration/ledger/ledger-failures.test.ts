@@ -37,7 +37,7 @@ afterAll(async () => {
 function interruptedLedger(url: string): LedgerStore {
   postgres = createPostgres({ url, maxConnections: 3 });
   const real = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
-  return { claim: real.claim, record: (progress) => recordAs(progress, real.record) };
+  return { ...real, record: (progress) => recordAs(progress, real.record) };
 }
 
 const rename = (from: string, to: string) => agent.database.query(`ALTER TABLE ${from} RENAME TO ${to}`);

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
-import { loadTenantsStatement } from '../../../runtime/storage/sql/load-tenant';
+import { loadTenantsStatement } from '../../../runtime/storage/sql/load-tenants';
 import { createDatabase, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 
 let database: TestDatabase;
@@ -63,7 +63,7 @@ it('keeps one plan for loading tenants, however many there are', async () => {
   const own = createPostgres({ url: migrated.url, maxConnections: 1 });
   const tenant = '00000000-0000-4000-8000-000000000001';
   // Postgres decides after five of them.
-  for (let times = 0; times < 8; times++) await own.query(loadTenantsStatement([tenant], []));
+  for (let times = 0; times < 8; times++) await own.query(loadTenantsStatement({ tenantIds: [tenant], modelIds: [] }));
   const text = "SELECT custom_plans::int AS planned FROM pg_prepared_statements WHERE statement LIKE '%' || $1 || '%'";
   const plans = await own.query({ text: `${text} AND name LIKE 'universal%'`, values: ['elo_v_agent_tenants'] });
   expect(plans).toEqual([{ planned: 5 }]);

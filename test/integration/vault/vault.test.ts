@@ -10,7 +10,8 @@ import { sendJson, startServer } from '../../support/servers/http-server';
 import { textReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
 import { aTask, failureOf } from '../../support/values/agent-fixture';
-import { memoryLedger, memoryTenants, TENANT_ID, toolRow } from '../../support/values/memory-stores';
+import { memoryTenants, TENANT_ID, toolRow } from '../../support/values/memory-stores';
+import { createMemoryLedger } from '../../../runtime/testing';
 import { aVaultKey, onVault, vaultWorld } from '../../support/worlds/vault';
 
 const SECRET = 'CANARY-secret/1==';
@@ -161,7 +162,7 @@ describe('a tool', () => {
     const tenants = memoryTenants([row], { sealedSecrets: [{ name: 'crm', isShared: false, sealed }] });
     const { models } = fixture();
     const config = { model: { apiKey: 'sk-test-key', baseUrl: models.url }, vaultKey: key };
-    const runtime = createRuntime({ ...config, plugins: { tenants, ledger: memoryLedger() } });
+    const runtime = createRuntime({ ...config, plugins: { tenants, ledger: createMemoryLedger() } });
     await run(runtime, code, TENANT_ID);
     await runtime.close();
     expect(sent().authorization).toBe(`Bearer ${SECRET}`);

@@ -1,6 +1,7 @@
 import type { AgentResult, Claim, ClaimRequest, LedgerStore } from '../../../runtime';
 import { claimRun, requestDigest } from '../../../runtime/ledger/claim';
 import { readTask } from '../../../runtime/tasks/read-task';
+import { createMemoryLedger } from '../../../runtime/testing';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 const REQUEST: ClaimRequest = {
@@ -17,7 +18,7 @@ function ledgerThatSays(...claims: readonly Claim[]): { ledger: LedgerStore; ask
   const claim = jest.fn<Promise<Claim>, [ClaimRequest]>();
   for (const said of claims) claim.mockResolvedValueOnce(said);
   return {
-    ledger: { claim, record: () => Promise.reject(new Error('not used')) },
+    ledger: { ...createMemoryLedger(), claim },
     asked: () => claim.mock.calls.length,
   };
 }

@@ -1,7 +1,8 @@
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
+import type { ToolCallEntry } from '../../../runtime/contracts/journal';
 import type { RunEnd } from '../../../runtime/contracts/ledger';
-import type { ToolCallEntry } from '../../../runtime/contracts/step';
 import { type RunRecord, startRunRecord } from '../../../runtime/ledger/run-record';
+import { createMemoryLedger } from '../../../runtime/testing';
 
 const LEASE_MS = 60_000;
 const KEY = { tenantId: 'tenant', taskId: 'task', runId: 'run' };
@@ -17,9 +18,9 @@ function fakeLedger(): FakeLedger {
   const written: RunProgress[] = [];
   const next: (string | boolean)[] = [];
   return {
+    ...createMemoryLedger(),
     written,
     next,
-    claim: () => Promise.reject(new Error('not used')),
     record: (progress) => {
       const outcome = next.shift() ?? true;
       if (typeof outcome === 'string') return Promise.reject(new Error(outcome));

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../../runtime/errors/codes';
 import type { StepRecord } from '../../../runtime/contracts/step';
 import type { ToolCallRecord } from '../../../runtime/contracts/tool-call';
+import type { ErrorCode } from '../../../runtime/errors/codes';
 import { failedTools } from '../../../runtime/run/failed-tools';
 
 function call(tool: string, code?: string, message = 'it broke'): ToolCallRecord {

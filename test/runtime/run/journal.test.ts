@@ -1,5 +1,6 @@
 import { type AgentResult, createRuntime, type ModelRequest, type Tool } from '../../../runtime';
 import type { AssistantMessage, Message } from '../../../runtime/contracts/message';
+import type { MemoryLedger } from '../../../runtime/testing';
 import { gate } from '../../support/values/agent-fixture';
 import { journalingLedger, memoryTenants, TENANT_ID } from '../../support/values/memory-stores';
 import { fc } from '../../support/values/properties';
@@ -20,7 +21,7 @@ interface Script {
 
 /** What the world outside the process has seen, over all attempts. */
 interface World {
-  readonly ledger: ReturnType<typeof journalingLedger>;
+  readonly ledger: MemoryLedger;
   readonly requests: (readonly Message[])[];
   readonly sent: string[];
 }
@@ -60,7 +61,7 @@ function replyTo(script: Script, world: World, { messages }: ModelRequest): Assi
   const step = script.steps[place];
   if (step === undefined) return { role: 'assistant', content: 'Done.' };
   // Once on record: a silence that a process took with it is not the last one.
-  const ended = Math.max(0, ...world.ledger.journal().map((entry) => entry.step));
+  const ended = Math.max(0, ...world.ledger.journal(TENANT_ID, 't').map((entry) => entry.step));
   const silences = script.steps.slice(0, place).filter(({ isSilentFirst }) => isSilentFirst).length;
   if (step.isSilentFirst && ended === place + silences) return { role: 'assistant', content: '' };
   const calls = step.calls.map(({ tool, id, isBroken }, index) => ({
@@ -95,7 +96,11 @@ async function attempt(script: Script, world: World, livesFor = Infinity): Promi
     plugins: {
       tenants: memoryTenants([]),
       tools: toolsOf({ act, died }, world),
-      ledger: { claim: (request) => act(() => claim(request)), record: (progress) => act(() => record(progress)) },
+      ledger: {
+        ...world.ledger,
+        claim: (request) => act(() => claim(request)),
+        record: (progress) => act(() => record(progress)),
+      },
       model: {
         generate: (request) =>
           act(async () => {

@@ -1,5 +1,5 @@
 import type { ToolRow } from '../../../runtime';
-import { createToolTransports } from '../../../runtime/compose/tool-transports';
+import { createToolTransports } from '../../../runtime/compose/tool-sources';
 import type { EgressFilter, ToolContext, ToolOutput } from '../../../runtime/contracts/tool';
 import type { ErrorSummary } from '../../../runtime/errors/runtime-error';
 import { createRedisConnection } from '../../../runtime/storage/redis/connection';

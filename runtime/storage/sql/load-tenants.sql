@@ -1,17 +1,12 @@
-import type { Statement } from '../statement';
-
-/**
- * Everything a run needs, of several tenants in one round trip. JSON comes as text, so that unchanged text need not be parsed again.
- * Prices are those of the models that the run may use; when one of them has none, all prices come,
- * since the model that answers may be another one and have its own.
- *
- * The parameters stand in selects of their own: Postgres then expects as many rows of any array, so it keeps one plan. By the
- * arrays' lengths it would plan anew each time, which takes twice as long as the query itself.
- */
-const TEXT = `
+-- Everything a run needs, of several tenants in one round trip. JSON comes as text, so that unchanged text need not be parsed again.
+-- Prices are those of the models that the run may use; when one of them has none, all prices come,
+-- since the model that answers may be another one and have its own.
+--
+-- The parameters stand in selects of their own: Postgres then expects as many rows of any array, so it keeps one plan. By the
+-- arrays' lengths it would plan anew each time, which takes twice as long as the query itself.
 WITH wanted AS (
   SELECT array_agg(DISTINCT id) AS ids
-  FROM (SELECT model_id::text AS id FROM elo_agent_tiers UNION ALL SELECT unnest((SELECT $2::text[]))) AS models
+  FROM (SELECT model_id::text AS id FROM elo_agent_tiers UNION ALL SELECT unnest((SELECT :modelIds::text[]))) AS models
 )
 SELECT
   tenant.id::text AS id,
@@ -85,8 +80,4 @@ SELECT
   elo_agent_channel_credentials(tenant.id)::text AS channels,
   elo_agent_policy_version(tenant.id) AS policy_version
 FROM elo_v_agent_tenants AS tenant
-WHERE tenant.id = ANY ((SELECT $1::uuid[])::uuid[])`;
-
-export function loadTenantsStatement(tenantIds: readonly string[], modelIds: readonly string[]): Statement {
-  return { text: TEXT, values: [tenantIds, modelIds] };
-}
+WHERE tenant.id = ANY ((SELECT :tenantIds::uuid[])::uuid[])

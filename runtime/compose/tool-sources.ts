@@ -1,13 +1,44 @@
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
+import type { McpServers } from '../mcp/mcp-servers';
 import { createSqlReader } from '../storage/postgres/sql-reader';
 import type { RedisConnection } from '../storage/redis/connection';
 import { createRedisReader } from '../storage/redis/key-reader';
-import type { ToolBuilderOptions } from '../tools/build-tools';
+import { createServerToolBuilder, createToolBuilder, type ToolBuilderOptions } from '../tools/build-tools';
 import type { SqlPort } from '../tools/builtin/builtin-tool';
 import { createBuiltinTransport } from '../tools/builtin-transport';
 import { createHookTransport } from '../tools/hook-transport';
 import { createRestTransport } from '../tools/rest-transport';
 import { createWorkflowTransport } from '../tools/workflow-transport';
+import { createCatalogueSource } from '../toolsets/catalogue-source';
+import { combineSources, type SelectTools } from '../toolsets/combine-sources';
+import { createConnectedSource } from '../toolsets/connected-source';
+import { createMcpSource } from '../toolsets/mcp-source';
+import { createPluginSource } from '../toolsets/plugin-source';
+
+/** Where the tools of a run come from, in the order in which their names are given. Connects to nothing yet. */
+export function createToolSources(
+  config: ParsedConfig,
+  {
+    mcp,
+    redis,
+    secrets,
+  }: { readonly mcp: McpServers; readonly redis?: RedisConnection; readonly secrets: readonly string[] },
+): { readonly selectTools: SelectTools; readonly close: () => Promise<unknown> } {
+  const { transports, close } = createToolTransports(config, redis);
+  const builder = {
+    transports: { ...transports, mcp: mcp.transport },
+    defaultTimeoutMs: config.limits.toolTimeoutMs,
+    maxOutputBytes: config.limits.maxToolOutputBytes,
+    secrets,
+  };
+  const selectTools = combineSources([
+    createCatalogueSource(createToolBuilder(builder)),
+    createMcpSource(mcp, createServerToolBuilder(builder)),
+    createPluginSource(config.plugins.tools ?? []),
+    createConnectedSource(builder),
+  ]);
+  return { selectTools, close };
+}
 
 interface ToolTransports {
   readonly transports: ToolBuilderOptions['transports'];

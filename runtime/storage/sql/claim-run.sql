@@ -1,0 +1,78 @@
+-- Claims a task and opens its next model call, or says who has it, in one round trip. No row at all means that another caller
+-- claimed it in this very moment: ask again.
+WITH budget AS MATERIALIZED (
+  SELECT elo_agent_reserve(:tenantId::uuid, :runId::uuid,
+    :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
+), rate AS MATERIALIZED (
+  SELECT 0 AS wait WHERE :runsPerMinute::int IS NULL
+  UNION ALL
+  -- A replay, and a caller that waits for another, take nothing of the minute.
+  SELECT elo_agent_take_run(:tenantId::uuid, :runsPerMinute::int) FROM budget
+  WHERE :runsPerMinute::int IS NOT NULL AND budget.room = 'ok' AND (:fresh::boolean OR NOT EXISTS (
+    SELECT FROM elo_agent_runs AS run
+    WHERE run.tenant_id = :tenantId::uuid AND run.task_id = :taskId
+      AND (
+        run.digest <> :digest OR run.state IN ('done', 'waiting')
+        OR (run.state = 'running' AND run.lease_until >= now())
+      )
+  ))
+), claimed AS (
+  INSERT INTO elo_agent_runs AS run
+    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens, user_id)
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, :traceId, :digest, 'running', 1,
+    now() + :leaseMs::int * interval '1 millisecond', :holdCostUsd::numeric,
+    :holdTokens::bigint, :userId
+  FROM budget, rate WHERE budget.room = 'ok' AND rate.wait = 0
+  ON CONFLICT (tenant_id, task_id) DO UPDATE SET
+    run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
+    attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL,
+    resume = CASE WHEN NOT :fresh::boolean THEN run.resume END,
+    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, user_id = EXCLUDED.user_id, updated_at = now()
+  WHERE :fresh::boolean OR (
+    run.digest = EXCLUDED.digest
+    AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
+  )
+  RETURNING attempt
+), going_on AS MATERIALIZED (
+  SELECT claimed.attempt, journal.last_step, journal.entries, before.spent
+  FROM claimed
+  LEFT JOIN LATERAL
+    elo_agent_read_journal(:tenantId::uuid, CASE WHEN claimed.attempt > 1 AND NOT :fresh::boolean THEN :taskId END) AS journal ON true
+  -- With the calls that left no entry in the journal, such as a reply that broke off; a call that ended in this very moment
+  -- may not be among them. Returns no row when nothing was spent.
+  LEFT JOIN LATERAL (
+    SELECT json_build_object(
+      'costUsd', coalesce(sum(call.cost_exact), 0)::text,
+      'tokens', coalesce(sum(call.prompt_tokens), 0) + coalesce(sum(call.completion_tokens), 0)) AS spent
+    FROM elo_agent_model_calls AS call
+    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = :taskId AND call.closed_at IS NOT NULL
+      AND claimed.attempt > 1 AND NOT :fresh::boolean
+    HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0
+  ) AS before ON true
+), opened AS (
+  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested)
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(last_step, 0) + 1, :modelRequested FROM going_on
+), forgotten AS (
+  DELETE FROM elo_agent_journal
+  WHERE :fresh::boolean AND tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM claimed)
+)
+SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journal, spent::text AS spent, 0 AS wait FROM going_on
+UNION ALL
+SELECT
+  CASE
+    WHEN run.digest <> :digest AND NOT :fresh::boolean THEN 'conflict'
+    WHEN run.state IN ('done', 'waiting') AND NOT :fresh::boolean THEN 'done'
+    WHEN budget.room <> 'ok' AND (:fresh::boolean OR run.state = 'failed' OR run.lease_until < now()) THEN budget.room
+    ELSE 'running'
+  END,
+  run.attempt,
+  CASE WHEN run.digest = :digest AND run.state IN ('done', 'waiting') THEN run.result::text END,
+  NULL, NULL, 0
+FROM elo_agent_runs AS run, budget
+WHERE run.tenant_id = :tenantId::uuid AND run.task_id = :taskId AND NOT EXISTS (SELECT FROM claimed)
+  AND NOT EXISTS (SELECT FROM rate WHERE rate.wait > 0)
+UNION ALL
+SELECT 'limited', 0, NULL, NULL, NULL, rate.wait FROM rate WHERE rate.wait > 0
+UNION ALL
+SELECT budget.room, 0, NULL, NULL, NULL, 0 FROM budget
+WHERE budget.room <> 'ok' AND NOT EXISTS (SELECT FROM elo_agent_runs AS run WHERE run.tenant_id = :tenantId::uuid AND run.task_id = :taskId)

@@ -1,0 +1,60 @@
+-- Claims a run that waits for an approval, or says what became of it. The same approval may come again, after a lost answer:
+-- it finds the run that went on with it, and its result. One that failed or was lost is gone on with by the journal, which
+-- has every call that may have been made. No row means that no such run waits.
+WITH budget AS MATERIALIZED (
+  SELECT elo_agent_reserve(:tenantId::uuid, :runId::uuid,
+    :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
+), claimed AS (
+  UPDATE elo_agent_runs AS run SET
+    run_id = :runId::uuid, resumed_run_id = :waitedRunId::uuid, state = 'running', attempt = run.attempt + 1, result = NULL,
+    lease_until = now() + :leaseMs::int * interval '1 millisecond',
+    held_cost_usd = :holdCostUsd::numeric, held_tokens = :holdTokens::bigint,
+    updated_at = now()
+  FROM budget
+  WHERE run.tenant_id = :tenantId::uuid AND budget.room = 'ok' AND run.resume IS NOT NULL AND (
+    (run.run_id = :waitedRunId::uuid AND run.state = 'waiting')
+    OR (run.resumed_run_id = :waitedRunId::uuid AND (
+      run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now())
+    ))
+  )
+  RETURNING run.task_id, run.trace_id, run.resume::text AS resume
+), going_on AS MATERIALIZED (
+  SELECT claimed.task_id, claimed.trace_id, claimed.resume, journal.entries, before.spent
+  FROM claimed
+  LEFT JOIN LATERAL elo_agent_read_journal(:tenantId::uuid, claimed.task_id) AS journal ON true
+  -- As in claim-run.sql.
+  LEFT JOIN LATERAL (
+    SELECT json_build_object(
+      'costUsd', coalesce(sum(call.cost_exact), 0)::text,
+      'tokens', coalesce(sum(call.prompt_tokens), 0) + coalesce(sum(call.completion_tokens), 0)) AS spent
+    FROM elo_agent_model_calls AS call
+    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = claimed.task_id AND call.closed_at IS NOT NULL
+    HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0
+  ) AS before ON true
+)
+SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent
+FROM going_on
+UNION ALL
+SELECT
+  CASE
+    WHEN run.is_claimable AND budget.room <> 'ok' THEN budget.room
+    -- With room it was there to be claimed, so another caller has done so in this very moment.
+    WHEN run.is_claimable OR run.state = 'running' THEN 'running'
+    ELSE 'done'
+  END,
+  run.task_id, run.trace_id, NULL, run.result, NULL, NULL
+FROM budget, (
+  SELECT known.task_id, known.trace_id, known.state, known.result::text AS result,
+    known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND (
+      known.state IN ('done', 'waiting') OR (known.state = 'running' AND known.lease_until > now())
+    ) AS is_answered,
+    known.resume IS NOT NULL AND (
+      (known.run_id = :waitedRunId::uuid AND known.state = 'waiting')
+      OR (known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND (
+        known.state = 'failed' OR (known.state = 'running' AND known.lease_until < now())
+      ))
+    ) AS is_claimable
+  FROM elo_agent_runs AS known
+  WHERE known.tenant_id = :tenantId::uuid AND (known.run_id = :waitedRunId::uuid OR known.resumed_run_id = :waitedRunId::uuid)
+) AS run
+WHERE (run.is_claimable OR run.is_answered) AND NOT EXISTS (SELECT FROM claimed)

@@ -1,0 +1,107 @@
+import { NOTHING_SPENT } from '../billing/budget';
+import { sumDecimals } from '../billing/cost';
+import type { JournalEntry } from '../contracts/journal';
+import type { OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger';
+import type { SavedRun, Spent } from '../contracts/progress';
+import type { AgentResult } from '../contracts/result';
+import type { ToolCallRecord } from '../contracts/tool-call';
+import type { ModelCallRecord } from '../contracts/usage';
+import { createWindows, reserve, type Room, type Windows } from './memory-limits';
+
+/** A task, and the run that holds it. */
+export interface TaskRow {
+  readonly taskId: string;
+  readonly digest: string;
+  readonly traceId?: string;
+  runId: string;
+  state: 'running' | 'done' | 'failed' | 'waiting';
+  attempt: number;
+  leaseUntil: number;
+  hold?: Reservation;
+  result?: AgentResult;
+  saved?: SavedRun;
+  resumedRunId?: string;
+  /** JSON text by step and tool call. */
+  readonly journal: Map<string, string>;
+}
+
+interface CallRow extends RunKey {
+  readonly step: number;
+  readonly isBilled: boolean;
+  /** Undefined while the call is open. */
+  readonly call?: ModelCallRecord;
+}
+
+export interface TenantRows {
+  readonly tasks: Map<string, TaskRow>;
+  readonly calls: Map<string, CallRow>;
+  readonly audit: Map<string, ToolCallRecord>;
+  readonly windows: Windows;
+}
+
+export function emptyRows(): TenantRows {
+  return { tasks: new Map(), calls: new Map(), audit: new Map(), windows: createWindows() };
+}
+
+export function isLost({ state, leaseUntil }: TaskRow): boolean {
+  return state === 'running' && leaseUntil < Date.now();
+}
+
+/** Whether the month has room for another model call of this run. */
+export function roomFor({ calls, tasks }: TenantRows, runId: string, limits: Reservation | undefined): Room {
+  const billed = [...calls.values()].filter(({ isBilled }) => isBilled);
+  const others = [...tasks.values()].filter((row) => row.runId !== runId && row.state === 'running' && !isLost(row));
+  const held = others.flatMap(({ hold }) => hold ?? []);
+  return reserve(limits, sumOf(closedOf(billed)), held);
+}
+
+export function openCall({ calls }: TenantRows, { tenantId, taskId, runId }: RunKey, step: number): void {
+  const key = `${runId} ${step}`;
+  if (!calls.has(key)) calls.set(key, { tenantId, taskId, runId, step, isBilled: false });
+}
+
+/** Counted once, however often it is written. */
+export function closeCall(
+  { calls }: TenantRows,
+  { tenantId, taskId, runId, bill }: RunProgress,
+  call: ModelCallRecord,
+): void {
+  const key = `${runId} ${call.step}`;
+  if (calls.get(key)?.call !== undefined) return;
+  calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: bill !== undefined, call });
+}
+
+export function closedOf(calls: Iterable<CallRow>): readonly ModelCallRecord[] {
+  return [...calls].flatMap(({ call }) => call ?? []);
+}
+
+/** What the run after this one goes on with. */
+export function onRecord({ calls }: TenantRows, row: TaskRow): OnRecord {
+  const spent = sumOf(closedOf([...calls.values()].filter(({ taskId }) => taskId === row.taskId)));
+  const isNothing = spent.tokens === 0 && Number(spent.costUsd) === 0;
+  return { journal: entriesOf(row), spent: isNothing ? undefined : spent };
+}
+
+export function entriesOf(row: TaskRow | undefined): readonly JournalEntry[] {
+  return [...(row?.journal.values() ?? [])].map((text) => JSON.parse(text) as JournalEntry);
+}
+
+/** The calls that are about to be sent count as sent where there is room. */
+export function keepEntry({ journal }: TaskRow, entry: JournalEntry, hasRoom: boolean): void {
+  if ('id' in entry) {
+    journal.set(`${entry.step} ${entry.id}`, JSON.stringify(entry));
+    return;
+  }
+  const { sending = [], sent, ...step } = entry;
+  journal.set(`${entry.step} `, JSON.stringify({ ...step, sent: hasRoom ? [...sent, ...sending] : sent }));
+}
+
+export function sumOf(calls: readonly ModelCallRecord[]): Spent {
+  return calls.reduce(
+    (sum, { costUsd, usage }) => ({
+      costUsd: sumDecimals([sum.costUsd, costUsd]),
+      tokens: sum.tokens + usage.promptTokens + usage.completionTokens,
+    }),
+    NOTHING_SPENT,
+  );
+}
