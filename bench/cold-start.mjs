@@ -12,6 +12,12 @@ const nodePath = fileURLToPath(new URL('../dist/nodes/UniversalAiAgent/Universal
 const bars = [
   { what: 'require of the node file', key: 'nodeFile', wallMs: 20, rssMb: 5 },
   { what: 'then the first run', key: 'firstRun', wallMs: 150, rssMb: 60 },
+  {
+    what: 'first run of another process, with 100 tools that have schemas',
+    key: 'hundredTools',
+    wallMs: 150,
+    rssMb: 60,
+  },
 ];
 
 async function measureAll() {
@@ -19,9 +25,13 @@ async function measureAll() {
   const samples = [];
   try {
     for (let index = 0; index < PROCESSES; index += 1) {
-      const child = startProcess('./cold-start-process.mjs', [nodePath, server.origin]);
-      samples.push(await child.nextMessage());
-      child.stop();
+      const figures = {};
+      for (const rows of [0, 100]) {
+        const child = startProcess('./cold-start-process.mjs', [nodePath, server.origin, rows]);
+        Object.assign(figures, await child.nextMessage());
+        child.stop();
+      }
+      samples.push(figures);
     }
   } finally {
     server.stop();

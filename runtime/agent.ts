@@ -13,6 +13,7 @@ import { stopError, timeoutOf } from './run/stop-error';
 import { readTask } from './tasks/read-task';
 import { startDeadline } from './util/abort';
 import { monotonicMs } from './util/clock';
+import { turn } from './util/turn';
 
 export type { RunOptions } from './contracts/run';
 export type { RunEnvironment } from './run/run';
@@ -53,6 +54,7 @@ async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: plan.selected.modelId, tools });
   const recorder = startRecorder(environment, run);
   const outcome = await driveLoop(run, recorder);
+  await turn();
   const result = buildResult(run, outcome, recorder.meter);
   const { settled, error } = await settleRun(run, recorder, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });

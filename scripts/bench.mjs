@@ -1,4 +1,4 @@
-// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--migrate`, `--policy`, `--queue`, `--size`, `--cold` or `--n8n` runs one part.
+// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--migrate`, `--policy`, `--pause`, `--queue`, `--size`, `--cold` or `--n8n` runs one part.
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -8,6 +8,7 @@ import { root } from './lib/run-steps.mjs';
 const PARTS = {
   '--size': ['bench/package-size.mjs'],
   '--cold': ['bench/cold-start.mjs'],
+  '--pause': ['--expose-gc', '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON', 'bench/pause/run.mjs'],
   '--loop': ['bench/loop/run.mjs'],
   '--policy': ['bench/policy/run.mjs'],
   // The Redis of the tests is TypeScript in a package of CommonJS.

@@ -13,10 +13,10 @@ export const runtimePath = fileURLToPath(new URL('../../dist/runtime/index.js', 
 /** Required, not imported: the bundle is CommonJS, and its names may be lost on an import once it is minified. */
 export const requireRuntime = () => createRequire(import.meta.url)(runtimePath);
 
-export function createOurSubject({ createRuntime }, { baseUrl, apiKey, runtimeTools }) {
+export function createOurSubject({ createRuntime }, { baseUrl, apiKey, runtimeTools, catalogue = [] }) {
   const runtime = createRuntime({
     model: { apiKey, baseUrl },
-    plugins: { tools: runtimeTools, tenants: fakeTenants(), ledger: fakeLedger() },
+    plugins: { tools: runtimeTools, tenants: fakeTenants(catalogue), ledger: fakeLedger() },
   });
 
   async function run() {
@@ -46,12 +46,12 @@ export function toRuntimeTools(tools) {
 }
 
 /** A money limit and a price, so that the exact cost is worked out; and not nano, so that there is a line to bill. */
-function fakeTenants() {
+function fakeTenants(tools) {
   const snapshot = {
     tenant: { id: TENANT_ID, isActive: true, settings: { defaultTier: 'small', monthlyCostLimitUsd: '1000' } },
     tiers: [{ code: 'small', name: 'Small', modelId: MODEL_ID, maxTokens: 1000, rank: 2 }],
     prices: [{ modelId: MODEL_ID, inputPer1M: '0.15', outputPer1M: '0.60' }],
-    tools: [],
+    tools,
   };
   return { load: async () => snapshot };
 }
@@ -59,6 +59,6 @@ function fakeTenants() {
 function fakeLedger() {
   return {
     claim: async () => ({ kind: 'claimed', attempt: 1 }),
-    record: async () => ({ held: true }),
+    record: async () => ({ isOurs: true }),
   };
 }

@@ -101,9 +101,9 @@ const model = { apiKey: 'sk-bench', baseUrl: `${models.origin}/v1` };
 const withoutRules = {
   ...store,
   claim: ({ reserve, ...request }) => store.claim(request),
-  record: async ({ taking, executions, reserve, ...progress }) => {
-    const { held } = await store.record(progress);
-    return { held };
+  record: async ({ taking, audit, reserve, ...progress }) => {
+    const { isOurs } = await store.record(progress);
+    return { isOurs };
   },
 };
 const runtimes = {

@@ -20,7 +20,7 @@ import type { TaskHandling } from '../tasks/handle-task';
 import { refuseOtherTypes } from '../tasks/read-queue-task';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
-import { compileInputSchema } from '../tools/validate-input';
+import { compileInputSchema, prepareSchemaChecks } from '../tools/validate-input';
 import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
 import { createRedactor, type Redact, redactBoth, redactForms } from '../util/redact';
 import { plainInCustomConfig } from '../vault/find-plaintext';
@@ -125,7 +125,10 @@ function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store
     callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
     listTtlMs: DEFAULTS.mcpListTtlMs,
     stdioCommands: mcp.stdioCommands,
-    checkSchema: (schema) => void compileInputSchema(schema),
+    checkSchema: async (schema) => {
+      await prepareSchemaChecks();
+      compileInputSchema(schema);
+    },
     ...parts,
   });
 }

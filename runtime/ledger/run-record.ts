@@ -172,8 +172,9 @@ function startWriter({ ledger, key, bill, userId, leaseMs }: RunRecordOptions): 
     stopFlush?.();
     stopFlush = undefined;
     const written = progress(rest);
+    const at = unwritten.now();
     const recorded = await ledger.record(written);
-    unwritten.confirm(written);
+    unwritten.confirm(written, at);
     writtenAt = monotonicMs();
     if (!recorded.isOurs) isTakenOver = true;
     return recorded;

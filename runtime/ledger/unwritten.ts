@@ -13,45 +13,47 @@ export interface Unwritten {
   readonly journal: (entry: JournalEntry) => void;
   /** All of it, with a step as it is to be written now. */
   readonly all: (step?: StepEntry) => Kept;
-  /** Forgets what was written; what came since stays. */
-  readonly confirm: (written: Kept) => void;
+  /** A moment, for `confirm`. */
+  readonly now: () => number;
+  /** Forgets what was written at that moment; what came since stays. */
+  readonly confirm: (written: Kept, at: number) => void;
 }
 
 export function keepUnwritten(): Unwritten {
-  let kept: Kept = { closed: [], audit: [], journal: [] };
+  const closed = new Set<ModelCallRecord>();
+  const audit = new Set<ToolCallRecord>();
+  const journal = new Map<string, { readonly entry: JournalEntry; readonly at: number }>();
+  let moment = 0;
   return {
-    keep: (call) => {
-      kept = { ...kept, closed: [...kept.closed, call] };
-    },
-    audit: (line) => {
-      kept = { ...kept, audit: [...kept.audit, line] };
-    },
-    journal: (entry) => {
-      kept = { ...kept, journal: put(kept.journal, entry) };
-    },
-    all: (step) => (step === undefined ? kept : { ...kept, journal: put(kept.journal, step) }),
-    confirm: (written) => {
-      kept = {
-        closed: without(kept.closed, written.closed),
-        audit: without(kept.audit, written.audit),
-        journal: kept.journal.filter((entry) => !written.journal.some((one) => isSame(one, entry))),
-      };
+    keep: (call) => void closed.add(call),
+    audit: (line) => void audit.add(line),
+    journal: (entry) => void journal.set(placeOf(entry), { entry, at: ++moment }),
+    all: (step) => ({
+      closed: [...closed],
+      audit: [...audit],
+      journal: withStep(
+        [...journal.values()].map(({ entry }) => entry),
+        step,
+      ),
+    }),
+    now: () => moment,
+    confirm: (written, at) => {
+      for (const call of written.closed) closed.delete(call);
+      for (const line of written.audit) audit.delete(line);
+      // A step that was written with what it is about to send stands for the one that is kept.
+      for (const place of written.journal.map(placeOf)) {
+        if ((journal.get(place)?.at ?? 0) <= at) journal.delete(place);
+      }
     },
   };
 }
 
-function without<T>(kept: readonly T[], written: readonly T[]): readonly T[] {
-  return kept.filter((one) => !written.includes(one));
+function withStep(kept: readonly JournalEntry[], step: StepEntry | undefined): readonly JournalEntry[] {
+  if (step === undefined) return kept;
+  const place = placeOf(step);
+  return [...kept.filter((entry) => placeOf(entry) !== place), step];
 }
 
-function put(journal: readonly JournalEntry[], entry: JournalEntry): readonly JournalEntry[] {
-  return [...journal.filter((one) => !isSame(one, entry)), entry];
-}
-
-function isSame(one: JournalEntry, other: JournalEntry): boolean {
-  return one.step === other.step && idOf(one) === idOf(other);
-}
-
-function idOf(entry: JournalEntry): string | undefined {
-  return 'id' in entry ? entry.id : undefined;
+function placeOf(entry: JournalEntry): string {
+  return JSON.stringify('id' in entry ? [entry.step, entry.id] : [entry.step]);
 }

@@ -1,9 +1,20 @@
+import type { ToolCallMessage } from '../contracts/message';
 import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
 
 type ParsedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };
 
 const FENCE = '```';
+
+/** What was read of the calls of a transcript: each is asked for several times, and may be megabytes long. */
+const read = new WeakMap<ToolCallMessage, ParsedArguments>();
+
+/** The same for a call, read once. */
+export function argumentsOf(call: ToolCallMessage): ParsedArguments {
+  const known = read.get(call) ?? parseArguments(call.function.arguments);
+  read.set(call, known);
+  return known;
+}
 
 /** The arguments a model wrote, as an object. Nothing at all counts as `{}`; anything else that is no object is refused. */
 export function parseArguments(text: string): ParsedArguments {

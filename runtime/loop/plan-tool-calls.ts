@@ -4,7 +4,7 @@ import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
-import { createTurns } from '../util/turns';
+import { turn } from '../util/turn';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { mayRepeat } from './may-repeat';
 import { type PreparedToolCall, prepareToolCall } from './prepare-tool-call';
@@ -31,7 +31,6 @@ interface ToolCallPlan {
  */
 export async function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): Promise<ToolCallPlan> {
   const prepared: PreparedToolCall[] = [];
-  const turn = createTurns();
   for (const index of step.calls.keys()) {
     await turn();
     prepared.push(await prepare(input, step, index));
@@ -42,10 +41,13 @@ export async function planToolCalls(input: LoopInput, state: RunState, step: Ope
     const question = { id, tool: fn.name, arguments: asked.input };
     return { asked: question, calls: [], runnable: [], places: [], apply: ignore };
   }
-  const calls = prepared.map((call, index) => {
+  const calls: PreparedToolCall[] = [];
+  for (const [index, call] of prepared.entries()) {
+    await turn();
     if (call.kind !== 'run' && step.sent.includes(index)) count(call, state);
-    return withinRunLimits(call, input, state);
-  });
+    calls.push(withinRunLimits(call, input, state));
+  }
+  await turn();
   return {
     calls,
     runnable: calls.flatMap((call) =>

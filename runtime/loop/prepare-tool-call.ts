@@ -7,7 +7,7 @@ import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
-import { parseArguments } from './parse-arguments';
+import { argumentsOf, parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 
 /** A tool call that may run, or the reason why it must not. */
@@ -34,7 +34,7 @@ export async function prepareToolCall(
   },
 ): Promise<PreparedToolCall> {
   const tool = call.function.name;
-  const parsed = parseArguments(call.function.arguments);
+  const parsed = argumentsOf(call);
   const input: JsonValue = parsed.ok ? parsed.value : call.function.arguments;
   const refuse = (code: ErrorCode, details: ErrorDetails): PreparedToolCall => ({
     kind: 'refused',

@@ -8,6 +8,7 @@ import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
+import { turn } from '../util/turn';
 import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';
 import type { LoopInput, OpenedStep } from './loop-contract';
 import { type AskedCall, planToolCalls } from './plan-tool-calls';
@@ -43,6 +44,7 @@ export async function runStep(
     isSingle: input.settings.toolExecution === 'single',
   });
   state.messages.push(accepted.message);
+  await turn();
   const { promptTokens = 0, completionTokens = 0 } = reply.usage ?? {};
   const result = await finishStep(input, state, {
     step,

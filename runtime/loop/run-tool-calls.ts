@@ -11,7 +11,7 @@ import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import { type Redact, redactJson } from '../util/redact';
-import { createTurns } from '../util/turns';
+import { turn } from '../util/turn';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat } from './may-repeat';
 import type { PreparedToolCall } from './prepare-tool-call';
@@ -41,7 +41,6 @@ export async function runToolCalls(
     const made = await state.repeated.make(tool.definition.name, value, () => execute(input, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  const turn = createTurns();
   return mapConcurrent(calls, limit, async (call) => {
     await turn();
     return call.kind === 'known'

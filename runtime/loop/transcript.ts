@@ -3,7 +3,7 @@ import type { ToolChoice } from '../contracts/model';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
-import { parseArguments } from './parse-arguments';
+import { argumentsOf } from './parse-arguments';
 
 const MAX_NAME_LENGTH = 64;
 const SINGLE_TOOL_RULE = 'Call at most one tool at a time, and wait for its result before you call the next.';
@@ -109,7 +109,7 @@ function withSendableCalls(message: AssistantMessage, calls: readonly ToolCallMe
   if (calls.length === 0) return message;
   const sendable = calls.map((call) => {
     const name = call.function.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, MAX_NAME_LENGTH) || '_';
-    const text = sendableArguments(call.function.arguments);
+    const text = sendableArguments(call);
     return name === call.function.name && text === call.function.arguments
       ? call
       : { ...call, function: { name, arguments: text } };
@@ -117,8 +117,9 @@ function withSendableCalls(message: AssistantMessage, calls: readonly ToolCallMe
   return { ...message, tool_calls: sendable };
 }
 
-function sendableArguments(text: string): string {
-  const parsed = parseArguments(text);
+function sendableArguments(call: ToolCallMessage): string {
+  const text = call.function.arguments;
+  const parsed = argumentsOf(call);
   if (!parsed.ok) return '{}';
   return text.startsWith('{') ? text : JSON.stringify(parsed.value);
 }

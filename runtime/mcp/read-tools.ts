@@ -2,7 +2,7 @@ import type { McpListedTool, McpServer, McpTool } from '../contracts/mcp';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { isDeeperThan, isJsonObject, type JsonObject } from '../util/json';
-import { createTurns } from '../util/turns';
+import { turn } from '../util/turn';
 import type { ListedTool } from './connection';
 
 /** More than any model can choose from; a server with more should be narrowed down by name. */
@@ -26,8 +26,8 @@ export interface ReadTools {
   readonly warnings: readonly ErrorSummary[];
 }
 
-/** Throws an Error for a schema that is none, or so large that nobody could use it. */
-export type CheckSchema = (schema: JsonObject) => void;
+/** Rejects with an Error for a schema that is none, or so large that nobody could use it. */
+export type CheckSchema = (schema: JsonObject) => Promise<void> | void;
 
 /** What of a server's list can be offered. The rest is named in at most one warning a reason. */
 export async function readTools(
@@ -38,11 +38,10 @@ export async function readTools(
   const skipped = new Map<string, string[]>();
   const tools = new Map<string, McpTool>();
   const read = createToolReader(checkSchema);
-  const turn = createTurns();
   for (const given of listed) {
     await turn();
     if (!isWanted(server, given.name)) continue;
-    const tool = tools.has(given.name) ? 'their names come twice' : read(given);
+    const tool = tools.has(given.name) ? 'their names come twice' : await read(given);
     if (typeof tool === 'string') remember(skipped, tool, given.name);
     else tools.set(tool.name, tool);
   }
@@ -84,12 +83,12 @@ function isWanted({ includeTools, excludeTools }: McpServer, name: string): bool
 }
 
 /** Gives each tool of a list, or why it cannot be offered. */
-function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => McpTool | string {
+function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => Promise<McpTool | string> {
   let count = 0;
   let chars = 0;
   let unusableCount = 0;
   let unusable: string | undefined;
-  return (given) => {
+  return async (given) => {
     const fault = findFault(given);
     if (fault !== undefined) return fault;
     if (count >= MAX_TOOLS) return `only the first ${MAX_TOOLS} of a server are`;
@@ -98,7 +97,7 @@ function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => McpTo
     if (chars + length > MAX_LIST_CHARS) return `the list is longer than ${MAX_LIST_CHARS} characters`;
     if (unusableCount >= MAX_UNUSABLE) return `they come after ${MAX_UNUSABLE} whose schemas cannot be used`;
     try {
-      checkSchema(tool.inputSchema);
+      await checkSchema(tool.inputSchema);
     } catch (error) {
       unusableCount++;
       // What is wrong with the first stands for all: a hostile list has thousands of reasons.

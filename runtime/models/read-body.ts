@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type InputType } from 'node:zlib';
 
-/** A model's reply is text; nothing honest is longer. */
-const MAX_REPLY_BYTES = 2 * 1024 * 1024;
+/** Four times what 128,000 tokens of answer come to. Going through more of it would hold up the event loop. */
+const MAX_REPLY_BYTES = 1024 * 1024;
 
 export interface ReadBody {
   readonly text: string;

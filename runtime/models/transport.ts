@@ -9,6 +9,7 @@ import {
   MAX_JSON_VALUES,
   tryParseJson,
 } from '../util/json';
+import { turn } from '../util/turn';
 import { type ReadBody, readBody } from './read-body';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
@@ -43,6 +44,7 @@ export function createTransport(): ModelTransport {
       });
       const read = await readBody(body, headers['content-encoding']);
       attempts.answered++;
+      await turn();
       return toResponse({ status: statusCode, headers, ...read }, call);
     } catch (error) {
       // Nothing was sent when no connection could be made, so there is no usage to wonder about.

@@ -4,10 +4,10 @@ import type { ConfiguredTransport, PreparedTool, ToolSettings, ToolTransport } f
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
-import { createTurns } from '../util/turns';
+import { turn } from '../util/turn';
 import { type ExecuteOptions, executeTool } from './execute-tool';
 import { readToolSettings } from './tool-settings';
-import { compileInputSchema } from './validate-input';
+import { compileInputSchema, prepareSchemaChecks } from './validate-input';
 
 /** A tool, and the tiers that may use it. */
 export interface TenantTool {
@@ -49,7 +49,7 @@ export function createToolBuilder(options: ToolBuilderOptions): BuildTools {
 async function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): Promise<BuiltTools> {
   const tools: TenantTool[] = [];
   const warnings: ErrorSummary[] = [];
-  const turn = createTurns();
+  if (rows.length > 0) await prepareSchemaChecks();
   for (const row of rows) {
     await turn();
     try {

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { patternSize } from '../util/pattern-size';
-import { mapSubschemas, ownSize } from './subschemas';
+import { eachSubschema, ownSize } from './subschemas';
 
 /** More steps than this for one value and the schema is a trap; honest ones stay below a thousand. */
 const MAX_COST = 100_000;
@@ -17,8 +17,8 @@ const FEW_PATTERNS = 1000;
 
 /** What is no code: texts for people, and definitions, which count where they are used. */
 const NO_CODE: readonly string[] = ['title', 'description', 'examples', 'default', '$comment', '$defs', 'definitions'];
-/** Compared in one line. */
-const VALUES: readonly string[] = ['enum', 'const'];
+/** Values are compared in one line. */
+const NOT_COMPILED: readonly string[] = [...NO_CODE, 'enum', 'const'];
 /** With these a reference may lead anywhere, which only the compiler knows. */
 const NAMES: readonly string[] = [
   '$id',
@@ -95,10 +95,9 @@ function costOf(schema: JsonObject, walk: Walk): number {
     total += costOf(inner, walk);
     if (total > MAX_COST) throw new Error('its references multiply beyond all bounds');
   };
-  mapSubschemas(schema, (inner, { keyword, isInPlace }) => {
+  eachSubschema(schema, (inner, { keyword, isInPlace }) => {
     // Definitions count where they are used.
     if (!NO_CODE.includes(keyword)) follow(inner, isInPlace);
-    return inner;
   });
   const target = targetOf(schema, walk);
   if (target !== undefined) follow(target, true);
@@ -113,8 +112,7 @@ function count(schema: JsonObject, walk: Walk): void {
   const byPattern = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
   const patterns = typeof pattern === 'string' ? [...byPattern, pattern] : byPattern;
   walk.patterns += patterns.reduce((sum, text) => sum + patternSize(text), 0);
-  const isCode = ([keyword]: [string, JsonValue]): boolean => !NO_CODE.includes(keyword) && !VALUES.includes(keyword);
-  walk.code += 1 + ownSize(Object.fromEntries(Object.entries(schema).filter(isCode)));
+  walk.code += 1 + ownSize(schema, NOT_COMPILED);
   if (walk.patterns > MAX_PATTERNS) throw new Error(`its patterns are larger than ${MAX_PATTERNS} steps`);
   for (const text of patterns) if (!isPattern(text, walk)) walk.isPlain = false;
   if (walk.code > MAX_CODE) throw tooMuchCode();
@@ -160,10 +158,10 @@ function targetOf({ $ref }: JsonObject, walk: Walk): JsonObject | undefined {
 
 function allSubschemas(root: JsonObject): ReadonlySet<JsonObject> {
   const known = new Set<JsonObject>();
-  const visit = (schema: JsonObject): JsonObject => {
+  const visit = (schema: JsonObject): void => {
     if (known.size > MAX_CODE) throw tooMuchCode();
     known.add(schema);
-    return mapSubschemas(schema, visit);
+    eachSubschema(schema, visit);
   };
   visit(root);
   return known;

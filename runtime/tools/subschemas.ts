@@ -34,10 +34,37 @@ export function mapSubschemas(schema: JsonObject, visit: Visit): JsonObject {
   return Object.fromEntries(mapped);
 }
 
-/** What a schema costs by itself: the values in it, those of the schemas within it left out. */
-export function ownSize(schema: JsonObject): number {
-  const bare = mapSubschemas(schema, () => ({}));
-  return countValues(bare);
+/** Looks at each schema that stands directly in this one. Copies nothing, since a hostile schema has tens of thousands. */
+export function eachSubschema(schema: JsonObject, look: (...given: Parameters<Visit>) => void): void {
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (typeof value !== 'object' || value === null) continue;
+    const place = { keyword, isInPlace: IN_PLACE.has(keyword) || BY_NAME_IN_PLACE.has(keyword) };
+    for (const inner of schemasIn(keyword, value)) if (isJsonObject(inner)) look(inner, place);
+  }
+}
+
+function schemasIn(keyword: string, value: JsonObject | readonly JsonValue[]): readonly JsonValue[] {
+  const isList = Array.isArray(value);
+  if (IN_PLACE.has(keyword) || OF_PARTS.has(keyword)) return isList ? (value as readonly JsonValue[]) : [value];
+  return !isList && (BY_NAME.has(keyword) || BY_NAME_IN_PLACE.has(keyword)) ? Object.values(value) : [];
+}
+
+/** What a schema costs by itself: the values in it, those of the schemas within it and of keywords to leave out not counted. */
+export function ownSize(schema: JsonObject, leftOut: readonly string[] = []): number {
+  let size = 1;
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (!leftOut.includes(keyword)) size += sizeOf(keyword, value);
+  }
+  return size;
+}
+
+function sizeOf(keyword: string, value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  const schemas = schemasIn(keyword, value);
+  if (schemas.length === 0) return countValues(value);
+  const sum = schemas.reduce((total: number, inner) => total + (isJsonObject(inner) ? 1 : countValues(inner)), 0);
+  // A schema that stands alone is no list of them.
+  return schemas.length === 1 && schemas[0] === value ? sum : sum + 1;
 }
 
 function countValues(value: JsonValue): number {

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { ParsedInput } from '../contracts/tool';
 import type { JsonObject, JsonValue } from '../util/json';
+import { turn } from '../util/turn';
 import { whenKnown } from '../util/when-known';
 import { askSchemaProcess } from './ask-schema-process';
 import { compileValidator, TooManySteps, type Validate } from './compile-validator';
@@ -60,14 +61,37 @@ function judgeOnce(schema: JsonObject): Judged {
 
 /** Compiling what schemas of schemas say takes longer than all the rest, so there is one, made when it is first needed. */
 let ofSchemas: Ajv2020 | undefined;
+let preparing: Promise<void> | undefined;
+
+/**
+ * Makes it in pieces, so that the first schema of a process does not hold the event loop. For whoever can wait; everybody
+ * else has it made in one go.
+ */
+export function prepareSchemaChecks(): Promise<void> {
+  return (preparing ??= compileInPieces());
+}
+
+async function compileInPieces(): Promise<void> {
+  const ajv = schemaOfSchemas();
+  // The parts before the whole, which would have all of them made at once.
+  const ids = Object.keys({ ...ajv.schemas, ...ajv.refs });
+  for (const id of [...ids.filter((one) => one.includes('/meta/')), ...ids]) {
+    await turn();
+    ajv.getSchema(id);
+  }
+}
+
+function schemaOfSchemas(): Ajv2020 {
+  return (ofSchemas ??= new Ajv2020({ strict: false, validateFormats: false, logger: false }));
+}
 
 function judge(schema: JsonObject): Judged {
   // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
   // With $async a validator answers with a promise, which would pass for true.
   const { $schema, $id, $async, ...bare } = schema;
   const weight = weighSchema(bare);
-  ofSchemas ??= new Ajv2020({ strict: false, validateFormats: false, logger: false });
-  if (ofSchemas.validateSchema(bare) !== true) throw new Error(`schema is invalid: ${ofSchemas.errorsText()}`);
+  const ajv = schemaOfSchemas();
+  if (ajv.validateSchema(bare) !== true) throw new Error(`schema is invalid: ${ajv.errorsText()}`);
   return { bare, weight };
 }
 

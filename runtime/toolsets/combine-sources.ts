@@ -9,7 +9,7 @@ import { readToolRules, tenantLevels } from '../permissions/read-tool-rules';
 import type { TenantTool } from '../tools/build-tools';
 import { createToolset } from '../tools/combine-toolsets';
 import { offeredNames, plainName } from '../tools/offered-names';
-import { createTurns } from '../util/turns';
+import { turn } from '../util/turn';
 import type { OfferedTool, ToolOffer, ToolSource } from './tool-source';
 
 export interface SelectedTools {
@@ -133,7 +133,6 @@ function hasFixedName({ identity }: OfferedTool): boolean {
 async function build(named: readonly NamedOffer[]): Promise<Omit<SelectedTools, 'toolset'>> {
   const tools: TenantTool[] = [];
   const warnings: ErrorSummary[] = [];
-  const turn = createTurns();
   for (const { offered, name } of named) {
     await turn();
     const { name: wanted, identity, build: make, unusable, ...facts } = offered;

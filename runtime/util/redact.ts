@@ -82,11 +82,26 @@ function withSmallHex(text: string): string {
 
 /** The value with secrets blanked in its texts, keys and numbers, however its JSON had escaped them. */
 export function redactJson(value: JsonValue, redact: Redact): JsonValue {
+  return typeof value === 'object' && value !== null && isCleanAsText(value, redact)
+    ? value
+    : redactEach(value, redact);
+}
+
+/**
+ * One look at all texts of a value together, which takes a tenth of the time. Where JSON had to escape something, a secret may
+ * read otherwise in it than in the text itself, so then it does not count.
+ */
+function isCleanAsText(value: JsonValue, redact: Redact): boolean {
+  const text = JSON.stringify(value);
+  return !text.includes('\\') && redact(text) === text;
+}
+
+function redactEach(value: JsonValue, redact: Redact): JsonValue {
   if (typeof value === 'string') return redact(value);
   if (typeof value === 'number') return redact(String(value)) === String(value) ? value : MARK;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item: JsonValue) => redactJson(item, redact));
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactJson(inner, redact)]));
+  if (Array.isArray(value)) return value.map((item: JsonValue) => redactEach(item, redact));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactEach(inner, redact)]));
 }
 
 /** What a server may echo of a secret: of "Bearer abc" the bare token, of "Basic …" and of a URL the user and the password in it. */

@@ -4,14 +4,18 @@ import type { Memory, RunOptions } from '../../runtime';
 import { startServer } from '../support/servers/http-server';
 import { startRawMcpServer } from '../support/servers/raw-mcp-server';
 import { aTask } from '../support/values/agent-fixture';
+import { calling, DONE, HEAVY_INPUTS, type HeavyInput, listOf } from '../support/values/heavy-inputs';
 import { callTool } from '../support/worlds/call-tool';
 import { mcpWorld } from '../support/worlds/mcp-world';
 
 const world = mcpWorld();
 
-/** 50 ms are the rule. Others share this machine, and the servers of the test its process. */
-const MAX_PAUSE_MS = 250;
-const MAX_HEAP_BYTES = 256 * 1024 * 1024;
+/**
+ * 50 ms and 64 MB are the rule, which `npm run bench -- --pause` measures in a process of its own. Here the servers of the test
+ * are in the same process, and others share the machine.
+ */
+const MAX_PAUSE_MS = 120;
+const MAX_HEAP_BYTES = 128 * 1024 * 1024;
 const TICK_MS = 5;
 const MEBIBYTE = 1024 * 1024;
 
@@ -26,15 +30,16 @@ const figures: Record<string, Figures> = {};
  * How long the event loop stood still at most while this ran, and how far the heap grew: the best of three times, since the
  * garbage of all the other tests of this process is collected now and then.
  */
-async function measured(name: string, work: () => Promise<unknown>): Promise<void> {
+async function measured(name: string, work: () => Promise<unknown>, atOnce = 1): Promise<void> {
+  const maxPauseMs = MAX_PAUSE_MS * atOnce;
   let best: Figures | undefined;
-  for (let times = 0; times < 3 && (best === undefined || best.pauseMs >= MAX_PAUSE_MS); times++) {
+  for (let times = 0; times < 3 && (best === undefined || best.pauseMs >= maxPauseMs); times++) {
     const figure = await measure(work);
     if (best === undefined || figure.pauseMs < best.pauseMs) best = figure;
   }
   const { pauseMs, heapBytes } = (figures[name] = best as Figures);
-  expect(pauseMs).toBeLessThan(MAX_PAUSE_MS);
-  expect(heapBytes).toBeLessThan(MAX_HEAP_BYTES);
+  expect(pauseMs).toBeLessThan(maxPauseMs);
+  expect(heapBytes).toBeLessThan(MAX_HEAP_BYTES * atOnce);
 }
 
 async function measure(work: () => Promise<unknown>): Promise<Figures> {
@@ -71,17 +76,6 @@ afterAll(() => {
   process.stderr.write(`Longest pause of the event loop and growth of the heap:\n  ${rows.join('\n  ')}\n`);
 });
 
-const manyKeys = (count: number): string =>
-  `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(',')}}`;
-const reply = (message: object): string =>
-  JSON.stringify({
-    choices: [{ message: { role: 'assistant', ...message } }],
-    usage: { prompt_tokens: 1, completion_tokens: 1 },
-  });
-const calling = (name: string, args: string): string =>
-  reply({ tool_calls: [{ id: 'a', type: 'function', function: { name, arguments: args } }] });
-const DONE = reply({ content: 'Done' });
-
 /** A run whose model says this, word for word. */
 async function runWith(replies: readonly string[], config: object = {}, more: RunOptions & { tenantId?: string } = {}) {
   const texts = replies.map((text) => Buffer.from(text));
@@ -115,15 +109,6 @@ async function serverWith(list: string, result = '{}') {
   return world.register(server.url);
 }
 
-const listOf = (count: number, schema: (index: number) => object): string =>
-  JSON.stringify({
-    tools: Array.from({ length: count }, (_, index) => ({ name: `t${index}`, inputSchema: schema(index) })),
-  });
-const wide = (count: number, inner: (index: number) => object) => ({
-  type: 'object',
-  properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, inner(index)])),
-});
-
 // Loading the protocol's package is no input of anybody's.
 beforeAll(async () => {
   const { tenantId, code } = await serverWith(
@@ -133,134 +118,51 @@ beforeAll(async () => {
   await runWith([calling(`${code}_t0`, '{}'), DONE], {}, { tenantId });
 });
 
-describe('the event loop goes on', () => {
-  it.each<[string, () => object]>([
-    ['with as many values as it may have', () => ({ context: JSON.parse(manyKeys(29_000)) as object })],
-    ['with more', () => ({ context: JSON.parse(manyKeys(200_000)) as object })],
-    ['with a message of four million characters', () => ({ message: 'word '.repeat(800_000) })],
-  ])('case 45: under a task %s', async (what, config) => {
-    const given = config();
-    await measured(`task ${what}`, () => runWith([], given));
-  });
-
-  it.each<[string, () => object]>([
-    ['as large as it may be', () => wide(1200, () => ({ type: 'string' }))],
-    ['of many patterns', () => wide(1100, (index) => ({ pattern: `^a${index}$` }))],
-    ['of a megabyte', () => wide(60_000, () => ({}))],
-    ['of quotes repeated', () => wide(1, () => ({ pattern: `(?:${'ab'.repeat(500)})\\Q\\E{1000}` }))],
-    ['of settings repeated', () => wide(1, () => ({ pattern: `(?:${'ab'.repeat(500)})(?i){1000}` }))],
-    ['of classes never closed', () => wide(1, () => ({ pattern: '\\p{'.repeat(16_000) }))],
-  ])('case 45: under a task whose schema is %s', async (what, schema) => {
-    const output_schema = schema();
-    const task = { ...aTask(world.fixture().tenantId, { output_schema }), task_type: 'llm_extraction' };
-    await measured(`schema ${what}`, () =>
-      world
-        .fixture()
-        .runtime.handle(task)
-        .catch(() => undefined),
-    );
-  });
-
-  it.each<[string, () => string]>([
-    ['forty tools of 1,100 patterns', () => listOf(40, () => wide(1100, (index) => ({ pattern: `^${index}$` })))],
-    ['256 tools of a dense schema', () => listOf(256, () => wide(60, () => ({ type: 'string', minLength: 1 })))],
-    ['30,000 tools', () => listOf(30_000, () => ({ type: 'object' }))],
-  ])('case 45: under a list of %s', async (what, list) => {
-    const { tenantId } = await serverWith(list());
-    await measured(`tool list of ${what}`, () => runWith([], {}, { tenantId }));
-  });
-
-  it.each<[string, object, () => string]>([
-    ['as many values as they may have', {}, () => manyKeys(29_000)],
-    ['a text of a megabyte', { properties: { a: { pattern: '.*a.{12}$' } } }, () => `{"a":"${'ab'.repeat(500_000)}"}`],
-    [
-      'a text whose length is looked at a hundred times',
-      { properties: { a: { allOf: Array.from({ length: 100 }, () => ({ maxLength: 9_000_000 })) } } },
-      () => `{"a":"${'a'.repeat(1_900_000)}"}`,
-    ],
-    [
-      '20,000 objects that are to be unique',
-      { properties: { a: { uniqueItems: true } } },
-      () => `{"a":[${Array.from({ length: 20_000 }, (_, id) => `{"id":${id}}`).join(',')}]}`,
-    ],
-  ])('case 45: under arguments of %s', async (what, schema, args) => {
-    const { tenantId, code } = await serverWith(
-      listOf(1, () => ({ type: 'object', ...schema })),
-      '{"content":[]}',
-    );
-    const text = calling(`${code}_t0`, args());
-    await measured(`arguments of ${what}`, () => runWith([text, DONE], {}, { tenantId }));
-  });
-
-  it.each<[string, () => string]>([
-    ['as many values as it may have', () => `{"structuredContent":${manyKeys(59_000)}}`],
-    [
-      'four megabytes of text',
-      () => JSON.stringify({ content: [{ type: 'text', text: 'eyJhbGciOi '.repeat(370_000) }] }),
-    ],
-    ['a million objects', () => `{"content":[],"structuredContent":{"a":[${'{},'.repeat(1_000_000)}0]}}`],
-  ])('case 45: under a result of %s', async (what, result) => {
-    const { tenantId, code } = await serverWith(
-      listOf(1, () => ({ type: 'object' })),
-      result(),
-    );
-    await measured(`result of ${what}`, () => runWith([calling(`${code}_t0`, '{}'), DONE], {}, { tenantId }));
-  });
-
-  it('case 45: under a web page of a megabyte', async () => {
-    const page = Buffer.from('<div><p>text '.repeat(75_000));
-    const server = await startServer((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/html' }).end(page);
-    });
-    world.closeLater(server.close);
-    const row = {
-      transport: 'builtin',
-      transportConfig: { builtin: 'web_fetch' },
-      customConfig: { allowed_hosts: ['127.0.0.1'] },
-    };
-    await measured('web page of a megabyte', () => callTool(row, { url: `${server.url}/` }));
-  });
-
-  it.each<[string, () => string]>([
-    ['thoughts without an end', () => reply({ content: '<think>'.repeat(150_000) })],
-    ['a fence without an end', () => reply({ content: `\`\`\`json${' '.repeat(MEBIBYTE)}` })],
-    ['thousands of JSON values', () => reply({ content: '{}'.repeat(MEBIBYTE / 2) })],
-    ['two megabytes of text', () => reply({ content: 'http://a:b'.repeat(200_000) })],
-    [
-      'thirty thousand calls',
-      () =>
-        reply({
-          tool_calls: Array.from({ length: 30_000 }, (_, id) => ({ id, function: { name: 'x', arguments: '' } })),
-        }),
-    ],
-    [
-      'two thousand calls',
-      () =>
-        reply({
-          tool_calls: Array.from({ length: 2000 }, (_, id) => ({ id, function: { name: 'x', arguments: '' } })),
-        }),
-    ],
-    ['a million objects', () => `{"choices":[${'{},'.repeat(1_000_000)}0]}`],
-  ])('case 45: under a reply of %s', async (what, text) => {
-    const given = text();
-    await measured(`reply of ${what}`, () => runWith([given, DONE]));
-  });
-
-  it.each<[string, () => Memory]>([
-    [
-      '10,000 messages',
-      () => memoryOf(Array.from({ length: 10_000 }, (_, index) => ({ role: 'user', content: `said ${index}` }))),
-    ],
-    [
-      'a million messages',
-      () => memoryOf(Array.from({ length: 1_000_000 }, () => ({ role: 'user', content: 'said' }))),
-    ],
-  ])('case 45: under a memory of %s', async (what, memory) => {
-    const connected = { memory: memory() };
-    await measured(`memory of ${what}`, () => runWith([], {}, { connected }));
-  });
+it.each(HEAVY_INPUTS)('case 45: the event loop goes on under a $kind $name', async (input) => {
+  await measured(`${input.kind} ${input.name}`, await prepare(input));
 });
 
-function memoryOf(messages: readonly { role: 'user'; content: string }[]): Memory {
+it('case 45: the event loop goes on under all of them at once', async () => {
+  const all: (() => Promise<unknown>)[] = [];
+  for (const input of HEAVY_INPUTS) all.push(await prepare(input));
+  // Each comes with an event of its own, as requests do.
+  const arriving = (work: () => Promise<unknown>, index: number): Promise<unknown> =>
+    new Promise((resolve) => setTimeout(() => resolve(work()), index));
+  await measured('all of them at once', () => Promise.all(all.map(arriving)), 4);
+});
+
+/** Makes all that the input needs, so that only what is done with it is measured. */
+async function prepare({ config, taskType, list, result, replies, page, memory }: HeavyInput) {
+  const given = config?.() ?? {};
+  const registered = list === undefined ? undefined : await serverWith(list(), result?.());
+  const texts = replies?.(registered?.code ?? '') ?? [];
+  const messages = memory?.();
+  const connected = messages && { memory: memoryOf(messages) };
+  if (page !== undefined) return fetching(page());
+  return (): Promise<unknown> => {
+    if (taskType === undefined) return runWith(texts, given, { connected, tenantId: registered?.tenantId });
+    const task = { ...aTask(world.fixture().tenantId, given as Record<string, unknown>), task_type: taskType };
+    return world
+      .fixture()
+      .runtime.handle(task)
+      .catch(() => undefined);
+  };
+}
+
+async function fetching(page: string): Promise<() => Promise<unknown>> {
+  const body = Buffer.from(page);
+  const server = await startServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end(body);
+  });
+  world.closeLater(server.close);
+  const row = {
+    transport: 'builtin',
+    transportConfig: { builtin: 'web_fetch' },
+    customConfig: { allowed_hosts: ['127.0.0.1'] },
+  };
+  return () => callTool(row, { url: `${server.url}/` });
+}
+
+function memoryOf(messages: Awaited<ReturnType<Memory['load']>>): Memory {
   return { load: () => Promise.resolve(messages), save: () => Promise.resolve() };
 }

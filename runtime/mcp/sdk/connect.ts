@@ -28,6 +28,7 @@ import { OAuthProvider } from '../oauth-provider';
 import { authProvider, secretsOf } from './connect-auth';
 import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
 import { createTransport, type Credential, type Leniency, renewableToken } from './connect-transport';
+import { withLightLists } from './light-lists';
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 const CONTEXT_KEY = 'universal-ai-agent/context';
@@ -141,7 +142,7 @@ function createClient({ server, onToolsChanged }: ConnectRequest, mode: 'auto' |
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
     capabilities: server.answersWithDefaults ? { elicitation: { form: { applyDefaults: true } } } : {},
   };
-  const client = new Client({ name: 'universal-ai-agent', version: '0.1.0' }, options);
+  const client = withLightLists(new Client({ name: 'universal-ai-agent', version: '0.1.0' }, options));
   // Errors of single calls reject the calls; this hook would only report them twice.
   client.onerror = () => undefined;
   if (server.answersWithDefaults) {

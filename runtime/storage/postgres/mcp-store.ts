@@ -6,7 +6,7 @@ import type { Query } from '../statement';
 export function createMcpStore(query: Query): McpStore {
   return {
     saveTools: async (request) => {
-      const rows = await query<SavedToolRow>(saveMcpToolsStatement(request));
+      const rows = await query<SavedToolRow>(await saveMcpToolsStatement(request));
       const quarantined = new Map(rows.map((row) => [row.name, row.is_quarantined]));
       // A tool that was not written belongs to a server that was taken away meanwhile.
       return request.tools.map((tool) => ({ ...tool, isQuarantined: quarantined.get(tool.name) ?? true }));

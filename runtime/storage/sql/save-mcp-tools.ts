@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { McpTool } from '../../contracts/mcp';
 import { canonicalJson } from '../../util/json';
+import { turn } from '../../util/turn';
 import type { Statement } from '../statement';
 import { named } from './named';
 import text from './save-mcp-tools.sql';
@@ -18,22 +19,25 @@ const SAVE = named<{
   readonly listed: string;
 }>(text);
 
-export function saveMcpToolsStatement(request: {
+/** In turns: the schemas of a list may come to a megabyte. */
+export async function saveMcpToolsStatement(request: {
   readonly tenantId: string;
   readonly serverId: number;
   readonly tools: readonly McpTool[];
   readonly ttlMs: number;
-}): Statement {
-  const listed = request.tools.map((tool, position) => ({
-    name: tool.name,
-    description: tool.description,
-    input_schema: tool.inputSchema,
-    is_repeatable: tool.isRepeatable,
-    hash: toolHash(tool),
-    position,
-  }));
+}): Promise<Statement> {
+  const listed: string[] = [];
+  for (const [position, tool] of request.tools.entries()) {
+    await turn();
+    listed.push(JSON.stringify(toRow(tool, position)));
+  }
   const { tenantId, serverId, ttlMs } = request;
-  return SAVE({ tenantId, serverId, ttlMs, listed: JSON.stringify(listed) });
+  return SAVE({ tenantId, serverId, ttlMs, listed: `[${listed.join(',')}]` });
+}
+
+function toRow(tool: McpTool, position: number): object {
+  const { name, description, inputSchema: input_schema, isRepeatable: is_repeatable } = tool;
+  return { name, description, input_schema, is_repeatable, hash: toolHash(tool), position };
 }
 
 /** What an approval holds for: everything of a tool that the model reads or that changes how it is called. */

@@ -183,6 +183,17 @@ describe('the journal', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('keeps what replaced an entry while that one was being written', async () => {
+    const ledger = fakeLedger();
+    const record = start(ledger);
+    record.journal(outcome('a'));
+    const writing = open(record, 2);
+    record.journal({ ...outcome('a'), durationMs: 7 });
+    await writing;
+    await record.settle({ ...END, state: 'failed' });
+    expect(ledger.written.at(-1)?.journal).toEqual([{ ...outcome('a'), durationMs: 7 }]);
+  });
+
   it('is made up for by the next write when it could not be written', async () => {
     const ledger = fakeLedger();
     const record = start(ledger);

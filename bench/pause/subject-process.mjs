@@ -1,0 +1,80 @@
+// The process that is measured: a runtime, and a clock that notices when nobody comes to it.
+import { createRequire } from 'node:module';
+
+import { HEAVY_INPUTS } from '../../test/support/values/heavy-inputs.ts';
+
+const TICK_MS = 2;
+const SETTLE_MS = 100;
+const MEBIBYTE = 1024 * 1024;
+let world;
+
+function start({ runtimePath, databaseUrl, origin, tenants }) {
+  const { createRuntime } = createRequire(import.meta.url)(runtimePath);
+  const config = { database: { url: databaseUrl } };
+  const runtimes = HEAVY_INPUTS.map(
+    (_input, number) => () =>
+      createRuntime({ ...config, model: { apiKey: 'bench-key', baseUrl: `${origin}/model/${number}` } }),
+  );
+  world = { origin, tenants, runtimes, ready: new Map() };
+}
+
+function runtimeOf(number) {
+  const known = world.ready.get(number) ?? world.runtimes[number]();
+  world.ready.set(number, known);
+  return known;
+}
+
+/** What is to be done with the input; all that it needs of its own is made before the clock starts. */
+function prepare(number) {
+  const { config, taskType, memory, page } = HEAVY_INPUTS[number];
+  const runtime = runtimeOf(number);
+  const messages = memory?.();
+  const connected = messages && { memory: { load: async () => messages, save: async () => {} } };
+  const text = page && { message: `${world.origin}/page/${number}` };
+  const task = {
+    task_type: taskType ?? 'ai_agent',
+    config: { agent_tier: 'small', message: 'Go', ...text, ...config?.() },
+    meta: { tenant_id: world.tenants[number] },
+  };
+  return () => (taskType === undefined ? runtime.run(task, { connected }) : runtime.handle(task)).catch(() => {});
+}
+
+const rss = () => process.memoryUsage.rss();
+
+async function measure(work) {
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  globalThis.gc?.();
+  const before = rss();
+  let highest = before;
+  let pauseMs = 0;
+  let last = performance.now();
+  const look = () => {
+    const now = performance.now();
+    pauseMs = Math.max(pauseMs, now - last - TICK_MS);
+    highest = Math.max(highest, rss());
+    last = now;
+  };
+  const timer = setInterval(look, TICK_MS);
+  await work();
+  look();
+  clearInterval(timer);
+  return { pauseMs, rssMb: (highest - before) / MEBIBYTE };
+}
+
+process.on('message', async ({ start: given, run }) => {
+  try {
+    if (given !== undefined) {
+      start(given);
+      // Loading packages is no input of anybody's.
+      await prepare(HEAVY_INPUTS.findIndex(({ kind }) => kind === 'result'))();
+      return process.send({});
+    }
+    const all = run.map(prepare);
+    // Each comes with an event of its own, as requests do.
+    const arriving = (one, index) => new Promise((resolve) => setTimeout(() => resolve(one()), index));
+    process.send(await measure(() => Promise.all(all.map(arriving))));
+  } catch (error) {
+    process.send({ error: error.stack });
+  }
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,52 @@
+import type { Client, ListToolsResult, StandardSchemaV1 } from '@modelcontextprotocol/client';
+
+import { isJsonObject, type JsonObject } from '../../util/json';
+
+type Request = (request: { readonly method: string }, ...rest: readonly unknown[]) => Promise<unknown>;
+
+/**
+ * Lets a client of the old generation read pages of tools without going through every schema in them at once: the SDK's own
+ * check takes a tenth of a second for a list of a megabyte, and each schema is judged afterwards, one after the other.
+ */
+export function withLightLists(client: Client): Client {
+  const request = client.request.bind(client) as Request;
+  const light: Request = (given, ...rest) =>
+    given.method === 'tools/list' && client.getProtocolEra() === 'legacy'
+      ? request(given, TOOL_PAGE, rest[0])
+      : request(given, ...rest);
+  client.request = light;
+  return client;
+}
+
+const TOOL_PAGE: StandardSchemaV1<ListToolsResult> = {
+  '~standard': {
+    version: 1,
+    vendor: 'universal-ai-agent',
+    validate: (value) => {
+      const fault = faultOfPage(value);
+      return fault === undefined
+        ? { value: value as ListToolsResult }
+        : { issues: [{ message: `the list of tools ${fault}` }] };
+    },
+  },
+};
+
+function faultOfPage(page: unknown): string | undefined {
+  if (!isJsonObject(page) || !Array.isArray(page.tools)) return 'has no array of tools';
+  if (page.nextCursor !== undefined && typeof page.nextCursor !== 'string') return 'has a cursor that is no text';
+  return (page.tools as readonly unknown[]).every(isTool) ? undefined : 'has one without a name, or without a schema';
+}
+
+/** What the protocol wants of a tool, as far as we read it. */
+function isTool(tool: unknown): boolean {
+  if (!isJsonObject(tool) || typeof tool.name !== 'string') return false;
+  const { description, annotations, inputSchema } = tool;
+  if (description !== undefined && typeof description !== 'string') return false;
+  if (annotations !== undefined && !isJsonObject(annotations)) return false;
+  return isJsonObject(inputSchema) && isObjectSchema(inputSchema);
+}
+
+function isObjectSchema({ type, properties, required }: JsonObject): boolean {
+  if (type !== 'object' || (properties !== undefined && !isJsonObject(properties))) return false;
+  return required === undefined || (Array.isArray(required) && required.every((name) => typeof name === 'string'));
+}
