@@ -13,7 +13,7 @@ const bars = [
   { what: 'require of the node file', key: 'nodeFile', wallMs: 20, rssMb: 5 },
   { what: 'then the first run', key: 'firstRun', wallMs: 150, rssMb: 60 },
   {
-    what: 'first run of another process, with 100 tools that have schemas',
+    what: 'in another process, after loading: the first run with 100 tools that have schemas',
     key: 'hundredTools',
     wallMs: 150,
     rssMb: 60,
