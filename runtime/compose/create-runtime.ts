@@ -32,6 +32,7 @@ import { createRedactor, type Redact, redactBoth, redactForms } from '../util/re
 import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';
+import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 import { createTaskParts } from './tasks';
 import { createToolTransports } from './tool-transports';
 
@@ -131,9 +132,7 @@ function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store
     maxConnections: DEFAULTS.mcpMaxConnections,
     idleMs: DEFAULTS.mcpIdleMs,
     connectTimeoutMs: DEFAULTS.mcpConnectTimeoutMs,
-    discoveryTimeoutMs: DEFAULTS.mcpDiscoveryTimeoutMs,
-    callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
-    listTtlMs: DEFAULTS.mcpListTtlMs,
+    ...MCP_SERVER_DEFAULTS,
     stdioCommands: mcp.stdioCommands,
     checkSchema: (schema) => void compileInputSchema(schema),
     ...parts,
