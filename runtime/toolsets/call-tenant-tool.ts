@@ -37,7 +37,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const { snapshot, arguments: input } = request;
   if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
   const tool = await findTool(parts, request);
-  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input)), request.signal);
+  const checkedFor = { tenantId: snapshot.tenant.id, signal: request.signal };
+  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input, checkedFor)), request.signal);
   if (!parsed.ok && parsed.code === undefined) {
     throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
   }
