@@ -9,7 +9,7 @@ import { queueKeys } from './queue/keys';
 import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
 import { createTaskStore } from './queue/task-store';
-import { dropUnwrittenEnd, readUnwrittenEnds } from './storage/redis/unwritten-ends';
+import { dropUnwrittenEnd, readBacklog, readUnwrittenEnds } from './storage/redis/unwritten-ends';
 import { openWaitingClient } from './storage/redis/waiting-client';
 
 export { createFailureDelivery, type FailureDelivery } from './compose/failure-delivery';
@@ -94,6 +94,7 @@ async function openClients(config: ConsumerConfig, log: Log): Promise<ConsumerCl
   return {
     commands,
     blocking,
+    readBacklog: () => readBacklog(commands),
     end: () => {
       isEnded = true;
       commands.disconnect();
