@@ -7,6 +7,7 @@ import type { RunOptions } from './contracts/run';
 import type { TenantSnapshot } from './contracts/tenant';
 import { RuntimeError } from './errors/runtime-error';
 import { toRuntimeError } from './errors/to-runtime-error';
+import { identityOf } from './ledger/identity';
 import { type RunRecord, startRunRecord } from './ledger/run-record';
 import { buildResult } from './run/build-result';
 import { claimTask, taskToRun } from './run/claim-run';
@@ -127,6 +128,7 @@ function openRecord({ parts, task, plan, key }: ClaimedRun): RunRecord {
       plan.billed === 'nothing'
         ? undefined
         : {
+            ...identityOf(task.meta),
             traceId: task.trace_id,
             tier: plan.selected.tier.code,
             taskType: task.task_type,

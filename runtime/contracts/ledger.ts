@@ -12,9 +12,16 @@ export interface RunKey {
   readonly runId: string;
 }
 
-export interface ClaimRequest extends RunKey {
-  readonly traceId?: string;
+/** Who a task or a call is for, as its meta says it. */
+export interface Identity {
+  readonly clientId?: string;
+  readonly dialogId?: string;
   readonly userId?: string;
+  readonly sessionId?: string;
+}
+
+export interface ClaimRequest extends RunKey, Identity {
+  readonly traceId?: string;
   /** Digest of the request: the same id with another request is a conflict. */
   readonly digest: string;
   /** Run even if the task was done before, as a new attempt: a manual test in the editor. */
@@ -84,7 +91,7 @@ export type Claim =
   | { readonly kind: 'conflict' };
 
 /** What the line in elo_t_token_usage carries beside the figures. */
-export interface BillingLine {
+export interface BillingLine extends Identity {
   readonly traceId?: string;
   readonly tier: string;
   readonly taskType: string;
@@ -138,7 +145,7 @@ export interface CallToTake {
 }
 
 /** A line of the audit, already redacted. */
-export interface ToolExecution {
+export interface ToolExecution extends Identity {
   readonly step: number;
   readonly toolCallId: string;
   readonly tool: string;
@@ -147,7 +154,6 @@ export interface ToolExecution {
   readonly isError: boolean;
   readonly code?: string;
   readonly durationMs: number;
-  readonly userId?: string;
 }
 
 /** A tool call outside a run. */

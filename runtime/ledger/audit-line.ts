@@ -1,4 +1,4 @@
-import type { ToolExecution } from '../contracts/ledger';
+import type { Identity, ToolExecution } from '../contracts/ledger';
 import type { EndedToolCall } from '../contracts/tool-call';
 import { type Redact, redactJson } from '../util/redact';
 
@@ -17,11 +17,11 @@ export function toExecution(
     code,
     durationMs,
   }: Omit<EndedToolCall, 'outcome' | 'isOnce' | 'wasSent'>,
-  { redact, userId }: { readonly redact: Redact; readonly userId?: string },
+  { redact, identity }: { readonly redact: Redact; readonly identity: Identity },
 ): ToolExecution {
   const clean = redactJson(input, redact);
   const text = JSON.stringify(clean);
   const isLong = text.length > MAX_AUDITED_LENGTH;
   const shown = isLong ? { clipped: text.slice(0, MAX_AUDITED_LENGTH) } : clean;
-  return { step, toolCallId, tool, arguments: shown, decision, isError, code, durationMs, userId };
+  return { step, toolCallId, tool, arguments: shown, decision, isError, code, durationMs, ...identity };
 }

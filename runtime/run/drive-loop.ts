@@ -2,6 +2,7 @@ import type { UsageMeter } from '../billing/usage-meter';
 import type { LoopOutcome } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toExecution } from '../ledger/audit-line';
+import { identityOf } from '../ledger/identity';
 import type { RunRecord } from '../ledger/run-record';
 import { runLoop } from '../loop/run-loop';
 import type { JsonValue } from '../util/json';
@@ -54,7 +55,7 @@ export function driveLoop(run: ClaimedRun, { meter, record, variables }: RunTool
       },
     }),
     onToolCallEnd: (call) => {
-      record.audit(toExecution(call, { redact: run.redact, userId: task.meta.user_id }));
+      record.audit(toExecution(call, { redact: run.redact, identity: identityOf(task.meta) }));
       keepOutcome(call);
     },
     emit: run.emit,

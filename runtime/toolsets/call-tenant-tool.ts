@@ -5,6 +5,7 @@ import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { toExecution } from '../ledger/audit-line';
+import { identityOf } from '../ledger/identity';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs, newId } from '../util/clock';
@@ -61,7 +62,9 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
     durationMs: elapsedMs(startedAt),
   } as const;
   // The call was made: a line that cannot be written must not take its answer away.
-  await parts.ledger.auditCall?.(call, toExecution(ended, { redact, userId: meta.user_id })).catch(() => undefined);
+  await parts.ledger
+    .auditCall?.(call, toExecution(ended, { redact, identity: identityOf(meta) }))
+    .catch(() => undefined);
   return output;
 }
 

@@ -34,14 +34,17 @@ WITH budget AS MATERIALIZED (
   ))
 ), claimed AS (
   INSERT INTO elo_agent_runs AS run
-    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens, user_id)
-  SELECT $1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond', $11::numeric, $12::bigint, $13
+    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens,
+      client_id, dialog_id, user_id, session_id)
+  SELECT $1::uuid, $2, $3::uuid, $4, $5, 'running', 1, now() + $6::int * interval '1 millisecond', $11::numeric, $12::bigint,
+    $15, $16, $13, $17
   FROM budget, rate WHERE budget.room = 'ok' AND rate.wait = 0
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
     attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL,
     resume = CASE WHEN NOT $7::boolean THEN run.resume END,
-    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, user_id = EXCLUDED.user_id, updated_at = now()
+    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, client_id = EXCLUDED.client_id,
+    dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id, updated_at = now()
   WHERE $7::boolean OR (
     run.digest = EXCLUDED.digest
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
@@ -102,6 +105,7 @@ export function claimRunStatement(request: ClaimRequest): Statement {
       ...reservationValues(request.reserve),
       request.userId ?? null,
       request.runsPerMinute ?? null,
+      ...[request.clientId ?? null, request.dialogId ?? null, request.sessionId ?? null],
     ],
   };
 }

@@ -1,4 +1,4 @@
-import type { CallToTake, RunProgress } from '../../contracts/ledger';
+import type { CallToTake, Identity, RunProgress } from '../../contracts/ledger';
 import type { ModelCallRecord } from '../../contracts/usage';
 import type { JournalLine } from '../postgres/journal-entries';
 import type { Statement } from '../statement';
@@ -102,13 +102,14 @@ WITH written AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
     total_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, model_calls, cost_exact, cost_usd, saved_exact,
-    provider_cost_usd
+    provider_cost_usd, run_client_id, run_dialog_id, run_user_id, run_session_id
   )
   SELECT
     $1::uuid, $9, $2, $3::uuid, left(coalesce(added.model_id, $10), 100), left($11, 20), left($12, 50),
     added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
     added.cached_tokens, added.cache_write_tokens, added.reasoning_tokens, added.calls, added.cost_exact,
-    elo_agent_fitting_cost(added.cost_exact), added.saved_exact, added.provider_cost_usd
+    elo_agent_fitting_cost(added.cost_exact), added.saved_exact, added.provider_cost_usd,
+    $23, $24, $25, $26
   FROM added WHERE $13::boolean AND (added.calls > 0 OR $6::text IS NOT NULL)
   ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
     run_id = EXCLUDED.run_id,
@@ -127,7 +128,12 @@ WITH written AS (
     provider_cost_usd = CASE
       WHEN line.provider_cost_usd IS NULL THEN EXCLUDED.provider_cost_usd
       ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
-    END
+    END,
+    -- What an older version has kept for later names nobody.
+    run_client_id = coalesce(EXCLUDED.run_client_id, line.run_client_id),
+    run_dialog_id = coalesce(EXCLUDED.run_dialog_id, line.run_dialog_id),
+    run_user_id = coalesce(EXCLUDED.run_user_id, line.run_user_id),
+    run_session_id = coalesce(EXCLUDED.run_session_id, line.run_session_id)
 )
 SELECT EXISTS (SELECT FROM run) AS held,
   CASE WHEN $19::boolean THEN (SELECT room FROM budget) END AS room,
@@ -165,6 +171,7 @@ export function recordProgressStatement(progress: RunProgress, { waiting, journa
       storableJson((progress.taking ?? []).map(takenCall)),
       executionJson(progress.executions ?? []),
       JSON.stringify(journal),
+      ...identityValues(progress.bill),
     ],
   };
 }
@@ -185,6 +192,10 @@ function billValues({ bill, closed }: RunProgress): readonly unknown[] {
   const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
   if (bill === undefined || (bill.onlyWhatCosts === true && !costs)) return [null, '', '', '', false];
   return [bill.traceId ?? null, bill.modelRequested, bill.tier, bill.taskType, true];
+}
+
+function identityValues({ clientId, dialogId, userId, sessionId }: Identity = {}): readonly unknown[] {
+  return [clientId ?? null, dialogId ?? null, userId ?? null, sessionId ?? null];
 }
 
 function takenCall(call: CallToTake): Record<string, unknown> {
