@@ -97,8 +97,10 @@ async function openClients(config: ConsumerConfig, log: Log): Promise<ConsumerCl
     readBacklog: () => readBacklog(commands),
     end: () => {
       isEnded = true;
-      commands.disconnect();
-      blocking.disconnect();
+      for (const client of [commands, blocking]) {
+        // Told again, ioredis would wait two seconds for a socket that is closed already, and the process with it.
+        if (client.status !== 'end') client.disconnect();
+      }
     },
   };
 }
