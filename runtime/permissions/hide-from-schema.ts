@@ -125,7 +125,8 @@ function hideDependent(schema: JsonObject, path: readonly string[], walk: Walk):
   /** A schema, or names of arguments that are required too. */
   function hideInRule(rule: JsonValue): JsonValue {
     if (!Array.isArray(rule)) return hideAt(rule, path, walk);
-    return name !== undefined && rule.includes(name) ? (rule as JsonValue[]).filter((other) => other !== name) : rule;
+    const names = rule as readonly JsonValue[];
+    return name !== undefined && names.includes(name) ? names.filter((other) => other !== name) : names;
   }
 }
 

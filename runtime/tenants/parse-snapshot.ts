@@ -119,7 +119,6 @@ export function parseTools(text: string): readonly ToolRow[] {
   return readRows(toolRow, text).map(toToolRow);
 }
 
-/** The tenant's MCP servers, from a JSON list. */
 export function parseServers(text: string, serverTools?: ServerTools): readonly McpServerRow[] {
   return readRows(serverRow, text).map((row) => toServer(row, serverTools));
 }

@@ -240,49 +240,6 @@ describe('fixed arguments', () => {
       expect(sent).toEqual({ filter: { client_id: 7 } });
     });
 
-    const NAMES = { properties: { client_id: { const: 1 } } };
-    it.each([
-      ['if', { if: NAMES, then: { required: ['city'] }, else: { maxProperties: 2 } }, {}],
-      ['then', { if: {}, then: NAMES }, { if: {}, then: { properties: {} } }],
-      ['not', { not: { required: ['client_id'] } }, {}],
-      ['not, by reference', { not: { $ref: '#/$defs/Names' } }, {}],
-      ['not within allOf', { allOf: [{ not: NAMES, minProperties: 1 }] }, { allOf: [{ minProperties: 1 }] }],
-      ['contains', { contains: NAMES }, {}],
-      ['dependentSchemas', { dependentSchemas: { client_id: {}, city: NAMES } }, { dependentSchemas: { city: { properties: {} } } }],
-      ['dependentRequired', { dependentRequired: { client_id: ['a'], city: ['a', 'client_id'] } }, { dependentRequired: { city: ['a'] } }],
-      ['dependencies', { dependencies: { client_id: ['a'], city: ['client_id'] } }, { dependencies: { city: [] } }],
-      ['patternProperties', { patternProperties: { '^client\\_id$': {}, '^x-': {} } }, { patternProperties: { '^x-': {} } }],
-      ['propertyNames', { propertyNames: { enum: ['client_id', 'city'] } }, {}],
-    ])('are hidden under %s', async (_keyword, rules, left) => {
-      const schema = { type: 'object', properties: { filter: rules }, $defs: { Names: NAMES } };
-      const { shown } = await run(FIXED, schema as unknown as JsonObject, {});
-      expect(shown.properties).toEqual({ filter: left });
-      expect(JSON.stringify(shown)).not.toContain('client_id');
-    });
-
-    it.each([
-      ['additionalProperties', { additionalProperties: NAMES }],
-      ['unevaluatedProperties', { unevaluatedProperties: { $ref: '#/$defs/Names' } }],
-      ['patternProperties', { patternProperties: { '^f': NAMES } }],
-    ])('are hidden where the one around them has its schema from %s', async (_keyword, rules) => {
-      const schema = { type: 'object', ...rules, $defs: { Names: NAMES } };
-      const { shown } = await run(FIXED, schema as unknown as JsonObject, {});
-      expect(JSON.stringify(shown)).not.toContain('client_id');
-    });
-
-    it('leave conditions that do not name them as they are', async () => {
-      const rules = {
-        if: { required: ['city'] },
-        not: { required: ['zip'] },
-        dependentRequired: { city: ['zip'] },
-        patternProperties: { '^x-': {} },
-        propertyNames: { maxLength: 9 },
-        additionalProperties: { properties: { city: {} } },
-      };
-      const schema = { type: 'object', ...rules, properties: { filter: rules } };
-      expect((await run(FIXED, schema as unknown as JsonObject, {})).shown).toEqual(schema);
-    });
-
     it('end where a schema refers to itself', () => {
       const node = {
         type: 'object',
