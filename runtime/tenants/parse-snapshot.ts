@@ -104,10 +104,9 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     prices: readRows(priceRow, columns.prices).map(toPrice),
     tools: parseTools(columns.tools),
     servers: parseServers(columns.servers, serverTools),
-    sealedSecrets: readRows(secretRow, columns.secrets).map(({ name, is_shared, sealed }) => ({
-      name,
+    sealedSecrets: readRows(secretRow, columns.secrets).map(({ is_shared, ...own }) => ({
+      ...own,
       isShared: is_shared,
-      sealed,
     })),
     channels: asObject(columns.channels),
     policyVersion: columns.policy_version,
@@ -119,6 +118,7 @@ export function parseTools(text: string): readonly ToolRow[] {
   return readRows(toolRow, text).map(toToolRow);
 }
 
+/** The tenant's MCP servers, from a JSON list. */
 export function parseServers(text: string, serverTools?: ServerTools): readonly McpServerRow[] {
   return readRows(serverRow, text).map((row) => toServer(row, serverTools));
 }
