@@ -9,7 +9,7 @@ import { queueKeys } from './queue/keys';
 import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
 import { createTaskStore } from './queue/task-store';
-import { dropUnwrittenEnd, readUnwrittenEnds } from './storage/redis/unwritten-ends';
+import { dropUnwrittenEnd, readBacklog, readUnwrittenEnds } from './storage/redis/unwritten-ends';
 import { openWaitingClient } from './storage/redis/waiting-client';
 
 export { createFailureDelivery, type FailureDelivery } from './compose/failure-delivery';
@@ -94,10 +94,13 @@ async function openClients(config: ConsumerConfig, log: Log): Promise<ConsumerCl
   return {
     commands,
     blocking,
+    readBacklog: () => readBacklog(commands),
     end: () => {
       isEnded = true;
-      commands.disconnect();
-      blocking.disconnect();
+      for (const client of [commands, blocking]) {
+        // Told again, ioredis would wait two seconds for a socket that is closed already, and the process with it.
+        if (client.status !== 'end') client.disconnect();
+      }
     },
   };
 }

@@ -26,6 +26,7 @@ import { createRedactor, type Redact, redactBoth, redactForms } from '../util/re
 import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';
+import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 import { createTaskParts } from './tasks';
 import { createToolSources } from './tool-sources';
 
@@ -121,9 +122,7 @@ function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store
     maxConnections: DEFAULTS.mcpMaxConnections,
     idleMs: DEFAULTS.mcpIdleMs,
     connectTimeoutMs: DEFAULTS.mcpConnectTimeoutMs,
-    discoveryTimeoutMs: DEFAULTS.mcpDiscoveryTimeoutMs,
-    callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
-    listTtlMs: DEFAULTS.mcpListTtlMs,
+    ...MCP_SERVER_DEFAULTS,
     stdioCommands: mcp.stdioCommands,
     checkSchema: async (schema) => {
       await prepareSchemaChecks();

@@ -1,16 +1,25 @@
 import { errorText } from '../errors/to-runtime-error';
+import { readMcpServer } from '../mcp/read-server';
 import { checkTenantRules, readPermission, readToolRules } from '../permissions/read-tool-rules';
-import { tenantSettingsStatement, tenantToolsStatement, tierRulesStatement } from '../storage/sql/list-rules';
+import {
+  tenantServersStatement,
+  tenantSettingsStatement,
+  tenantToolsStatement,
+  tierRulesStatement,
+} from '../storage/sql/list-rules';
 import type { Query } from '../storage/statement';
-import { parseSettings, parseTools } from '../tenants/parse-snapshot';
+import { parseServers, parseSettings, parseTools } from '../tenants/parse-snapshot';
 import { ownRules } from '../tools/build-tools';
 import { checkToolRow } from '../tools/check-row';
 import { tryParseJson } from '../util/json';
+import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 
-/** A row whose rules or settings are refused, so that its tool, its tenant or its tier does not work. */
+/** A row whose rules or settings are refused, so that its tool, MCP server, tenant or tier does not work. */
 interface RefusedRow {
   readonly tenant?: string;
   readonly tool?: string;
+  /** An MCP server. */
+  readonly server?: string;
   readonly tier?: string;
   /** What cannot be read and where, with the name that was most likely meant. */
   readonly problem: string;
@@ -26,8 +35,8 @@ const MAX_SHOWN = 100;
 
 /** Reads the rules and settings of every active row as a run would: one statement for each table. Changes nothing. */
 export async function findRefusedRows(query: Query): Promise<RefusedRows> {
-  const [tiers, tenants, tools] = await Promise.all([ofTiers(query), ofTenants(query), ofTools(query)]);
-  const rows = [...tiers, ...tenants, ...tools];
+  const found = await Promise.all([ofTiers(query), ofTenants(query), ofTools(query), ofServers(query)]);
+  const rows = found.flat();
   return { rows: rows.slice(0, MAX_SHOWN), count: rows.length };
 }
 
@@ -58,6 +67,16 @@ async function ofTools(query: Query): Promise<readonly RefusedRow[]> {
         readPermission(ownRules(row.customConfig) ?? {}, 'custom_config.permissions');
       });
       return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, tool: row.code, problem }));
+    }),
+  );
+}
+
+async function ofServers(query: Query): Promise<readonly RefusedRow[]> {
+  const rows = await query<{ servers: string; tenants: readonly string[] }>(tenantServersStatement);
+  return rows.flatMap(({ servers, tenants }) =>
+    parseServers(servers).flatMap((row) => {
+      const problem = problemOf(() => readMcpServer(row, MCP_SERVER_DEFAULTS));
+      return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, server: row.name, problem }));
     }),
   );
 }

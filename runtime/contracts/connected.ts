@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Message } from './message';
 import type { Model } from './model';
-import type { ToolDefinition } from './tool';
+import type { CheckedFor, ToolDefinition } from './tool';
 
 /** What a host has wired to one run, beside what the tenant's rows give it. Trusted like the host's own configuration. */
 export interface Connected {
@@ -50,7 +50,7 @@ export interface OutputFormat {
   /** Stands at the end of the system prompt. */
   readonly instructions: string;
   /** The value of an answer, or what is wrong with it, for the model. A rejection counts as the latter. */
-  readonly parse: (answer: GivenAnswer) => Promise<ParsedOutput>;
+  readonly parse: (answer: GivenAnswer, checkedFor?: CheckedFor) => Promise<ParsedOutput>;
 }
 
 export interface GivenAnswer {

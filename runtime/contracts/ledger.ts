@@ -12,9 +12,16 @@ export interface RunKey {
   readonly runId: string;
 }
 
-export interface ClaimRequest extends RunKey {
-  readonly traceId?: string;
+/** Who a task or a call is for, as its meta says it. */
+export interface Identity {
+  readonly clientId?: string;
+  readonly dialogId?: string;
   readonly userId?: string;
+  readonly sessionId?: string;
+}
+
+export interface ClaimRequest extends RunKey, Identity {
+  readonly traceId?: string;
   /** Digest of the request: the same id with another request is a conflict. */
   readonly digest: string;
   /** Run even if the task was done before, as a new attempt: a manual test in the editor. */
@@ -94,7 +101,8 @@ export interface BillingLine {
   readonly onlyWhatCosts?: boolean;
 }
 
-export interface RunProgress extends RunKey {
+/** Whom the run is for stands in the lines of the bill and of the audit. */
+export interface RunProgress extends RunKey, Identity {
   /** Calls that ended; each is added to the ledger exactly once, however often it is written. */
   readonly closed: readonly ModelCallRecord[];
   /** The call that is about to be sent. */
@@ -108,8 +116,6 @@ export interface RunProgress extends RunKey {
   readonly taking?: readonly CallToTake[];
   /** Lines of the audit, redacted and without what the tools gave; each is kept once, however often it is written. */
   readonly audit?: readonly ToolCallRecord[];
-  /** In the audit's lines. */
-  readonly userId?: string;
   /**
    * Replaces entries of the same step and tool call. Only the run that holds the task may write them; they are
    * forgotten when it is done. A store that keeps none begins each attempt anew.

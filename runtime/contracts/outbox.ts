@@ -24,6 +24,22 @@ export interface RefusedEnd extends KeptEnd {
   readonly sql_state?: string;
 }
 
+/** An end that waits to be written. */
+export interface WaitingEnd {
+  readonly id: string;
+  /** Undefined, like all that follows, for one that an older version kept. */
+  readonly tenant_id?: string;
+  readonly since?: string;
+  readonly age_seconds?: number;
+}
+
+/** How much waits to be written, and how long the oldest of it has. */
+export interface OutboxBacklog {
+  readonly waiting: number;
+  readonly refused: number;
+  readonly oldestSeconds: number;
+}
+
 interface UnbilledCall {
   readonly model: string;
   readonly prompt_tokens: number;
@@ -35,6 +51,8 @@ interface UnbilledCall {
 export interface UnwrittenEnds {
   readonly waiting: number;
   readonly refused: number;
+  /** Those of the waiting that have waited longest. */
+  readonly longest: readonly WaitingEnd[];
   /** The oldest of those that are refused. */
   readonly entries: readonly RefusedEnd[];
   /** Those of the waiting that bear no installation's name, the oldest first; what is none's waits until a person drops it. */

@@ -50,6 +50,12 @@ export type ParsedInput =
   /** `code` says why, where it is not the schema: TOOL_PERMISSION_DENIED. */
   | { readonly ok: false; readonly issues: string; readonly code?: ErrorCode };
 
+/** For whom something is checked: tenants are served in turn, and nothing that waits is done for a run that has ended. */
+export interface CheckedFor {
+  readonly tenantId: string;
+  readonly signal?: AbortSignal;
+}
+
 /** What the model is shown of a tool: nothing else leaves for the provider. */
 export interface ToolDefinition {
   readonly name: string;
@@ -72,7 +78,7 @@ interface CallPolicy {
 export interface Tool {
   readonly definition: ToolDefinition;
   /** Checks the arguments that the model wrote, elsewhere where that takes long. Must neither throw nor reject. */
-  readonly parseInput: (input: JsonObject) => ParsedInput | Promise<ParsedInput>;
+  readonly parseInput: (input: JsonObject, checkedFor?: CheckedFor) => ParsedInput | Promise<ParsedInput>;
   /**
    * Whether a call may be made again whose outcome is unknown, since it changes nothing or changes it only once. Undefined:
    * it may not. Must not throw.

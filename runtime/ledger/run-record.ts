@@ -5,6 +5,7 @@ import type { JournalEntry, StepEntry } from '../contracts/journal';
 import type {
   BillingLine,
   CallToTake,
+  Identity,
   LedgerStore,
   Recorded,
   Reservation,
@@ -59,7 +60,7 @@ interface RunRecordOptions {
   readonly key: RunKey;
   readonly modelRequested: string;
   readonly bill?: BillingLine;
-  readonly userId?: string;
+  readonly identity?: Identity;
   readonly leaseMs: number;
   readonly settleRetries: number;
   readonly outbox?: Outbox;
@@ -155,7 +156,7 @@ interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' 
   readonly step?: StepEntry;
 }
 
-function startWriter({ ledger, key, bill, userId, leaseMs }: RunRecordOptions): Writer {
+function startWriter({ ledger, key, bill, identity, leaseMs }: RunRecordOptions): Writer {
   const unwritten = keepUnwritten();
   let writtenAt = monotonicMs();
   let isTakenOver = false;
@@ -165,7 +166,7 @@ function startWriter({ ledger, key, bill, userId, leaseMs }: RunRecordOptions): 
     ...unwritten.all(step),
     leaseMs,
     bill,
-    userId,
+    ...identity,
     ...rest,
   });
   const writeNow = async (rest: WriteParts): Promise<Recorded> => {

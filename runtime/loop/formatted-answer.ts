@@ -1,7 +1,7 @@
 import type { OutputFormat, ParsedOutput } from '../contracts/connected';
 import type { AssistantMessage, Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
-import type { ToolDefinition, Toolset } from '../contracts/tool';
+import type { CheckedFor, ToolDefinition, Toolset } from '../contracts/tool';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
@@ -41,10 +41,11 @@ export function takeAnswer(
 export async function readAnswer(
   format: OutputFormat,
   answer: Parameters<OutputFormat['parse']>[0],
-  signal: AbortSignal,
+  checkedFor: CheckedFor & { readonly signal: AbortSignal },
 ): Promise<ParsedOutput> {
+  const { signal } = checkedFor;
   try {
-    const parsed = await untilAborted(format.parse(answer), signal);
+    const parsed = await untilAborted(format.parse(answer, checkedFor), signal);
     return parsed.ok ? parsed : refused(parsed.issues);
   } catch (error) {
     if (signal.aborted) throw error;

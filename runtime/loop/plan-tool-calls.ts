@@ -1,5 +1,6 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { Approval } from '../contracts/progress';
+import type { CheckedFor } from '../contracts/tool';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
@@ -57,7 +58,7 @@ export async function planToolCalls(input: LoopInput, state: RunState, step: Ope
     apply: async (rulings) => {
       for (const [index, call] of calls.entries()) {
         const ruling = rulings.get(call.call.id);
-        if (ruling !== undefined && call.kind === 'run') calls[index] = await rule(call, ruling, state);
+        if (ruling !== undefined && call.kind === 'run') calls[index] = await rule(call, ruling, { input, state });
       }
     },
   };
@@ -67,19 +68,22 @@ export async function planToolCalls(input: LoopInput, state: RunState, step: Ope
  * A call that an earlier run has made keeps its outcome. One that it may have made, and whose outcome is not on record, is
  * made again only where that does no harm.
  */
-async function prepare(
-  { toolset, settings, redact }: LoopInput,
-  step: OpenStep,
-  index: number,
-): Promise<PreparedToolCall> {
+async function prepare(input: LoopInput, step: OpenStep, index: number): Promise<PreparedToolCall> {
+  const { toolset, settings, redact } = input;
   const call = step.calls[index] as ToolCallMessage;
   const limit = settings.maxToolCallsPerStep;
-  const prepared = await prepareToolCall(call, { toolset, finishReason: step.finishReason, index, limit, redact });
+  const { finishReason } = step;
+  const context = { toolset, finishReason, index, limit, redact, checkedFor: checkedFor(input) };
+  const prepared = await prepareToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };
   if (!step.sent.includes(index)) return prepared;
   if (prepared.kind === 'run' && mayRepeat(prepared.tool, prepared.value)) return prepared;
   return refused(prepared, 'TOOL_OUTCOME_UNKNOWN');
+}
+
+function checkedFor({ meta, signal }: LoopInput): CheckedFor {
+  return { tenantId: meta.tenant_id, signal };
 }
 
 async function ignore(): Promise<void> {
@@ -136,7 +140,11 @@ function reachedLimit({ tool }: Runnable, settings: LoopSettings, { callCounts }
   return total >= maxToolCalls ? maxToolCalls : undefined;
 }
 
-async function rule(call: Runnable, ruling: Ruling, state: RunState): Promise<PreparedToolCall> {
+async function rule(
+  call: Runnable,
+  ruling: Ruling,
+  { input, state }: { readonly input: LoopInput; readonly state: RunState },
+): Promise<PreparedToolCall> {
   if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
   const { tool } = ruling;
   const used = state.callCounts.get(tool.definition.name) ?? 0;
@@ -145,7 +153,7 @@ async function rule(call: Runnable, ruling: Ruling, state: RunState): Promise<Pr
     state.callCounts.set(tool.definition.name, used - 1);
     return refused(call, 'TOOL_RUN_LIMIT', { limit });
   }
-  const parsed = await tool.parseInput(call.value);
+  const parsed = await tool.parseInput(call.value, checkedFor(input));
   if (!parsed.ok) {
     return refused(call, parsed.code ?? 'TOOL_INVALID_ARGS', { issues: parsed.issues, reason: parsed.issues });
   }

@@ -1,6 +1,6 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
-import type { ParsedInput, Tool, Toolset } from '../contracts/tool';
+import type { CheckedFor, ParsedInput, Tool, Toolset } from '../contracts/tool';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
@@ -31,6 +31,7 @@ export async function prepareToolCall(
     readonly index: number;
     readonly limit: number;
     readonly redact?: Redact;
+    readonly checkedFor: CheckedFor;
   },
 ): Promise<PreparedToolCall> {
   const tool = call.function.name;
@@ -49,7 +50,7 @@ export async function prepareToolCall(
   if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
   if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: issuesOf(call, parsed.issues, context.redact) });
-  const checked = await check(known, parsed.value);
+  const checked = await check(known, parsed.value, context.checkedFor);
   if (!checked.ok)
     return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
   return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
@@ -64,9 +65,9 @@ function issuesOf(call: ToolCallMessage, issues: string, redact: Redact | undefi
 }
 
 /** A check that throws has not passed the arguments. */
-async function check(tool: Tool, value: JsonObject): Promise<ParsedInput> {
+async function check(tool: Tool, value: JsonObject, checkedFor: CheckedFor): Promise<ParsedInput> {
   try {
-    return await tool.parseInput(value);
+    return await tool.parseInput(value, checkedFor);
   } catch (error) {
     return { ok: false, issues: errorText(error) };
   }

@@ -109,11 +109,15 @@ type Judged = Pick<StepResult, 'text' | 'kind' | 'structured'> & { readonly issu
 
 /** What a reply is, and whether an answer has the form that it must have. */
 async function judge(input: LoopInput, state: RunState, step: OpenStep): Promise<Judged> {
-  const { format, signal } = input;
+  const { format, signal, meta } = input;
   const text = step.given ?? answerText(step.message);
   const kind = stepKind(step, text);
   if (kind !== 'answer' || format === undefined) return { text, kind };
-  const read = await readAnswer(format, { text, isCall: step.given !== undefined }, signal);
+  const read = await readAnswer(
+    format,
+    { text, isCall: step.given !== undefined },
+    { tenantId: meta.tenant_id, signal },
+  );
   if (!read.ok)
     return { text, kind: state.repair.length > 0 || step.isLast ? 'refused' : 'repair', issues: read.issues };
   // An answer that had to be asked for twice was one answer, for whoever reads the conversation later.

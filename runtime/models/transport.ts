@@ -70,10 +70,18 @@ interface RawReply extends ReadBody {
  * unknown as that of a request without a reply.
  */
 function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
-  const body = isSuccess(status) || text.includes('"usage"') ? parseJson(text) : undefined;
+  const isOurs = saysWhatItUsed(text);
+  const body = isSuccess(status) || isOurs ? parseJson(text) : undefined;
   const meant = status === 200 && isJsonObject(body) ? errorStatus(body) : status;
-  if (!isSuccess(meant) && !noteWasted(body, call) && namesUsage(body)) call.attempts.answered--;
+  // What is no JSON although it begins so was broken off, and its usage may have been in the rest.
+  const isUnknown = body === undefined ? isOurs || problem !== undefined : namesUsage(body);
+  if (!isSuccess(meant) && !noteWasted(body, call) && isUnknown) call.attempts.answered--;
   return new LeanResponse(meant, headers, { text, problem, body });
+}
+
+/** As far as one can see without reading it: the page of a proxy does not. */
+function saysWhatItUsed(text: string): boolean {
+  return text.includes('"usage"') || /^\s*[{[]/.test(text);
 }
 
 function isSuccess(status: number): boolean {

@@ -17,8 +17,8 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
   const guarded: Tool = {
     definition: tool.definition,
     isRepeatable,
-    parseInput: (input) => {
-      return whenKnown(tool.parseInput(input), (parsed): ParsedInput =>
+    parseInput: (input, checkedFor) => {
+      return whenKnown(tool.parseInput(input, checkedFor), (parsed): ParsedInput =>
         parsed.ok ? named(checkRules(parsed.value), name) : parsed,
       );
     },
@@ -36,11 +36,11 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
             return 'value' in laid && isRepeatable(laid.value);
           }
         : isRepeatable,
-    parseInput: (input) => {
+    parseInput: (input, checkedFor) => {
       const laid = fixed.lay(input);
       if ('misplaced' in laid) return named(misplaced(laid.misplaced), name);
       // Of what is fixed too: one level must not fix what another forbids.
-      return whenKnown(guarded.parseInput(laid.value), (parsed): ParsedInput =>
+      return whenKnown(guarded.parseInput(laid.value, checkedFor), (parsed): ParsedInput =>
         parsed.ok ? { ok: true, value: fixed.strip(parsed.value) } : parsed,
       );
     },

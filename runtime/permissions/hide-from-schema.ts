@@ -5,13 +5,19 @@ const MAX_SCHEMAS = 1000;
 /** Keywords that hold schemas for the same value, or for the entries of a list. */
 const LISTS = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
 const SINGLE = ['items', 'then', 'else'] as const;
+/** Keywords that mean something else without a part of what they say, with those that mean nothing without them. */
+const WHOLE = { if: ['if', 'then', 'else'], not: ['not'], contains: ['contains'] } as const;
+/** Keywords for the arguments that are not declared by name. */
+const UNDECLARED = ['additionalProperties', 'unevaluatedProperties'] as const;
+/** Keywords whose rules stand under names of arguments. */
+const DEPENDENT = ['dependentSchemas', 'dependentRequired', 'dependencies'] as const;
 
 interface Walk {
   readonly root: JsonObject;
   left: number;
 }
 
-/** The schema without the argument at a path: through lists, alternatives and references within it. */
+/** The schema without the argument at a path: through lists, alternatives, conditions and references within it. */
 export function hideFromSchema(schema: JsonObject, path: readonly string[]): JsonObject {
   const hidden = hideAt(schema, path, { root: schema, left: MAX_SCHEMAS }) as JsonObject;
   return hidden === schema ? schema : withoutUnused(hidden);
@@ -20,13 +26,31 @@ export function hideFromSchema(schema: JsonObject, path: readonly string[]): Jso
 /** Gives the schema itself back where there is nothing to hide. */
 function hideAt(schema: JsonValue, path: readonly string[], walk: Walk): JsonValue {
   if (!isJsonObject(schema) || walk.left-- <= 0) return schema;
-  const changes = { ...hideInKeywords(schema, path, walk), ...hideProperty(schema, path, walk) };
-  const own = Object.keys(changes).length === 0 ? schema : { ...schema, ...changes };
+  const dropped = droppedWhole(schema, path, walk);
+  const left = dropped.reduce(without, schema);
+  const changes = {
+    ...hideInKeywords(left, path, walk),
+    ...hideProperty(left, path, walk),
+    ...hideUndeclared(left, path, walk),
+    ...hideDependent(left, path, walk),
+  };
+  const own = Object.keys(changes).length === 0 ? left : { ...left, ...changes };
   const target = targetOf(schema, walk.root);
   const hidden = target === undefined ? target : hideAt(target, path, walk);
   if (hidden === target) return own;
   // Others may refer to the same schema, and are shown it as it is.
   return { ...(hidden as JsonObject), ...without(own, '$ref') };
+}
+
+/** The keywords that go, since they name the argument and cannot do without it. */
+function droppedWhole(schema: JsonObject, path: readonly string[], walk: Walk): readonly string[] {
+  const named = Object.entries(WHOLE).filter(([keyword]) => {
+    const inner = schema[keyword];
+    return inner !== undefined && hideAt(inner, path, walk) !== inner;
+  });
+  const { propertyNames } = schema;
+  const namesIt = path.length === 1 && JSON.stringify(propertyNames ?? null).includes(JSON.stringify(path[0]));
+  return [...named.flatMap(([, keywords]) => keywords), ...(namesIt ? ['propertyNames'] : [])];
 }
 
 function hideInKeywords(schema: JsonObject, path: readonly string[], walk: Walk): JsonObject {
@@ -59,6 +83,56 @@ function hideProperty(
       ? { required: (required as JsonValue[]).filter((name) => name !== key) }
       : {}),
   };
+}
+
+/** Where an argument has its schema from a pattern of its name, or from the rule for all others. */
+function hideUndeclared(schema: JsonObject, path: readonly string[], walk: Walk): Record<string, JsonValue> {
+  const { properties, patternProperties } = schema;
+  const [key = '', ...rest] = path;
+  const hideRest = (inner: JsonValue): JsonValue => (rest.length === 0 ? inner : hideAt(inner, rest, walk));
+  const changes: Record<string, JsonValue> = {};
+  if (isJsonObject(patternProperties)) {
+    const shown = Object.entries(patternProperties).filter(([pattern]) => rest.length > 0 || !isNamedBy(pattern, key));
+    const hidden = Object.fromEntries(shown.map(([pattern, inner]) => [pattern, hideRest(inner)]));
+    if (!areSame(hidden, patternProperties)) changes.patternProperties = hidden;
+  }
+  if (isJsonObject(properties) && Object.hasOwn(properties, key)) return changes;
+  for (const keyword of UNDECLARED) {
+    const inner = schema[keyword];
+    const hidden = inner === undefined ? inner : hideRest(inner);
+    if (hidden !== undefined && hidden !== inner) changes[keyword] = hidden;
+  }
+  return changes;
+}
+
+/** A pattern that only lets the name through tells nothing of it. */
+function isNamedBy(pattern: string, key: string): boolean {
+  return pattern.replaceAll('\\', '').includes(key);
+}
+
+function hideDependent(schema: JsonObject, path: readonly string[], walk: Walk): Record<string, JsonValue> {
+  const name = path.length === 1 ? path[0] : undefined;
+  const changes: Record<string, JsonValue> = {};
+  for (const keyword of DEPENDENT) {
+    const rules = schema[keyword];
+    if (!isJsonObject(rules)) continue;
+    const shown = Object.entries(rules).filter(([argument]) => argument !== name);
+    const hidden = Object.fromEntries(shown.map(([argument, rule]) => [argument, hideInRule(rule)]));
+    if (!areSame(hidden, rules)) changes[keyword] = hidden;
+  }
+  return changes;
+
+  /** A schema, or names of arguments that are required too. */
+  function hideInRule(rule: JsonValue): JsonValue {
+    if (!Array.isArray(rule)) return hideAt(rule, path, walk);
+    const names = rule as readonly JsonValue[];
+    return name !== undefined && names.includes(name) ? names.filter((other) => other !== name) : names;
+  }
+}
+
+function areSame(a: JsonObject, b: JsonObject): boolean {
+  const names = Object.keys(b);
+  return Object.keys(a).length === names.length && names.every((name) => a[name] === b[name]);
 }
 
 /** What `#/…` leads to; undefined for no reference, or one that leads elsewhere. */

@@ -2,6 +2,7 @@ import type { ConnectionOptions } from 'bullmq';
 import type { LimitFunction } from 'p-limit';
 
 import type { ConsumerParts, ConsumerSettings } from '../contracts/consumer';
+import type { OutboxBacklog } from '../contracts/outbox';
 import type { QueueKeys } from './keys';
 import type { QueueMetrics } from './metrics';
 import type { RedisClient } from './redis-script';
@@ -15,6 +16,8 @@ export interface ConsumerClients {
   readonly commands: QueueClient;
   /** For nothing but waiting for the next task. */
   readonly blocking: QueueClient;
+  /** What the ledger has not taken yet. */
+  readonly readBacklog: () => Promise<OutboxBacklog>;
   /** Disconnects both. */
   readonly end: () => void;
 }

@@ -37,6 +37,7 @@ export async function createConsumer(
   const metrics = createMetrics({
     taskTypes: [...new Set([...TASK_TYPES, ...settings.taskTypes])],
     readCounts,
+    readBacklog: () => withinTime(sessions.now().clients.readBacklog()),
     isStalled: () => watch.isStalled(),
     ofProcess: settings.processMetrics,
   });

@@ -25,6 +25,13 @@ const UNLIMITED = 1_000_000_000;
 const IDLE_MS = 5000;
 const POLL_MS = 50;
 
+/** After an error BullMQ's look for lost jobs rests for five seconds, which closing does not end. The time between two looks is rest enough. */
+class ClosableWorker<T> extends Worker<T> {
+  protected override checkConnectionError<R>(look: () => Promise<R>): Promise<R | undefined> {
+    return super.checkConnectionError(look, 0);
+  }
+}
+
 /** BullMQ's worker: leases, retries, recovery of lost jobs. */
 export function startJobWorker(clients: ConsumerClients, dying: DyingJobs, given: SessionParts): JobWorker {
   const { keys, settings, parts, metrics, limit, signal } = given;
@@ -45,7 +52,7 @@ export function startJobWorker(clients: ConsumerClients, dying: DyingJobs, given
       count--;
     }
   };
-  const worker = new Worker<JobData>(keys.queue, counted, {
+  const worker = new ClosableWorker<JobData>(keys.queue, counted, {
     connection: clients.commands,
     prefix: keys.prefix,
     skipVersionCheck: true,

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+import type { OutboxBacklog } from '../contracts/outbox';
 import type { TaskReport } from '../contracts/queue';
 import type { QueueCounts } from './queue-counts';
 
@@ -22,10 +23,11 @@ const PREFIX = 'universal_ai_agent_';
 /** Seconds: from a replay to a long run. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** `readCounts` is asked at every scrape; what it rejects with is left out of the text. */
+/** `readCounts` and `readBacklog` are asked at every scrape; what rejects is left out of the text. */
 export function createMetrics(options: {
   readonly taskTypes: readonly string[];
   readonly readCounts: () => Promise<QueueCounts>;
+  readonly readBacklog: () => Promise<OutboxBacklog>;
   readonly isStalled: () => boolean;
   /** Memory, CPU and the lag of the event loop as well. */
   readonly ofProcess: boolean;
@@ -47,6 +49,7 @@ export function createMetrics(options: {
   });
   const restarts = counter('consumer_restarts_total', 'How often a stalled consumer made its connections anew', []);
   queueGauge(registers, options.readCounts);
+  backlogGauges(registers, options.readBacklog);
   stalledGauge(registers, options.isStalled);
   // A type is whatever a producer wrote; each one that is counted for itself costs memory here and at Prometheus.
   const label = (taskType = ''): string => (options.taskTypes.includes(taskType) ? taskType : 'other');
@@ -78,6 +81,33 @@ function queueGauge(registers: Registry[], readCounts: () => Promise<QueueCounts
       for (const state of ['pending', 'waiting', 'active', 'delayed', 'dead'] as const) {
         gauge.set({ state }, counts[state]);
       }
+    },
+  });
+}
+
+function backlogGauges(registers: Registry[], readBacklog: () => Promise<OutboxBacklog>): void {
+  const read = (): Promise<OutboxBacklog | undefined> => readBacklog().catch(() => undefined);
+  const ends = new Gauge({
+    name: `${PREFIX}unwritten_ends`,
+    help: 'Ends of runs that the ledger has not taken yet',
+    labelNames: ['state'],
+    registers,
+    collect: async () => {
+      const backlog = await read();
+      ends.reset();
+      if (backlog === undefined) return;
+      ends.set({ state: 'waiting' }, backlog.waiting);
+      ends.set({ state: 'refused' }, backlog.refused);
+    },
+  });
+  const oldest: Gauge = new Gauge({
+    name: `${PREFIX}unwritten_ends_oldest_seconds`,
+    help: 'How long the oldest of those that wait has waited',
+    registers,
+    collect: async () => {
+      const backlog = await read();
+      if (backlog === undefined) oldest.remove();
+      else oldest.set(backlog.oldestSeconds);
     },
   });
 }

@@ -25,11 +25,11 @@ export interface ConsumerWatch {
   readonly stop: () => void;
 }
 
-const LOOK_MS = 2000;
+const LOOK_MS = 1000;
 /** A worker that is well fetches what waits after BullMQ's drain delay of five seconds at the latest, and so does the ingress. */
-const STALLED_LOOKS = 4;
-/** The drain delay, and five seconds and more. */
-const OVERDUE_LOOKS = 7;
+const STALLED_LOOKS = 7;
+/** The drain delay, and five seconds: what the first look saw may have come in that moment. */
+const OVERDUE_LOOKS = 11;
 
 /**
  * Looks whether a consumer takes the tasks that wait. However its connections got stuck, in BullMQ, in ioredis or here, this is where
@@ -42,6 +42,8 @@ const OVERDUE_LOOKS = 7;
  */
 export function watchConsumer({ session, concurrency, readTakeable, onStalled }: WatchParts): ConsumerWatch {
   let looks = 0;
+  /** The look after which there were new connections. */
+  let renewedAt = 0;
   let before = { fetched: 0, asked: 0 };
   const isStuck = ({ paused, queued, listed }: Takeable): boolean => {
     const { fetched, asked, running } = session();
@@ -55,9 +57,10 @@ export function watchConsumer({ session, concurrency, readTakeable, onStalled }:
     const takeable = await readTakeable().catch(() => undefined);
     // Looks are counted, not time: a process that was stopped for a minute has not stalled for one.
     looks = takeable !== undefined && isStuck(takeable) ? looks + 1 : 0;
+    if (looks === 0) renewedAt = 0;
     if (takeable === undefined || looks < STALLED_LOOKS) return;
     const reason = `${takeable.queued + takeable.listed} wait`;
-    await onStalled({ reason, isNew: looks === STALLED_LOOKS, isOverdue: looks >= OVERDUE_LOOKS });
+    await onStalled({ reason, isNew: looks === STALLED_LOOKS, isOverdue: looks - renewedAt >= OVERDUE_LOOKS });
   };
   const look = (): Promise<void> => {
     const { commands, blocking } = session().clients;
@@ -76,7 +79,7 @@ export function watchConsumer({ session, concurrency, readTakeable, onStalled }:
   return {
     isStalled: () => looks >= STALLED_LOOKS,
     onRenewed: () => {
-      looks = STALLED_LOOKS;
+      renewedAt = looks;
       before = { fetched: 0, asked: 0 };
     },
     stop,

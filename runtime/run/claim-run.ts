@@ -6,6 +6,7 @@ import type { AgentResult } from '../contracts/result';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { claimRun, requestDigest, resumeRun } from '../ledger/claim';
+import { identityOf } from '../ledger/identity';
 import { rebuildRun } from '../loop/rebuild-run';
 import { openTranscript } from '../loop/transcript';
 import { newId } from '../util/clock';
@@ -59,7 +60,7 @@ async function claimNew(
   const request = {
     ...key,
     traceId: task.trace_id,
-    userId: task.meta.user_id,
+    ...identityOf(task.meta),
     digest: requestDigest(task),
     fresh: host.fresh === true,
     leaseMs,

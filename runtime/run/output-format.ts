@@ -1,4 +1,5 @@
 import type { GivenAnswer, OutputFormat, ParsedOutput } from '../contracts/connected';
+import type { CheckedFor } from '../contracts/tool';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { compileSchema, type SchemaCheck } from '../tools/validate-input';
@@ -32,11 +33,13 @@ export function schemaFormat(given: unknown): OutputFormat {
   const schema = readSchema(given);
   const issuesOf = compile(schema);
   const isWrapped = !isObjectSchema(schema);
-  const check = async (value: JsonValue): Promise<ParsedOutput> => {
-    const issues = await issuesOf(value);
+  const check = async (value: JsonValue, checkedFor?: CheckedFor): Promise<ParsedOutput> => {
+    const issues = await issuesOf(value, checkedFor);
     return issues === undefined ? { ok: true, value } : { ok: false, issues };
   };
-  return outputFormat(isWrapped ? wrap(schema) : schema, (answer) => firstValid(valuesOf(answer, isWrapped), check));
+  return outputFormat(isWrapped ? wrap(schema) : schema, (answer, checkedFor) =>
+    firstValid(valuesOf(answer, isWrapped), (value) => check(value, checkedFor)),
+  );
 }
 
 function readSchema(given: unknown): JsonObject {

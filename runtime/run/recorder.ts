@@ -4,6 +4,7 @@ import { DEFAULTS } from '../config/runtime-config';
 import type { BillingLine, Reservation } from '../contracts/ledger';
 import type { Spent } from '../contracts/progress';
 import { auditLine } from '../ledger/audit-line';
+import { identityOf } from '../ledger/identity';
 import { type RunRecord, startRunRecord } from '../ledger/run-record';
 import type { LoopObserver } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
@@ -74,7 +75,7 @@ function openRecord({ ledger, outbox, leaseMs }: RunEnvironment, run: ClaimedRun
     key,
     modelRequested: plan.selected.modelId,
     bill: billOf(run),
-    userId: task.meta.user_id,
+    identity: identityOf(task.meta),
     settleRetries: DEFAULTS.settleRetries,
   });
 }

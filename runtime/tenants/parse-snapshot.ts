@@ -103,11 +103,10 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     tiers: readRows(tierRow, columns.tiers).map(toTier),
     prices: readRows(priceRow, columns.prices).map(toPrice),
     tools: parseTools(columns.tools),
-    servers: readRows(serverRow, columns.servers).map((row) => toServer(row, serverTools)),
-    sealedSecrets: readRows(secretRow, columns.secrets).map(({ name, is_shared, sealed }) => ({
-      name,
+    servers: parseServers(columns.servers, serverTools),
+    sealedSecrets: readRows(secretRow, columns.secrets).map(({ is_shared, ...own }) => ({
+      ...own,
       isShared: is_shared,
-      sealed,
     })),
     channels: asObject(columns.channels),
     policyVersion: columns.policy_version,
@@ -117,6 +116,11 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
 /** Rows of the catalogue with the tenant's own laid beside them, from a JSON list. */
 export function parseTools(text: string): readonly ToolRow[] {
   return readRows(toolRow, text).map(toToolRow);
+}
+
+/** The tenant's MCP servers, from a JSON list. */
+export function parseServers(text: string, serverTools?: ServerTools): readonly McpServerRow[] {
+  return readRows(serverRow, text).map((row) => toServer(row, serverTools));
 }
 
 /** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked anew. */

@@ -2,15 +2,15 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-import pLimit from 'p-limit';
-
+import type { CheckedFor } from '../contracts/tool';
+import { createFairLimit, NOT_DONE } from '../util/fair-limit';
 import type { SchemaJob, SchemaVerdict } from './schema-process';
 
 /** However many runs check by large schemas at once: each process takes a processor and its memory. */
 const MAX_PROCESSES = 2;
-const oneOfFew = pLimit(MAX_PROCESSES);
 /** More than these do not wait: they would wait longer than a run may take. */
 const MAX_WAITING = 100;
+const oneOfFew = createFairLimit({ running: MAX_PROCESSES, waiting: MAX_WAITING });
 /** A check that takes longer is given up. */
 const MAX_MS = 5000;
 const MEMORY_LIMIT = '--max-old-space-size=64';
@@ -28,20 +28,26 @@ const idle: Idle[] = [];
  * Checks a value in a process of its own, for schemas and values that may take longer or more memory than the event loop has
  * for one run. Whatever they do there, that process is ended and this one goes on; it knows nothing of our environment.
  */
-export function askSchemaProcess(job: SchemaJob): Promise<SchemaVerdict> {
-  if (oneOfFew.pendingCount >= MAX_WAITING) return Promise.resolve({ reason: 'too many others wait to be checked' });
-  return oneOfFew(async () => {
-    let child: ChildProcess | undefined;
-    try {
-      child = takeIdle() ?? start();
-      const verdict = await verdictOf(child, job);
-      keep(child);
-      return verdict;
-    } catch {
-      child?.kill('SIGKILL');
-      return { reason: 'it takes too much time or memory' };
-    }
-  });
+export async function askSchemaProcess(job: SchemaJob, checkedFor?: CheckedFor): Promise<SchemaVerdict> {
+  const share = { key: checkedFor?.tenantId ?? '', signal: checkedFor?.signal };
+  const verdict = await oneOfFew(share, () => checkThere(job));
+  if (verdict !== NOT_DONE) return verdict;
+  return {
+    reason: share.signal?.aborted === true ? 'the run has ended' : 'too many others wait to be checked',
+  };
+}
+
+async function checkThere(job: SchemaJob): Promise<SchemaVerdict> {
+  let child: ChildProcess | undefined;
+  try {
+    child = takeIdle() ?? start();
+    const verdict = await verdictOf(child, job);
+    keep(child);
+    return verdict;
+  } catch {
+    child?.kill('SIGKILL');
+    return { reason: 'it takes too much time or memory' };
+  }
 }
 
 function start(): ChildProcess {

@@ -1,7 +1,7 @@
 import Ajv2020 from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 
-import type { ParsedInput } from '../contracts/tool';
+import type { CheckedFor, ParsedInput, Tool } from '../contracts/tool';
 import type { JsonObject, JsonValue } from '../util/json';
 import { turn } from '../util/turn';
 import { whenKnown } from '../util/when-known';
@@ -12,7 +12,7 @@ import { type SchemaWeight, weighSchema } from './schema-cost';
 /** What is wrong with a value; undefined when nothing is. */
 type Issues = string | undefined;
 /** A promise where the check runs in another process. */
-export type SchemaCheck = (value: JsonValue) => Issues | Promise<Issues>;
+export type SchemaCheck = (value: JsonValue, checkedFor?: CheckedFor) => Issues | Promise<Issues>;
 
 /** For one value in the event loop: some ten milliseconds. */
 const MAX_STEPS = 50_000;
@@ -25,12 +25,12 @@ const CHARS_EACH = 500;
  * Looks at a JSON Schema (2020-12), without compiling it: that waits for the first value. Throws with the reason when it is
  * none, or so large that nobody could use it.
  */
-export function compileInputSchema(schema: JsonObject): (input: JsonObject) => ParsedInput | Promise<ParsedInput> {
+export function compileInputSchema(schema: JsonObject): Tool['parseInput'] {
   const check = compileSchema(schema, 'arguments');
-  return (input) => {
+  return (input, checkedFor) => {
     const toParsed = (issues: Issues): ParsedInput =>
       issues === undefined ? { ok: true, value: input } : { ok: false, issues };
-    return whenKnown(check(input), toParsed);
+    return whenKnown(check(input, checkedFor), toParsed);
   };
 }
 
@@ -38,10 +38,10 @@ export function compileInputSchema(schema: JsonObject): (input: JsonObject) => P
 export function compileSchema(schema: JsonObject, name: string): SchemaCheck {
   const { bare, weight } = judgeOnce(schema);
   let text: string | undefined;
-  return (value) => {
+  return (value, checkedFor) => {
     text ??= JSON.stringify(bare);
     const issues = weight.isLight ? checkHere({ bare, text, name }, value) : GIVEN_UP;
-    return issues === GIVEN_UP ? checkThere({ schema: text, name, value }) : issues;
+    return issues === GIVEN_UP ? checkThere({ schema: text, name, value }, checkedFor) : issues;
   };
 }
 
@@ -119,8 +119,8 @@ function checkHere(
   }
 }
 
-async function checkThere(job: Parameters<typeof askSchemaProcess>[0]): Promise<Issues> {
-  const verdict = await askSchemaProcess(job);
+async function checkThere(...[job, checkedFor]: Parameters<typeof askSchemaProcess>): Promise<Issues> {
+  const verdict = await askSchemaProcess(job, checkedFor);
   return 'reason' in verdict ? cannotBeChecked(job.name, verdict.reason) : verdict.issues;
 }
 

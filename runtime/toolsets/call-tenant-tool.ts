@@ -6,6 +6,7 @@ import type { ToolCallRecord } from '../contracts/tool-call';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { auditLine } from '../ledger/audit-line';
+import { identityOf } from '../ledger/identity';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs, newId } from '../util/clock';
@@ -38,7 +39,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const { snapshot, arguments: input } = request;
   if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
   const tool = await findTool(parts, request);
-  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input)), request.signal);
+  const checkedFor = { tenantId: snapshot.tenant.id, signal: request.signal };
+  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input, checkedFor)), request.signal);
   if (!parsed.ok && parsed.code === undefined) {
     throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
   }
@@ -64,7 +66,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   };
   // The call was made: a line that cannot be written must not take its answer away.
   const audit = [auditLine(record, redact)];
-  await parts.ledger.record({ ...key, closed: [], leaseMs: 0, audit, userId: meta.user_id }).catch(() => undefined);
+  await parts.ledger.record({ ...key, closed: [], leaseMs: 0, audit, ...identityOf(meta) }).catch(() => undefined);
   return output;
 }
 

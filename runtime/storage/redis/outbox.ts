@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 
-import type { LedgerStore } from '../../contracts/ledger';
+import type { LedgerStore, RunProgress } from '../../contracts/ledger';
 import type { Outbox, RefusedEnd } from '../../contracts/outbox';
 import { after, monotonicMs } from '../../util/clock';
-import { sealedJson, type TextSealer } from '../postgres/sealed-json';
+import { type SealedJson, sealedJson, type TextSealer } from '../postgres/sealed-json';
 import type { RedisConnection } from './connection';
+import { forgetKept, noteKept } from './kept-since';
 import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';
 import { OUTBOX_OWNER, writeEntry, type Written } from './write-entry';
 
@@ -72,7 +73,7 @@ export function createRedisOutbox(redis: RedisConnection, { ledger, sealer }: Ou
   return {
     keep: async (progress) => {
       const installation = await identify().catch(() => undefined);
-      await redis.use((client) => keepEntry(client, installation, json.write(progress, OUTBOX_OWNER)));
+      await redis.use((client) => keepEntry(client, installation, { json, progress }));
       timer.ringIn(RETRY_MS);
     },
     look: () => {
@@ -86,7 +87,13 @@ export function createRedisOutbox(redis: RedisConnection, { ledger, sealer }: Ou
   };
 }
 
-async function keepEntry(client: Redis, installation: string | undefined, entry: string): Promise<void> {
+async function keepEntry(
+  client: Redis,
+  installation: string | undefined,
+  { json, progress }: { readonly json: SealedJson; readonly progress: RunProgress },
+): Promise<void> {
+  const entry = json.write(progress, OUTBOX_OWNER);
+  await noteKept(client, entry, progress);
   if (installation === undefined) {
     await client.rpush(SHARED_OUTBOX, entry);
     return;
@@ -156,6 +163,7 @@ async function takeOff(client: Redis, { list, installation, entry, written }: Ta
     done.hsetnx(refusedKey(installation), written.end.id, JSON.stringify({ ...written.end, entry }));
   }
   await done.lrem(list, 1, entry).exec();
+  await forgetKept(client, entry);
 }
 
 interface Timer {

@@ -79,7 +79,8 @@ export function describeEntry(entry: string): KeptEnd {
   }
 }
 
-function idOf(entry: string): string {
+/** What an entry is called in front of a person. */
+export function idOf(entry: string): string {
   return createHash('sha256').update(entry).digest('hex').slice(0, 16);
 }
 

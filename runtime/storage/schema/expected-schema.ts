@@ -7,6 +7,10 @@ export interface ExpectedColumn {
   readonly definition: string;
   /** True for one that identifies rows: a table without it is none of ours, or is beyond repair. */
   readonly isKey: boolean;
+  /** The migration that brings it. */
+  readonly migration: string;
+  /** That migration adds it to a table that is there; otherwise it makes it with the table. */
+  readonly isAdded: boolean;
 }
 
 /** A table or view that there is after the migrations. */
@@ -37,13 +41,16 @@ function readSchema(): readonly ExpectedTable[] {
   const tables = new Map<string, ExpectedTable>();
   for (const { name: migration, sql } of MIGRATIONS) {
     for (const [name, body] of matches(sql, CREATE)) {
-      tables.set(name, { name, migration, columns: TENANT_TABLES.includes(name) ? [] : columnsOf(body) });
+      tables.set(name, { name, migration, columns: TENANT_TABLES.includes(name) ? [] : columnsOf(body, migration) });
     }
     for (const [name] of matches(sql, CREATE_VIEW)) tables.set(name, { name, migration, columns: [] });
     for (const [table, name, definition] of matches(sql, ADD_COLUMN)) {
       const known = tables.get(table);
       if (known === undefined || known.columns.some((column) => column.name === name)) continue;
-      tables.set(table, { ...known, columns: [...known.columns, { name, definition, isKey: false }] });
+      tables.set(table, {
+        ...known,
+        columns: [...known.columns, { name, definition, isKey: false, migration, isAdded: true }],
+      });
     }
   }
   return [...tables.values()];
@@ -54,11 +61,13 @@ function matches(text: string, pattern: RegExp): readonly (readonly [string, str
   return [...text.matchAll(pattern)].map(([, one = '', two = '', three = '']) => [one, two, three] as const);
 }
 
-function columnsOf(body: string): readonly ExpectedColumn[] {
+function columnsOf(body: string, migration: string): readonly ExpectedColumn[] {
   const keys = new Set(matches(body, KEYS).flatMap(([names]) => names.split(', ')));
   return matches(body, COLUMN).map(([name, definition]) => ({
     name,
     definition: definition.replace(COUNTER, '$1'),
     isKey: keys.has(name) || (INLINE_KEY.test(definition) && !COUNTER.test(definition)),
+    migration,
+    isAdded: false,
   }));
 }

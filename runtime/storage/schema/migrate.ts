@@ -40,7 +40,7 @@ export async function migrate(postgres: Postgres): Promise<MigrationReport> {
     const present = await readApplied(query);
     const gaps = await findGaps(query);
     const lost = lostSince(present, gaps);
-    await addColumns(query, gaps);
+    await addColumns(query, withoutPending(gaps, present));
     // What went with a table or a column, such as indexes and triggers, comes back by the same statements.
     const first = MIGRATIONS.findIndex(({ name }) => lost.some(({ migration }) => migration === name));
     const again = first < 0 ? [] : MIGRATIONS.slice(first).map(({ name }) => name);
@@ -56,6 +56,14 @@ export async function migrate(postgres: Postgres): Promise<MigrationReport> {
     const restored = lost.map(({ what }) => what);
     return { applied, present, ...(restored.length > 0 && { restored }) };
   });
+}
+
+/** Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's. */
+function withoutPending(gaps: SchemaGaps, present: readonly string[]): SchemaGaps {
+  return {
+    ...gaps,
+    columns: gaps.columns.filter(({ isAdded, migration }) => !isAdded || present.includes(migration)),
+  };
 }
 
 /** What an applied migration had made. */

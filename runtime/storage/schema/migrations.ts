@@ -9,6 +9,7 @@ import journal from './migrations/0008-journal.sql';
 import prices from './migrations/0010-prices.sql';
 import costBasis from './migrations/0012-cost-basis.sql';
 import runRates from './migrations/0013-run-rates.sql';
+import runIdentity from './migrations/0014-run-identity.sql';
 
 /** In the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0010-prices', sql: prices },
   { name: '0012-cost-basis', sql: costBasis },
   { name: '0013-run-rates', sql: runRates },
+  { name: '0014-run-identity', sql: runIdentity },
 ];

@@ -11,7 +11,6 @@ export interface SchemaGaps {
 
 interface MissingColumn extends ExpectedColumn {
   readonly table: string;
-  readonly migration: string;
 }
 
 const COLUMNS_OF = `
@@ -31,10 +30,10 @@ export async function findGaps(query: Query): Promise<SchemaGaps> {
   const isThere = ({ name }: ExpectedTable): boolean => found.has(name) || (hasTenants && TENANT_TABLES.includes(name));
   return {
     tables: EXPECTED_SCHEMA.filter((table) => !isThere(table)),
-    columns: EXPECTED_SCHEMA.flatMap(({ name: table, migration, columns }) => {
+    columns: EXPECTED_SCHEMA.flatMap(({ name: table, columns }) => {
       const there = found.get(table);
       if (there === undefined) return [];
-      return columns.filter(({ name }) => !there.has(name)).map((column) => ({ ...column, table, migration }));
+      return columns.filter(({ name }) => !there.has(name)).map((column) => ({ ...column, table }));
     }),
   };
 }

@@ -18,16 +18,18 @@ WITH budget AS MATERIALIZED (
   ))
 ), claimed AS (
   INSERT INTO elo_agent_runs AS run
-    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens, user_id)
+    (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens,
+      client_id, dialog_id, user_id, session_id)
   SELECT :tenantId::uuid, :taskId, :runId::uuid, :traceId, :digest, 'running', 1,
     now() + :leaseMs::int * interval '1 millisecond', :holdCostUsd::numeric,
-    :holdTokens::bigint, :userId
+    :holdTokens::bigint, :clientId, :dialogId, :userId, :sessionId
   FROM budget, rate WHERE budget.room = 'ok' AND rate.wait = 0
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
     attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL,
     resume = CASE WHEN NOT :fresh::boolean THEN run.resume END,
-    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, user_id = EXCLUDED.user_id, updated_at = now()
+    held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, client_id = EXCLUDED.client_id,
+    dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id, updated_at = now()
   WHERE :fresh::boolean OR (
     run.digest = EXCLUDED.digest
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))

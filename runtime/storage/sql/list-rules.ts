@@ -25,3 +25,17 @@ JOIN (
 ) AS own ON own.tool_id = tool.id
 WHERE tool.is_active AND (coalesce(own.config, '{}') <> '{}' OR coalesce(tool.transport_config::text, '{}') <> '{}')
 ORDER BY tool.code`);
+
+/** Every MCP server that tenants use, once for each credential, as the load statement gives it. Its list is left out. */
+export const tenantServersStatement = rules(`
+SELECT json_build_array(json_build_object(
+    'id', server.id, 'code', server.code, 'url', server.url, 'transport', server.transport,
+    'auth', coalesce(own.auth, server.auth), 'settings', server.settings, 'is_list_fresh', false
+  ))::text AS servers, own.tenants
+FROM elo_agent_mcp_servers AS server
+JOIN (
+  SELECT server_id, auth, array_agg(tenant_id::text ORDER BY tenant_id) AS tenants
+  FROM elo_t_tenant_mcp_servers WHERE is_enabled GROUP BY server_id, auth
+) AS own ON own.server_id = server.id
+WHERE server.is_active
+ORDER BY server.code`);

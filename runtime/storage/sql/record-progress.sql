@@ -81,9 +81,11 @@ WITH written AS (
   WHERE budget.room = 'ok'
 ), audited AS (
   INSERT INTO elo_tool_executions (
-    tenant_id, task_id, run_id, step, tool_call_id, tool, user_id, arguments, decision, is_error, code, duration_ms
+    tenant_id, task_id, run_id, step, tool_call_id, tool, client_id, dialog_id, user_id, session_id, arguments, decision,
+    is_error, code, duration_ms
   )
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, one.step, one.id, left(one.tool, 200), :userId::text, one.arguments, one.decision,
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, one.step, one.id, left(one.tool, 200), :clientId::text, :dialogId::text,
+    :userId::text, :sessionId::text, one.arguments, one.decision,
     coalesce((one.outcome ->> 'isError')::boolean, false), left(one.outcome ->> 'code', 50), one."durationMs"
   FROM jsonb_to_recordset(:audit::jsonb) AS one (
     step int, id text, tool text, arguments jsonb, decision text, outcome jsonb, "durationMs" int
@@ -112,7 +114,7 @@ WITH written AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
     total_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, model_calls, cost_exact, cost_usd, saved_exact,
-    provider_cost_usd
+    provider_cost_usd, run_client_id, run_dialog_id, run_user_id, run_session_id
   )
   SELECT
     :tenantId::uuid, :traceId, :taskId, :runId::uuid,
@@ -120,7 +122,8 @@ WITH written AS (
     left(:tier, 20), left(:taskType, 50),
     added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
     added.cached_tokens, added.cache_write_tokens, added.reasoning_tokens, added.calls, added.cost_exact,
-    elo_agent_fitting_cost(added.cost_exact), added.saved_exact, added.provider_cost_usd
+    elo_agent_fitting_cost(added.cost_exact), added.saved_exact, added.provider_cost_usd,
+    :clientId::text, :dialogId::text, :userId::text, :sessionId::text
   FROM added WHERE :isBilled::boolean AND (added.calls > 0 OR :state::text IS NOT NULL)
   ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
     run_id = EXCLUDED.run_id,
@@ -142,7 +145,12 @@ WITH written AS (
     provider_cost_usd = CASE
       WHEN line.provider_cost_usd IS NULL THEN EXCLUDED.provider_cost_usd
       ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
-    END
+    END,
+    -- What an older version has kept for later names nobody.
+    run_client_id = coalesce(EXCLUDED.run_client_id, line.run_client_id),
+    run_dialog_id = coalesce(EXCLUDED.run_dialog_id, line.run_dialog_id),
+    run_user_id = coalesce(EXCLUDED.run_user_id, line.run_user_id),
+    run_session_id = coalesce(EXCLUDED.run_session_id, line.run_session_id)
 )
 SELECT EXISTS (SELECT FROM run) AS is_ours,
   CASE WHEN :isReserving::boolean THEN (SELECT room FROM budget) END AS room,

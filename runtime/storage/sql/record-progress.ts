@@ -1,4 +1,4 @@
-import type { RunKey, RunProgress } from '../../contracts/ledger';
+import type { Identity, RunKey, RunProgress } from '../../contracts/ledger';
 import type { JournalLine } from '../postgres/journal-entries';
 import type { Statement } from '../statement';
 import { named } from './named';
@@ -22,12 +22,12 @@ interface KeptForLater {
 const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
 
 export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
-  const { tenantId, taskId, runId, leaseMs, closed, opening, reserve, taking = [], audit = [], userId, end } = progress;
+  const { tenantId, taskId, runId, leaseMs, closed, opening, reserve, taking = [], audit = [], end } = progress;
   const bill = billOf(progress);
   return RECORD({
     ...{ tenantId, taskId, runId, leaseMs, saved },
     calls: list([...closed, ...(opening === undefined ? [] : [opening])]),
-    ...storable({ ...bill, userId }),
+    ...storable({ ...bill, ...identityOf(progress) }),
     isBilled: bill !== undefined,
     ...reserve,
     isReserving: reserve !== undefined,
@@ -43,6 +43,10 @@ export function recordProgressStatement(progress: RunProgress, { saved, journal 
 /** As JSON; what is empty costs the server nothing. */
 function list(values: readonly object[]): string | undefined {
   return values.length === 0 ? undefined : JSON.stringify(storable(values));
+}
+
+function identityOf({ clientId, dialogId, userId, sessionId }: Identity): Identity {
+  return { clientId, dialogId, userId, sessionId };
 }
 
 function billOf({ bill, closed }: RunProgress): RunProgress['bill'] {

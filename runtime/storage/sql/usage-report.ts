@@ -1,13 +1,27 @@
 import type { Statement } from '../statement';
 
+/** What a bill is grouped by, beside the month: by model and tier where nobody asks for anything else. */
+const GROUPS = {
+  model: ['model_id', 'agent_tier'],
+  client: ['run_client_id AS client_id'],
+  dialog: ['run_dialog_id AS dialog_id'],
+  user: ['run_user_id AS user_id'],
+  session: ['run_session_id AS session_id'],
+} as const;
+
+export type UsageGroup = keyof typeof GROUPS;
+export const USAGE_GROUPS = Object.keys(GROUPS) as readonly UsageGroup[];
+
 /**
- * A tenant's bill by month, model and tier, newest first. From the lines: an installation's own view knows no caches, and a
+ * A tenant's bill by month and group, newest first. From the lines: an installation's own view knows no caches, and a
  * column that is too narrow for a line has the exact figure beside it.
  */
-export function monthlyUsageStatement(tenantId: string): Statement {
+export function monthlyUsageStatement(tenantId: string, by: UsageGroup = 'model'): Statement {
+  const shown = GROUPS[by];
+  const columns = shown.map((column) => column.split(' ')[0]).join(', ');
   return {
     text: `
-SELECT to_char(date_trunc('month', created_at), 'YYYY-MM') AS month, model_id, agent_tier, count(*)::int AS request_count,
+SELECT to_char(date_trunc('month', created_at), 'YYYY-MM') AS month, ${shown.join(', ')}, count(*)::int AS request_count,
   sum(prompt_tokens)::text AS total_prompt_tokens, sum(completion_tokens)::text AS total_completion_tokens,
   sum(total_tokens)::text AS total_tokens, coalesce(sum(cached_tokens), 0)::text AS total_cached_tokens,
   coalesce(sum(cache_write_tokens), 0)::text AS total_cache_written_tokens,
@@ -15,8 +29,8 @@ SELECT to_char(date_trunc('month', created_at), 'YYYY-MM') AS month, model_id, a
   sum(elo_agent_line_cost(cost_usd::numeric, cost_exact))::text AS total_cost_usd,
   round(coalesce(sum(saved_exact), 0), 8)::text AS total_saved_usd
 FROM elo_t_token_usage WHERE tenant_id = $1::uuid
-GROUP BY date_trunc('month', created_at), model_id, agent_tier
-ORDER BY date_trunc('month', created_at) DESC, model_id, agent_tier`,
+GROUP BY date_trunc('month', created_at), ${columns}
+ORDER BY date_trunc('month', created_at) DESC, ${columns}`,
     values: [tenantId],
   };
 }

@@ -127,7 +127,7 @@ function isJsonSchema(schema: JsonObject): boolean {
 /** Runs the task and reads what the model wrote. */
 export async function runLlmTask(
   task: QueueTask,
-  { run }: TaskContext,
+  { run, tenantId, signal }: TaskContext,
   { type, ports }: { readonly type: LlmType; readonly ports: TaskPorts },
 ): Promise<TaskAnswer> {
   const config = readConfig(configSchema, task.config);
@@ -136,7 +136,7 @@ export async function runLlmTask(
   const answer = toAnswer(outcome);
   const text = stripThinking(outcome.result.text);
   if (!type.isAlwaysJson && config.output_schema === undefined) return { ...answer, result: text };
-  const found = await readJson(text, check);
+  const found = await readJson(text, (value) => check?.(value, { tenantId, signal }));
   if ('reason' in found) return { ...answer, ...unusable(outcome, found.reason) };
   return { ...answer, result: found.value, ...confidence(found.value, config) };
 }
@@ -144,7 +144,7 @@ export async function runLlmTask(
 /** The first value that the schema allows. */
 async function readJson(
   text: string,
-  check: SchemaCheck = () => undefined,
+  check: (value: JsonValue) => ReturnType<SchemaCheck>,
 ): Promise<{ readonly value: JsonValue } | { readonly reason: string }> {
   let reason: string | undefined;
   for (const value of findJson(text)) {

@@ -2,6 +2,7 @@ import type { RequestStore } from '../../contracts/callback';
 import type { Outgoing, OutgoingRules } from '../../contracts/outgoing';
 import type { QueueTask, TaskAnswer } from '../../contracts/queue';
 import type { AgentResult } from '../../contracts/result';
+import type { CheckedFor } from '../../contracts/tool';
 import type { JsonObject, JsonValue } from '../../util/json';
 
 /** A task for a model: task_type, config and meta as the agent reads them, with the ids of the queue's task. */
@@ -14,7 +15,7 @@ export interface TaskPorts {
   /** Throws an Error when the schema is none, or too large; the function gives what is wrong with a value. */
   readonly compileSchema: (
     schema: JsonObject,
-  ) => (value: JsonValue) => string | undefined | Promise<string | undefined>;
+  ) => (value: JsonValue, checkedFor: CheckedFor) => string | undefined | Promise<string | undefined>;
   readonly outgoing: Outgoing;
   /** Undefined where no Redis is connected: then only requests are sent that may be repeated. */
   readonly requests?: RequestStore;

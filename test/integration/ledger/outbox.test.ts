@@ -11,6 +11,8 @@ import { runCli } from '../../support/worlds/cli';
 
 /** Of those who did not know which installation they belong to. */
 const SHARED = 'elo:agent:outbox';
+/** Since when each entry waits. */
+const SINCE = `${SHARED}:since`;
 /** This installation's. */
 let OUTBOX: string;
 let REFUSED: string;
@@ -160,6 +162,7 @@ it('with a vault key no plain text is kept, and only a process with that key tak
   const [entry = '', ...more] = await redis.client.lrange(OUTBOX, 0, -1);
   expect(more).toEqual([]);
   for (const plain of ['CANARY', tenant, 'sealed']) expect(entry).not.toContain(plain);
+  expect(await queue('status')).toMatchObject({ unwritten: { waiting: 1, longest: [{ tenant_id: tenant }] } });
 
   // Without the key it stays, and does not block what lies behind it.
   const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
@@ -175,6 +178,7 @@ it('with a vault key no plain text is kept, and only a process with that key tak
   models.script(textReply('answer'));
   await keyed.handle(taskOf('wakes one with the key'));
   await untilEmpty();
+  expect(await redis.client.hlen(SINCE)).toBe(0);
   expect(await lineOf('sealed')).toMatchObject({ total_tokens: 120 });
   await keyed.close();
 
@@ -387,7 +391,8 @@ it('what no installation takes up is shown with an id, and a person can drop it'
   const { unwritten } = (await queue('status')) as {
     unwritten: { unclaimed: { id: string; task_id?: string; run_id?: string }[] };
   };
-  expect(unwritten).toMatchObject({ waiting: 3, refused: 0 });
+  // Nobody knows since when, since it came from an older version.
+  expect(unwritten).toMatchObject({ waiting: 3, refused: 0, longest: [{}, {}] });
   const [known, unreadable] = [unwritten.unclaimed[0], unwritten.unclaimed.at(-1)];
   expect(known).toMatchObject({ tenant_id: tenant, task_id: 'nobody’s', calls: [] });
   expect(unreadable).toEqual({ id: expect.stringMatching(/^[0-9a-f]{16}$/) as string });

@@ -1,3 +1,6 @@
+import type { AgentResult } from '../../../runtime';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
@@ -20,8 +23,8 @@ interface UsageReport {
   readonly unknown_usage: readonly Record<string, unknown>[];
 }
 
-const cli = (tenantId: string) =>
-  runCli(['usage', '--tenant', tenantId], { env: { DATABASE_URL: agent.database.url } });
+const cli = (tenantId: string, ...more: string[]) =>
+  runCli(['usage', '--tenant', tenantId, ...more], { env: { DATABASE_URL: agent.database.url } });
 
 async function usageOf(tenantId: string): Promise<UsageReport> {
   const { exitCode, stdout, stderr } = await cli(tenantId);
@@ -120,6 +123,54 @@ it('goes on listing the call while the task is run again, and after', async () =
   const unknown = [{ task_id: task.task_id, run_id: result?.run_id, call_no: 1 }];
   expect(duringTheSecond?.unknown_usage).toMatchObject(unknown);
   expect((await usageOf(tenantId)).unknown_usage).toMatchObject(unknown);
+});
+
+describe('by whom a task was for', () => {
+  it.each(['client', 'dialog', 'user', 'session'])('adds up the bill of each %s', async (by) => {
+    const tenantId = await addTenant(agent.database);
+    const tasks = [
+      ['a', 'pro'],
+      ['b', 'pro'],
+      ['a', 'optima'],
+      [undefined, 'pro'],
+    ] as const;
+    for (const [id, tier] of tasks) {
+      agent.models.script(textReply('Done.', { prompt: 1000, completion: 100 }));
+      const task = aTask(tenantId, { agent_tier: tier });
+      await agent.runtime.run({ ...task, meta: { ...task.meta, [`${by}_id`]: id } });
+    }
+    const { exitCode, stdout } = await cli(tenantId, '--by', by);
+    expect(exitCode).toBe(0);
+    const { months } = JSON.parse(stdout) as UsageReport;
+    const bill = months.map((row) => [row[`${by}_id`], row.request_count, row.total_tokens, row.total_cost_usd]);
+    expect(bill).toEqual([
+      ['a', 2, '2200', '0.00058500'],
+      ['b', 1, '1100', '0.00021000'],
+      [null, 1, '1100', '0.00021000'],
+    ]);
+    expect(months[0]).not.toHaveProperty('model_id');
+  });
+
+  it('stays as it is when a line comes late that an older version kept', async () => {
+    const tenantId = await addTenant(agent.database);
+    const task = aTask(tenantId);
+    agent.models.script(textReply('Done.'));
+    const { run_id: runId } = await agent.runtime.run({ ...task, meta: { ...task.meta, client_id: 'a' } });
+    const postgres = createPostgres({ url: agent.database.url, maxConnections: 1 });
+    const ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
+    const bill = { tier: 'pro', taskType: 'ai_agent', modelRequested: 'a/b' };
+    const end = { state: 'done', result: {} as AgentResult, lastStep: 1 } as const;
+    await ledger
+      .record({ tenantId, taskId: task.task_id, runId, leaseMs: 1000, closed: [], bill, end })
+      .finally(() => postgres.close());
+    expect(await agent.usageRows(task.task_id)).toMatchObject([{ run_client_id: 'a', total_tokens: 120 }]);
+  });
+
+  it('refuses a group that there is none of', async () => {
+    const { exitCode, stderr } = await cli(agent.tenantId, '--by', 'tool');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('usage --by takes one of model, client, dialog, user, session.');
+  });
 });
 
 it('shows a tenant without usage as such', async () => {

@@ -1,7 +1,7 @@
 import type { Tool } from '../../../runtime';
 import { findRefusedRows } from '../../../runtime/compose/refused-rows';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
-import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/database';
+import { addMcpServer, addTenant, addTool, enableTool, giveTool, useMcpServer } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
@@ -135,6 +135,12 @@ it('db status lists the rows that are refused, with the right names', async () =
     toolId: await addTool(database, { code: 'sql_query', transport: 'builtin' }),
   });
   await database.query(`UPDATE elo_agent_tiers SET tool_config = '{"enable_tools": []}' WHERE code = 'nano'`);
+  const crm = await addMcpServer(database, { code: 'crm', url: server.url });
+  await useMcpServer(database, { tenantId: good, serverId: crm, auth: { kind: 'bearer', token: 'vault:crm' } });
+  await useMcpServer(database, { tenantId: ofAgent, serverId: crm, auth: { kind: 'bearer', token: 'x', tokn: 'x' } });
+  const old = await addMcpServer(database, { code: 'old', url: 'ftp://a.test/' });
+  await useMcpServer(database, { tenantId: good, serverId: old });
+  await useMcpServer(database, { tenantId: ofSetting, serverId: old, isEnabled: false });
   const postgres = createPostgres({ url: database.url, maxConnections: 2 });
   const { rows, count } = await findRefusedRows(postgres.query).finally(() => postgres.close());
   const expected = [
@@ -147,7 +153,9 @@ it('db status lists the rows that are refused, with the right names', async () =
       tool: 'web_fetch',
       problem: containing('"only_allowed_host" (did you mean "only_allowed_hosts"?)'),
     },
+    { tenant: ofAgent, server: 'crm', problem: containing('"tokn" (did you mean "token"?)') },
+    { tenant: good, server: 'old', problem: 'its URL is not an http(s) URL' },
   ];
   for (const row of expected) expect(rows).toContainEqual(row);
-  expect(count).toBe(5);
+  expect(count).toBe(7);
 });

@@ -97,7 +97,7 @@ describe('looking after the queue', () => {
       list: queue.config.list,
       failed_list: queue.config.failedList,
       ...{ pending: 10, waiting: 0, active: 0, delayed: 0, dead: 0, paused: true, workers: 2 },
-      unwritten: { waiting: 0, refused: 0, entries: [], unclaimed: [] },
+      unwritten: { waiting: 0, refused: 0, longest: [], entries: [], unclaimed: [] },
     });
     expect(await consumers[0]?.health()).toMatchObject({ ok: true, paused: true, pending: 10 });
     await admin.resume();

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { Redis } from 'ioredis';
+
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { untilTrue } from '../../support/values/until';
 import { aTask, type TestQueue, testQueue } from '../../support/worlds/queue';
@@ -13,6 +15,7 @@ beforeEach(() => {
   queue = testQueue(redis, { concurrency: 4, leaseMs: 1000 });
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await takeWrites();
   await queue.close();
 });
@@ -23,10 +26,13 @@ const refuseWrites = (): Promise<unknown> => redis.client.config('SET', 'min-rep
 const takeWrites = (): Promise<unknown> => redis.client.config('SET', 'min-replicas-to-write', '0');
 const refusals = (): readonly string[] => queue.logs.filter((line) => line.includes('NOREPLICAS'));
 
+const DISCONNECT: (reconnect?: boolean) => void = Reflect.get(Redis.prototype, 'disconnect');
+
 it.each([
   ['busy', 20],
   ['idle', 0],
 ])('rests where Redis refuses writes while it is %s, and goes on when it takes them again', async (_, waiting) => {
+  const timers = jest.spyOn(globalThis, 'setTimeout');
   const done = new Set<string>();
   const consumer = await queue.consume(async ({ task }) => {
     await sleep(100);
@@ -46,6 +52,8 @@ it.each([
   expect(done).toContain('task-last');
   expect(done.size).toBe(waiting + 2);
   expect(await queue.dead()).toEqual([]);
+  // BullMQ's own rest, which would keep a process that has closed the consumer from ending.
+  expect(timers.mock.calls.map(([, delayMs]) => delayMs)).not.toContain(5000);
 });
 
 it.each(['-info', '-eval'])('says at the start that the user lacks a right (%s)', async (right) => {
@@ -55,4 +63,18 @@ it.each(['-info', '-eval'])('says at the start that the user lacks a right (%s)'
     code: 'QUEUE_REDIS_UNSUITABLE',
     message: expect.stringContaining(`permissions to run the '${right.slice(1)}' command`) as string,
   });
+});
+
+it('a consumer that closes does not close what is closed, which would keep the process from ending', async () => {
+  const disconnect = jest.spyOn(Redis.prototype, 'disconnect');
+  const states: string[] = [];
+  disconnect.mockImplementation(function (this: Redis, ...args) {
+    states.push(this.status);
+    return DISCONNECT.apply(this, args);
+  });
+  const consumer = await queue.consume(() => Promise.resolve());
+  await consumer.idle();
+  await consumer.close();
+  expect(states.length).toBeGreaterThan(1);
+  expect(states).not.toContain('end');
 });

@@ -8,6 +8,7 @@ import { runCli } from '../../support/worlds/cli';
 // Processes of their own take long to start on a busy machine.
 jest.setTimeout(30_000);
 
+const COLUMNS = 'client_id, dialog_id, user_id, session_id';
 const IDENTITY = { client_id: 'c1', dialog_id: 'd1', user_id: 'u1', session_id: 's1' };
 
 let fixture: AgentFixture;
@@ -27,14 +28,21 @@ afterAll(async () => {
 
 const lastMeta = (): unknown => (JSON.parse(hook.requests.at(-1)?.body ?? '{}') as { meta?: unknown }).meta;
 const audited = (taskId: string): Promise<readonly object[]> =>
-  fixture.database.query('SELECT tool, user_id FROM elo_tool_executions WHERE task_id = $1', [taskId]);
+  fixture.database.query(`SELECT tool, ${COLUMNS} FROM elo_tool_executions WHERE task_id = $1`, [taskId]);
 
-it('reaches the tool beside its arguments, and the audit', async () => {
+it('reaches the tool beside its arguments, the audit, the run and the bill', async () => {
   fixture.models.script(toolReply([{ name: 'find_orders', arguments: { user_id: 'nobody' } }]), textReply('Done'));
   const task = aTask(tenantId);
   await fixture.runtime.run({ ...task, meta: { ...task.meta, ...IDENTITY } });
   expect(lastMeta()).toEqual({ ...IDENTITY, task_id: task.task_id, trace_id: 'trace-1' });
-  expect(await audited(task.task_id)).toEqual([{ tool: 'find_orders', user_id: 'u1' }]);
+  expect(await audited(task.task_id)).toEqual([{ tool: 'find_orders', ...IDENTITY }]);
+  const { stdout } = await runCli(['audit', '--tenant', tenantId], { env: { DATABASE_URL: fixture.database.url } });
+  expect(JSON.parse(stdout)).toMatchObject({ calls: [{ task_id: task.task_id, ...IDENTITY }] });
+  const runs = await fixture.database.query(`SELECT ${COLUMNS} FROM elo_agent_runs WHERE task_id = $1`, [task.task_id]);
+  expect(runs).toEqual([IDENTITY]);
+  expect(await fixture.usageRows(task.task_id)).toMatchObject([
+    { run_client_id: 'c1', run_dialog_id: 'd1', run_user_id: 'u1', run_session_id: 's1' },
+  ]);
 });
 
 it('is part of the request: the same task for another session is a conflict, and no replay', async () => {
@@ -50,7 +58,7 @@ describe('a call outside a run', () => {
     await fixture.runtime.tools.call({ tenantId, tool: 'find_orders', arguments: {}, meta: IDENTITY });
     const meta = lastMeta() as { task_id: string };
     expect(meta).toEqual({ ...IDENTITY, task_id: containing('tools-call-') });
-    expect(await audited(meta.task_id)).toEqual([{ tool: 'find_orders', user_id: 'u1' }]);
+    expect(await audited(meta.task_id)).toEqual([{ tool: 'find_orders', ...IDENTITY }]);
   });
 
   it.each([{ tenant_id: 'another' }, { userid: 'u1' }])('refuses what it does not know: %j', async (meta) => {

@@ -128,6 +128,17 @@ describe.each([
     await runAndBill(SHOP, ['mcp_telegram']);
   });
 
+  it('may have ids of its own in its bill', async () => {
+    await database.query(installation(type, value));
+    await database.query('ALTER TABLE elo_t_token_usage ADD COLUMN client_id UUID, ADD COLUMN user_id BIGINT');
+    await migrateHere();
+    const task = aTask(SHOP);
+    models.script(textReply('Done.'));
+    await runtime.run({ ...task, meta: { ...task.meta, client_id: 'c1', user_id: 'u1' } });
+    const lines = await database.query('SELECT * FROM elo_t_token_usage WHERE task_id = $1', [task.task_id]);
+    expect(lines).toMatchObject([{ client_id: null, user_id: null, run_client_id: 'c1', run_user_id: 'u1' }]);
+  });
+
   it('takes the demo tenant', async () => {
     await database.query(installation(type, value));
     await migrateHere();

@@ -1,5 +1,8 @@
 import type { ToolOutput } from '../../../runtime/contracts/tool';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
+import { guardTool } from '../../../runtime/permissions/guard-tool';
+import { readPermission } from '../../../runtime/permissions/read-tool-rules';
+import { outputFormat } from '../../../runtime/run/output-format';
 import { containing } from '../../support/setup/matchers';
 import { gate } from '../../support/values/agent-fixture';
 import { asks, aTool, runScript, says, toldCodes } from '../../support/values/loop-script';
@@ -268,3 +271,30 @@ function nested(levels: number): unknown {
   for (let level = 0; level < levels; level++) value = [value];
   return value;
 }
+
+it('arguments and answers are checked for the tenant of the run, and no longer than it runs', async () => {
+  const whom: unknown[] = [];
+  const tool = guardTool(
+    {
+      ...aTool('echo'),
+      parseInput: (value, checkedFor) => {
+        whom.push(checkedFor);
+        return { ok: true, value };
+      },
+    },
+    readPermission({ fixed_arguments: { a: 1 } }, 'test'),
+  );
+  const format = outputFormat({ type: 'object' }, (_answer, checkedFor) => {
+    whom.push(checkedFor);
+    return Promise.resolve({ ok: true, value: {} });
+  });
+  const { signal } = new AbortController();
+  const beforeToolCalls = () => Promise.resolve(new Map([['echo-0', { kind: 'changed', tool } as const]]));
+  await runScript({
+    tools: [tool],
+    replies: [asks([['echo']]), says('{}')],
+    input: { format, signal },
+    observer: { beforeToolCalls },
+  });
+  expect(whom).toEqual(Array.from({ length: 3 }, () => ({ tenantId: 'tenant', signal })));
+});

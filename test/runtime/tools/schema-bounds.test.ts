@@ -226,6 +226,26 @@ describe('what takes too long for the event loop', () => {
     );
   });
 
+  it('has its turn after one check of each tenant, and is not begun for a run that has ended', async () => {
+    const ended = new AbortController();
+    const job = { schema: '{}', name: 'it', value: 1 };
+    const order: string[] = [];
+    const ask = (tenantId: string, name: string, signal?: AbortSignal) =>
+      askSchemaProcess(job, { tenantId, signal }).then((verdict) => {
+        order.push(name);
+        return verdict;
+      });
+    const ofFirst = Array.from({ length: 60 }, (_, index) => ask('a', `a${index}`));
+    const gone = Array.from({ length: 20 }, () => ask('c', 'c', ended.signal));
+    const ofOther = ask('b', 'b');
+    ended.abort();
+    expect(await Promise.all(gone)).toEqual(Array.from({ length: 20 }, () => ({ reason: 'the run has ended' })));
+    expect(order.filter((name) => name !== 'c')).toEqual([]);
+    expect(await ofOther).toEqual({ issues: undefined });
+    await Promise.all(ofFirst);
+    expect(order.indexOf('b') - 20).toBeLessThan(6);
+  });
+
   it('ends no more than its own process, and the next is checked by another', async () => {
     const bomb = wide(1, () => ({ items: { allOf: Array.from({ length: 300 }, () => ({ type: 'number' })) } }));
     const value = { p0: Array.from({ length: 60_000 }, () => []) };

@@ -189,6 +189,24 @@ describe('a connection', () => {
     expect(request.attempts).toEqual({ sent: 1, answered: 0 });
   });
 
+  it.each<[number, { status: number; text: string; encoding?: string }]>([
+    [0, { status: 502, text: '{"error":{"message":"Ups' }],
+    [0, { status: 500, text: ' {"error":{"message":"No"},"usage":{"prompt_tok' }],
+    [0, { status: 429, text: 'data: {"usage":{"prompt_tokens":10}}' }],
+    [0, { status: 503, text: 'not compressed', encoding: 'gzip' }],
+    [1, { status: 502, text: '{"error":{"message":"Upstream"}}' }],
+    [1, { status: 502, text: '<html><title>Bad Gateway</title>' }],
+    [1, { status: 500, text: '' }],
+  ])('that counts for %i: what is missing in %j may have been usage', async (answered, failed) => {
+    const request = aRequest();
+    server.script((_request, response) => {
+      response.writeHead(failed.status, { 'content-encoding': failed.encoding ?? 'identity' });
+      response.end(failed.text);
+    });
+    await failureOf(generate(0, request));
+    expect(request.attempts).toEqual({ sent: 1, answered });
+  });
+
   it('that hangs before the answer is LLM_TIMEOUT', async () => {
     const request = aRequest({ timeoutMs: 50 });
     server.script(() => undefined);
