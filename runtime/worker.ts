@@ -37,7 +37,7 @@ export async function startConsumer(config: ConsumerConfig, parts: ConsumerParts
 }
 
 /**
- * Takes one task off the list by hand, with the same checks: what cannot be a task goes to the dead list, foreign ones to
+ * Takes one task off the list by hand, with the same checks: what cannot be a task goes to the dead-letter list, foreign ones to
  * the forward list. Waits for one up to `waitMs`; undefined when none came, or the queue is paused. Rejects like startConsumer.
  */
 export async function takeOne(

@@ -39,7 +39,7 @@ export type Log = (
 export interface ConsumerParts {
   /** As HandleTask; the tokens and the cost of a TaskReport that it resolves with are counted in the metrics. */
   readonly handle: (delivery: QueueDelivery) => Promise<unknown>;
-  /** Told of a task that will not be tried again, before it goes to the dead list; perhaps twice, after a crash. */
+  /** Told of a task that will not be tried again, before it goes to the dead-letter list; perhaps twice, after a crash. */
   readonly onDead: (dead: DeadTask) => Promise<void>;
   readonly log: Log;
 }
@@ -58,7 +58,7 @@ export interface ConsumerHealth {
   readonly active: number;
   /** Waiting for a time: for the next try, or for a tenant's turn. */
   readonly delayed: number;
-  /** On the dead list. */
+  /** On the dead-letter list. */
   readonly dead: number;
   /** Tasks that this process is doing now. */
   readonly running: number;

@@ -9,11 +9,11 @@ import { elapsedMs, monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
 import { turn } from '../util/turn';
+import { executeToolCalls } from './execute-tool-calls';
 import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';
 import type { LoopInput, OpenedStep } from './loop-contract';
-import { type AskedCall, planToolCalls } from './plan-tool-calls';
+import { type AskedCall, prepareToolCalls } from './prepare-tool-calls';
 import type { OpenStep, RunState } from './run-state';
-import { runToolCalls } from './run-tool-calls';
 import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';
 
 export interface StepResult {
@@ -68,7 +68,7 @@ export async function finishStep(input: LoopInput, state: RunState, open: OpenSt
   const opened = openedStep(open, state);
   const isEnd = judged.kind === 'answer' || judged.kind === 'refused';
   if (!isEnd) input.observer.stepOpened(opened);
-  const plan = await untilAborted(planToolCalls(input, state, open), input.signal);
+  const plan = await untilAborted(prepareToolCalls(input, state, open), input.signal);
   if (plan.asked !== undefined) {
     return {
       ...result,
@@ -86,7 +86,7 @@ export async function finishStep(input: LoopInput, state: RunState, open: OpenSt
     });
     await untilAborted(plan.apply(rulings), input.signal);
   }
-  const ended = await runToolCalls(input, state, { step, calls: plan.calls });
+  const ended = await executeToolCalls(input, state, { step, calls: plan.calls });
   state.messages.push(...ended.map(({ message }) => message), ...whatFollows(open, judged, state));
   state.steps.push({ step, finishReason, durationMs, toolCalls: ended.map(({ record }) => record) });
   return result;

@@ -1,15 +1,15 @@
 import { type JobsOptions, Queue } from 'bullmq';
 
 import type { ConsumerSettings } from '../contracts/consumer';
+import type { ClassifyOptions } from './classify-entry';
 import type { ConsumerClients, QueueClient, SessionParts } from './consumer-parts';
-import { createDyingJobs } from './dying-jobs';
+import { createDeadLetters } from './dead-letters';
 import { type NewJob, runIngress } from './ingress';
 import { startJobWorker } from './job-worker';
 import type { QueueKeys } from './keys';
-import type { SortOptions } from './sort-entry';
-import { startSweep } from './sweep';
+import type { JobData } from './pickup';
+import { startReconciling } from './reconcile';
 import { createTaskStore, type TaskStore } from './task-store';
-import type { JobData } from './turn';
 
 /** Everything of a consumer that depends on its connections. A consumer that stands still gets a new one. */
 export interface ConsumerSession {
@@ -29,7 +29,7 @@ const KEEP_COMPLETED = { age: 3600, count: 10_000 };
 /** BullMQ's event stream, which nobody here reads. */
 const KEPT_EVENTS = 100;
 
-export function sortOptions(settings: ConsumerSettings, store: Pick<SortOptions, 'read'>): SortOptions {
+export function sortOptions(settings: ConsumerSettings, store: Pick<ClassifyOptions, 'read'>): ClassifyOptions {
   const { forwardList, taskTypes, maxTaskBytes } = settings;
   return { ...store, maxTaskBytes, isForeign: (type) => forwardList !== undefined && !taskTypes.includes(type) };
 }
@@ -51,9 +51,9 @@ export function startSession(clients: ConsumerClients, given: SessionParts): Con
   const { commands, blocking } = clients;
   const { keys, settings, parts, metrics } = given;
   const stopTaking = new AbortController();
-  const dying = createDyingJobs(commands, keys);
+  const deadLetters = createDeadLetters(commands, keys);
   const queue = openQueue(commands, keys);
-  const worker = startJobWorker(clients, dying, given);
+  const worker = startJobWorker(clients, deadLetters, given);
   const { store, asked } = countTakes(createTaskStore(commands, keys));
   const taking = runIngress({
     store,
@@ -65,7 +65,7 @@ export function startSession(clients: ConsumerClients, given: SessionParts): Con
     log: parts.log,
     signal: stopTaking.signal,
   });
-  const stopSweep = startSweep({ client: commands, queue, keys, dying, log: parts.log });
+  const stopSweep = startReconciling({ client: commands, queue, keys, dying: deadLetters, log: parts.log });
   return {
     clients,
     running: worker.count,

@@ -2,11 +2,11 @@ import type { Log } from '../contracts/consumer';
 import type { QueueTask } from '../contracts/queue';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { sleep } from '../util/clock';
+import { classifyEntry, type ClassifyOptions } from './classify-entry';
 import type { QueueKeys } from './keys';
 import type { QueueMetrics } from './metrics';
 import { jobIdOf } from './read-task';
 import type { RedisClient } from './redis-script';
-import { sortEntry, type SortOptions } from './sort-entry';
 import type { TakenEntry, TaskStore } from './task-store';
 
 export interface NewJob {
@@ -21,7 +21,7 @@ interface IngressParts {
   /** A connection for nothing else: it waits in Redis for the next task. */
   readonly blocking: RedisClient;
   readonly keys: QueueKeys;
-  readonly sort: SortOptions;
+  readonly sort: ClassifyOptions;
   /** Puts jobs into the queue; those that are there already are left as they are. */
   readonly add: (jobs: readonly NewJob[]) => Promise<void>;
   readonly metrics: Pick<QueueMetrics, 'count'>;
@@ -77,7 +77,7 @@ async function settleBatch(parts: IngressParts, entries: readonly TakenEntry[]):
 
 async function sortOut(parts: IngressParts, entry: TakenEntry): Promise<NewJob | undefined> {
   const { store, metrics, log } = parts;
-  const sorted = await sortEntry(entry, parts.sort);
+  const sorted = await classifyEntry(entry, parts.sort);
   if (sorted.kind === 'task') {
     return { task: sorted.task, raw: sorted.raw, entryId: entry.id, jobId: jobIdOf(sorted.task) };
   }

@@ -2,12 +2,12 @@ import { type Job, UnrecoverableError, Worker } from 'bullmq';
 
 import { monotonicMs, sleep } from '../util/clock';
 import type { ConsumerClients, SessionParts } from './consumer-parts';
-import type { DyingJobs } from './dying-jobs';
-import { retryDelayMs } from './judge-failure';
+import type { DeadLetters } from './dead-letters';
+import type { JobData } from './pickup';
 import { createProcessor } from './process-job';
 import { restAfterErrors } from './rest-after-errors';
+import { retryDelayMs } from './retry-policy';
 import { createTenantSlots } from './tenant-slots';
-import type { JobData } from './turn';
 
 export interface JobWorker {
   /** How many jobs it has in hand. */
@@ -33,7 +33,7 @@ class ClosableWorker<T> extends Worker<T> {
 }
 
 /** BullMQ's worker: leases, retries, recovery of lost jobs. */
-export function startJobWorker(clients: ConsumerClients, dying: DyingJobs, given: SessionParts): JobWorker {
+export function startJobWorker(clients: ConsumerClients, dying: DeadLetters, given: SessionParts): JobWorker {
   const { keys, settings, parts, metrics, limit, signal } = given;
   const lockMs = Math.round(settings.leaseMs / 2);
   const slots =
@@ -79,8 +79,8 @@ export function startJobWorker(clients: ConsumerClients, dying: DyingJobs, given
   };
 }
 
-/** What dies goes to the dead list once its job has ended. Returns what waits for the ones on their way. */
-function publishDead(worker: Worker<JobData>, dying: Pick<DyingJobs, 'publish'>): () => Promise<unknown> {
+/** What dies goes to the dead-letter list once its job has ended. Returns what waits for the ones on their way. */
+function publishDead(worker: Worker<JobData>, dying: Pick<DeadLetters, 'publish'>): () => Promise<unknown> {
   const ending = new Set<Promise<void>>();
   worker.on('failed', (job, error) => {
     if (job === undefined || !(error instanceof UnrecoverableError)) return;

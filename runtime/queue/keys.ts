@@ -8,7 +8,7 @@ export interface QueueKeys {
   /** A sorted set of the same ids by the time, in ms, from which another consumer takes them over. */
   readonly takenUntil: string;
   readonly counter: string;
-  /** Entries for the dead list whose jobs are about to end: a hash of `id:job id` -> entry. */
+  /** Entries for the dead-letter list whose jobs are about to end: a hash of `id:job id` -> entry. */
   readonly dying: string;
   /** A sorted set of the consumers that stall, by the time, in ms, until which that holds. */
   readonly stalled: string;

@@ -71,7 +71,7 @@ export function createMetrics(options: {
 function queueGauge(registers: Registry[], readCounts: () => Promise<QueueCounts>): void {
   const gauge = new Gauge({
     name: `${PREFIX}queue_tasks`,
-    help: 'Tasks on the list, in the queue and on the dead list',
+    help: 'Tasks on the list, in the queue and on the dead-letter list',
     labelNames: ['state'],
     registers,
     collect: async () => {

@@ -6,10 +6,10 @@ import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { giveUp, giveUpAgain, type GiveUpParts } from './give-up';
-import { judgeFailure, slotDelayMs } from './judge-failure';
 import type { QueueMetrics, TaskOutcome } from './metrics';
+import { defer, factsOf, giveBack, type JobData, type Pickup,readPickup, type TaskPickup } from './pickup';
+import { judgeFailure, slotDelayMs } from './retry-policy';
 import type { TenantSlots } from './tenant-slots';
-import { defer, factsOf, giveBack, type JobData, readTurn, type TaskTurn, type Turn } from './turn';
 
 interface ProcessorParts extends ConsumerParts, GiveUpParts {
   /** Without them tenants have no limit. */
@@ -53,50 +53,50 @@ function isDecided(error: unknown): boolean {
 async function takeUp(parts: Parts, job: Job<JobData>, token: string): Promise<void> {
   // It was done, and its consumer was lost before the job had ended.
   if (job.data.raw === '') return;
-  const turn = readTurn(job, token);
-  const buried = job.attemptsStarted > 1 ? await parts.dying.buried(turn.ref) : undefined;
-  if (buried !== undefined) return giveUpAgain(parts, turn, buried);
-  if (turn.invalid !== undefined) return refuse(parts, turn, turn.invalid);
-  if (job.stalledCounter > turn.maxAttempts) {
-    return giveUp(parts, turn, new RuntimeError('TASK_CRASHED', { count: job.stalledCounter }));
+  const pickup = readPickup(job, token);
+  const buried = job.attemptsStarted > 1 ? await parts.dying.buried(pickup.ref) : undefined;
+  if (buried !== undefined) return giveUpAgain(parts, pickup, buried);
+  if (pickup.invalid !== undefined) return refuse(parts, pickup, pickup.invalid);
+  if (job.stalledCounter > pickup.maxAttempts) {
+    return giveUp(parts, pickup, new RuntimeError('TASK_CRASHED', { count: job.stalledCounter }));
   }
-  if (hasTask(turn)) await doInTurn(parts, turn);
+  if (hasTask(pickup)) await inSlot(parts, pickup);
 }
 
 /** What is no task, but says where its failure goes; or what another version of this package took for a task. */
-function refuse(parts: Parts, turn: Turn, error: RuntimeError): Promise<never> {
+function refuse(parts: Parts, pickup: Pickup, error: RuntimeError): Promise<never> {
   parts.metrics.count(undefined, 'rejected');
   parts.log('warn', 'an entry of the list is no task', {
     code: error.code,
-    bytes: Buffer.byteLength(turn.job.data.raw),
+    bytes: Buffer.byteLength(pickup.job.data.raw),
   });
-  return giveUp(parts, turn, error);
+  return giveUp(parts, pickup, error);
 }
 
-function hasTask(turn: Turn): turn is TaskTurn {
-  return turn.task !== undefined;
+function hasTask(pickup: Pickup): pickup is TaskPickup {
+  return pickup.task !== undefined;
 }
 
-async function doInTurn(parts: Parts, turn: TaskTurn): Promise<void> {
-  if (parts.slots === undefined) return doTask(parts, turn);
-  const release = await parts.slots.tryTake(tenantOf(turn.task), `${turn.ref.jobId}:${turn.token}`);
-  if (typeof release === 'number') return defer(turn, slotDelayMs(turn.deferrals, release));
+async function inSlot(parts: Parts, pickup: TaskPickup): Promise<void> {
+  if (parts.slots === undefined) return doTask(parts, pickup);
+  const release = await parts.slots.tryTake(tenantOf(pickup.task), `${pickup.ref.jobId}:${pickup.token}`);
+  if (typeof release === 'number') return defer(pickup, slotDelayMs(pickup.deferrals, release));
   try {
-    await doTask(parts, turn);
+    await doTask(parts, pickup);
   } finally {
     await release();
   }
 }
 
-async function doTask(parts: Parts, turn: TaskTurn): Promise<void> {
-  const { job, task, attempt, maxAttempts } = turn;
+async function doTask(parts: Parts, pickup: TaskPickup): Promise<void> {
+  const { job, task, attempt, maxAttempts } = pickup;
   const startedAt = monotonicMs();
   const tell = (outcome: TaskOutcome, code?: string): void => {
     const durationMs = elapsedMs(startedAt);
     parts.metrics.count(task.task_type, outcome);
     parts.metrics.observeDuration(task.task_type, durationMs);
     parts.log(code === undefined ? 'info' : 'warn', `task ${outcome}`, {
-      ...factsOf(turn),
+      ...factsOf(pickup),
       duration_ms: durationMs,
       code,
     });
@@ -108,10 +108,10 @@ async function doTask(parts: Parts, turn: TaskTurn): Promise<void> {
     if (isReport(report)) parts.metrics.addUsage(task.task_type, report);
     tell('done');
   } catch (error) {
-    return endFailed(parts, turn, { error: toRuntimeError(error), tell });
+    return endFailed(parts, pickup, { error: toRuntimeError(error), tell });
   }
   // The job is kept for a while, to know a repeated push by. Sent before its end, on the same connection.
-  void job.updateData({ raw: '', id: turn.ref.entryId }).catch(() => undefined);
+  void job.updateData({ raw: '', id: pickup.ref.entryId }).catch(() => undefined);
 }
 
 function isReport(value: unknown): value is TaskReport {
@@ -139,12 +139,12 @@ interface Failure {
 }
 
 /** Always rejects with what makes BullMQ do what was decided. */
-async function endFailed(parts: Parts, turn: Turn, { error, tell }: Failure): Promise<never> {
+async function endFailed(parts: Parts, pickup: Pickup, { error, tell }: Failure): Promise<never> {
   if (parts.signal.aborted) {
     tell('returned', error.code);
-    return giveBack(turn);
+    return giveBack(pickup);
   }
-  const { job, token, attempt, maxAttempts, deferrals } = turn;
+  const { job, token, attempt, maxAttempts, deferrals } = pickup;
   // A consumer that was taken for lost has no say any more: another one has the job, and may well do it.
   if ((await job.extendLock(token, parts.lockMs)) !== 1) {
     tell('returned', error.code);
@@ -153,12 +153,12 @@ async function endFailed(parts: Parts, turn: Turn, { error, tell }: Failure): Pr
   const verdict = judgeFailure({ error, attempt, maxAttempts, deferrals, ageMs: Date.now() - job.timestamp });
   if (verdict.kind === 'defer') {
     tell('deferred', error.code);
-    return defer(turn, verdict.delayMs);
+    return defer(pickup, verdict.delayMs);
   }
   if (verdict.kind === 'retry') {
     tell('retried', error.code);
     throw new FailedTryError(error.code);
   }
   tell('dead', error.code);
-  return giveUp(parts, turn, error);
+  return giveUp(parts, pickup, error);
 }

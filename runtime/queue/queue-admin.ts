@@ -28,7 +28,7 @@ export interface QueueAdmin {
   /** No consumer takes another task; those under way go on. */
   readonly pause: () => Promise<void>;
   readonly resume: () => Promise<void>;
-  /** All of the dead list, or the entries of one task. */
+  /** All of the dead-letter list, or the entries of one task. */
   readonly retryDead: (options?: { readonly taskId?: string }) => Promise<RetriedTasks>;
 }
 

@@ -1,6 +1,6 @@
 import type { TakenTask } from '../contracts/consumer';
 import { every, sleep } from '../util/clock';
-import { sortEntry, type SortOptions } from './sort-entry';
+import { classifyEntry, type ClassifyOptions } from './classify-entry';
 import type { TakenEntry, TaskStore } from './task-store';
 
 /** Without a word from this process for so long, the task goes back by itself. */
@@ -15,7 +15,7 @@ interface Options {
 /** The next entry of the list that is a task of ours; what is none goes where the queue would send it. */
 export async function takeByHand(
   store: TaskStore,
-  sort: SortOptions,
+  sort: ClassifyOptions,
   { waitMs = 0, signal }: Options,
 ): Promise<TakenTask | undefined> {
   const endsAt = performance.now() + waitMs;
@@ -34,8 +34,8 @@ export async function takeByHand(
   }
 }
 
-async function sortOut(store: TaskStore, sort: SortOptions, entry: TakenEntry): Promise<TakenTask | undefined> {
-  const sorted = await sortEntry(entry, sort);
+async function sortOut(store: TaskStore, sort: ClassifyOptions, entry: TakenEntry): Promise<TakenTask | undefined> {
+  const sorted = await classifyEntry(entry, sort);
   if (sorted.kind === 'task') {
     const stop = every(HOLD_MS / 3, () => void store.hold(entry.id, HOLD_MS).catch(() => undefined));
     return {

@@ -91,7 +91,7 @@ export interface TaskStore {
   readonly hold: (id: string, holdMs: number) => Promise<void>;
   /** All the bytes of a taken task; undefined when it was settled. */
   readonly read: (id: string) => Promise<Buffer | undefined>;
-  /** To the dead list, as the given entry. */
+  /** To the dead-letter list, as the given entry. */
   readonly reject: (id: string, entry: string) => Promise<void>;
   /** To the forward list, byte for byte. */
   readonly forward: (id: string) => Promise<void>;

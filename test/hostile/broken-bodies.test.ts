@@ -113,6 +113,6 @@ it('case 13: a body without end that comes fast is not kept in memory', async ()
     ],
   });
   expect(error).toMatchObject({ code: 'LLM_UNAVAILABLE' });
-  expect(error?.message).toContain('longer than 2097152 bytes');
+  expect(error?.message).toContain('longer than 1048576 bytes');
   expect(sentBytes).toBeLessThan(64 * 1024 * 1024);
 });

@@ -132,21 +132,22 @@ it('case 45: the event loop goes on under all of them at once', async () => {
 });
 
 /** Makes all that the input needs, so that only what is done with it is measured. */
-async function prepare({ config, taskType, list, result, replies, page, memory }: HeavyInput) {
+async function prepare(input: HeavyInput): Promise<() => Promise<unknown>> {
+  const { config, taskType, list, result, replies, page, memory } = input;
+  if (page !== undefined) return fetching(page());
   const given = config?.() ?? {};
-  const registered = list === undefined ? undefined : await serverWith(list(), result?.());
+  if (taskType !== undefined) return handling(taskType, given);
+  const registered = list && (await serverWith(list(), result?.()));
   const texts = replies?.(registered?.code ?? '') ?? [];
   const messages = memory?.();
   const connected = messages && { memory: memoryOf(messages) };
-  if (page !== undefined) return fetching(page());
-  return (): Promise<unknown> => {
-    if (taskType === undefined) return runWith(texts, given, { connected, tenantId: registered?.tenantId });
-    const task = { ...aTask(world.fixture().tenantId, given as Record<string, unknown>), task_type: taskType };
-    return world
-      .fixture()
-      .runtime.handle(task)
-      .catch(() => undefined);
-  };
+  return () => runWith(texts, given, { connected, tenantId: registered?.tenantId });
+}
+
+function handling(taskType: string, config: object): () => Promise<unknown> {
+  const { tenantId, runtime } = world.fixture();
+  const task = { ...aTask(tenantId, config as Record<string, unknown>), task_type: taskType };
+  return () => runtime.handle(task).catch(() => undefined);
 }
 
 async function fetching(page: string): Promise<() => Promise<unknown>> {

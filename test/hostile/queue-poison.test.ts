@@ -46,7 +46,7 @@ it('case 37: a task that ends every process which does it is given up, told of, 
   expect(await world.dead()).toMatchObject([{ code: 'TASK_CRASHED', task_id: poison.task_id }]);
 });
 
-it('case 37: a task that always fails ends on the dead list with its tries and its reason, and is told of once', async () => {
+it('case 37: a task that always fails ends on the dead-letter list with its tries and its reason, and is told of once', async () => {
   const { database, tenantId } = world;
   await database().query('UPDATE elo_t_tenants SET is_active = false WHERE id = $1', [tenantId()]);
   const worker = world.startWorker({ env: { AGENT_WORKER_ATTEMPTS: '3' } });
@@ -84,7 +84,7 @@ const HOSTILE: readonly (readonly [string, () => string | Buffer])[] = [
   ['no UTF-8', () => Buffer.concat([Buffer.from('{"task_id":"'), Buffer.from([0xff, 0xfe, 0xc3]), Buffer.from('"')])],
 ];
 
-it('case 37: entries that are no tasks go to the dead list, all of them, and cost nothing', async () => {
+it('case 37: entries that are no tasks go to the dead-letter list, all of them, and cost nothing', async () => {
   const worker = world.startWorker();
   const before = world.models().received.length;
   await world.push(...HOSTILE.map(([, entry]) => entry()));
@@ -168,7 +168,7 @@ it('case 37: an empty type is ours whether or not others have a list of their ow
 });
 
 describe('dead tasks that are moved back', () => {
-  it('case 37: while workers run: each is tried once more and is on the dead list once', async () => {
+  it('case 37: while workers run: each is tried once more and is on the dead-letter list once', async () => {
     const worker = world.startWorker({ env: { AGENT_WORKER_ATTEMPTS: '1' } });
     const nobody = { tenant_id: '00000000-0000-4000-8000-000000000000' };
     const tasks = Array.from({ length: 150 }, () => world.order({}, nobody));

@@ -46,7 +46,7 @@ describe('entries that are no tasks', () => {
       `{"config":${'{"a":'.repeat(300)}1${'}'.repeat(300)}}`,
       'the task is nested deeper than 200 levels',
     ],
-  ])('go to the dead list with the reason: %s', async (_name, raw, issue) => {
+  ])('go to the dead-letter list with the reason: %s', async (_name, raw, issue) => {
     await queue.push(raw);
     expect(await workThrough()).toEqual(['task-good']);
     const dead = await queue.dead();

@@ -41,7 +41,7 @@ it('tries a failed task again after a growing time, and does it in the end', asy
   expect(queue.told).toEqual([]);
 });
 
-it('puts a task on the dead list once its tries are used up', async () => {
+it('puts a task on the dead-letter list once its tries are used up', async () => {
   const attempts: number[] = [];
   const consumer = await queue.consume(
     ({ attempt }) => {
@@ -200,7 +200,7 @@ describe('a death that breaks off half-way', () => {
   const handle = jest.fn(() => Promise.reject(new RuntimeError('TENANT_INACTIVE', { tenantId: 'x' })));
   beforeEach(() => handle.mockClear());
 
-  it('is on the dead list once when the job had not ended', async () => {
+  it('is on the dead-letter list once when the job had not ended', async () => {
     // BullMQ hears of the failure, and the process is gone before it can write it down.
     const ended = jest
       .spyOn(Worker.prototype as unknown as { handleFailed: () => Promise<undefined> }, 'handleFailed')
@@ -218,7 +218,7 @@ describe('a death that breaks off half-way', () => {
     );
   });
 
-  it('is on the dead list as well when the task was pushed again and done meanwhile', async () => {
+  it('is on the dead-letter list as well when the task was pushed again and done meanwhile', async () => {
     const dying = `${queue.config.list ?? ''}:dying`;
     const consumer = await queue.consume(() => Promise.resolve());
     await queue.push(aTask(1));
@@ -238,7 +238,7 @@ describe('a death that breaks off half-way', () => {
     expect(await queue.dead()).toEqual([{ code: 'of the push before' }]);
   });
 
-  it('is on the dead list once when it had', async () => {
+  it('is on the dead-letter list once when it had', async () => {
     jest.spyOn(Worker.prototype, 'emit').mockReturnValue(true);
     const consumer = await queue.consume(handle);
     await queue.push(aTask(1));

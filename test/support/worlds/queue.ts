@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 
 import type { Redis } from 'ioredis';
 
-import type { DeadEntry } from '../../../runtime/queue/dead-entry';
+import type { DeadEntry } from '../../../runtime/queue/dead-letter';
 import {
   type Consumer,
   type ConsumerConfig,
@@ -22,7 +22,7 @@ export interface TestQueue {
     config?: Partial<ConsumerConfig>,
     parts?: Partial<ConsumerParts>,
   ) => Promise<Consumer>;
-  /** The dead list, the oldest first. */
+  /** The dead-letter list, the oldest first. */
   readonly dead: () => Promise<DeadEntry[]>;
   /** What was said of dead tasks. */
   readonly told: DeadTask[];

@@ -6,9 +6,9 @@ import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
 import { turn } from '../util/turn';
+import { type AdmittedToolCall, admitToolCall } from './admit-tool-call';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { mayRepeat } from './may-repeat';
-import { type PreparedToolCall, prepareToolCall } from './prepare-tool-call';
 import type { OpenStep, RunState } from './run-state';
 
 /** A call that a person has to decide on. */
@@ -18,7 +18,7 @@ export type AskedCall = Pick<ToolCallRecord, 'id' | 'tool' | 'arguments'>;
 interface ToolCallPlan {
   /** The first call that waits for a person. */
   readonly asked?: AskedCall;
-  readonly calls: readonly PreparedToolCall[];
+  readonly calls: readonly AdmittedToolCall[];
   readonly runnable: readonly RunnableCall[];
   /** Their places in the step. */
   readonly places: readonly number[];
@@ -30,8 +30,8 @@ interface ToolCallPlan {
  * Decides on every call of a step: known tool, valid arguments, a person's decision where one is needed, the limits of
  * the run, and calls that only repeat themselves. Throws LOOP_DETECTED for one that was told so before.
  */
-export async function planToolCalls(input: LoopInput, state: RunState, step: OpenStep): Promise<ToolCallPlan> {
-  const prepared: PreparedToolCall[] = [];
+export async function prepareToolCalls(input: LoopInput, state: RunState, step: OpenStep): Promise<ToolCallPlan> {
+  const prepared: AdmittedToolCall[] = [];
   for (const index of step.calls.keys()) {
     await turn();
     prepared.push(await prepare(input, step, index));
@@ -42,7 +42,7 @@ export async function planToolCalls(input: LoopInput, state: RunState, step: Ope
     const question = { id, tool: fn.name, arguments: asked.input };
     return { asked: question, calls: [], runnable: [], places: [], apply: ignore };
   }
-  const calls: PreparedToolCall[] = [];
+  const calls: AdmittedToolCall[] = [];
   for (const [index, call] of prepared.entries()) {
     await turn();
     if (call.kind !== 'run' && step.sent.includes(index)) count(call, state);
@@ -68,13 +68,13 @@ export async function planToolCalls(input: LoopInput, state: RunState, step: Ope
  * A call that an earlier run has made keeps its outcome. One that it may have made, and whose outcome is not on record, is
  * made again only where that does no harm.
  */
-async function prepare(input: LoopInput, step: OpenStep, index: number): Promise<PreparedToolCall> {
+async function prepare(input: LoopInput, step: OpenStep, index: number): Promise<AdmittedToolCall> {
   const { toolset, settings, redact } = input;
   const call = step.calls[index] as ToolCallMessage;
   const limit = settings.maxToolCallsPerStep;
   const { finishReason } = step;
   const context = { toolset, finishReason, index, limit, redact, checkedFor: checkedFor(input) };
-  const prepared = await prepareToolCall(call, context);
+  const prepared = await admitToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };
   if (!step.sent.includes(index)) return prepared;
@@ -90,12 +90,12 @@ async function ignore(): Promise<void> {
   // Nothing of the step will run.
 }
 
-function waitsForApproval(call: PreparedToolCall, state: RunState): boolean {
+function waitsForApproval(call: AdmittedToolCall, state: RunState): boolean {
   return call.kind === 'run' && call.tool.policy?.needsApproval === true && !isDecided(call, state);
 }
 
 /** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */
-function isDecided({ call, input }: PreparedToolCall, state: RunState): boolean {
+function isDecided({ call, input }: AdmittedToolCall, state: RunState): boolean {
   const approval = approvalOf(call, state);
   if (approval?.decision === undefined) return false;
   return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
@@ -106,14 +106,14 @@ function approvalOf({ id }: ToolCallMessage, { approvals }: RunState): Approval 
   return Object.hasOwn(approvals, id) ? approvals[id] : undefined;
 }
 
-type Runnable = PreparedToolCall & { readonly kind: 'run' };
+type Runnable = AdmittedToolCall & { readonly kind: 'run' };
 
-function refused(call: PreparedToolCall, code: ErrorCode, details: ErrorDetails = {}): PreparedToolCall {
+function refused(call: AdmittedToolCall, code: ErrorCode, details: ErrorDetails = {}): AdmittedToolCall {
   const tool = call.call.function.name;
   return { kind: 'refused', call: call.call, input: call.input, code, details: { tool, ...details } };
 }
 
-function withinRunLimits(call: PreparedToolCall, { settings }: LoopInput, state: RunState): PreparedToolCall {
+function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state: RunState): AdmittedToolCall {
   if (call.kind !== 'run') return call;
   const { name } = call.tool.definition;
   if (approvalOf(call.call, state)?.decision === 'deny') return refused(call, 'TOOL_APPROVAL_DENIED');
@@ -126,7 +126,7 @@ function withinRunLimits(call: PreparedToolCall, { settings }: LoopInput, state:
   return call;
 }
 
-function count({ call }: PreparedToolCall, { callCounts }: RunState): void {
+function count({ call }: AdmittedToolCall, { callCounts }: RunState): void {
   const { name } = call.function;
   callCounts.set(name, (callCounts.get(name) ?? 0) + 1);
 }
@@ -144,7 +144,7 @@ async function rule(
   call: Runnable,
   ruling: Ruling,
   { input, state }: { readonly input: LoopInput; readonly state: RunState },
-): Promise<PreparedToolCall> {
+): Promise<AdmittedToolCall> {
   if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
   const { tool } = ruling;
   const used = state.callCounts.get(tool.definition.name) ?? 0;

@@ -6,7 +6,7 @@ import {
   judgeFailure,
   slotDelayMs,
   tellingDelayMs,
-} from '../../../runtime/queue/judge-failure';
+} from '../../../runtime/queue/retry-policy';
 
 const HOUR_MS = 3_600_000;
 const judge = (code: ErrorCode, more: Partial<FailedTry> = {}): ReturnType<typeof judgeFailure> =>

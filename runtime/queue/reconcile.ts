@@ -4,7 +4,7 @@ import type { Log } from '../contracts/consumer';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { every } from '../util/clock';
 import { checkRedis } from './check-redis';
-import type { DyingJobs } from './dying-jobs';
+import type { DeadLetters } from './dead-letters';
 import type { QueueKeys } from './keys';
 import { type RedisClient, redisScript } from './redis-script';
 
@@ -12,7 +12,7 @@ interface SweepParts {
   readonly client: RedisClient;
   readonly queue: Queue;
   readonly keys: QueueKeys;
-  readonly dying: Pick<DyingJobs, 'publishLeft'>;
+  readonly dying: Pick<DeadLetters, 'publishLeft'>;
   readonly log: Log;
 }
 
@@ -37,7 +37,7 @@ end
 return reply`);
 
 /** What any consumer looks after for all of them, now and then; returns the stop function. */
-export function startSweep({ client, queue, keys, dying, log }: SweepParts): () => void {
+export function startReconciling({ client, queue, keys, dying, log }: SweepParts): () => void {
   const sweep = (): void => {
     if (client.status !== 'ready') return;
     void dying.publishLeft().catch(() => undefined);

@@ -11,7 +11,7 @@ import { argumentsOf, parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 
 /** A tool call that may run, or the reason why it must not. */
-export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
+export type AdmittedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
   | Repeated
   /** An earlier run made it, and its outcome is on record. */
@@ -23,7 +23,7 @@ export type PreparedToolCall = { readonly call: ToolCallMessage; readonly input:
 const LISTED_NAMES = 30;
 
 /** Decides on one call without side effects: known tool, whole arguments, valid arguments, within the step's limit. */
-export async function prepareToolCall(
+export async function admitToolCall(
   call: ToolCallMessage,
   context: {
     readonly toolset: Toolset;
@@ -33,11 +33,11 @@ export async function prepareToolCall(
     readonly redact?: Redact;
     readonly checkedFor: CheckedFor;
   },
-): Promise<PreparedToolCall> {
+): Promise<AdmittedToolCall> {
   const tool = call.function.name;
   const parsed = argumentsOf(call);
   const input: JsonValue = parsed.ok ? parsed.value : call.function.arguments;
-  const refuse = (code: ErrorCode, details: ErrorDetails): PreparedToolCall => ({
+  const refuse = (code: ErrorCode, details: ErrorDetails): AdmittedToolCall => ({
     kind: 'refused',
     call,
     input,

@@ -12,9 +12,9 @@ import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import { type Redact, redactJson } from '../util/redact';
 import { turn } from '../util/turn';
+import type { AdmittedToolCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat } from './may-repeat';
-import type { PreparedToolCall } from './prepare-tool-call';
 import type { Repeated } from './repeated-calls';
 import type { RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
@@ -28,10 +28,10 @@ interface EndedCall {
  * Executes the calls that may run, at most `maxParallelToolCalls` at a time, and returns one result for each call
  * in the order the model asked. Never rejects: a failure is a result with isError.
  */
-export async function runToolCalls(
+export async function executeToolCalls(
   input: LoopInput,
   state: Pick<RunState, 'repeated'>,
-  { step, calls }: { readonly step: number; readonly calls: readonly PreparedToolCall[] },
+  { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
 ): Promise<readonly EndedCall[]> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.maxParallelToolCalls : 1;
@@ -49,8 +49,8 @@ export async function runToolCalls(
   });
 }
 
-type Undone = Exclude<PreparedToolCall, { kind: 'known' }>;
-type Runnable = Extract<PreparedToolCall, { kind: 'run' }>;
+type Undone = Exclude<AdmittedToolCall, { kind: 'known' }>;
+type Runnable = Extract<AdmittedToolCall, { kind: 'run' }>;
 
 async function runOne(
   input: LoopInput,

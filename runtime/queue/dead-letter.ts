@@ -2,7 +2,7 @@ import { type QueueTask, tenantOf } from '../contracts/queue';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes';
 import { RuntimeError } from '../errors/runtime-error';
 
-/** What stands on the dead list, as JSON. */
+/** What stands on the dead-letter list, as JSON. */
 export interface DeadEntry {
   /** ISO 8601. */
   readonly failed_at: string;
@@ -22,7 +22,7 @@ export interface DeadEntry {
 }
 
 /** The entry for a task that will not be tried again, or for bytes that are none. */
-export function deadEntry(dead: {
+export function deadLetterOf(dead: {
   readonly raw: Buffer | string;
   readonly isCut?: boolean;
   readonly task?: QueueTask;

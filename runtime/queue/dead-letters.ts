@@ -8,21 +8,21 @@ export interface JobRef {
 }
 
 /**
- * The way of a job to the dead list. A crash in between neither loses the entry nor writes it twice; and the entry appears
- * when the job is gone, so that a task moved back from the dead list is never taken for the job that is still there.
+ * The way of a job to the dead-letter list. A crash in between neither loses the entry nor writes it twice; and the entry appears
+ * when the job is gone, so that a task moved back from the dead-letter list is never taken for the job that is still there.
  */
-export interface DyingJobs {
+export interface DeadLetters {
   /** Keeps the entry until the job has ended. The task counts as taken off the list. */
-  readonly bury: (job: JobRef, entry: string) => Promise<void>;
+  readonly deadLetter: (job: JobRef, entry: string) => Promise<void>;
   /** The entry, when an earlier run of the job got as far as this. */
   readonly buried: (job: JobRef) => Promise<string | undefined>;
-  /** The job has ended: the entry goes to the dead list. */
+  /** The job has ended: the entry goes to the dead-letter list. */
   readonly publish: (job: JobRef) => Promise<void>;
   /** The same for jobs whose consumer ended in between. */
   readonly publishLeft: () => Promise<void>;
 }
 
-const bury = redisScript(`
+const deadLetter = redisScript(`
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HSETNX', KEYS[3], ARGV[2], ARGV[3])
@@ -53,11 +53,11 @@ for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
 end
 return 1`);
 
-export function createDyingJobs(client: RedisClient, keys: QueueKeys): DyingJobs {
+export function createDeadLetters(client: RedisClient, keys: QueueKeys): DeadLetters {
   const field = ({ entryId, jobId }: JobRef): string => `${entryId}:${jobId}`;
   return {
-    bury: async (job, entry) => {
-      await bury(client, [keys.taken, keys.takenUntil, keys.dying], [job.entryId, field(job), entry]);
+    deadLetter: async (job, entry) => {
+      await deadLetter(client, [keys.taken, keys.takenUntil, keys.dying], [job.entryId, field(job), entry]);
     },
     buried: async (job) => {
       const entry = (await client.callBuffer('HGET', [keys.dying, field(job)])) as Buffer | null;

@@ -3,7 +3,7 @@ import { DelayedError, type Job, WaitingError } from 'bullmq';
 import { type QueueTask, tenantOf } from '../contracts/queue';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
-import type { JobRef } from './dying-jobs';
+import type { JobRef } from './dead-letters';
 import { parseEntry, readAddressee, readListedTask } from './read-task';
 
 export interface JobData {
@@ -13,8 +13,8 @@ export interface JobData {
   readonly id: string;
 }
 
-/** One take-up of a job. */
-export interface Turn {
+/** A job that a consumer has taken up, once. */
+export interface Pickup {
   readonly job: Job<JobData>;
   readonly token: string;
   readonly ref: JobRef;
@@ -24,16 +24,16 @@ export interface Turn {
   /** From 1 on; 0 when it is invalid. */
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** Take-ups before this one that were no tries. */
+  /** Pickups before this one that did not count as attempts. */
   readonly deferrals: number;
 }
 
-export type TaskTurn = Turn & { readonly task: QueueTask };
+export type TaskPickup = Pickup & { readonly task: QueueTask };
 
-export function readTurn(job: Job<JobData>, token: string): Turn {
+export function readPickup(job: Job<JobData>, token: string): Pickup {
   const { raw, id } = job.data;
   const attempt = job.attemptsMade + 1;
-  const turn = {
+  const pickup = {
     job,
     token,
     ref: { entryId: id, jobId: job.id ?? '' },
@@ -41,27 +41,27 @@ export function readTurn(job: Job<JobData>, token: string): Turn {
     deferrals: Math.max(0, job.attemptsStarted - attempt),
   };
   try {
-    return { ...turn, attempt, task: readListedTask(parseEntry(raw), id) };
+    return { ...pickup, attempt, task: readListedTask(parseEntry(raw), id) };
   } catch (error) {
-    return { ...turn, attempt: 0, task: readAddressee(raw, id), invalid: toRuntimeError(error) };
+    return { ...pickup, attempt: 0, task: readAddressee(raw, id), invalid: toRuntimeError(error) };
   }
 }
 
-/** To the next consumer, and this was no try. */
-export async function giveBack({ job, token }: Turn): Promise<never> {
+/** Returns the job to the queue without counting an attempt. */
+export async function giveBack({ job, token }: Pickup): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();
 }
 
-export async function defer({ job, token }: Turn, delayMs: number): Promise<never> {
+export async function defer({ job, token }: Pickup, delayMs: number): Promise<never> {
   await job.moveToDelayed(Date.now() + delayMs, token);
   throw new DelayedError();
 }
 
 const SHOWN_LENGTH = 100;
 
-/** What a log is told of a turn. */
-export function factsOf({ task, attempt }: Turn): Record<string, string | number> {
+/** What a log is told of a pickup. */
+export function factsOf({ task, attempt }: Pickup): Record<string, string | number> {
   if (task === undefined) return { attempt };
   const shown = (text: string): string => text.slice(0, SHOWN_LENGTH);
   const facts = { task_id: task.task_id, tenant_id: tenantOf(task), task_type: task.task_type };

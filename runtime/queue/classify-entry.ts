@@ -1,7 +1,7 @@
 import type { QueueTask } from '../contracts/queue';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
-import { deadEntry } from './dead-entry';
+import { deadLetterOf } from './dead-letter';
 import { peekTaskType } from './peek-task-type';
 import { parseEntry, readAddressee, readListedTask, typeOf } from './read-task';
 import type { TakenEntry, TaskStore } from './task-store';
@@ -18,7 +18,7 @@ type SortedEntry =
       readonly answerable?: { readonly task: QueueTask; readonly raw: string };
     };
 
-export interface SortOptions {
+export interface ClassifyOptions {
   /** Without a forward list no task is foreign: unknown types are the handler's to answer. */
   readonly isForeign: (taskType: string) => boolean;
   readonly maxTaskBytes: number;
@@ -29,7 +29,7 @@ export interface SortOptions {
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 /** What an entry of the list is. Rejects only when Redis does. */
-export async function sortEntry(entry: TakenEntry, options: SortOptions): Promise<SortedEntry> {
+export async function classifyEntry(entry: TakenEntry, options: ClassifyOptions): Promise<SortedEntry> {
   if (entry.size > options.maxTaskBytes) return sortLarge(entry, options);
   const raw = entry.raw.toString('utf8');
   try {
@@ -44,7 +44,7 @@ export async function sortEntry(entry: TakenEntry, options: SortOptions): Promis
 }
 
 /** The limit is for our own tasks: one of somebody else's has to get through whatever its size. */
-async function sortLarge(entry: TakenEntry, { isForeign, maxTaskBytes, read }: SortOptions): Promise<SortedEntry> {
+async function sortLarge(entry: TakenEntry, { isForeign, maxTaskBytes, read }: ClassifyOptions): Promise<SortedEntry> {
   const whole = entry.size <= MAX_READ_BYTES ? await read(entry.id) : undefined;
   // Not parsed: its objects could take many times its size.
   const taskType = whole && peekTaskType(whole);
@@ -53,5 +53,5 @@ async function sortLarge(entry: TakenEntry, { isForeign, maxTaskBytes, read }: S
 }
 
 function dead({ raw, size }: TakenEntry, error: RuntimeError): Extract<SortedEntry, { readonly kind: 'dead' }> {
-  return { kind: 'dead', error, entry: deadEntry({ raw, isCut: size > raw.length, error, attempts: 0 }) };
+  return { kind: 'dead', error, entry: deadLetterOf({ raw, isCut: size > raw.length, error, attempts: 0 }) };
 }
