@@ -7,7 +7,7 @@ import { toRuntimeError } from '../errors/to-runtime-error';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { giveUp, giveUpAgain, type GiveUpParts } from './give-up';
 import type { QueueMetrics, TaskOutcome } from './metrics';
-import { defer, factsOf, giveBack, type JobData, type Pickup,readPickup, type TaskPickup } from './pickup';
+import { defer, factsOf, giveBack, type JobData, type Pickup, readPickup, type TaskPickup } from './pickup';
 import { judgeFailure, slotDelayMs } from './retry-policy';
 import type { TenantSlots } from './tenant-slots';
 

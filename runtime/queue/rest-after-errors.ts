@@ -8,7 +8,7 @@ const REST_MS = 1000;
 
 /**
  * Where Redis answers but refuses (no replica left, a full disk, a right taken away), BullMQ asks again at once, without
- * end and sometimes without a pickup for anything else in the process. Here it rests after each error, and says one a rest.
+ * end and sometimes without a turn for anything else in the process. Here it rests after each error, and says one a rest.
  * Returns the stop function, for a worker that is to take no more: it would be started again.
  */
 export function restAfterErrors(worker: Worker, log: Log): () => void {

@@ -6,7 +6,7 @@ import { startRawMcpServer } from '../support/servers/raw-mcp-server';
 import { aTask } from '../support/values/agent-fixture';
 import { calling, DONE, HEAVY_INPUTS, type HeavyInput, listOf } from '../support/values/heavy-inputs';
 import { callTool } from '../support/worlds/call-tool';
-import { mcpWorld } from '../support/worlds/mcp-world';
+import { mcpWorld, type Registered } from '../support/worlds/mcp-world';
 
 const world = mcpWorld();
 
@@ -133,15 +133,18 @@ it('case 45: the event loop goes on under all of them at once', async () => {
 
 /** Makes all that the input needs, so that only what is done with it is measured. */
 async function prepare(input: HeavyInput): Promise<() => Promise<unknown>> {
-  const { config, taskType, list, result, replies, page, memory } = input;
+  const { page, taskType, config, list, result } = input;
   if (page !== undefined) return fetching(page());
+  if (taskType !== undefined) return handling(taskType, config?.() ?? {});
+  return running(input, list && (await serverWith(list(), result?.())));
+}
+
+function running({ config, replies, memory }: HeavyInput, server: Registered | undefined): () => Promise<unknown> {
   const given = config?.() ?? {};
-  if (taskType !== undefined) return handling(taskType, given);
-  const registered = list && (await serverWith(list(), result?.()));
-  const texts = replies?.(registered?.code ?? '') ?? [];
+  const texts = replies?.(server?.code ?? '') ?? [];
   const messages = memory?.();
   const connected = messages && { memory: memoryOf(messages) };
-  return () => runWith(texts, given, { connected, tenantId: registered?.tenantId });
+  return () => runWith(texts, given, { connected, tenantId: server?.tenantId });
 }
 
 function handling(taskType: string, config: object): () => Promise<unknown> {
