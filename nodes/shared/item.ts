@@ -16,13 +16,13 @@ export interface TaskItem extends Item {
   readonly options: IDataObject;
 }
 
-export interface Outcome {
+export interface ItemOutcome {
   readonly item: INodeExecutionData;
   readonly warnings: RuntimeDoor.AgentResult['warnings'];
 }
 
 /** Rejects with a RuntimeError, or with an error of n8n. */
-export type Operation = (item: Item) => Promise<Outcome>;
+export type Operation = (item: Item) => Promise<ItemOutcome>;
 
 export function withOptions(item: Item): TaskItem {
   return { ...item, options: item.context.getNodeParameter('options', item.index, {}) };

@@ -4,7 +4,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { plainInAuth, plainInCustomConfig, plainText } from './find-plaintext';
-import { type Reference, type Resolve, resolveObject, resolveText, SecretFailure } from './references';
+import { type SecretReference, type Resolve, resolveObject, resolveText, SecretFailure } from './references';
 import type { Sealer } from './sealer';
 import { SECRET_NAME, secretOwner } from './secret-owner';
 
@@ -84,7 +84,7 @@ function isSameSource(before: SecretSource, now: SecretSource): boolean {
 }
 
 /** The value that a reference stands for. Throws a SecretFailure. */
-type LookUp = (reference: Reference) => string;
+type LookUp = (reference: SecretReference) => string;
 
 function createLookUp({ tenantId, sealedSecrets, channels }: SecretSource, sealer?: Sealer): LookUp {
   const opened = new Map<string, string>();

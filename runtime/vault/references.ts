@@ -2,7 +2,7 @@ import type { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 
 /** Where a text says that a secret is to stand: `vault:NAME`, `Bearer vault:NAME` or `channel:CODE.KEY`. */
-export interface Reference {
+export interface SecretReference {
   readonly kind: 'vault' | 'channel';
   /** With the blank after it; empty where the reference is all of the text. */
   readonly scheme: string;
@@ -16,7 +16,7 @@ const WITH_SCHEME = /^\s*(?<scheme>[\w!#$%&'*+.^`|~-]+[ \t]+)vault:\s*(?<name>\S
 const CHANNEL = /^\s*(?<scheme>[\w!#$%&'*+.^`|~-]+[ \t]+)?channel:\s*(?<name>[\w-]+\.\S*)\s*$/i;
 
 /** The reference that a whole text is. What only looks like one is one too, so that it is never sent as a password. */
-export function readReference(text: string): Reference | undefined {
+export function readReference(text: string): SecretReference | undefined {
   const vault = (WHOLE.exec(text) ?? WITH_SCHEME.exec(text))?.groups;
   if (vault !== undefined) return { kind: 'vault', scheme: vault.scheme ?? '', name: (vault.name ?? '').trim() };
   const channel = CHANNEL.exec(text)?.groups;
@@ -36,7 +36,7 @@ export class SecretFailure extends Error {
   }
 }
 
-export type Resolve = (reference: Reference) => string;
+export type Resolve = (reference: SecretReference) => string;
 
 /** The text with the secret in the place of its name. A text that names none is given back as it is. */
 export function resolveText(text: string, resolve: Resolve): string {

@@ -1,13 +1,13 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import { type Item, type Outcome, withOptions } from '../../shared/item';
+import { type Item, type ItemOutcome, withOptions } from '../../shared/item';
 import { isModelWritten } from '../read/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { readTask } from '../read/request';
 import { isToolVariant } from '../read/tool-variant';
 
 /** Pushes the task of an item to the list. The same item of the same execution is the same task, also when it is tried again. */
-export async function enqueueTask(given: Item): Promise<Outcome> {
+export async function enqueueTask(given: Item): Promise<ItemOutcome> {
   refuseUntrustedOptions(given);
   const item = withOptions(given);
   const config = await readQueueConfig(item);

@@ -1,11 +1,11 @@
-import { type Item, type Outcome, withOptions } from '../../shared/item';
+import { type Item, type ItemOutcome, withOptions } from '../../shared/item';
 import { isModelWritten } from '../read/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { isToolVariant } from '../read/tool-variant';
 import { toReportItem } from './result';
 
 /** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
-export async function getResult(item: Item): Promise<Outcome> {
+export async function getResult(item: Item): Promise<ItemOutcome> {
   const { context, door, index } = item;
   refuseUntrustedKey(item);
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');

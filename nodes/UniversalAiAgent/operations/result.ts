@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import type { AgentResult, TaskReport } from '../../../runtime';
-import type { Outcome } from '../../shared/item';
+import type { ItemOutcome } from '../../shared/item';
 
 /**
  * The result as an item: all of it, and `output`, for chat or as the value that was asked for. `tokenUsage` is for n8n's Logs
@@ -20,7 +20,7 @@ export function toJson(result: AgentResult, hasConnectedModel = false): IDataObj
 }
 
 /** A report of the queue as an item. One of an agent looks as if the agent had run here; a null `error` would look like one. */
-export function toReportItem({ error, ...report }: TaskReport, itemIndex: number, hasConnectedModel = false): Outcome {
+export function toReportItem({ error, ...report }: TaskReport, itemIndex: number, hasConnectedModel = false): ItemOutcome {
   const json = isAgentResult(report) ? toJson(report, hasConnectedModel) : { output: textOf(report.result), ...report };
   const warnings = Array.isArray(report.warnings) ? (report.warnings as unknown as AgentResult['warnings']) : [];
   return {

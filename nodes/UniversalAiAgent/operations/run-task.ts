@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow';
 import type { RunOptions, Runtime } from '../../../runtime';
 import { isFinalFailure, tellOfRetries } from '../../shared/delivery';
 import { readEgress } from '../../shared/egress';
-import { type Item, type Outcome, type TaskItem, withOptions } from '../../shared/item';
+import { type Item, type ItemOutcome, type TaskItem, withOptions } from '../../shared/item';
 import { readConnected } from '../host/connected';
 import { hasConnectedModel } from '../host/connected-model';
 import { readMcpServers } from '../read/mcp-servers';
@@ -11,7 +11,7 @@ import { readConfig, readTask } from '../read/request';
 import { toJson, toReportItem } from './result';
 
 /** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
-export async function runTask(given: Item): Promise<Outcome> {
+export async function runTask(given: Item): Promise<ItemOutcome> {
   const item = withOptions(given);
   const { context, door, index } = item;
   const [config, mcpServers, connected] = await Promise.all([
@@ -60,7 +60,7 @@ interface Handling {
   readonly task: IDataObject;
 }
 
-async function handle(handling: Handling, options: RunOptions): Promise<Outcome> {
+async function handle(handling: Handling, options: RunOptions): Promise<ItemOutcome> {
   const { item, runtime, task } = handling;
   const report = await runtime.handle(task, options).catch(async (error: unknown) => {
     if (hasCallback(task) && isFinalFailure(item, error)) await deliverFailure(handling, error, options);

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
 import { findSources, type Found, type Source } from './find-sources';
-import { type FailedFile, failedFile, type Outcome } from './migrate-source';
+import { type FailedFile, failedFile, type FileOutcome } from './migrate-source';
 import { printDryEnd, printEnd, reportProgress } from './progress';
 import { entriesOfBefore, writeRecords } from './records';
 import { markdownName, type MigrateRequest } from './request';
@@ -74,7 +74,7 @@ function isInPlace({ file }: Source, target: string): boolean {
 }
 
 /** The same outcome, or that it may not be written where it belongs. */
-async function checkTarget(outcome: Outcome, target: Target, { overwrite }: MigrateRequest): Promise<Outcome> {
+async function checkTarget(outcome: FileOutcome, target: Target, { overwrite }: MigrateRequest): Promise<FileOutcome> {
   if (outcome.kind === 'failed' || overwrite) return outcome;
   const place = target(outcome.source);
   if (place === '-') return outcome;
@@ -87,17 +87,17 @@ async function checkTarget(outcome: Outcome, target: Target, { overwrite }: Migr
 }
 
 /** A file that is left is copied as it is. */
-async function contentOf(outcome: Exclude<Outcome, FailedFile>): Promise<string | Uint8Array> {
+async function contentOf(outcome: Exclude<FileOutcome, FailedFile>): Promise<string | Uint8Array> {
   return outcome.kind === 'migrated' ? outcome.migrated : outcome.source.read();
 }
 
 /** Writes one file after the other; a signal ends it between two. */
-async function writeAll(outcomes: readonly Outcome[], target: Target): Promise<readonly Outcome[]> {
+async function writeAll(outcomes: readonly FileOutcome[], target: Target): Promise<readonly FileOutcome[]> {
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const tell = reportProgress(outcomes.length);
-  const written: Outcome[] = [];
+  const written: FileOutcome[] = [];
   try {
     for (const outcome of outcomes) {
       if (stopping.signal.aborted)
@@ -112,7 +112,7 @@ async function writeAll(outcomes: readonly Outcome[], target: Target): Promise<r
   }
 }
 
-async function writeOutcome(outcome: Outcome, target: Target): Promise<Outcome> {
+async function writeOutcome(outcome: FileOutcome, target: Target): Promise<FileOutcome> {
   if (outcome.kind === 'failed') return outcome;
   try {
     const place = target(outcome.source);

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../util/json';
 import { showName } from '../../workflow-migration/show-name';
 import { UsageError } from '../arguments';
 import type { Source } from './find-sources';
-import { type FailedFile, failedFile, type MigratedFile, type Outcome } from './migrate-source';
+import { type FailedFile, failedFile, type MigratedFile, type FileOutcome } from './migrate-source';
 import { type N8nApi, openN8n } from './n8n-api';
 import { copyName, copyOf, isCopy, textOf } from './n8n-copy';
 import { printDryEnd, printEnd, reportProgress } from './progress';
@@ -36,7 +36,7 @@ export async function migrateInN8n(request: MigrateRequest, address: N8nAddress)
   }
   writeRecords(request, outcomes, before);
   const tell = reportProgress(outcomes.length);
-  const written: Outcome[] = [];
+  const written: FileOutcome[] = [];
   for (const outcome of outcomes) {
     const entry = outcome.kind === 'migrated' ? byPath.get(outcome.source.path) : undefined;
     written.push(outcome.kind === 'migrated' && entry !== undefined ? await writeCopy(api, entry, outcome) : outcome);
@@ -75,7 +75,7 @@ function sourceOf({ id, workflow }: StoredWorkflow): Source {
   return { path: pathOf(id), label: id, read: () => Promise.resolve(Buffer.from(text)) };
 }
 
-async function writeCopy(api: N8nApi, { id, workflow }: StoredWorkflow, outcome: MigratedFile): Promise<Outcome> {
+async function writeCopy(api: N8nApi, { id, workflow }: StoredWorkflow, outcome: MigratedFile): Promise<FileOutcome> {
   try {
     const name = copyName(textOf(workflow.name));
     const existing = (await api.workflows(name)).find(

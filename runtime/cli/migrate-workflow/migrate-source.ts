@@ -9,7 +9,7 @@ import type { Source } from './find-sources';
 import { decodeWorkflow, parseWorkflowText, writeJson } from './read-workflow';
 
 /** What became of one file. */
-export type Outcome = MigratedFile | LeftFile | FailedFile;
+export type FileOutcome = MigratedFile | LeftFile | FailedFile;
 
 export interface MigratedFile {
   readonly kind: 'migrated';
@@ -35,7 +35,7 @@ export interface FailedFile {
 }
 
 /** Migrates one file, which holds a workflow or, as `n8n export:workflow` writes it, a list of them. Never rejects. */
-export async function migrateSource(source: Source, options: MigrationOptions): Promise<Outcome> {
+export async function migrateSource(source: Source, options: MigrationOptions): Promise<FileOutcome> {
   try {
     const original = decodeWorkflow(source.label, await source.read());
     const { value, layout } = parseWorkflowText(source.label, original);

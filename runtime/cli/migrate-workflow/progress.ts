@@ -1,7 +1,7 @@
 import { escapeHidden } from '../../util/escape-hidden';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderText } from '../../workflow-migration/rewrite/render-report';
-import type { FailedFile, Outcome } from './migrate-source';
+import type { FailedFile, FileOutcome } from './migrate-source';
 
 const EVERY_MS = 1000;
 
@@ -21,7 +21,7 @@ export function printFailure({ source, error: { code, message, hint } }: FailedF
 }
 
 /** Ends a run: a line for each failure, what was done with a single file, and the summary. Gives the exit code. */
-export function printEnd(outcomes: readonly Outcome[], people: NodeJS.WritableStream): number {
+export function printEnd(outcomes: readonly FileOutcome[], people: NodeJS.WritableStream): number {
   const failures = outcomes.filter((outcome) => outcome.kind === 'failed');
   failures.forEach(printFailure);
   if (outcomes.length === 1) people.write(renderOutcomes(outcomes));
@@ -30,16 +30,16 @@ export function printEnd(outcomes: readonly Outcome[], people: NodeJS.WritableSt
 }
 
 /** Ends a dry run, of which there is no report: what would be done with every file that has agents, and the same. */
-export function printDryEnd(outcomes: readonly Outcome[], people: NodeJS.WritableStream): number {
+export function printDryEnd(outcomes: readonly FileOutcome[], people: NodeJS.WritableStream): number {
   if (outcomes.length > 1) people.write(renderOutcomes(outcomes.filter(hasAgents)));
   return printEnd(outcomes, people);
 }
 
-function hasAgents(outcome: Outcome): boolean {
+function hasAgents(outcome: FileOutcome): boolean {
   return outcome.kind !== 'failed' && outcome.reports.some(({ clusters, left }) => clusters.length + left.length > 0);
 }
 
-function renderOutcomes(outcomes: readonly Outcome[]): string {
+function renderOutcomes(outcomes: readonly FileOutcome[]): string {
   return outcomes
     .flatMap((outcome) => (outcome.kind === 'failed' ? [] : [outcome]))
     .flatMap(({ source, reports }) => reports.map((report) => renderText({ file: source.label, report })))
@@ -47,8 +47,8 @@ function renderOutcomes(outcomes: readonly Outcome[]): string {
 }
 
 /** What became of all files, with the reasons of agents that were left; ends with a line break. */
-function summaryOf(outcomes: readonly Outcome[]): string {
-  const having = (kind: Outcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
+function summaryOf(outcomes: readonly FileOutcome[]): string {
+  const having = (kind: FileOutcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
   const lines = [
     `${plural(outcomes.length, 'file')}: ${having('migrated')} migrated, ${having('left')} left, ${having('failed')} failed.`,
     ...reasonLines(outcomes),
@@ -56,7 +56,7 @@ function summaryOf(outcomes: readonly Outcome[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function reasonLines(outcomes: readonly Outcome[]): readonly string[] {
+function reasonLines(outcomes: readonly FileOutcome[]): readonly string[] {
   const reasons = outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [] : outcome.reports.flatMap(reasonsOf)));
   if (reasons.length === 0) return [];
   const counts = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import type { Outcome } from './migrate-source';
+import type { FileOutcome } from './migrate-source';
 import {
   lostOriginals,
   mergeEntries,
@@ -27,7 +27,7 @@ export function entriesOfBefore({ report }: Pick<RecordsRequest, 'report'>): rea
  */
 export function writeRecords(
   { sql, report, overwrite }: RecordsRequest,
-  outcomes: readonly Outcome[],
+  outcomes: readonly FileOutcome[],
   before: readonly ReportEntry[],
 ): void {
   const now = reportEntries(outcomes);

@@ -5,7 +5,7 @@ import { errorText } from '../../errors/to-runtime-error';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../util/json';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderMarkdown } from '../../workflow-migration/rewrite/render-report';
-import { type MigratedFile, type Outcome, sha256 } from './migrate-source';
+import { type MigratedFile, type FileOutcome, sha256 } from './migrate-source';
 
 /** The JSON report: by file what was done, and what it takes to undo it. No times, so that it is the same every time. */
 interface ReportFile {
@@ -32,7 +32,7 @@ interface LeftEntry {
 }
 
 /** The entries of a run; files that failed have none. */
-export function reportEntries(outcomes: readonly Outcome[]): readonly ReportEntry[] {
+export function reportEntries(outcomes: readonly FileOutcome[]): readonly ReportEntry[] {
   return outcomes.flatMap((outcome): readonly ReportEntry[] => {
     if (outcome.kind === 'failed') return [];
     if (outcome.kind === 'migrated') return [migratedEntry(outcome)];

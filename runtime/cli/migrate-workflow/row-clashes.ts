@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { failedFile, type Outcome, sha256 } from './migrate-source';
+import { failedFile, type FileOutcome, sha256 } from './migrate-source';
 import { isContinued, type ReportEntry } from './report-file';
 
 /** What ends a statement, or begins what no semicolon ends it in. */
@@ -16,7 +16,7 @@ interface Row {
  * The same outcomes; but a file fails that needs a row of another content than one before it does, since only the first
  * INSERT of the two would count.
  */
-export function failClashes(outcomes: readonly Outcome[], before: readonly ReportEntry[]): readonly Outcome[] {
+export function failClashes(outcomes: readonly FileOutcome[], before: readonly ReportEntry[]): readonly FileOutcome[] {
   const wanted = new Map<string, { readonly statement: string; readonly path: string }>();
   const keep = (path: string, rows: readonly Row[]): void =>
     rows.forEach(({ name, statement }) => wanted.set(name, { statement, path }));

@@ -5,7 +5,7 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import { escapeHidden } from '../../util/escape-hidden';
 import type { MigrationOptions } from '../../workflow-migration/contract';
 import type { Source } from './find-sources';
-import { type MigratedFile, migrateSource, type Outcome } from './migrate-source';
+import { type MigratedFile, migrateSource, type FileOutcome } from './migrate-source';
 import { reportProgress } from './progress';
 import { reportEntries, writeSql } from './report-file';
 
@@ -16,9 +16,9 @@ const MAX_EDITS = 5000;
 export async function runMigrations(
   sources: readonly Source[],
   options: MigrationOptions,
-): Promise<readonly Outcome[]> {
+): Promise<readonly FileOutcome[]> {
   const tell = reportProgress(sources.length);
-  const outcomes: Outcome[] = [];
+  const outcomes: FileOutcome[] = [];
   for (const source of sources) {
     outcomes.push(await migrateSource(source, options));
     tell(outcomes.length);
@@ -28,7 +28,7 @@ export async function runMigrations(
 }
 
 /** What a dry run prints: a unified diff of each workflow that would be migrated, then the SQL. */
-export function renderDryRun(outcomes: readonly Outcome[]): string {
+export function renderDryRun(outcomes: readonly FileOutcome[]): string {
   const diffs = outcomes.flatMap((outcome) => (outcome.kind === 'migrated' ? [diffOf(outcome)] : []));
   return escapeHidden([...diffs, writeSql(reportEntries(outcomes))].filter((part) => part !== '').join('\n'));
 }

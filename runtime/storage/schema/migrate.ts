@@ -8,7 +8,7 @@ import { READABLE_COLUMNS } from './readable-columns';
 import { findAdvice, type SchemaAdvice } from './schema-advice';
 import { addColumns, findGaps, keepMonthlySums, type SchemaGaps } from './schema-gaps';
 
-export interface MigrationReport {
+export interface SchemaUpgrade {
   readonly applied: readonly string[];
   /** Applied by an earlier call. */
   readonly present: readonly string[];
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS elo_agent_migrations (
  * Brings the database up to date, all or nothing. Callers at the same time wait for one another. Tables that are there are
  * adopted: they get the columns that they lack, and keep everything else. Throws DB_SCHEMA_DAMAGED for one that cannot be.
  */
-export async function migrate(postgres: Postgres): Promise<MigrationReport> {
+export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
   return postgres.transaction(async (query) => {
     await query({ text: LOCK, values: [] });
     await query({ text: JOURNAL, values: [] });

@@ -1,5 +1,5 @@
 /** Where a piece of code names a node: `$('AI Agent')`, `$node["AI Agent"]`, `$node.Agent`, `$items("AI Agent")`. */
-export interface Reference {
+export interface NodeReference {
   readonly name: string;
   readonly style: 'call' | 'node' | 'items';
   /** Where the name stands, and its quotes when it has some. */
@@ -12,26 +12,26 @@ export interface Reference {
 }
 
 /** A reference and the node whose parameters hold it. */
-export interface FoundReference extends Reference {
+export interface FoundReference extends NodeReference {
   readonly from: string;
 }
 
 const OPENING = /\$(?<opening>\(|node\s*\[|items\s*\()\s*(?<quote>\\*["'`])/g;
 const DOTTED = /\$node\.(?<name>[\p{L}_$][\p{L}\p{N}_$]*)/gu;
 const MAX_READS = 200;
-const STYLES: Readonly<Record<string, Reference['style']>> = { '(': 'call', n: 'node', i: 'items' };
+const STYLES: Readonly<Record<string, NodeReference['style']>> = { '(': 'call', n: 'node', i: 'items' };
 
 /** Every naming of a node in a text, in order. The text may itself stand within quotes, so that all quotes are escaped. */
-export function findReferences(text: string): readonly Reference[] {
+export function findReferences(text: string): readonly NodeReference[] {
   if (!text.includes('$')) return [];
   return [...quotedReferences(text), ...dottedReferences(text)].sort((one, other) => one.start - other.start);
 }
 
-function quotedReferences(text: string): readonly Reference[] {
+function quotedReferences(text: string): readonly NodeReference[] {
   return Array.from(text.matchAll(OPENING), (match) => readQuoted(text, match)).filter((found) => found !== undefined);
 }
 
-function readQuoted(text: string, match: RegExpMatchArray): Reference | undefined {
+function readQuoted(text: string, match: RegExpMatchArray): NodeReference | undefined {
   const { opening = '', quote = '' } = match.groups ?? {};
   const style = STYLES[opening.slice(0, 1)] ?? 'call';
   const start = (match.index ?? 0) + match[0].length;
@@ -70,7 +70,7 @@ function isEscapedBackslash(count: number, backslashes: number): boolean {
   return count % (2 * (backslashes + 1)) === 0;
 }
 
-function dottedReferences(text: string): readonly Reference[] {
+function dottedReferences(text: string): readonly NodeReference[] {
   return Array.from(text.matchAll(DOTTED), (match) => {
     const name = match.groups?.name ?? '';
     const end = match.index + match[0].length;

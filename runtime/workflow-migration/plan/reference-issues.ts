@@ -1,7 +1,7 @@
 import type { PlanContext } from '../context';
 import type { Cluster, Workflow, WorkflowNode } from '../contract';
 import { codeTexts } from '../expressions/code-texts';
-import { findReferences, type FoundReference, type Reference } from '../expressions/references';
+import { findReferences, type FoundReference, type NodeReference } from '../expressions/references';
 import type { Graph } from '../graph';
 import { agentNames, type Issue } from '../issue';
 import { showName } from '../show-name';
@@ -65,7 +65,7 @@ const OF_RUNS: ReadonlySet<string> = new Set(['isExecuted', 'runIndex']);
 const ABOUT_NODE = /^\s*\??\.\s*(?<what>isExecuted|params|parameter|context|runIndex|binary)\b/;
 
 /** What is read that is not the answer; of several agents also what depends on which of them ran. */
-function whatIsOther(reference: Reference, isLone: boolean): string | undefined {
+function whatIsOther(reference: NodeReference, isLone: boolean): string | undefined {
   const { reads, style } = reference;
   const about = ABOUT_NODE.exec(reads)?.groups?.what;
   if (about !== undefined) return isLone && OF_RUNS.has(about) ? undefined : about;

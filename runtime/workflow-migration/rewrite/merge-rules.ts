@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import type { Connections, Link, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
 import { isSame } from '../expressions/merge-values';
-import type { FoundReference, Reference } from '../expressions/references';
+import type { FoundReference, NodeReference } from '../expressions/references';
 import { agentNames } from '../issue';
 import { parameterAt } from '../parameters';
 import { stableId } from '../plan/new-node';
@@ -87,7 +87,7 @@ function hasPlainRules({ typeVersion, parameters }: WorkflowNode): boolean {
 }
 
 /** `$('Switch').all(2)` reads what left by the third output. */
-function isReadByOutput({ style, reads }: Reference): boolean {
+function isReadByOutput({ style, reads }: NodeReference): boolean {
   return style === 'items' || /^\s*\.\s*(?:all|first|last)\(\s*[^)\s]/.test(reads);
 }
 

@@ -13,7 +13,7 @@ export interface PathTest {
   readonly test: Test;
 }
 
-export type Decision =
+export type BranchDecision =
   | { readonly kind: 'decided'; readonly choices: readonly Choice[] }
   /** A test that is needed and cannot be written down. */
   | { readonly kind: 'undecided'; readonly router: WorkflowNode; readonly why: Reason };
@@ -29,7 +29,7 @@ export interface Choice {
  * the last way is asked for last and needs no test. One that several ways lead to must not take an item that an agent
  * asked for later takes by an earlier way.
  */
-export function decide(entries: readonly Entry[]): Decision {
+export function decide(entries: readonly Entry[]): BranchDecision {
   const last = entries.at(-1)?.agent;
   const agents = [...new Set(entries.map((entry) => entry.agent))].filter((agent) => agent !== last);
   if (last !== undefined) agents.push(last);

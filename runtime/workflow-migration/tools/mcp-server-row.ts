@@ -10,7 +10,7 @@ import {
   type RowRequest,
   type ServerRow,
   serverStatement,
-  type ToolRow,
+  type MigratedToolRow,
   vaultName,
 } from './tool-row';
 
@@ -18,7 +18,7 @@ const MAX_URL = 2000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** The MCP Client Tool as a server of the database; n8n and we put the same name before its tools. */
-export function mcpServerRow(request: RowRequest): ToolRow | Refusal {
+export function mcpServerRow(request: RowRequest): MigratedToolRow | Refusal {
   const { node } = request;
   const code = serverNameOf(node);
   if (code.length > MAX_CODE || code === '')

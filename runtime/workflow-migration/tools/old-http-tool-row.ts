@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import type { ArgumentText, ModelArgument } from '../expressions/from-ai';
 import { isExpression, parameterAt } from '../parameters';
 import { type Body, type Pair, restRow } from './rest-row';
-import type { Refusal, RowRequest, ToolRow } from './tool-row';
+import type { Refusal, RowRequest, MigratedToolRow } from './tool-row';
 
 /** Before it, the model was given all arguments as one text. */
 const WITH_SCHEMA_FROM = 1.1;
@@ -10,7 +10,7 @@ const PLACEHOLDER = /\{([a-zA-Z0-9_-]+)\}/g;
 const KEY = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The first HTTP Request Tool: what the model gives stands as `{name}`, or is a whole value of the list. */
-export function oldHttpToolRow(request: RowRequest): ToolRow | Refusal {
+export function oldHttpToolRow(request: RowRequest): MigratedToolRow | Refusal {
   const { node } = request;
   const { parameters } = node;
   if (node.typeVersion < WITH_SCHEMA_FROM) return { why: 'its version gives the model all arguments as one text.' };

@@ -7,7 +7,7 @@ import { httpToolRow } from './http-tool-row';
 import { mcpServerRow } from './mcp-server-row';
 import { oldHttpToolRow } from './old-http-tool-row';
 import { allowedName } from './tool-names';
-import { isRefusal, type Refusal, type ToolRow } from './tool-row';
+import { isRefusal, type Refusal, type MigratedToolRow } from './tool-row';
 
 export interface ToolsPlan {
   /** Tools that stay connected. */
@@ -42,7 +42,7 @@ interface Candidate {
 export function planTools(request: ToolsRequest): ToolsPlan {
   const candidates = readCandidates(request.branches);
   const notes: Note[] = [];
-  const rows: { readonly node: string; readonly row: ToolRow }[] = [];
+  const rows: { readonly node: string; readonly row: MigratedToolRow }[] = [];
   const connected: Candidate[] = [];
   for (const candidate of candidates) {
     const { node } = candidate;
@@ -80,7 +80,7 @@ function isShared({ ofBranch }: Candidate): boolean {
   return ofBranch.every(Boolean);
 }
 
-function readRow(candidate: Candidate, { branches, tiers, options, graph }: ToolsRequest): ToolRow | Refusal {
+function readRow(candidate: Candidate, { branches, tiers, options, graph }: ToolsRequest): MigratedToolRow | Refusal {
   const { node, ofBranch } = candidate;
   const agents = new Set(branches.map(({ agent }) => agent.name));
   // Whatever becomes of the others now, a second run has to find the same.
@@ -101,7 +101,7 @@ function readRow(candidate: Candidate, { branches, tiers, options, graph }: Tool
 }
 
 /** A code means one tool in the whole database. */
-function refuseTaken(row: ToolRow | Refusal, taken: ReadonlyMap<string, string>): ToolRow | Refusal {
+function refuseTaken(row: MigratedToolRow | Refusal, taken: ReadonlyMap<string, string>): MigratedToolRow | Refusal {
   if (isRefusal(row)) return row;
   const other = taken.get(row.code);
   return other === undefined ? row : { why: `its name gives the same code as that of ${showName(other)}.` };

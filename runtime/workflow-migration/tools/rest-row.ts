@@ -7,7 +7,7 @@ import { showName } from '../show-name';
 import { sealSecrets } from './seal-secrets';
 import { holdsSecret } from './secret-text';
 import { toolNameOf } from './tool-names';
-import { isRefusal, MAX_CODE, type Refusal, restStatement, type RowRequest, type ToolRow, vaultName } from './tool-row';
+import { isRefusal, MAX_CODE, type Refusal, restStatement, type RowRequest, type MigratedToolRow, vaultName } from './tool-row';
 
 /** A request as an HTTP tool node describes it; undefined for a part that a row cannot have. */
 interface HttpRequest {
@@ -36,7 +36,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 const MAX_TIMEOUT_MS = 600_000;
 
 /** The row of the transport `rest` that sends the same request and looks the same to the model. */
-export function restRow(request: RowRequest, http: HttpRequest): ToolRow | Refusal {
+export function restRow(request: RowRequest, http: HttpRequest): MigratedToolRow | Refusal {
   const { node } = request;
   const code = toolNameOf(node);
   const why = outerRefusal(node, code);

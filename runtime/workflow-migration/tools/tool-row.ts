@@ -10,7 +10,7 @@ export interface RowRequest {
 }
 
 /** A tool, or a server of tools, as rows of the database. */
-export interface ToolRow {
+export interface MigratedToolRow {
   readonly code: string;
   /** How it is called in an allow-list. */
   readonly allowed: string;
