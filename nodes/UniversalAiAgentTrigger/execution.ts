@@ -5,7 +5,7 @@ import type { TriggerParts } from './settings';
 
 /** What the item of a task says of its delivery, so that the node knows whether a failure is final. */
 interface DeliveryOfItem {
-  /** From 1 on. */
+  /** Counts from 1. */
   readonly attempt: number;
   readonly max_attempts: number;
   readonly acknowledge: string;

@@ -10,7 +10,7 @@ export interface UsageMeter {
   /** The record of an ended call; undefined when its usage is unknown, so that the ledger keeps it open. */
   readonly add: (call: EndedCall) => ModelCallRecord | undefined;
   readonly find: (step: number) => ModelCallRecord | undefined;
-  /** Of the last call that was answered. */
+  /** The usage of the last call that was answered. */
   readonly lastUsage: () => Usage | undefined;
   readonly totals: () => RunTotals;
   readonly warnings: () => readonly ErrorSummary[];

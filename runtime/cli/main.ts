@@ -16,7 +16,7 @@ import { vaultCommands } from './commands/vault';
 import { workerCommand } from './commands/worker';
 import { printError } from './output';
 
-/** In the order of the help. */
+/** All commands, in the order of the help. */
 export const COMMANDS = [
   runCommand,
   ...dbCommands,

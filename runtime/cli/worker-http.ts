@@ -7,7 +7,7 @@ import type { Consumer } from '../worker';
 
 interface HealthServer {
   readonly address: { readonly host: string; readonly port: number };
-  /** From now on it is not ready: an orchestrator sends nothing more, and does not take it for dead. */
+  /** Marks the worker as not ready: an orchestrator sends nothing more, and does not think it dead. */
   readonly markEnding: () => void;
   readonly close: () => Promise<void>;
 }
@@ -22,8 +22,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * `/healthz`: whether Redis answers, with the counts of the queue; `/readyz`: whether it also takes tasks; `/metrics`: for Prometheus.
- * Rejects with CONFIG_INVALID when the address is taken.
+ * `/healthz`: whether Redis answers, with the counts of the queue; `/readyz`: whether it also takes tasks; `/metrics`:
+ * for Prometheus. Rejects with CONFIG_INVALID when the address is taken.
  */
 export async function serveHealth(
   consumer: Consumer,

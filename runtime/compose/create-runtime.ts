@@ -31,7 +31,10 @@ import { createTaskParts } from './tasks';
 import { createToolSources } from './tool-sources';
 
 export interface Runtime extends TaskHandling, TaskQueue {
-  /** Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a RuntimeError. */
+  /**
+   * Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a
+   * RuntimeError.
+   */
   readonly run: (task: unknown, options?: RunOptions) => Promise<AgentResult>;
   /** A tenant's tools outside a run. */
   readonly tools: TenantTools;
@@ -144,7 +147,9 @@ function createRunRedactor(configured: readonly string[]): RunEnvironment['redac
   };
 }
 
-/** By their names: others, such as the title of an application, may be ordinary words. */
+/**
+ * The values of headers whose names promise a secret: others, such as an application's title, may be ordinary words.
+ */
 function secretHeaders(headers: Readonly<Record<string, string>> = {}): readonly string[] {
   return plainInCustomConfig({ headers }).map(({ value }) => value);
 }

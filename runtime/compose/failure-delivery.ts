@@ -11,7 +11,10 @@ interface FailureDeliveryConfig extends QueueConfig {
 }
 
 export interface FailureDelivery {
-  /** As Runtime.deliverFailure, but webhooks go by the operator's rules only: those of the tenant are not known. */
+  /**
+   * Does what Runtime.deliverFailure does, but webhooks go by the operator's rules only: those of the tenant are not
+   * known.
+   */
   readonly deliver: (task: unknown, error: unknown) => Promise<void>;
   readonly close: () => Promise<void>;
 }

@@ -138,7 +138,10 @@ export interface DatabaseConfig {
 export interface RuntimeConfig {
   /** May be left out only when `plugins` brings tenants and ledger. */
   readonly database?: DatabaseConfig;
-  /** May be left out when `plugins` brings a model, or each run a connected one; without any, runs fail with MODEL_MISSING. */
+  /**
+   * May be left out when `plugins` brings a model, or each run a connected one; without any, runs fail with
+   * MODEL_MISSING.
+   */
   readonly model?: {
     readonly apiKey?: string;
     /** Any OpenAI-compatible API, up to and with `/v1`. Default OpenRouter. */
@@ -149,7 +152,7 @@ export interface RuntimeConfig {
     readonly maxRetries?: number;
   };
   readonly limits?: {
-    /** For tools whose row says nothing. Default 30 000. */
+    /** The time-out of tools whose row says nothing, in milliseconds. Default 30 000. */
     readonly toolTimeoutMs?: number;
     /** Longer answers of tools are cut. Default 64 KiB. */
     readonly maxToolOutputBytes?: number;
@@ -169,7 +172,10 @@ export interface RuntimeConfig {
   readonly callbacks?: {
     /** Default `elo:results:`, `elo:counter:`, `elo:status:`. */
     readonly keyPrefixes?: readonly string[];
-    /** With any host here or in the tenant's `callback_hosts`, webhooks go to these only; without, to any public one. */
+    /**
+     * The hosts that webhooks may go to, beside those of the tenant's `callback_hosts`; with none in either, any public
+     * one.
+     */
     readonly hosts?: readonly string[];
     /** Signs webhooks. Default: a key derived from the vault key. */
     readonly webhookSecret?: string;
@@ -184,11 +190,11 @@ export interface RuntimeConfig {
     /** Default 90. */
     readonly retentionDays?: number;
   };
-  /** For the built-in tool sql_query, which is not offered without it. */
+  /** What the built-in tool sql_query works with; it is not offered without. */
   readonly sqlQuery?: {
     /** The same server as above, under a role made with `db sql-role`: row-level security must hold for it. */
     readonly database: DatabaseConfig;
-    /** For tools whose row says nothing; at most 1000. Default 200. */
+    /** The rows of an answer, for tools whose row says nothing; at most 1000. Default 200. */
     readonly maxRows?: number;
   };
   /** Where tasks are queued and answered, and where the built-in tool `redis_get` reads. */
@@ -245,7 +251,7 @@ export function parseDatabase(database: DatabaseConfig): z.output<typeof databas
   throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
 }
 
-/** As much of the configuration as pushing tasks and answering them takes. */
+/** The part of the configuration that pushing and answering tasks takes. */
 export type QueueConfig = Required<Pick<RuntimeConfig, 'redis'>> & Pick<RuntimeConfig, 'queue' | 'callbacks'>;
 
 const queueSchema = configSchema.pick({ queue: true, callbacks: true }).extend({ redis: redisSchema });

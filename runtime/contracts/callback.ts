@@ -16,7 +16,7 @@ export interface CallbackWrite {
 interface CallbackWritten {
   /** False when an earlier delivery had written it. */
   readonly isFirst: boolean;
-  /** As it stood after the first delivery; 1 where nothing is counted. */
+  /** The count after the first delivery; 1 where nothing is counted. */
   readonly counter: number;
   /** Whether what stands there is a success after a failure. */
   readonly isRetried: boolean;
@@ -61,7 +61,10 @@ export type RequestTurn =
 
 /** Remembers requests that must not be sent twice. Rejects with REDIS_UNAVAILABLE. */
 export interface RequestStore {
-  /** Records the intent, for `leaseMs`; `digest` tells the request from others. With `fresh` whatever was known is forgotten. */
+  /**
+   * Records the intent, for `leaseMs`; `digest` tells the request from others. With `fresh` whatever was known is
+   * forgotten.
+   */
   readonly begin: (request: {
     readonly marker: string;
     readonly digest: string;

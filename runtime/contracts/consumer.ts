@@ -21,7 +21,10 @@ export interface ConsumerConfig {
   readonly tenantConcurrency?: number;
   /** Tries of a task. Default 8. */
   readonly attempts?: number;
-  /** A consumer that has been silent for about so long is taken for lost, and its tasks are done by others. Default 60 000. */
+  /**
+   * A consumer that has been silent for about so long is taken for lost, and its tasks are done by others.
+   * Default 60 000.
+   */
   readonly leaseMs?: number;
   /** Larger tasks are refused. Default 1 MiB. */
   readonly maxTaskBytes?: number;
@@ -37,9 +40,11 @@ export type Log = (
 ) => void;
 
 export interface ConsumerParts {
-  /** As HandleTask; the tokens and the cost of a TaskReport that it resolves with are counted in the metrics. */
+  /** Does a task, as HandleTask; tokens and cost of the TaskReport that it resolves with are counted in the metrics. */
   readonly handle: (delivery: QueueDelivery) => Promise<unknown>;
-  /** Told of a task that will not be tried again, before it goes to the dead-letter list; perhaps twice, after a crash. */
+  /**
+   * Told of a task that will not be tried again, before it goes to the dead-letter list; perhaps twice, after a crash.
+   */
   readonly onDead: (dead: DeadTask) => Promise<void>;
   readonly log: Log;
 }
@@ -51,14 +56,14 @@ export interface ConsumerHealth {
   /** Tasks wait that this consumer has room for, and it takes none. It then makes its connections anew. */
   readonly stalled: boolean;
   readonly paused: boolean;
-  /** On the list, not yet taken. */
+  /** Tasks on the list, not yet taken. */
   readonly pending: number;
   /** Taken and waiting for a consumer. */
   readonly waiting: number;
   readonly active: number;
   /** Waiting for a time: for the next try, or for a tenant's turn. */
   readonly delayed: number;
-  /** On the dead-letter list. */
+  /** Entries on the dead-letter list. */
   readonly dead: number;
   /** Tasks that this process is doing now. */
   readonly running: number;
@@ -78,7 +83,10 @@ export interface Consumer {
   readonly idle: () => Promise<void>;
 }
 
-/** One task taken by hand, for a test in an editor. When the process ends before `done` or `putBack`, it goes back by itself. */
+/**
+ * One task taken by hand, for a test in an editor. When the process ends before `done` or `putBack`, it goes back by
+ * itself.
+ */
 export interface TakenTask {
   readonly task: QueueTask;
   /** It is dealt with: it leaves the list for good. */

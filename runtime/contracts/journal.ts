@@ -6,12 +6,14 @@ import type { ToolCallRecord } from './tool-call';
 
 /** A step on record before anything that it asked for is sent. */
 export interface StepEntry extends Step {
-  /** In the first step: the transcript up to it, where a memory had a part in it, so that it cannot be made again. */
+  /**
+   * The transcript up to the first step, kept there where a memory had a part in it, so that it cannot be made again.
+   */
   readonly opening?: readonly Message[];
   /** Calls made before this step, by tool. */
   readonly callCounts: Readonly<Record<string, number>>;
   readonly approvals: Readonly<Record<string, Approval>>;
-  /** By the task so far, with this call. */
+  /** What the task has spent so far, with this call. */
   readonly spent: Spent;
   /** The places of the calls that are sent when this write says that there is room. */
   readonly sending?: readonly number[];

@@ -39,13 +39,16 @@ export interface ClaimRequest extends RunKey, Identity {
 export interface Reservation {
   /** US dollars, as decimal text. */
   readonly costLimitUsd?: string;
-  /** As decimal text. */
+  /** Tokens of a month, as decimal text. */
   readonly tokenLimit?: string;
   readonly holdCostUsd: string;
   readonly holdTokens: number;
 }
 
-/** Goes on with a run that waits for an approval, or whose approval came before and was not gone on with to the end. No model call is opened: the tools of its step come first. */
+/**
+ * Goes on with a run that waits for an approval, or whose approval came before and was not gone on with to the end. No
+ * model call is opened: the tools of its step come first.
+ */
 export interface ResumeRequest {
   readonly tenantId: string;
   /** The run that waited. */
@@ -70,11 +73,11 @@ export type Resumed =
 /** What is on record of the runs of the task before this one. */
 export interface OnRecord {
   /**
-   * In the order of the steps: the first call has the number after theirs. Empty or undefined: from the beginning, or from
-   * what was kept of a run that waited.
+   * Entries in the order of the steps: the first call has the number after theirs. Empty or undefined: from the
+   * beginning, or from what was kept of a run that waited.
    */
   readonly journal?: readonly JournalEntry[];
-  /** With calls that left no entry in the journal. */
+  /** What was spent, with calls that left no entry in the journal. */
   readonly spent?: Spent;
 }
 
@@ -164,7 +167,10 @@ export interface Recorded {
 /** Who may run a task, and what it has cost. Rejects with a DB_ code. */
 export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
-  /** What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id does. */
+  /**
+   * What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id
+   * does.
+   */
   readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
   readonly resume: (request: ResumeRequest) => Promise<Resumed>;
   readonly record: (progress: RunProgress) => Promise<Recorded>;

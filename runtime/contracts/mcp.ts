@@ -38,7 +38,7 @@ export interface McpServer {
   readonly id?: number;
   /** Stands before the names of its tools. */
   readonly name: string;
-  /** For stdio the command line, as a JSON array of its words. */
+  /** The address; for stdio the command line, as a JSON array of its words. */
   readonly url: string;
   readonly transport: McpTransportKind;
   readonly auth: McpAuth;

@@ -5,9 +5,11 @@ export type Decision = 'allow' | 'deny' | 'ask';
 /** What one level of rules, or all of them together, says on the calls of one tool. */
 export interface ToolPermission {
   readonly decision: Decision;
-  /** Numbers are moved into these limits; one that is absent gets the limit. By argument, `a.b` for one within another. */
+  /**
+   * Numbers are moved into these limits; one that is absent gets the limit. By argument, `a.b` for one within another.
+   */
   readonly limits: Readonly<Record<string, NumericLimit>>;
-  /** By argument: the value must match one pattern of each list. */
+  /** Lists of patterns by argument: the value must match one of each list. */
   readonly patterns: Readonly<Record<string, readonly (readonly string[])[]>>;
   /** Laid over the model's arguments; the model neither sees nor sets them. */
   readonly fixedArguments: JsonObject;

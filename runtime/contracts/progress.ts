@@ -15,7 +15,7 @@ export type ApprovalDecision = 'approve' | 'deny';
 
 /** A tool call that was shown to a person. */
 export interface Approval {
-  /** As they were shown. */
+  /** The arguments as they were shown. */
   readonly arguments: JsonValue;
   /** Undefined while the person has not decided. */
   readonly decision?: ApprovalDecision;
@@ -33,7 +33,7 @@ export interface LoopProgress {
   readonly callCounts: Readonly<Record<string, number>>;
   /** Undefined when the last model call asked for nothing: another one follows at once. */
   readonly pending?: PendingStep;
-  /** By the id of the call. */
+  /** Approvals by the id of the call. */
   readonly approvals: Readonly<Record<string, Approval>>;
 }
 

@@ -139,7 +139,9 @@ export function parseQueueTask(input: unknown): GivenTask {
   throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the task') });
 }
 
-/** What tasks of one tenant are told from those of others by, also when it is no tenant's id; empty when there is none. */
+/**
+ * What tasks of one tenant are told from those of others by, also when it is no tenant's id; empty when there is none.
+ */
 export function tenantOf({ meta }: Pick<QueueTask, 'meta'>): string {
   return typeof meta.tenant_id === 'string' ? meta.tenant_id.trim().toLowerCase() : '';
 }
@@ -147,7 +149,7 @@ export function tenantOf({ meta }: Pick<QueueTask, 'meta'>): string {
 /** One try of a task that a consumer has taken off the queue. */
 export interface QueueDelivery {
   readonly task: QueueTask;
-  /** From 1 on. */
+  /** Counts from 1. */
   readonly attempt: number;
   readonly maxAttempts: number;
   /** The code that the try before it failed with; undefined for the first one. */

@@ -8,7 +8,7 @@ export interface Step {
   readonly step: number;
   readonly finishReason: FinishReason;
   readonly durationMs: number;
-  /** As it stands in the transcript. */
+  /** The message as it stands in the transcript. */
   readonly message: AssistantMessage;
   /** The calls as the model wrote them; undefined where the message has them so. */
   readonly calls?: readonly ToolCallMessage[];

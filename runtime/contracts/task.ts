@@ -95,7 +95,7 @@ export const FOREIGN_CONFIG_KEYS: Readonly<Record<string, (typeof GUARDING_CONFI
   tool_config: 'tool_permissions',
 };
 
-/** With an approval the run that waited goes on with the message it had. */
+/** A task with an approval needs no message: the run that waited goes on with the one it had. */
 const configSchema = configFields.check(({ value, issues }) => {
   if (value.approval !== undefined || value.message.trim() !== '') return;
   issues.push({ code: 'custom', path: ['message'], message: 'must not be empty', input: value.message });
@@ -114,7 +114,10 @@ export const callMetaSchema = z.strictObject(metaSchema.omit({ tenant_id: true }
 
 export type CallMeta = Partial<z.output<typeof callMetaSchema>>;
 
-/** What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out; read-task.ts tells of them. */
+/**
+ * What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out; read-task.ts tells of
+ * them.
+ */
 export const agentTaskSchema = z.object({
   task_id: optional(idText.pipe(z.string().min(1).max(MAX_TASK_ID_LENGTH))),
   trace_id: optional(idText.pipe(z.string().max(MAX_TRACE_ID_LENGTH))),

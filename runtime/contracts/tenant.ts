@@ -27,7 +27,7 @@ export interface TenantSettings {
   readonly monthlyCostLimitUsd?: string;
   /** Tokens of a month, as decimal text. */
   readonly monthlyTokenLimit?: string;
-  /** As text, as it stands in the database. */
+  /** The limit as text, as it stands in the database. */
   readonly runsPerMinute?: string;
   /** Rules for tools, as they stand in the database. */
   readonly toolConfig?: unknown;
@@ -70,7 +70,7 @@ export interface ToolRow {
 /** A secret as the vault keeps it. */
 export interface SealedSecret {
   readonly name: string;
-  /** For every tenant that has none of its own under this name. */
+  /** True for a secret of every tenant that has none of its own under this name. */
   readonly isShared: boolean;
   readonly sealed: string;
 }

@@ -4,7 +4,10 @@ import type { McpServer } from './mcp';
 import type { ToolRow } from './tenant';
 import type { EgressFilter, Tool, ToolMeta } from './tool';
 
-/** The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema only. */
+/**
+ * The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema
+ * only.
+ */
 export interface ToolSettings {
   readonly name: string;
   readonly description: string;
@@ -16,7 +19,7 @@ export interface ToolSettings {
   readonly timeoutMs: number;
   /** The tool's name on its MCP server. */
   readonly mcpTool: string;
-  /** For the transports rest, workflow and builtin: the row's transport_config with the tenant's own laid over it. */
+  /** The row's transport_config with the tenant's own laid over it, for the transports rest, workflow and builtin. */
   readonly config: JsonObject;
   /** Hosts that addresses from a model may name although they are not public. */
   readonly allowedHosts: readonly string[];
@@ -69,7 +72,7 @@ export interface ToolTransport {
 
 /** A tool whose row was read for its transport. */
 export interface PreparedTool {
-  /** With what the row left open filled in. */
+  /** The settings with what the row left open filled in. */
   readonly settings: ToolSettings;
   /** What the transport knows about that, where the row says nothing. */
   readonly isRepeatable?: Tool['isRepeatable'];

@@ -50,7 +50,10 @@ export type ParsedInput =
   /** `code` says why, where it is not the schema: TOOL_PERMISSION_DENIED. */
   | { readonly ok: false; readonly issues: string; readonly code?: ErrorCode };
 
-/** For whom something is checked: tenants are served in turn, and nothing that waits is done for a run that has ended. */
+/**
+ * Says for whom something is checked: tenants are served in turn, and nothing that waits is done for a run that has
+ * ended.
+ */
 export interface CheckedFor {
   readonly tenantId: string;
   readonly signal?: AbortSignal;

@@ -4,7 +4,10 @@ import { type Redact, redactJson } from '../util/redact';
 
 /** Longer arguments are cut in the audit. */
 const MAX_AUDITED_LENGTH = 4000;
-/** No secret is longer. So much is read beyond what is shown, and so much left out of what was read, since it may be cut in half. */
+/**
+ * No secret is longer. So much is read beyond what is shown, and so much left out of what was read, since it may be cut
+ * in half.
+ */
 const MAX_SECRET_LENGTH = 16_000;
 
 /** A tool call as the audit keeps it: without secrets, without what it gave, and of bounded length. */
@@ -24,7 +27,7 @@ function shown(given: JsonValue, redact: Redact): JsonValue {
   return cleanText.length > MAX_AUDITED_LENGTH ? { clipped: cleanText.slice(0, MAX_AUDITED_LENGTH) } : clean;
 }
 
-/** Of a text that may be megabytes long only the start is gone through. */
+/** The start of a text that may be megabytes long: nothing more of it is gone through. */
 function startOf(text: string, redact: Redact): string {
   const clean = redact(text.slice(0, MAX_AUDITED_LENGTH + MAX_SECRET_LENGTH));
   return clean.slice(0, Math.max(0, Math.min(MAX_AUDITED_LENGTH, clean.length - MAX_SECRET_LENGTH)));

@@ -9,7 +9,7 @@ export type Kept = Required<Pick<RunProgress, 'closed' | 'audit' | 'journal'>>;
 export interface Unwritten {
   readonly keep: (call: ModelCallRecord) => void;
   readonly audit: (line: ToolCallRecord) => void;
-  /** In place of what is kept of the same step or tool call. */
+  /** Keeps an entry in place of the one of the same step or tool call. */
   readonly journal: (entry: JournalEntry) => void;
   /** All of it, with a step as it is to be written now. */
   readonly all: (step?: StepEntry) => Kept;

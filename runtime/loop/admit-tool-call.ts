@@ -19,7 +19,7 @@ export type AdmittedToolCall = { readonly call: ToolCallMessage; readonly input:
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
 );
 
-/** At most so many tool names are listed for a model that asked for one that does not exist. */
+/** The most tool names that are listed for a model that asked for one that does not exist. */
 const LISTED_NAMES = 30;
 
 /** Decides on one call without side effects: known tool, whole arguments, valid arguments, within the step's limit. */

@@ -81,7 +81,7 @@ async function runOne(
   return { record, message };
 }
 
-/** Of a call whose outcome is unknown an earlier run had decided that it may be made. */
+/** What was decided; a call whose outcome is unknown was allowed by an earlier run. */
 function decisionOn(prepared: Undone): Decision {
   return prepared.kind === 'refused' && prepared.code !== 'TOOL_OUTCOME_UNKNOWN' ? 'deny' : 'allow';
 }

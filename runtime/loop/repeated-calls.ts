@@ -24,7 +24,7 @@ type Repetition =
 
 /** Notices calls that are made again with the same arguments and give the same answer. */
 export interface RepeatedCalls {
-  /** For the calls of a step, before any of them is made. */
+  /** Looks at the calls of a step before any of them is made. */
   readonly look: (tool: string, input: JsonObject) => Repetition;
   /** Makes the call, unless its likes in the same step have just given the same answer. */
   readonly make: (

@@ -36,7 +36,10 @@ export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
   }
 }
 
-/** A run that was stopped while it waited for the ledger ends for that reason; one that waited for room in vain, for want of it. */
+/**
+ * A run that was stopped while it waited for the ledger ends for that reason; one that waited for room in vain, for
+ * want of it.
+ */
 function endingError(input: LoopInput, thrown: unknown): RuntimeError {
   const error = toRuntimeError(thrown);
   const stop = input.stopError();
@@ -71,7 +74,7 @@ function nothingYet(messages: readonly Message[]): LoopProgress {
   return { messages, openingLength: messages.length, steps: [], iterations: 0, callCounts: {}, approvals: {} };
 }
 
-/** Without a history the first message of the user is that of the task. */
+/** The place after the first message of the user, which is that of the task where there is no history. */
 function afterUserMessage(messages: readonly Message[]): number {
   return messages.findIndex(({ role }) => role === 'user') + 1;
 }

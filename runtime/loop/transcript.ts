@@ -131,7 +131,7 @@ export function answerText(message: AssistantMessage): string {
   return open.startsWith('<think>') ? '' : open;
 }
 
-/** In one pass: a text of many beginnings without an end must not be read once for each. */
+/** Strips thinking in one pass: a text of many beginnings without an end must not be read once for each. */
 function withoutThoughts(text: string): string {
   const parts: string[] = [];
   let from = 0;

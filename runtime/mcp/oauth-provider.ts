@@ -98,7 +98,9 @@ export class OAuthProvider {
     await this.keep({ ...state, clients: { ...state.clients, [context?.issuer ?? NO_ISSUER]: { ...client } } });
   }
 
-  /** Without an issuer: the tokens that requests carry. Tokens of one issuer are never shown to another. */
+  /**
+   * The tokens of an issuer; without one, those that requests carry. Tokens of one issuer are never shown to another.
+   */
   async tokens(context?: IssuerContext): Promise<{ access_token: string; token_type: string } | undefined> {
     // Asked for an issuer's tokens the SDK is about to renew them: another process may have done so, or a new login.
     if (context !== undefined) this.known = await this.store.load();
@@ -117,7 +119,7 @@ export class OAuthProvider {
     await this.keep({ ...state, issuer, tokens: { ...state.tokens, [issuer]: { ...tokens } } });
   }
 
-  /** For a workload that has a signed statement of who it is (RFC 7523); else the SDK's own way. */
+  /** The token request of a workload that has a signed statement of who it is (RFC 7523); else the SDK's own way. */
   prepareTokenRequest(scope?: string): URLSearchParams | undefined {
     const { grant, assertion } = this.settings;
     if (grant !== 'jwt_bearer' || assertion === undefined) return undefined;

@@ -10,12 +10,12 @@ const MAX_TOOLS = 256;
 const MAX_NAME_CHARS = 200;
 const MAX_DESCRIPTION_CHARS = 16_384;
 const MAX_SCHEMA_CHARS = 65_536;
-/** Of a whole list, without what is refused: it is stored, and read again before each run. */
+/** The most characters of a whole list, without what is refused: it is stored, and read again before each run. */
 const MAX_LIST_CHARS = 1_000_000;
 /** Each schema takes a look, also one that is refused for it. */
 const MAX_UNUSABLE = 100;
 const MAX_SCHEMA_DEPTH = 64;
-/** As JSON writes NUL and halves of characters. */
+/** NUL and halves of characters, as JSON writes them. */
 const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 const NAMES_IN_WARNING = 5;
 

@@ -66,8 +66,8 @@ interface RawReply extends ReadBody {
 }
 
 /**
- * Whatever its status is and whatever type it calls itself: what a failed reply has used is paid for. Usage that cannot be read is as
- * unknown as that of a request without a reply.
+ * Whatever its status is and whatever type it calls itself: what a failed reply has used is paid for. Usage that cannot
+ * be read is as unknown as that of a request without a reply.
  */
 function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
   const isOurs = saysWhatItUsed(text);
@@ -79,7 +79,7 @@ function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall)
   return new LeanResponse(meant, headers, { text, problem, body });
 }
 
-/** As far as one can see without reading it: the page of a proxy does not. */
+/** Whether a text says what it used, as far as one can see without reading it: the page of a proxy does not. */
 function saysWhatItUsed(text: string): boolean {
   return text.includes('"usage"') || /^\s*[{[]/.test(text);
 }
@@ -93,7 +93,7 @@ function parseJson(text: string): JsonValue | undefined {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** As much of a Response as the openai client uses, and the reply as it was read already. */
+/** The part of a Response that the openai client uses, and the reply as it was read already. */
 export class LeanResponse {
   readonly ok: boolean;
   readonly headers: HeaderView;
@@ -118,7 +118,10 @@ export class LeanResponse {
     return this.content.body;
   }
 
-  /** The JSON of the reply. Throws LLM_BAD_REPLY for text that is none: nothing of it is quoted, since half a secret may be in it. */
+  /**
+   * The JSON of the reply. Throws LLM_BAD_REPLY for text that is none: nothing of it is quoted, since half a secret may
+   * be in it.
+   */
   reply(): JsonValue {
     const { text, problem, body } = this.content;
     if (body !== undefined) return body;
@@ -155,8 +158,8 @@ class HeaderView {
 }
 
 /**
- * OpenRouter sends some failures as HTTP 200 with an `error` in the body; they count as the status they name. An error that says
- * nothing, beside an answer, is a field that somebody always writes.
+ * OpenRouter sends some failures as HTTP 200 with an `error` in the body; they count as the status they name. An error
+ * that says nothing, beside an answer, is a field that somebody always writes.
  */
 function errorStatus({ error, choices }: JsonObject): number {
   const isAnswer = Array.isArray(choices) && choices.length > 0;

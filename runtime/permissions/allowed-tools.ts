@@ -85,8 +85,8 @@ function namesOf({ tool, alias }: Candidate): readonly string[] {
 }
 
 /**
- * With the name that it has as long as no other tool comes with the same: one that brings another name about must not slip
- * out of the rules. Such a name narrows only, since it may be that of two tools.
+ * The names of a tool, with the one that it has as long as no other tool comes with the same: one that brings another
+ * name about must not slip out of the rules. Such a name narrows only, since it may be that of two tools.
  */
 function formerNamesOf(candidate: Candidate): readonly string[] {
   const { formerName } = candidate;

@@ -66,7 +66,7 @@ function matchesAt(value: JsonValue, [key, ...rest]: readonly string[], patterns
   return inner === undefined || matchesAt(inner, rest, patterns);
 }
 
-/** Of a list every entry must match; what is neither text nor number cannot be judged, and so is refused. */
+/** Whether every entry of a list matches; what is neither text nor number cannot be judged, and so is refused. */
 function matchesList(value: JsonValue, patterns: readonly Matches[]): boolean {
   if (Array.isArray(value)) return value.every((entry: JsonValue) => matchesList(entry, patterns));
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return false;
@@ -106,7 +106,10 @@ function clampInner(
   return entries.some((entry) => entry === undefined) ? undefined : (entries as JsonValue[]);
 }
 
-/** A limit must hold for an argument that is left out too, unless the tool does not know it: a dot is seldom part of a name. */
+/**
+ * A limit must hold for an argument that is left out too, unless the tool does not know it: a dot is seldom part of a
+ * name.
+ */
 function inject(
   input: JsonObject,
   key: string,

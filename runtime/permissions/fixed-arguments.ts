@@ -42,7 +42,10 @@ export function fixArguments(fixed: JsonObject, { properties }: JsonObject): Fix
   };
 }
 
-/** In every entry where there is a list; undefined where there is neither object nor entry to lay it into. */
+/**
+ * Lays a value at a path, in every entry where there is a list; undefined where there is neither object nor entry to
+ * lay it into.
+ */
 function layAt(value: JsonValue | undefined, path: readonly string[], own: JsonValue): JsonValue | undefined {
   const [key, ...rest] = path;
   if (key === undefined) return own;

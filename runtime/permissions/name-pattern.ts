@@ -18,14 +18,17 @@ function globSource(glob: string): string {
   return Array.from(glob, (char) => (char === '*' ? '.*' : char === '?' ? '.' : RE2JS.quote(char))).join('');
 }
 
-/** True for a name that one of the entries is, or matches where the entry holds `*`, which is all that stands for others. */
+/**
+ * True for a name that one of the entries is, or matches where the entry holds `*`, which is all that stands for
+ * others.
+ */
 export function isNamed(names: readonly string[], entries: readonly string[]): boolean {
   return entries.some((entry) =>
     names.some((name) => (entry.includes('*') ? globMatches(entry, name) : entry === name)),
   );
 }
 
-/** Without an expression: there are many names and many globs, and each part is looked for once. */
+/** Matches without a regular expression: there are many names and many globs, and each part is looked for once. */
 function globMatches(glob: string, name: string): boolean {
   const [start = '', ...parts] = glob.split('*');
   const end = parts.pop() ?? '';

@@ -10,11 +10,11 @@ import { compilePattern } from './name-pattern';
 import { excessOf, excessOfLevel } from './rule-bounds';
 
 const MAX_PATTERN_LENGTH = 1000;
-/** In steps, since repetitions multiply. */
+/** The largest pattern, in steps, since repetitions multiply. */
 const MAX_PATTERN_SIZE = 2000;
-/** Of an argument, with the path to it. */
+/** The longest name of an argument, with the path to it. */
 const MAX_NAME_LENGTH = 200;
-/** As much as the database counts. */
+/** The highest number that the database counts to. */
 const MAX_COUNT = 2_147_483_647;
 const count = z.coerce.number().int().min(0).max(MAX_COUNT);
 const pattern = z
@@ -133,7 +133,10 @@ export function least(a: number | undefined, b: number | undefined): number | un
   return Math.min(a, b);
 }
 
-/** What could reach a prototype is refused by name: left out, the rest would be another rule than the one that was written. */
+/**
+ * What could reach a prototype is refused by name: left out, the rest would be another rule than the one that was
+ * written.
+ */
 function parse<T extends z.ZodType>(schema: T, raw: unknown, where: string): z.output<T> {
   const forbidden = prototypeKeyIn(raw);
   if (forbidden !== undefined) throw invalid(where, `"${forbidden}" cannot be the name of anything in rules`);

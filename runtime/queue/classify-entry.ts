@@ -19,7 +19,10 @@ type SortedEntry =
     };
 
 export interface ClassifyOptions {
-  /** Without a forward list no task is foreign: unknown types are the handler's to answer. */
+  /**
+   * Whether a type is somebody else's. Without a forward list no task is foreign: unknown types are the handler's to
+   * answer.
+   */
   readonly isForeign: (taskType: string) => boolean;
   readonly maxTaskBytes: number;
   readonly read: TaskStore['read'];

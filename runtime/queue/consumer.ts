@@ -140,7 +140,7 @@ function startSessions(clients: ConsumerClients, open: OpenClients, shared: Sess
   };
 }
 
-/** Within two seconds: a command waits for as long as Redis is away. */
+/** Waits two seconds at most: a command waits for as long as Redis is away. */
 async function withinTime<T>(answer: Promise<T>): Promise<T> {
   const tooLong = new AbortController();
   answer.catch(() => undefined);

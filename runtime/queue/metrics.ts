@@ -9,7 +9,7 @@ export type TaskOutcome = 'done' | 'retried' | 'dead' | 'deferred' | 'returned' 
 
 export interface QueueMetrics {
   readonly count: (taskType: string | undefined, outcome: TaskOutcome) => void;
-  /** Of a task that a handler was given, whatever became of it. */
+  /** Notes how long a task took that a handler was given, whatever became of it. */
   readonly observeDuration: (taskType: string, durationMs: number) => void;
   /** What a task used; nothing when its answer stood there already. */
   readonly addUsage: (taskType: string, report: TaskReport) => void;

@@ -1,12 +1,12 @@
 const [QUOTE, BACKSLASH, COLON] = Buffer.from('"\\:');
 const DEPTH = new Map(Array.from('{}[]', (mark, index) => [mark.charCodeAt(0), index % 2 === 0 ? 1 : -1]));
 const SPACES: readonly (number | undefined)[] = [...Buffer.from(' \t\r\n')];
-/** Of a name or a type; longer ones are none that we look for. */
+/** The most bytes of a name or a type; longer ones are none that we look for. */
 const MAX_BYTES = 1000;
 
 /**
- * The `task_type` of a task, found without parsing it: what is read costs no memory, however it is built. Undefined when there
- * is none that is a text. Of text that is no JSON it may tell one all the same.
+ * The `task_type` of a task, found without parsing it: what is read costs no memory, however it is built. Undefined
+ * when there is none that is a text. Of text that is no JSON it may tell one all the same.
  */
 export function peekTaskType(json: Buffer): string | undefined {
   let depth = 0;

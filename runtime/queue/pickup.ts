@@ -21,7 +21,7 @@ export interface Pickup {
   /** When it is `invalid`, what can be read of it, if anything: enough to answer it. */
   readonly task?: QueueTask;
   readonly invalid?: RuntimeError;
-  /** From 1 on; 0 when it is invalid. */
+  /** Counts from 1; 0 when the task is invalid. */
   readonly attempt: number;
   readonly maxAttempts: number;
   /** Pickups before this one that did not count as attempts. */

@@ -12,7 +12,7 @@ import { judgeFailure, slotDelayMs } from './retry-policy';
 import type { TenantSlots } from './tenant-slots';
 
 interface ProcessorParts extends ConsumerParts, GiveUpParts {
-  /** Without them tenants have no limit. */
+  /** The tenants' shares; without them they have no limit. */
   readonly slots?: TenantSlots;
   readonly metrics: QueueMetrics;
   /** How long a job is this consumer's without a word. */
@@ -121,7 +121,9 @@ function isReport(value: unknown): value is TaskReport {
 /** Settles with the work, or rejects a while after the signal is aborted, whatever the work does about that. */
 type UntilStopped = <T>(work: Promise<T>) => Promise<T>;
 
-/** One listener and one timer for all tasks: for each of its own they would cost more than all the rest of the queue. */
+/**
+ * One listener and one timer for all tasks: for each of its own they would cost more than all the rest of the queue.
+ */
 function createUntilStopped(signal: AbortSignal): UntilStopped {
   const waiting = new Set<(error: RuntimeError) => void>();
   const stop = (): void => waiting.forEach((reject) => reject(new RuntimeError('RUN_CANCELLED')));

@@ -2,7 +2,7 @@ import type { QueueKeys } from './keys';
 import { type RedisClient, redisScript } from './redis-script';
 
 export interface QueueCounts {
-  /** On the list, or just taken off it. */
+  /** Tasks on the list, or just taken off it. */
   readonly pending: number;
   readonly waiting: number;
   readonly active: number;
@@ -34,9 +34,9 @@ export async function countTasks(client: RedisClient, keys: QueueKeys): Promise<
 
 /** What a consumer could take at once. */
 export interface Takeable {
-  /** On the list, or moved off it for a consumer that waited. */
+  /** Tasks on the list, or moved off it for a consumer that waited. */
   readonly listed: number;
-  /** In the queue, with those whose time has come. */
+  /** Jobs in the queue, with those whose time has come. */
   readonly queued: number;
   readonly paused: boolean;
 }
@@ -48,7 +48,10 @@ return {
   redis.call('HEXISTS', KEYS[6], 'paused')
 }`);
 
-/** BullMQ's scores of delayed jobs are their time, by the clock of this machine, with room for 4096 of the same millisecond. */
+/**
+ * BullMQ's scores of delayed jobs are their time, by the clock of this machine, with room for 4096 of the same
+ * millisecond.
+ */
 const SCORE_OF_MS = 4096;
 
 export async function countTakeable(client: RedisClient, keys: QueueKeys): Promise<Takeable> {

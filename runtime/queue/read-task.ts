@@ -34,8 +34,8 @@ export function readListedTask(value: unknown, entryId: string): QueueTask {
 }
 
 /**
- * As much of an invalid task as it takes to answer it: its ids, `meta` and `callback`. Undefined when no callback can be read, or
- * nobody can tell whose answer it is.
+ * The part of an invalid task that it takes to answer it: its ids, `meta` and `callback`. Undefined when no callback
+ * can be read, or nobody can tell whose answer it is.
  */
 export function readAddressee(raw: string, entryId: string): QueueTask | undefined {
   // Whatever it holds: its length is bounded, and this once it is worth the time.
@@ -48,7 +48,9 @@ export function readAddressee(raw: string, entryId: string): QueueTask | undefin
   return queueTaskSchema.safeParse(task).success ? readListedTask(task, entryId) : undefined;
 }
 
-/** The same request under the same id is the same job, however often it is pushed. Without a colon, as BullMQ wants it. */
+/**
+ * The same request under the same id is the same job, however often it is pushed. Without a colon, as BullMQ wants it.
+ */
 export function jobIdOf(task: QueueTask): string {
   const { task_type: type, config, meta } = task;
   const request = createHash('sha256').update(canonicalJson({ type, config, meta })).digest('hex');

@@ -10,7 +10,7 @@ type Verdict =
 
 export interface FailedTry {
   readonly error: RuntimeError;
-  /** From 1 on. */
+  /** Counts from 1. */
   readonly attempt: number;
   readonly maxAttempts: number;
   /** How often it was taken up before without that being a try. */
@@ -61,15 +61,17 @@ export function retryDelayMs(attemptsMade: number): number {
   return growingDelay(attemptsMade - 1, RETRY_DELAY);
 }
 
-/** Before a death is told again that `failure` kept from being told after so many tries; undefined: nobody can be told. */
+/**
+ * Before a death is told again that `failure` kept from being told after so many tries; undefined: nobody can be told.
+ */
 export function tellingDelayMs(failure: RuntimeError, times: number): number | undefined {
   const isWebhook = failure.code === 'CALLBACK_FAILED' && times < MAX_WEBHOOK_ROUNDS;
   return isWebhook || failure.scope === 'installation' ? growingDelay(times, TELLING_DELAY) : undefined;
 }
 
 /**
- * How long a task waits whose tenant has all its slots taken. `waiting` others do so too: together they ask SLOT_ASKS_PER_SECOND
- * times, however many they are, so that a tenant's backlog is no load for the rest.
+ * How long a task waits whose tenant has all its slots taken. `waiting` others do so too: together they ask
+ * SLOT_ASKS_PER_SECOND times, however many they are, so that a tenant's backlog is no load for the rest.
  */
 export function slotDelayMs(deferrals: number, waiting: number): number {
   const sharedMs = (waiting / SLOT_ASKS_PER_SECOND) * 1000;

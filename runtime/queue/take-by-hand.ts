@@ -3,7 +3,7 @@ import { every, sleep } from '../util/clock';
 import { classifyEntry, type ClassifyOptions } from './classify-entry';
 import type { TakenEntry, TaskStore } from './task-store';
 
-/** Without a word from this process for so long, the task goes back by itself. */
+/** How long this process may be silent before the task goes back by itself. */
 const HOLD_MS = 60_000;
 const POLL_MS = 100;
 

@@ -22,7 +22,7 @@ interface TakeOptions {
   readonly maxTaskBytes: number;
 }
 
-/** Of a task that is too large only so much is kept. */
+/** How much of a task that is too large is kept. */
 const KEPT_BYTES = 1024;
 /** Tasks beyond stay on the list, where they are seen: so many in the queue are enough for priorities to hold. */
 const MAX_WAITING = 5000;
@@ -91,9 +91,9 @@ export interface TaskStore {
   readonly hold: (id: string, holdMs: number) => Promise<void>;
   /** All the bytes of a taken task; undefined when it was settled. */
   readonly read: (id: string) => Promise<Buffer | undefined>;
-  /** To the dead-letter list, as the given entry. */
+  /** Moves a task to the dead-letter list, as the given entry. */
   readonly reject: (id: string, entry: string) => Promise<void>;
-  /** To the forward list, byte for byte. */
+  /** Moves a task to the forward list, byte for byte. */
   readonly forward: (id: string) => Promise<void>;
   /** Nowhere: it is dealt with. */
   readonly drop: (id: string) => Promise<void>;

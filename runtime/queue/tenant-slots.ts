@@ -2,14 +2,16 @@ import { every } from '../util/clock';
 import type { QueueKeys } from './keys';
 import { type RedisClient, redisScript } from './redis-script';
 
-/** At most so many tasks of a tenant at a time, over all consumers of the list. */
+/** Lets a number of tasks of a tenant run at a time, over all consumers of the list. */
 export interface TenantSlots {
-  /** A function that gives the slot back; or, when all are taken, how many tasks of the queue wait for a time already. */
+  /**
+   * A function that gives the slot back; or, when all are taken, how many tasks of the queue wait for a time already.
+   */
   readonly tryTake: (tenantId: string, holder: string) => Promise<(() => Promise<void>) | number>;
   readonly close: () => void;
 }
 
-/** By the clock of Redis: the machines' own may differ by more than a slot's time. */
+/** Takes a slot by the clock of Redis: the machines' own may differ by more than a slot's time. */
 const take = redisScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

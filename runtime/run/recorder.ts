@@ -87,7 +87,7 @@ function billOf({ plan, task }: ClaimedRun): BillingLine | undefined {
   return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
 }
 
-/** By all runs of the task that this one goes on from, and by itself. */
+/** What was spent by all runs of the task that this one goes on from, and by itself. */
 function spentSoFar(meter: UsageMeter, { earlier }: ClaimedRun): Spent {
   const { costUsd, usage } = meter.totals();
   const own = { costUsd, tokens: usage.promptTokens + usage.completionTokens };

@@ -32,7 +32,7 @@ export function resolveLimits(request: {
   };
 }
 
-/** As much as the database counts. */
+/** The highest number that the database counts to. */
 const MAX_COUNT = 2_147_483_647;
 
 /** How many runs of the tenant may begin a minute; undefined: any number. Throws SETTING_INVALID. */

@@ -8,7 +8,7 @@ import { errorText } from '../errors/to-runtime-error';
 /** Where the addresses of a task may lead. */
 export interface AddressRules {
   readonly webhooks: OutgoingRules;
-  /** For the request that a task itself is. */
+  /** The rules for the request that a task itself is. */
   readonly requests: OutgoingRules;
 }
 

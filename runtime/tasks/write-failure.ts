@@ -32,7 +32,10 @@ export function createWriteFailure(parts: {
   };
 }
 
-/** For a tenant that is not there, or whose rules cannot be read, no webhook is sent; the keys are written all the same. */
+/**
+ * The rules for webhooks. For a tenant that is not there, or whose rules cannot be read, none is sent; the keys are
+ * written all the same.
+ */
 async function webhookRules(
   rulesOf: RulesOf,
   { callback, meta }: QueueTask,

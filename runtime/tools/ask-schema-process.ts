@@ -99,7 +99,7 @@ function drop(entry: Idle): void {
   entry.child.kill('SIGKILL');
 }
 
-/** In the package it stands beside the bundle, in the sources beside this file. */
+/** The program's file: in the package it stands beside the bundle, in the sources beside this file. */
 function processFile(): string {
   const bundled = path.join(__dirname, 'schema-process.js');
   return existsSync(bundled) ? bundled : path.join(__dirname, 'schema-process.ts');

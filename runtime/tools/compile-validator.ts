@@ -5,7 +5,10 @@ import { RE2JS } from 're2js';
 import { canonicalJson, type JsonObject, type JsonValue } from '../util/json.ts';
 import { mapSubschemas, ownSize } from './subschemas.ts';
 
-/** Says what is wrong with a value; undefined when nothing is. Throws TooManySteps, or what the stack throws when it overflows. */
+/**
+ * Says what is wrong with a value; undefined when nothing is. Throws TooManySteps, or what the stack throws when it
+ * overflows.
+ */
 export type Validate = (value: JsonValue) => string | undefined;
 
 /** A value was given up before all of it was checked. */
@@ -100,7 +103,7 @@ function metered(schema: JsonObject): JsonObject {
   return { ...mapSubschemas(schema, metered), [STEPS]: ownSize(schema), ...(countsChars ? { [CHARS]: true } : {}) };
 }
 
-/** In time that grows with their length only: Ajv compares each with each. */
+/** Takes time that grows with their length only, where Ajv compares each with each. */
 function areUnique(items: readonly JsonValue[], meter: Meter): boolean {
   const seen = new Set<string>();
   return items.every((item) => {
@@ -110,7 +113,7 @@ function areUnique(items: readonly JsonValue[], meter: Meter): boolean {
   });
 }
 
-/** As much of a RegExp as a validator uses. */
+/** The part of a RegExp that a validator uses. */
 interface Matcher {
   readonly test: (text: string) => boolean;
   /** Ajv tells matchers apart by this. */

@@ -19,7 +19,7 @@ const FEW_PATTERNS = 1000;
 const NO_CODE: readonly string[] = ['title', 'description', 'examples', 'default', '$comment', '$defs', 'definitions'];
 /** Values are compared in one line. */
 const NOT_COMPILED: readonly string[] = [...NO_CODE, 'enum', 'const'];
-/** With these a reference may lead anywhere, which only the compiler knows. */
+/** Keywords with which a reference may lead anywhere, which only the compiler knows. */
 const NAMES: readonly string[] = [
   '$id',
   '$anchor',
@@ -53,9 +53,9 @@ interface Walk {
 }
 
 /**
- * What a schema will cost, from a look at it. Throws an Error for one that nobody could use: too many keywords, patterns that
- * become too large, references that multiply at each level, that lead back to themselves without going into the value, or
- * that lead nowhere.
+ * What a schema will cost, from a look at it. Throws an Error for one that nobody could use: too many keywords,
+ * patterns that become too large, references that multiply at each level, that lead back to themselves without going
+ * into the value, or that lead nowhere.
  */
 export function weighSchema(root: JsonObject): SchemaWeight {
   const known = allSubschemas(root);
@@ -123,8 +123,9 @@ function tooMuchCode(): Error {
 }
 
 /**
- * Whether it is a pattern of JavaScript, or of RE2, which knows some that JavaScript does not. Throws when it is neither. RE2
- * compiles to find out, so where there are many patterns that is left to the process for large schemas, and this is false.
+ * Whether it is a pattern of JavaScript, or of RE2, which knows some that JavaScript does not. Throws when it is
+ * neither. RE2 compiles to find out, so where there are many patterns that is left to the process for large schemas,
+ * and this is false.
  */
 function isPattern(pattern: string, walk: Walk): boolean {
   try {

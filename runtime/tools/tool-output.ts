@@ -46,7 +46,7 @@ function readValue(value: JsonValue, tool: string): ToolOutput {
   return { isError: false, value };
 }
 
-/** For what is quoted of a failure. */
+/** Shortens what is quoted of a failure. */
 export function shorten(text: string): string {
   return text.length > MAX_ERROR_TEXT ? `${text.slice(0, MAX_ERROR_TEXT)}…` : text;
 }

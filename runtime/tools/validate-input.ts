@@ -14,7 +14,7 @@ type Issues = string | undefined;
 /** A promise where the check runs in another process. */
 export type SchemaCheck = (value: JsonValue, checkedFor?: CheckedFor) => Issues | Promise<Issues>;
 
-/** For one value in the event loop: some ten milliseconds. */
+/** The most steps for one value in the event loop: some ten milliseconds. */
 const MAX_STEPS = 50_000;
 /** Characters of all schemas whose code is kept: it takes up to a hundred times their length. */
 const KEPT_CHARS = 500_000;
@@ -59,7 +59,9 @@ function judgeOnce(schema: JsonObject): Judged {
   return known;
 }
 
-/** Compiling what schemas of schemas say takes longer than all the rest, so there is one, made when it is first needed. */
+/**
+ * Compiling what schemas of schemas say takes longer than all the rest, so there is one, made when it is first needed.
+ */
 let ofSchemas: Ajv2020 | undefined;
 let preparing: Promise<void> | undefined;
 

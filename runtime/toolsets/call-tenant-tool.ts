@@ -114,7 +114,7 @@ function vaultErrorOf({ tools, servers = [] }: TenantSnapshot, name: string): Ru
   return [...tools.filter(({ code }) => code === name), ...ofServer].find(({ vaultError }) => vaultError)?.vaultError;
 }
 
-/** As a run would say it; but a server that did not answer may well have the tool. */
+/** The error of a run for a tool that is not there; but a server that did not answer may well have it. */
 function notFound(tool: string, warnings: readonly ErrorSummary[]): RuntimeError {
   const told = warnings.find(({ code }) => code.startsWith('MCP_'));
   if (told !== undefined) return new RuntimeError('TOOL_NOT_CALLABLE', { tool, reason: told.message });

@@ -1,4 +1,4 @@
-/** For whom a piece of work is done. */
+/** Says for whom a piece of work is done. */
 export interface Share {
   /** Those who wait are served in turn by this. */
   readonly key: string;
@@ -50,7 +50,7 @@ interface Line {
 }
 
 function createLine(places: number): Line {
-  /** In the order of their turns; no list is empty. */
+  /** Those that wait, in the order of their turns; no list is empty. */
   const waiting = new Map<string, readonly Call[]>();
   const leave = (key: string, call: Call): void => {
     const left = (waiting.get(key) ?? []).filter((other) => other !== call);

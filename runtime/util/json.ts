@@ -11,7 +11,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Deeper values overflow the stack of whatever serialises them again; nothing honest is near this. */
 export const MAX_JSON_DEPTH = 200;
 
-/** With more values in it, parsing a text or going through a value holds up the event loop. */
+/** The most values of a text or value: going through more holds up the event loop. */
 export const MAX_JSON_VALUES = 30_000;
 /** All texts in a value together, keys too. No model reads more. */
 const MAX_JSON_CHARS = 4 * 1024 * 1024;
@@ -32,7 +32,10 @@ export function tryParseJson(
   }
 }
 
-/** True for the text of a JSON value with more values in it. Looked at before it is parsed, which takes ten times as long. */
+/**
+ * True for the text of a JSON value with more values in it. Looked at before it is parsed, which takes ten times as
+ * long.
+ */
 export function holdsMoreThan(text: string, maxValues: number): boolean {
   if (text.length <= maxValues) return false;
   let count = 0;
@@ -52,7 +55,9 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** What is wrong with a value that came from outside, as a sentence goes on after its name: it is too deep or too much. */
+/**
+ * What is wrong with a value that came from outside, as a sentence goes on after its name: it is too deep or too much.
+ */
 export function findExcess(value: unknown): string | undefined {
   let values = 0;
   let chars = 0;
@@ -98,7 +103,10 @@ export function canonicalJson(value: unknown): string {
   return writeCanonical(value) ?? 'null';
 }
 
-/** Written out by hand, since it stands in the way of every tool call and JSON.stringify with a replacer is several times slower. */
+/**
+ * Written out by hand, since it stands in the way of every tool call and JSON.stringify with a replacer is several
+ * times slower.
+ */
 function writeCanonical(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const { toJSON } = value as { readonly toJSON?: unknown };
@@ -114,7 +122,10 @@ function writeCanonical(value: unknown): string | undefined {
 
 const PROTOTYPE_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 
-/** The first key within a value that could reach a prototype, also as a part of a path such as `a.b`; undefined where there is none. */
+/**
+ * The first key within a value that could reach a prototype, also as a part of a path such as `a.b`; undefined where
+ * there is none.
+ */
 export function prototypeKeyIn(value: unknown, depth = MAX_JSON_DEPTH): string | undefined {
   if (typeof value !== 'object' || value === null || depth === 0) return undefined;
   const keys = Array.isArray(value) ? [] : Object.keys(value);

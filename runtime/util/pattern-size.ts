@@ -12,9 +12,9 @@ const QUOTING = /(?<!\\)(?:\\\\)*\\[QE]/;
 const FLAGS = /\(\?[a-zA-Z-]*\)/y;
 
 /**
- * How large a pattern becomes when it is compiled for linear time, where repetitions multiply: `(a{30}){30}` is 900 steps.
- * An estimate from its text, not below the truth by more than a small factor; infinite for a pattern that is too long, or that
- * quotes by \Q, where RE2 reads marks as text.
+ * How large a pattern becomes when it is compiled for linear time, where repetitions multiply: `(a{30}){30}` is 900
+ * steps. An estimate from its text, not below the truth by more than a small factor; infinite for a pattern that is too
+ * long, or that quotes by \Q, where RE2 reads marks as text.
  */
 export function patternSize(pattern: string): number {
   if (pattern.length > MAX_CHARS || QUOTING.test(pattern)) return Infinity;
@@ -62,7 +62,7 @@ function tokenAt(pattern: string, at: number): string {
   return form.exec(pattern)?.[0] ?? pattern.charAt(at);
 }
 
-/** As many copies as the repetition stands for; one more where it has no end. */
+/** How many copies a repetition stands for; one more where it has no end. */
 function timesOf(token: string): number {
   const [, least = '1', most] = new RegExp(REPETITION.source).exec(token) ?? [];
   if (most === undefined) return Math.max(1, Number(least));

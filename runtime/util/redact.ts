@@ -51,8 +51,8 @@ export function redactBoth(first: Redact | undefined, second: Redact): Redact {
 }
 
 /**
- * A function that blanks every occurrence of the given secrets and of what they are put together from, as they are and as JSON,
- * base64 or a URL would write them. To be made once, since it works out all of these.
+ * A function that blanks every occurrence of the given secrets and of what they are put together from, as they are and
+ * as JSON, base64 or a URL would write them. To be made once, since it works out all of these.
  */
 export function createRedactor(secrets: Iterable<string | undefined>): Redact {
   const forms = new Set<string>();
@@ -61,7 +61,7 @@ export function createRedactor(secrets: Iterable<string | undefined>): Redact {
   return forms.size === 0 ? (text) => text : replaceAny([...forms], MARK);
 }
 
-/** As servers may write it. */
+/** The secret as servers may write it. */
 function formsOf(part: string): readonly string[] {
   const base64 = Buffer.from(part).toString('base64').replace(/=+$/, '');
   const texts = [part, base64, base64.replaceAll('+', '-').replaceAll('/', '_')];
@@ -88,8 +88,8 @@ export function redactJson(value: JsonValue, redact: Redact): JsonValue {
 }
 
 /**
- * One look at all texts of a value together, which takes a tenth of the time. Where JSON had to escape something, a secret may
- * read otherwise in it than in the text itself, so then it does not count.
+ * One look at all texts of a value together, which takes a tenth of the time. Where JSON had to escape something, a
+ * secret may read otherwise in it than in the text itself, so then it does not count.
  */
 function isCleanAsText(value: JsonValue, redact: Redact): boolean {
   const text = JSON.stringify(value);
@@ -104,7 +104,10 @@ function redactEach(value: JsonValue, redact: Redact): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactEach(inner, redact)]));
 }
 
-/** What a server may echo of a secret: of "Bearer abc" the bare token, of "Basic …" and of a URL the user and the password in it. */
+/**
+ * What a server may echo of a secret: of "Bearer abc" the bare token, of "Basic …" and of a URL the user and the
+ * password in it.
+ */
 function secretParts(secret: string | undefined): readonly string[] {
   if (secret === undefined) return [];
   const [, scheme = '', token = secret] = /^([a-z][\w-]*)\s+(\S+)$/i.exec(secret) ?? [];
@@ -124,7 +127,10 @@ function credentialsIn(base64: string): readonly string[] {
   });
 }
 
-/** The same where the scheme may stand elsewhere, as with `Basic vault:NAME`: only of what can be nothing but "user:password". */
+/**
+ * The same where the scheme may stand elsewhere, as with `Basic vault:NAME`: only of what can be nothing but
+ * "user:password".
+ */
 function bareCredentials(text: string): readonly string[] {
   if (!/^[\w+/-]+={0,2}$/.test(text)) return [];
   const decoded = Buffer.from(text, 'base64').toString('utf8');

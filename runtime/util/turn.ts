@@ -9,7 +9,7 @@ const TURN_MS = 10;
 let startedAt: number | undefined;
 
 /**
- * For work in many pieces, to be awaited before each of them: lets others have their turn when the work of everybody has held
+ * Lets others have their turn, for work in many pieces, to be awaited before each of them, when the work of everybody has held
  * the event loop for long enough. Undefined while there is time, which costs nothing.
  *
  * @example

@@ -19,12 +19,12 @@ interface UnwrappedJson {
 const SENSITIVE_HEADER = /authorization|^x-api-key$|^api-key$|cookie|token|secret|key|password/i;
 const AUTH_KEYS = ['token', 'client_secret', 'private_key', 'assertion'];
 
-/** In a column that is a secret as a whole. */
+/** Plain text in a column that is a secret as a whole. */
 export function plainText(content: string): readonly PlainSecret[] {
   return secretsAt([[[], content]]);
 }
 
-/** In a tenant's custom_config. */
+/** Plain text in a tenant's custom_config. */
 export function plainInCustomConfig(config: JsonObject): readonly PlainSecret[] {
   const headers = entriesOf(config.headers).filter(([name]) => SENSITIVE_HEADER.test(name));
   return secretsAt([
@@ -33,7 +33,7 @@ export function plainInCustomConfig(config: JsonObject): readonly PlainSecret[] 
   ]);
 }
 
-/** In the auth of an MCP server. */
+/** Plain text in the auth of an MCP server. */
 export function plainInAuth(auth: JsonObject): readonly PlainSecret[] {
   return secretsAt([
     ...AUTH_KEYS.map((key) => [[key], auth[key]] as const),

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '.
 /** Where a text says that a secret is to stand: `vault:NAME`, `Bearer vault:NAME` or `channel:CODE.KEY`. */
 export interface SecretReference {
   readonly kind: 'vault' | 'channel';
-  /** With the blank after it; empty where the reference is all of the text. */
+  /** The scheme with the blank after it; empty where the reference is all of the text. */
   readonly scheme: string;
   /** What stands after the colon. It may be no valid name. */
   readonly name: string;

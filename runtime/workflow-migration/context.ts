@@ -6,10 +6,10 @@ import type { Graph } from './graph';
 export interface PlanContext {
   readonly workflow: Workflow;
   readonly graph: Graph;
-  /** Of links from sub-nodes. */
+  /** The kinds of links from sub-nodes. */
   readonly kinds: readonly string[];
   readonly options: MigrationOptions;
-  /** By the name of the node that they read. */
+  /** References by the name of the node that they read. */
   readonly references: ReadonlyMap<string, readonly FoundReference[]>;
   /** Names that a new node cannot have; those of planned nodes are added. */
   readonly names: Set<string>;

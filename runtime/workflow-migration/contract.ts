@@ -23,13 +23,13 @@ export interface WorkflowNode {
   readonly [more: string]: unknown;
 }
 
-/** By id; older exports have the name alone. */
+/** A credential by its id; older exports have the name alone. */
 export interface CredentialRef {
   readonly id?: string | null;
   readonly name: string;
 }
 
-/** From a node's name, by kind of connection (`main`, `ai_tool` ...), by output, to where it goes. */
+/** Links from a node's name, by kind of connection (`main`, `ai_tool` ...), by output, to where it goes. */
 export type Connections = Readonly<Record<string, Readonly<Record<string, readonly (readonly Link[] | null)[]>>>>;
 
 export interface Link {
@@ -128,7 +128,7 @@ export interface Cluster {
   readonly router?: Router;
   /** Routers behind it (an IF behind a Switch, the next IF of a cascade); their links are in `Branch.from`. */
   readonly inner: readonly Router[];
-  /** In the order in which the router decides. */
+  /** The branches in the order in which the router decides. */
   readonly branches: readonly Branch[];
   /**
    * Why this agent stands alone although a router leads to it, or is not to be migrated (`disabled`).

@@ -55,7 +55,7 @@ function missingTenant({ nodes, pinData }: Workflow, { tenant }: MigrationOption
   return field === undefined || JSON.stringify([nodes, pinData]).includes(field) ? undefined : field;
 }
 
-/** With what is gone and what stayed, now that all plans are carried out. */
+/** The report of a cluster, with what is gone and what stayed, now that all plans are carried out. */
 function clusterReport(plan: MergePlan, { graph, kinds }: PlanContext, { gone }: Rewritten): ClusterReport {
   const agents = plan.cluster.branches.map(({ agent }) => agent);
   const subNodes = [...subNodesOf(agents, graph, kinds)].filter((name) => gone.has(name));

@@ -21,7 +21,7 @@ export function kindOf({ type }: WorkflowNode): string {
   return match?.[1] ?? type;
 }
 
-/** Without the keys whose values are undefined. */
+/** A copy without the keys whose values are undefined. */
 export function withoutUndefined(values: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),

@@ -10,7 +10,7 @@ type InputSchema = ConnectedTool['definition']['inputSchema'];
 interface HostTool {
   readonly name: string;
   readonly description: string;
-  /** Of zod or JSON Schema. Undefined: a single text. */
+  /** A schema of zod or JSON Schema. Undefined: a single text. */
   readonly schema?: object | null;
   readonly invoke: (input: unknown, options: { readonly signal: AbortSignal }) => Promise<unknown>;
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -82,7 +82,7 @@ const TEXT_INPUT: InputSchema = {
   additionalProperties: false,
 };
 
-/** As n8n's own models show it to their provider. Undefined where n8n's converter is not to be had. */
+/** The schema as n8n's own models show it to their provider. Undefined where n8n's converter is not to be had. */
 export function toJsonSchema(schema: object | null | undefined): InputSchema | undefined {
   if (schema === undefined || schema === null) return TEXT_INPUT;
   if (!('_def' in schema || '_zod' in schema)) return plain(schema);

@@ -16,8 +16,8 @@ interface HostParser {
 }
 
 /**
- * The form that the answer must have: by the schema of the node, else by the parser that is wired to it. Undefined where none
- * is asked for. Rejects with OUTPUT_FORMAT_INVALID.
+ * The form that the answer must have: by the schema of the node, else by the parser that is wired to it. Undefined
+ * where none is asked for. Rejects with OUTPUT_FORMAT_INVALID.
  */
 export async function readOutputFormat(item: Item): Promise<OutputFormat | undefined> {
   const { context, door, index } = item;
@@ -47,7 +47,7 @@ function isHostParser(given: unknown): given is HostParser {
   return typeof given === 'object' && given !== null && typeof (given as Partial<HostParser>).parse === 'function';
 }
 
-/** For parsers without a schema, such as those of lists. */
+/** The schema for parsers that have none, such as those of lists. */
 const TEXT_SCHEMA = {
   type: 'object',
   properties: { text: { type: 'string' } },
@@ -113,11 +113,11 @@ function valueOf(parsed: unknown): Value {
 interface ParserError {
   readonly message?: unknown;
   readonly description?: unknown;
-  /** Of zod. */
+  /** The issues of a zod error. */
   readonly issues?: readonly { readonly path?: readonly unknown[]; readonly message?: unknown }[];
 }
 
-/** For the model, which is to do better. */
+/** Says to the model what it is to do better. */
 function describe(error: unknown): string {
   const { message, issues } = error as ParserError;
   if (!Array.isArray(issues)) return String(message ?? error);

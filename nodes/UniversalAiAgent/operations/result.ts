@@ -20,7 +20,11 @@ export function toJson(result: AgentResult, hasConnectedModel = false): IDataObj
 }
 
 /** A report of the queue as an item. One of an agent looks as if the agent had run here; a null `error` would look like one. */
-export function toReportItem({ error, ...report }: TaskReport, itemIndex: number, hasConnectedModel = false): ItemOutcome {
+export function toReportItem(
+  { error, ...report }: TaskReport,
+  itemIndex: number,
+  hasConnectedModel = false,
+): ItemOutcome {
   const json = isAgentResult(report) ? toJson(report, hasConnectedModel) : { output: textOf(report.result), ...report };
   const warnings = Array.isArray(report.warnings) ? (report.warnings as unknown as AgentResult['warnings']) : [];
   return {

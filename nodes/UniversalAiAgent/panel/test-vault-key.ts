@@ -16,7 +16,7 @@ export function testVaultKey(
   );
 }
 
-/** As the runtime reads it: base64 or base64url, and nothing that Node would skip. */
+/** Reads a key as the runtime does: base64 or base64url, and nothing that Node would skip. */
 function isKey(text: string): boolean {
   const key = text.trim().replace(/=$/, '').replaceAll('+', '-').replaceAll('/', '_');
   const bytes = Buffer.from(key, 'base64url');

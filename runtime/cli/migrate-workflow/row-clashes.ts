@@ -49,7 +49,7 @@ function rowsOf(sql: string): readonly Row[] {
   });
 }
 
-/** Without comments; a semicolon in a literal ends nothing. Literals may be as long as a file. */
+/** The statements without comments; a semicolon in a literal ends nothing. Literals may be as long as a file. */
 function statementsOf(sql: string): readonly string[] {
   const statements: string[] = [];
   let statement = '';

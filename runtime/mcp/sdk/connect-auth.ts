@@ -26,7 +26,10 @@ export function authProvider({ server, oauthStore, login, fetch }: ConnectReques
   return auth.usesDpop ? withDpop(provider) : provider;
 }
 
-/** Without an issuer the SDK would send the secret anywhere; our `fetch` keeps it on the server's own host then. */
+/**
+ * A provider for the client's credentials. Without an issuer the SDK would send the secret anywhere; our `fetch` keeps
+ * it on the server's own host then.
+ */
 function clientProvider({ clientId = '', clientSecret = '', scope, ...auth }: McpOAuth): OAuthClientProvider {
   const shared = { clientId, scope, ...(auth.issuer === undefined ? {} : { expectedIssuer: auth.issuer }) };
   return auth.privateKey === undefined

@@ -21,7 +21,7 @@ export class LoginRequiredError extends Error {
 
 export interface ServerFailure {
   readonly kind: 'login' | 'refused' | 'timeout' | 'answer' | 'http' | 'connection';
-  /** For `http`. */
+  /** The status, where the kind is `http`. */
   readonly status?: number;
   readonly reason: string;
   /** True when the reason is in the server's own words. */
@@ -44,7 +44,9 @@ export function describeFailure(error: unknown): ServerFailure {
   return failure('connection', errorText(error));
 }
 
-/** An answer of the server, also an error, leaves the connection as it is; unless it stands in for one that never came. */
+/**
+ * An answer of the server, also an error, leaves the connection as it is; unless it stands in for one that never came.
+ */
 function describeProtocolError({ code, message }: ProtocolError): ServerFailure {
   if (code === STREAM_LOST) return failure('connection', message);
   return { ...failure('answer', message), isServerText: true };

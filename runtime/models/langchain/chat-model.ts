@@ -9,7 +9,7 @@ import { normalizeReply } from '../normalize-reply';
 import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
 import { fromChatMessage, toChatMessages } from './chat-messages';
 
-/** As much of a LangChain chat model as is used. */
+/** The part of a LangChain chat model that is used. */
 interface ChatModel extends Runnable {
   readonly bindTools: (tools: readonly unknown[], options?: object) => Runnable;
   readonly metadata?: { readonly tools?: unknown };

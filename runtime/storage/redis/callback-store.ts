@@ -7,15 +7,15 @@ import { redisScript } from './script';
 
 const MARKER_PREFIX = 'elo:agent:delivered:';
 const MARKER_SECONDS = 7 * 86_400;
-/** As long as producers have been promised. */
+/** How long a result is kept, as producers have been promised. */
 const RESULT_SECONDS = 300;
-/** Of counter and status: the tasks of a group may end far apart. */
+/** How long counter and status are kept: the tasks of a group may end far apart. */
 const GROUP_SECONDS = 3600;
 
 /**
  * KEYS: marker, result, counter, status; a key that is not asked for is the marker's. ARGV: flags for the last three,
- * payload, total, seconds for marker, result and group, whether it is a failure. Looks at every key before it writes any: a script
- * that fails halfway is not undone. A success after a failure was counted with the failure.
+ * payload, total, seconds for marker, result and group, whether it is a failure. Looks at every key before it writes
+ * any: a script that fails halfway is not undone. A success after a failure was counted with the failure.
  */
 const WRITE = `
 local known = redis.call('HGET', KEYS[1], 'counter')
@@ -51,7 +51,10 @@ redis.call('EXPIRE', KEYS[1], ARGV[6])
 return {'written', tostring(counter), kind}
 `;
 
-/** KEYS: marker. ARGV: holder, milliseconds, the marker's seconds. The clock is that of Redis, which all processes share. */
+/**
+ * KEYS: marker. ARGV: holder, milliseconds, the marker's seconds. The clock is that of Redis, which all processes
+ * share.
+ */
 const TAKE = `
 if redis.call('HGET', KEYS[1], 'webhook') then return {'sent', '0'} end
 local time = redis.call('TIME')

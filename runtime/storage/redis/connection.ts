@@ -99,7 +99,7 @@ export function isOfReplica({ message }: Error): boolean {
   return /\bREADONLY\b/.test(message);
 }
 
-/** For a client that waits for work: commands may block, and wait as long as Redis is away. */
+/** The options of a client that waits for work: commands may block, and wait as long as Redis is away. */
 export function blockingOptions(config: RedisConfig): RedisOptions {
   return {
     ...clientOptions(config),

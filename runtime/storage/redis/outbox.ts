@@ -104,7 +104,10 @@ async function keepEntry(
 }
 
 interface Writer {
-  /** Takes what is written off the list; what is refused is put with the refused of the installation, unless it is another's. */
+  /**
+   * Takes what is written off the list; what is refused is put with the refused of the installation, unless it is
+   * another's.
+   */
   readonly writeList: (list: string, installation: string) => Promise<void>;
   readonly countRefused: (installation: string) => Promise<number>;
   /** Those that are refused again stay. */
@@ -144,7 +147,10 @@ function staysOn(list: string, installation: string, written: Written): boolean 
   return written.kind !== 'written';
 }
 
-/** On the lists that all installations share stands what belongs to others: what is not known here, or cannot be read. */
+/**
+ * Whether an entry is another installation's: on the lists that all share stands what belongs to others, what is not
+ * known here, or cannot be read.
+ */
 function isAnothers(list: string, installation: string, { code, task_id: taskId }: RefusedEnd): boolean {
   return list !== outboxKey(installation) && (taskId === undefined || code === 'RUN_UNKNOWN');
 }

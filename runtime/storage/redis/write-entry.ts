@@ -8,7 +8,7 @@ import { toRuntimeError } from '../../errors/to-runtime-error';
 import { isInVain, sqlStateOf } from '../postgres/database-errors';
 import { type SealedJson, sealedJson } from '../postgres/sealed-json';
 
-/** For the sealer: entries belong to no tenant. */
+/** The owner that the sealer is told: entries belong to no tenant. */
 export const OUTBOX_OWNER = 'outbox';
 
 export interface EntryParts {
@@ -16,7 +16,10 @@ export interface EntryParts {
   readonly json: SealedJson;
 }
 
-/** What became of an entry. `left` is for a process that has its key; `later`: the database does not take this one for now. */
+/**
+ * What became of an entry. `left` is for a process that has its key; `later`: the database does not take this one for
+ * now.
+ */
 export type Written =
   { readonly kind: 'written' | 'left' | 'later' } | { readonly kind: 'refused'; readonly end: RefusedEnd };
 

@@ -26,7 +26,7 @@ const builtin = (code: string, name: string, tiers: readonly string[]): Catalogu
   transport: 'builtin',
 });
 
-/** In the order in which they are listed. The free tier has no tools. */
+/** The catalogue in the order in which it is listed. The free tier has no tools. */
 export const CATALOGUE_ROWS: readonly CatalogueRow[] = [
   {
     code: 'mcp_telegram',

@@ -11,7 +11,7 @@ import costBasis from './migrations/0012-cost-basis.sql';
 import runRates from './migrations/0013-run-rates.sql';
 import runIdentity from './migrations/0014-run-identity.sql';
 
-/** In the order in which they are applied. A migration that was published is never changed. */
+/** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
   { name: '0001-tables', sql: tables },
   { name: '0002-ledger', sql: ledger },

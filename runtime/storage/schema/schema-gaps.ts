@@ -5,7 +5,7 @@ import { EXPECTED_SCHEMA, type ExpectedColumn, type ExpectedTable, TENANT_TABLES
 /** What the migrations make and the database lacks. */
 export interface SchemaGaps {
   readonly tables: readonly ExpectedTable[];
-  /** Of tables that are there. */
+  /** The missing columns of tables that are there. */
   readonly columns: readonly MissingColumn[];
 }
 

@@ -40,7 +40,7 @@ export function recordProgressStatement(progress: RunProgress, { saved, journal 
   });
 }
 
-/** As JSON; what is empty costs the server nothing. */
+/** Writes a list as JSON; what is empty costs the server nothing. */
 function list(values: readonly object[]): string | undefined {
   return values.length === 0 ? undefined : JSON.stringify(storable(values));
 }

@@ -19,7 +19,7 @@ const SAVE = named<{
   readonly listed: string;
 }>(text);
 
-/** In turns: the schemas of a list may come to a megabyte. */
+/** Made in turns: the schemas of a list may come to a megabyte. */
 export async function saveMcpToolsStatement(request: {
   readonly tenantId: string;
   readonly serverId: number;

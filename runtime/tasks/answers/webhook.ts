@@ -16,7 +16,7 @@ interface WebhookParts {
 }
 
 export interface Webhook {
-  /** Of the delivery, see contracts/callback.ts. */
+  /** The marker of the delivery, see contracts/callback.ts. */
   readonly marker: string;
   readonly url: string;
   readonly body: JsonObject;
@@ -31,7 +31,7 @@ const RETRY = { retries: 2, minTimeout: 200, factor: 3, randomize: true };
 /** Longer than all tries together. */
 const LEASE_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
-/** Of the answer, which nobody reads. */
+/** The most bytes of the answer, which nobody reads. */
 const LIMIT_BYTES = 1024;
 
 /**

@@ -25,7 +25,7 @@ const LONGEST_PAUSE_MS = 500;
 /** About 20 seconds: a Redis that starts again just then must not cost an answer that is there. */
 const KEEP_RETRY = { retries: 8, minTimeout: 250, maxTimeout: 4000 };
 const LIMIT_BYTES = 64 * 1024;
-/** Of an answer, in the text of an error. */
+/** The most bytes of an answer in the text of an error. */
 const SHOWN_BYTES = 1000;
 /** What may pass by itself. */
 const PASSING: readonly number[] = [408, 425, 429, 500, 502, 503, 504];

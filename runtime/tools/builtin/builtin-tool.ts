@@ -9,7 +9,7 @@ import type { JsonObject } from '../../util/json';
 
 /** What built-in tools work with. */
 export interface BuiltinPorts {
-  /** For servers that a row names. Addresses from a model go through web/request-web.ts instead. */
+  /** Sends requests to servers that a row names. Addresses from a model go through web/request-web.ts instead. */
   readonly dispatcher: Dispatcher;
   /** Undefined where no Redis is configured. */
   readonly keys?: KeyReader;
@@ -19,7 +19,7 @@ export interface BuiltinPorts {
 
 export interface SqlPort {
   readonly reader: SqlReader;
-  /** For rows that say nothing. */
+  /** The most rows of an answer, where the tool's row says nothing. */
   readonly maxRows: number;
 }
 

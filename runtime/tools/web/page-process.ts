@@ -12,7 +12,7 @@ export type PageResult =
   | { readonly kind: 'matches'; readonly texts: readonly string[]; readonly isCut: boolean }
   | { readonly kind: 'invalid-selector'; readonly reason: string };
 
-/** As much of the DOM as is used here. */
+/** The part of the DOM that is used here. */
 interface PageNode {
   readonly textContent: string | null;
   readonly nodeType: number;
@@ -104,7 +104,10 @@ function blockText(root: PageNode): string {
     .trim();
 }
 
-/** Visits a node when it is entered and when it is left, without recursion: a page may be nested a hundred thousand deep. */
+/**
+ * Visits a node when it is entered and when it is left, without recursion: a page may be nested a hundred thousand
+ * deep.
+ */
 function walk(root: PageNode, visit: (node: PageNode, depth: number) => void): void {
   let depth = 0;
   let node: PageNode = root;

@@ -50,7 +50,7 @@ function resultOf(child: ChildProcess, job: PageJob): Promise<PageResult> {
   });
 }
 
-/** In the package it stands beside the bundle, in the sources beside this file. */
+/** The program's file: in the package it stands beside the bundle, in the sources beside this file. */
 function processFile(): string {
   const bundled = path.join(__dirname, 'page-process.js');
   return existsSync(bundled) ? bundled : path.join(__dirname, 'page-process.ts');

@@ -40,7 +40,9 @@ export function isSame(one: unknown, other: unknown): boolean {
   return one === other || (one !== undefined && other !== undefined && canonicalJson(one) === canonicalJson(other));
 }
 
-/** A piece of JavaScript for each piece of the value; undefined when it has none that could stand in another expression. */
+/**
+ * A piece of JavaScript for each piece of the value; undefined when it has none that could stand in another expression.
+ */
 function toCodes(value: JsonValue | undefined): readonly (string | undefined)[] | undefined {
   if (value === undefined) return ['undefined'];
   if (typeof value !== 'string' || !value.startsWith('=')) return [literal(value)];
@@ -88,7 +90,7 @@ function groupEqual(
   return groups;
 }
 
-/** In parentheses where something in it binds more loosely than `||` and `?`. */
+/** Puts parentheses where something in it binds more loosely than `||` and `?`. */
 function asOperand(when: string): string {
   return /^[\w$.]+( ===? ("[^"\\]*"|'[^'\\]*'|[\w$.]+))?$/.test(when) ? when : `(${when})`;
 }

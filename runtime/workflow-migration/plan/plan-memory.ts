@@ -15,7 +15,7 @@ export interface MemoryPlan {
 }
 
 /**
- * From these versions on, a session that comes from the input is kept apart by the name of the memory node. A session
+ * The versions from which on a session that comes from the input is kept apart by the name of the memory node. A session
  * key that is written in the node is not.
  */
 const SCOPED_FROM: Readonly<Record<string, number>> = {
@@ -30,7 +30,10 @@ const SCOPED_FROM: Readonly<Record<string, number>> = {
 const WITH_SESSION_TYPE_FROM = 1.2;
 const SESSION = ['sessionIdType', 'sessionKey'];
 
-/** All of these memories of n8n keep their histories by session key alone, not by node, so that one can stand for several. */
+/**
+ * All of these memories of n8n keep their histories by session key alone, not by node, so that one can stand for
+ * several.
+ */
 export function planMemory(branches: readonly Branch[], graph: Graph, chatTrigger: string | undefined): MemoryPlan {
   const memories = branches.map(({ memory }) => memory);
   const [first] = memories;
@@ -98,7 +101,9 @@ function isUnscoped(memory: WorkflowNode): boolean {
   return isCustom(memory) || (from !== undefined && memory.typeVersion < from);
 }
 
-/** The key under which this memory keeps the history of an item. Without a session it stays empty, which n8n refuses. */
+/**
+ * The key under which this memory keeps the history of an item. Without a session it stays empty, which n8n refuses.
+ */
 function sessionKeyOf(memory: WorkflowNode, chatTrigger: string | undefined): JsonValue {
   if (isCustom(memory)) return memory.parameters.sessionKey ?? '';
   const ofTrigger = chatTrigger === undefined ? '' : ` || $(${literal(chatTrigger)}).first().json.sessionId`;

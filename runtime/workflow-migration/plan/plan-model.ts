@@ -172,7 +172,7 @@ function providerIssues(models: readonly TierModel[]): readonly Issue[] {
   return [];
 }
 
-/** By id where there are ids; older exports have the name alone. */
+/** Compares by id where there are ids; older exports have the name alone. */
 function isSameCredential(one: CredentialRef | undefined, other: CredentialRef | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return one.id === other.id && (typeof one.id === 'string' || one.name === other.name);

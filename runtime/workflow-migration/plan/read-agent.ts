@@ -20,7 +20,7 @@ export interface AgentSettings {
 
 const CONVERSATIONAL_UP_TO = 1.5;
 const WITHOUT_PROMPT_TYPE_UP_TO = 1.2;
-/** From here on, no system message means none. */
+/** The version from which on no system message means none. */
 const NO_DEFAULT_SYSTEM_PROMPT_FROM = 1.9;
 const FAILS_AT_MAX_ITERATIONS_FROM = 3;
 const PARSED_AS_OUTPUT_UP_TO = 1.6;

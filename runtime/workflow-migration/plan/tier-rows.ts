@@ -67,7 +67,7 @@ function slug(text: string): string {
     .replace(/^_+|_+$/g, '');
 }
 
-/** Without the words that every agent has in its name. */
+/** A short name, without the words that every agent has in its name. */
 function slugOfAgent(name: string): string {
   const telling = slug(name).replace(/^(?:ai_)?agent(?:_|$)/, '');
   return (telling === '' ? 'agent' : telling).slice(0, MAX_CODE - WORKFLOW_PART - HASH - 2);

@@ -4,7 +4,9 @@ import type { Side } from './filter-values';
 import { regexTest } from './regex-test';
 import { allOf, anyOf, jsTest, type Test, unknownTest } from './test-expressions';
 
-/** The types of IF 1 and Filter 1, in the order in which n8n tests them, with the operation and values that it fills in. */
+/**
+ * The types of IF 1 and Filter 1, in the order in which n8n tests them, with the operation and values that it fills in.
+ */
 const DEFAULTS = {
   boolean: { operation: 'equal', value: false },
   dateTime: { operation: 'after', value: '' },
@@ -51,7 +53,7 @@ export function legacyTest(type: DataType, value1: JsonValue | undefined, row: J
   return carried(js, type, asked);
 }
 
-/** As n8n does: what is missing, and null too where the field takes text. */
+/** Fills in what n8n fills in: what is missing, and null too where the field takes text. */
 function filledIn(type: DataType, given: JsonValue | undefined): JsonValue {
   const { value } = DEFAULTS[type];
   return value === '' ? (given ?? value) : given === undefined ? value : given;

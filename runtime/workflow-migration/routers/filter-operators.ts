@@ -13,7 +13,7 @@ interface Comparison {
   readonly options: FilterOptions;
 }
 
-/** As n8n's `executeFilterCondition` does. Undefined for an operator that cannot be carried. */
+/** Compares as n8n's `executeFilterCondition` does. Undefined for an operator that cannot be carried. */
 export function compare(comparison: Comparison): Test | undefined {
   const { left, right, type, operation, options } = comparison;
   const existence = existsTest(left, comparison);

@@ -5,7 +5,7 @@ import { literal } from '../expressions/javascript';
 export interface FilterOptions {
   readonly isStrict: boolean;
   readonly isCaseSensitive: boolean;
-  /** From 2 on booleans are read from text, from 3 on blank text is no number. */
+  /** The filter's version: 2 reads booleans from text, for 3 blank text is no number. */
   readonly version: number;
 }
 

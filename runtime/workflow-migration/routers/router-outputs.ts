@@ -70,7 +70,7 @@ const COMBINES_ALL: ReadonlyMap<JsonValue, boolean> = new Map([
 
 const MAX_OUTPUTS = 100;
 
-/** By the number that an expression gives. */
+/** A router that goes by the number that an expression gives. */
 function byNumber(output: JsonValue | undefined, count: JsonValue): Routing {
   const length = typeof count === 'number' && count < MAX_OUTPUTS ? Math.max(Math.trunc(count), 0) : MAX_OUTPUTS;
   return ordered(Array.from({ length }, (_, index) => ({ output: index, test: outputIs(output, index) })));

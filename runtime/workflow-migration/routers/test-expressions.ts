@@ -31,7 +31,7 @@ export function not(test: Test): Test {
   return jsTest(test.kind === 'always' ? 'false' : `!(${test.js})`);
 }
 
-/** In the order given, since a later test may fail on what an earlier one rules out. */
+/** Joins tests in the order given, since a later one may fail on what an earlier one rules out. */
 function joined(tests: readonly Test[], operator: string): Test {
   const parts: string[] = [];
   for (const test of tests) {

@@ -57,7 +57,7 @@ function readTarget(node: WorkflowNode): Target | string {
   return { url, transport, ...lists, settings: { call_timeout_ms: timeout } };
 }
 
-/** With an empty selection n8n offers all tools. */
+/** Reads the selection of tools; with an empty one n8n offers all. */
 function readLists(parameters: JsonObject): Pick<Target, 'includeTools' | 'excludeTools'> | undefined {
   const { include = 'all' } = parameters;
   const included = namesOf(parameters.includeTools);

@@ -87,7 +87,7 @@ function readWhole(name: string, provider: JsonValue, known: Definitions): Argum
   return { template: `{{${name}}}`, arguments: [{ ...argument, isOptional: provider === 'modelOptional' }] };
 }
 
-/** Within a fixed value an argument is text to n8n, whatever its type. */
+/** Reads a body; within a fixed value an argument is text to n8n, whatever its type. */
 function readBody(pairs: readonly Pair[] | undefined): Body | undefined {
   if (pairs === undefined) return undefined;
   const found = pairs.flatMap(({ value }) => value.arguments);

@@ -34,7 +34,7 @@ interface ToolsRequest {
 
 interface Candidate {
   readonly node: WorkflowNode;
-  /** By branch: whether its agent has the tool. */
+  /** Whether the agent of each branch has the tool. */
   readonly ofBranch: readonly boolean[];
 }
 

@@ -7,7 +7,15 @@ import { showName } from '../show-name';
 import { sealSecrets } from './seal-secrets';
 import { holdsSecret } from './secret-text';
 import { toolNameOf } from './tool-names';
-import { isRefusal, MAX_CODE, type Refusal, restStatement, type RowRequest, type MigratedToolRow, vaultName } from './tool-row';
+import {
+  isRefusal,
+  MAX_CODE,
+  type Refusal,
+  restStatement,
+  type RowRequest,
+  type MigratedToolRow,
+  vaultName,
+} from './tool-row';
 
 /** A request as an HTTP tool node describes it; undefined for a part that a row cannot have. */
 interface HttpRequest {
@@ -176,7 +184,7 @@ function isFixedHeader({ value }: Pair): boolean {
   return value.arguments.length === 0;
 }
 
-/** As n8n shows the arguments to the model; undefined when one of them is described in two ways. */
+/** The schema, as n8n shows the arguments to the model; undefined when one of them is described in two ways. */
 function schemaOf(found: readonly ModelArgument[]): JsonObject | undefined {
   const properties = new Map<string, JsonObject>();
   for (const { key, type, description } of found) {

@@ -16,7 +16,7 @@ const ARGUMENT = /^\{\{[\w-]+\}\}$/;
 
 interface Walk {
   readonly code: string;
-  /** By their names in the vault. */
+  /** Secrets by their names in the vault. */
   readonly secrets: Map<string, string>;
   /** Why a row cannot hold it. */
   why?: string;

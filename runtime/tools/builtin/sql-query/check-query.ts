@@ -150,8 +150,8 @@ function checkName(allowed: ReadonlySet<string>, list: JsonValue | undefined, ki
 }
 
 /**
- * In `FROM lower('/etc/passwd') AS t`, Postgres reads `t.pg_read_file` as a call, as long as it knows no column of
- * this name. So a function's columns are those that are named with it.
+ * Refuses columns that are calls: in `FROM lower('/etc/passwd') AS t`, Postgres reads `t.pg_read_file` as a call, as
+ * long as it knows no column of this name. So a function's columns are those that are named with it.
  */
 function checkColumns({ functionColumns, columns }: Walk): void {
   for (const [qualifier, name] of columns) {

@@ -23,7 +23,7 @@ export async function parseSql(text: string): Promise<ParsedSql> {
   }
 }
 
-/** Of the stack of JavaScript, or of WebAssembly's own. */
+/** Whether the stack overflowed, that of JavaScript or WebAssembly's own. */
 function isOverflow(error: unknown): boolean {
   return error instanceof Error && (error.name === 'RangeError' || error.name === 'RuntimeError');
 }
