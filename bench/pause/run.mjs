@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
 import { startPostgres } from '../../scripts/lib/postgres.mjs';
-import { DONE, HEAVY_INPUTS } from '../../test/support/values/heavy-inputs.ts';
+import { calling, DONE, HEAVY_INPUTS } from '../../test/support/values/heavy-inputs.ts';
 import { runtimePath } from '../loop/our-runtime.mjs';
 import { medianOf } from '../loop/statistics.mjs';
 
@@ -57,16 +57,33 @@ async function startServers() {
   return { origin, refill, close: () => server.close() };
 }
 
-/** A tenant for each input, with its MCP server. */
+function repliesOf(number, origin) {
+  const { replies, page } = HEAVY_INPUTS[number];
+  if (page !== undefined) return [calling('fetch_page', JSON.stringify({ url: `${origin}/page/${number}` })), DONE];
+  return replies?.(`s${number}`) ?? [];
+}
+
+/** A tenant for each input, with its MCP server, and a tool that fetches pages. */
 async function seed(url, origin) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  const tool = await client.query(
+    `INSERT INTO elo_agent_tools (code, name, description, transport, transport_config)
+     VALUES ('fetch_page', 'Fetch', 'Fetches a page', 'builtin', '{"builtin":"web_fetch"}') RETURNING id`,
+  );
   const tenants = [];
-  for (const [number, { list }] of HEAVY_INPUTS.entries()) {
+  for (const [number, { list, page }] of HEAVY_INPUTS.entries()) {
     const { rows } = await client.query('INSERT INTO elo_t_tenants (name) VALUES ($1) RETURNING id', [
       `heavy ${number}`,
     ]);
     tenants.push(rows[0].id);
+    if (page !== undefined) {
+      await client.query(
+        `INSERT INTO elo_t_tenant_tools (tenant_id, tool_id, custom_config)
+         VALUES ($1, $2, '{"allowed_hosts":["127.0.0.1"]}')`,
+        [rows[0].id, tool.rows[0].id],
+      );
+    }
     if (list === undefined) continue;
     const server = await client.query('INSERT INTO elo_agent_mcp_servers (code, url) VALUES ($1, $2) RETURNING id', [
       `s${number}`,
@@ -105,7 +122,6 @@ async function measureProcess({ servers, tenants, databaseUrl }) {
     for (const number of HEAVY_INPUTS.keys()) servers.refill(number);
     return { alone, together: await ask({ run: [...HEAVY_INPUTS.keys()] }) };
   } finally {
-    child.removeAllListeners('exit');
     child.kill();
   }
 }

@@ -1,7 +1,7 @@
 // The process that is measured: a runtime, and a clock that notices when nobody comes to it.
 import { createRequire } from 'node:module';
 
-import { HEAVY_INPUTS } from '../../test/support/values/heavy-inputs.ts';
+import { HEAVY_INPUTS, outcomeOf } from '../../test/support/values/heavy-inputs.ts';
 
 const TICK_MS = 2;
 const SETTLE_MS = 100;
@@ -26,17 +26,21 @@ function runtimeOf(number) {
 
 /** What is to be done with the input; all that it needs of its own is made before the clock starts. */
 function prepare(number) {
-  const { config, taskType, memory, page } = HEAVY_INPUTS[number];
+  const { kind, name, config, taskType, memory, outcome } = HEAVY_INPUTS[number];
   const runtime = runtimeOf(number);
   const messages = memory?.();
   const connected = messages && { memory: { load: async () => messages, save: async () => {} } };
-  const text = page && { message: `${world.origin}/page/${number}` };
   const task = {
     task_type: taskType ?? 'ai_agent',
-    config: { agent_tier: 'small', message: 'Go', ...text, ...config?.() },
+    config: { agent_tier: 'small', message: 'Go', ...config?.() },
     meta: { tenant_id: world.tenants[number] },
   };
-  return () => (taskType === undefined ? runtime.run(task, { connected }) : runtime.handle(task)).catch(() => {});
+  const work = () => (taskType === undefined ? runtime.run(task, { connected }) : runtime.handle(task));
+  return async () => {
+    const ended = outcomeOf(await work().catch((error) => error));
+    // A list that was read once is remembered.
+    if (ended !== outcome && ended !== 'completed') throw new Error(`${kind} ${name}: ${ended}, not ${outcome}`);
+  };
 }
 
 const rss = () => process.memoryUsage.rss();

@@ -4,7 +4,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { plainInAuth, plainInCustomConfig, plainText } from './find-plaintext';
-import { type SecretReference, type Resolve, resolveObject, resolveText, SecretFailure } from './references';
+import { type Resolve, resolveObject, resolveText, SecretFailure, type SecretReference } from './references';
 import type { Sealer } from './sealer';
 import { SECRET_NAME, secretOwner } from './secret-owner';
 

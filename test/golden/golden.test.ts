@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { createRuntime, type RuntimeError, type ToolRow } from '../../runtime';
+import { createMemoryLedger } from '../../runtime/testing';
 import { sendJson, startServer } from '../support/servers/http-server';
 import { type ModelServerRequest, startModelServer } from '../support/servers/model-server';
 import { memoryTenants, TENANT_ID, toolRow } from '../support/values/memory-stores';
-import { createMemoryLedger } from '../../runtime/testing';
 
 /** One run from task to result: what the model says, what it is sent, what the tools get, what comes out. */
 interface Golden {

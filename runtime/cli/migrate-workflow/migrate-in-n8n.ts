@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../util/json';
 import { showName } from '../../workflow-migration/show-name';
 import { UsageError } from '../arguments';
 import type { Source } from './find-sources';
-import { type FailedFile, failedFile, type MigratedFile, type FileOutcome } from './migrate-source';
+import { type FailedFile, failedFile, type FileOutcome, type MigratedFile } from './migrate-source';
 import { type N8nApi, openN8n } from './n8n-api';
 import { copyName, copyOf, isCopy, textOf } from './n8n-copy';
 import { printDryEnd, printEnd, reportProgress } from './progress';

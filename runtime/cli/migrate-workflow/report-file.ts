@@ -5,7 +5,7 @@ import { errorText } from '../../errors/to-runtime-error';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../util/json';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderMarkdown } from '../../workflow-migration/rewrite/render-report';
-import { type MigratedFile, type FileOutcome, sha256 } from './migrate-source';
+import { type FileOutcome, type MigratedFile, sha256 } from './migrate-source';
 
 /** The JSON report: by file what was done, and what it takes to undo it. No times, so that it is the same every time. */
 interface ReportFile {

@@ -5,7 +5,7 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import { escapeHidden } from '../../util/escape-hidden';
 import type { MigrationOptions } from '../../workflow-migration/contract';
 import type { Source } from './find-sources';
-import { type MigratedFile, migrateSource, type FileOutcome } from './migrate-source';
+import { type FileOutcome, type MigratedFile, migrateSource } from './migrate-source';
 import { reportProgress } from './progress';
 import { reportEntries, writeSql } from './report-file';
 

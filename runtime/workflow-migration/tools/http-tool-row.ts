@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { readArgumentText } from '../expressions/from-ai';
 import { isExpression } from '../parameters';
 import { type Body, type Pair, restRow } from './rest-row';
-import type { Refusal, RowRequest, MigratedToolRow } from './tool-row';
+import type { MigratedToolRow, Refusal, RowRequest } from './tool-row';
 
 /** The HTTP Request node as a tool: what the model gives stands in its expressions as `$fromAI(...)`. */
 export function httpToolRow(request: RowRequest): MigratedToolRow | Refusal {

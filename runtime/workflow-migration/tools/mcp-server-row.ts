@@ -6,11 +6,11 @@ import { holdsSecret, isSecretName } from './secret-text';
 import { serverNameOf } from './tool-names';
 import {
   MAX_CODE,
+  type MigratedToolRow,
   type Refusal,
   type RowRequest,
   type ServerRow,
   serverStatement,
-  type MigratedToolRow,
   vaultName,
 } from './tool-row';
 

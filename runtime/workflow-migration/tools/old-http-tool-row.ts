@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import type { ArgumentText, ModelArgument } from '../expressions/from-ai';
 import { isExpression, parameterAt } from '../parameters';
 import { type Body, type Pair, restRow } from './rest-row';
-import type { Refusal, RowRequest, MigratedToolRow } from './tool-row';
+import type { MigratedToolRow, Refusal, RowRequest } from './tool-row';
 
 /** Before it, the model was given all arguments as one text. */
 const WITH_SCHEMA_FROM = 1.1;

@@ -7,7 +7,7 @@ import { httpToolRow } from './http-tool-row';
 import { mcpServerRow } from './mcp-server-row';
 import { oldHttpToolRow } from './old-http-tool-row';
 import { allowedName } from './tool-names';
-import { isRefusal, type Refusal, type MigratedToolRow } from './tool-row';
+import { isRefusal, type MigratedToolRow, type Refusal } from './tool-row';
 
 export interface ToolsPlan {
   /** Tools that stay connected. */

@@ -10,10 +10,10 @@ import { toolNameOf } from './tool-names';
 import {
   isRefusal,
   MAX_CODE,
+  type MigratedToolRow,
   type Refusal,
   restStatement,
   type RowRequest,
-  type MigratedToolRow,
   vaultName,
 } from './tool-row';
 

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 
 import { type AgentResult, createRuntime, type LedgerStore, type Tool } from '../../../runtime';
-import { createMemoryLedger } from '../../../runtime/testing';
 import { startRunRecord } from '../../../runtime/ledger/run-record';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
+import { createMemoryLedger } from '../../../runtime/testing';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';

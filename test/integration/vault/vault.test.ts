@@ -3,6 +3,7 @@ import '../../support/setup/errors-of-node';
 import crypto from 'node:crypto';
 
 import { createRuntime, type Runtime } from '../../../runtime';
+import { createMemoryLedger } from '../../../runtime/testing';
 import type { JsonObject } from '../../../runtime/util/json';
 import { createSealer } from '../../../runtime/vault/sealer';
 import { addMcpServer, addTenant, enableTool, useMcpServer } from '../../support/servers/database';
@@ -11,7 +12,6 @@ import { textReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
 import { aTask, failureOf } from '../../support/values/agent-fixture';
 import { memoryTenants, TENANT_ID, toolRow } from '../../support/values/memory-stores';
-import { createMemoryLedger } from '../../../runtime/testing';
 import { aVaultKey, onVault, vaultWorld } from '../../support/worlds/vault';
 
 const SECRET = 'CANARY-secret/1==';

@@ -12,9 +12,28 @@ export interface HeavyInput {
   readonly result?: () => string;
   /** What the model says, in order; `code` is the name of the MCP server. Default: an answer. */
   readonly replies?: (code: string) => readonly string[];
-  /** What a web server answers. */
+  /** What a web server answers to the tool `fetch_page`. */
   readonly page?: () => string;
   readonly memory?: () => readonly { readonly role: 'user'; readonly content: string }[];
+  /** How it ends: the status of the run, or the code of its error, of a failed tool call, or else of its first warning. */
+  readonly outcome: string;
+  /** It takes longer than the rule allows, and is known to. */
+  readonly isKnownToTakeLonger?: true;
+}
+
+interface Ended {
+  readonly status?: string;
+  readonly code?: string;
+  readonly result?: { readonly tool_calls?: readonly { readonly error?: { readonly code?: string } }[] };
+  readonly warnings?: readonly { readonly code: string }[];
+}
+
+/** How a run or a task has ended, as `outcome` has it. */
+export function outcomeOf(ended: unknown): string {
+  const { status, code, result = {}, warnings = [] } = ended as Ended;
+  const { tool_calls: calls = [] } = result;
+  const codes = [code, ...calls.map(({ error }) => error?.code), ...warnings.map((warning) => warning.code), status];
+  return codes.find((one) => one !== undefined) ?? 'nothing';
 }
 
 const manyKeys = (count: number): string =>
@@ -43,6 +62,8 @@ const saying = (length: number): readonly { readonly role: 'user'; readonly cont
 const tasks: Readonly<Record<string, () => object>> = {
   'with as many values as it may have': () => ({ context: JSON.parse(manyKeys(29_000)) as object }),
   'with twice as many': () => ({ context: JSON.parse(manyKeys(60_000)) as object }),
+  // JavaScript cannot look at some keys of an object without putting all of them in order; nor could who made it.
+  'with 200,000 of them, as an object': () => ({ context: JSON.parse(manyKeys(200_000)) as object }),
   'with a message of four million characters': () => ({ message: 'word '.repeat(800_000) }),
 };
 const schemas: Readonly<Record<string, () => object>> = {
@@ -54,6 +75,7 @@ const schemas: Readonly<Record<string, () => object>> = {
   'of classes never closed': () => wide(1, () => ({ pattern: '\\p{'.repeat(16_000) })),
 };
 const lists: Readonly<Record<string, () => string>> = {
+  'eight tools of 1,100 patterns': () => listOf(8, () => wide(1100, (index) => ({ pattern: `^${index}$` }))),
   'forty tools of 1,100 patterns': () => listOf(40, () => wide(1100, (index) => ({ pattern: `^${index}$` }))),
   '256 tools of a dense schema': () => listOf(256, () => wide(60, () => ({ type: 'string', minLength: 1 }))),
   '30,000 tools': () => listOf(30_000, () => ({ type: 'object' })),
@@ -86,24 +108,24 @@ const replies: Readonly<Record<string, () => string>> = {
 };
 const anyTool = (): string => listOf(1, () => ({ type: 'object' }));
 
-export const HEAVY_INPUTS: readonly HeavyInput[] = [
-  ...Object.entries(tasks).map(([name, config]): HeavyInput => ({ kind: 'task', name, config })),
-  ...Object.entries(schemas).map(([name, schema]): HeavyInput => ({
+const kinds: readonly Omit<HeavyInput, 'outcome'>[] = [
+  ...Object.entries(tasks).map(([name, config]): Omit<HeavyInput, 'outcome'> => ({ kind: 'task', name, config })),
+  ...Object.entries(schemas).map(([name, schema]): Omit<HeavyInput, 'outcome'> => ({
     ...{ kind: 'schema', name, taskType: 'llm_extraction' },
     config: () => ({ output_schema: schema() }),
   })),
-  ...Object.entries(lists).map(([name, list]): HeavyInput => ({ kind: 'list', name, list })),
-  ...Object.entries(calls).map(([name, [schema, args]]): HeavyInput => ({
+  ...Object.entries(lists).map(([name, list]): Omit<HeavyInput, 'outcome'> => ({ kind: 'list', name, list })),
+  ...Object.entries(calls).map(([name, [schema, args]]): Omit<HeavyInput, 'outcome'> => ({
     ...{ kind: 'arguments', name, result: () => '{"content":[]}' },
     list: () => listOf(1, () => ({ type: 'object', ...schema })),
     replies: (code) => [calling(`${code}_t0`, args()), DONE],
   })),
-  ...Object.entries(results).map(([name, result]): HeavyInput => ({
+  ...Object.entries(results).map(([name, result]): Omit<HeavyInput, 'outcome'> => ({
     ...{ kind: 'result', name, result, list: anyTool },
     replies: (code) => [calling(`${code}_t0`, '{}'), DONE],
   })),
   { kind: 'page', name: 'of a megabyte', page: () => '<div><p>text '.repeat(75_000) },
-  ...Object.entries(replies).map(([name, text]): HeavyInput => ({
+  ...Object.entries(replies).map(([name, text]): Omit<HeavyInput, 'outcome'> => ({
     kind: 'reply',
     name,
     replies: () => [text(), DONE],
@@ -111,3 +133,37 @@ export const HEAVY_INPUTS: readonly HeavyInput[] = [
   { kind: 'memory', name: 'of 10,000 messages', memory: () => saying(10_000) },
   { kind: 'memory', name: 'of a million messages', memory: () => saying(1_000_000) },
 ];
+
+const slow = { 'task with 200,000 of them, as an object': true };
+
+/** Most complete, however large; what is beyond the bounds is refused. */
+const outcomes: Readonly<Record<string, string>> = {
+  'task with twice as many': 'INPUT_INVALID',
+  'task with 200,000 of them, as an object': 'INPUT_INVALID',
+  'schema of many patterns': 'INPUT_INVALID',
+  'schema of a megabyte': 'INPUT_INVALID',
+  'schema of quotes repeated': 'INPUT_INVALID',
+  'schema of settings repeated': 'INPUT_INVALID',
+  'schema of classes never closed': 'INPUT_INVALID',
+  'list eight tools of 1,100 patterns': 'MCP_TOOLS_SKIPPED',
+  'list forty tools of 1,100 patterns': 'MCP_SERVER_SKIPPED',
+  'list 30,000 tools': 'MCP_SERVER_SKIPPED',
+  'arguments a text of a megabyte': 'TOOL_INVALID_ARGS',
+  'arguments a text whose length is looked at a hundred times': 'TOOL_INVALID_ARGS',
+  'arguments 20,000 objects that are to be unique': 'TOOL_INVALID_ARGS',
+  'result a million objects': 'TOOL_CONNECTION_LOST',
+  'reply thirty thousand calls': 'USAGE_UNKNOWN',
+  'reply two thousand calls': 'TOOL_NOT_FOUND',
+  'reply a million objects': 'USAGE_UNKNOWN',
+  'memory of 10,000 messages': 'MEMORY_UNAVAILABLE',
+  'memory of a million messages': 'MEMORY_UNAVAILABLE',
+};
+
+export const HEAVY_INPUTS: readonly HeavyInput[] = kinds.map((input) => {
+  const key = `${input.kind} ${input.name}`;
+  return {
+    ...input,
+    outcome: outcomes[key] ?? 'completed',
+    ...(key in slow && { isKnownToTakeLonger: true as const }),
+  };
+});
