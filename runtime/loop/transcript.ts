@@ -3,6 +3,7 @@ import type { ToolChoice } from '../contracts/model';
 import type { ToolCallRecord } from '../contracts/tool-call';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
+import { stripThinking } from '../util/strip-thinking';
 import { argumentsOf } from './parse-arguments';
 
 const MAX_NAME_LENGTH = 64;
@@ -125,25 +126,6 @@ function sendableArguments(call: ToolCallMessage): string {
 }
 
 /** The text for people: without the thinking that some models write into it. */
-export function answerText(message: AssistantMessage): string {
-  const open = withoutThoughts(message.content ?? '').trim();
-  // Thinking that was cut off, and nothing after it.
-  return open.startsWith('<think>') ? '' : open;
-}
-
-/** Strips thinking in one pass: a text of many beginnings without an end must not be read once for each. */
-function withoutThoughts(text: string): string {
-  const parts: string[] = [];
-  let from = 0;
-  for (;;) {
-    const start = text.indexOf('<think>', from);
-    const end = start < 0 ? -1 : text.indexOf('</think>', start);
-    if (end < 0) break;
-    parts.push(text.slice(from, start));
-    from = end + '</think>'.length;
-  }
-  const rest = parts.join('') + text.slice(from);
-  // Some chat templates open the thinking in the prompt, so that only its end is in the reply.
-  const lastEnd = rest.lastIndexOf('</think>');
-  return lastEnd < 0 ? rest : rest.slice(lastEnd + '</think>'.length);
+export function answerText({ content }: AssistantMessage): string {
+  return stripThinking(content ?? '');
 }

@@ -35,7 +35,7 @@ const CROWDED: Readonly<Record<string, number>> = {
   'runtime/run': 17,
   'runtime/storage/sql': 19,
   'runtime/tools': 27,
-  'runtime/util': 18,
+  'runtime/util': 19,
 };
 
 it('few files lie loose: at most 5 in the runtime itself, at most 15 in any folder', () => {

@@ -8,7 +8,6 @@ import { findJson } from '../../util/find-json';
 import type { JsonObject, JsonValue } from '../../util/json';
 import { toAnswer } from './ai-agent';
 import { readConfig } from './read-config';
-import { stripThinking } from './strip-thinking';
 import type { ModelTask, TaskContext, TaskPorts } from './task-handler';
 
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
@@ -134,7 +133,7 @@ export async function runLlmTask(
   const check = schemaCheck(config, ports);
   const outcome = await run(toModelTask(task, type));
   const answer = toAnswer(outcome);
-  const text = stripThinking(outcome.result.text);
+  const { text } = outcome.result;
   if (!type.isAlwaysJson && config.output_schema === undefined) return { ...answer, result: text };
   const found = await readJson(text, (value) => check?.(value, { tenantId, signal }));
   if ('reason' in found) return { ...answer, ...unusable(outcome, found.reason) };
