@@ -1,1 +1,1 @@
-module.exports = { printWidth: 120, singleQuote: true, trailingComma: 'all' };
+module.exports = { printWidth: 120, proseWrap: 'always', singleQuote: true, trailingComma: 'all' };
