@@ -52,7 +52,7 @@ async function startServers() {
   const refill = (number) =>
     queues.set(
       String(number),
-      (HEAVY_INPUTS[number].replies?.(`s${number}`) ?? []).map((text) => Buffer.from(text)),
+      repliesOf(number, origin).map((text) => Buffer.from(text)),
     );
   return { origin, refill, close: () => server.close() };
 }

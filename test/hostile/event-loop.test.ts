@@ -2,6 +2,7 @@ import '../support/setup/errors-of-node';
 
 import type { Memory, RunOptions } from '../../runtime';
 import { startServer } from '../support/servers/http-server';
+import { textReply } from '../support/servers/model-server';
 import { startRawMcpServer } from '../support/servers/raw-mcp-server';
 import { aTask } from '../support/values/agent-fixture';
 import { calling, DONE, HEAVY_INPUTS, type HeavyInput, listOf, outcomeOf } from '../support/values/heavy-inputs';
@@ -159,9 +160,12 @@ function running({ config, replies, memory }: HeavyInput, server: Registered | u
 }
 
 function handling(taskType: string, config: object): () => Promise<unknown> {
-  const { tenantId, runtime } = world.fixture();
+  const { tenantId, runtime, models } = world.fixture();
   const task = { ...aTask(tenantId, config as Record<string, unknown>), task_type: taskType };
-  return () => runtime.handle(task).catch(() => undefined);
+  return () => {
+    models.script(textReply('Done'));
+    return runtime.handle(task).catch((error: unknown) => error);
+  };
 }
 
 async function fetching(page: string): Promise<() => Promise<unknown>> {

@@ -124,7 +124,8 @@ const kinds: readonly Omit<HeavyInput, 'outcome'>[] = [
     ...{ kind: 'result', name, result, list: anyTool },
     replies: (code) => [calling(`${code}_t0`, '{}'), DONE],
   })),
-  { kind: 'page', name: 'of a megabyte', page: () => '<div><p>text '.repeat(75_000) },
+  { kind: 'page', name: 'of a megabyte', page: () => '<div><p>text </p></div>'.repeat(43_000) },
+  { kind: 'page', name: 'of a megabyte without an end', page: () => '<div><p>text '.repeat(75_000) },
   ...Object.entries(replies).map(([name, text]): Omit<HeavyInput, 'outcome'> => ({
     kind: 'reply',
     name,
@@ -152,9 +153,10 @@ const outcomes: Readonly<Record<string, string>> = {
   'arguments a text whose length is looked at a hundred times': 'TOOL_INVALID_ARGS',
   'arguments 20,000 objects that are to be unique': 'TOOL_INVALID_ARGS',
   'result a million objects': 'TOOL_CONNECTION_LOST',
-  'reply thirty thousand calls': 'USAGE_UNKNOWN',
+  'page of a megabyte without an end': 'TOOL_UNREACHABLE',
+  'reply thirty thousand calls': 'LLM_UNAVAILABLE',
   'reply two thousand calls': 'TOOL_NOT_FOUND',
-  'reply a million objects': 'USAGE_UNKNOWN',
+  'reply a million objects': 'LLM_UNAVAILABLE',
   'memory of 10,000 messages': 'MEMORY_UNAVAILABLE',
   'memory of a million messages': 'MEMORY_UNAVAILABLE',
 };
