@@ -156,7 +156,7 @@ export interface RuntimeConfig {
     readonly toolTimeoutMs?: number;
     /** Longer answers of tools are cut. Default 64 KiB. */
     readonly maxToolOutputBytes?: number;
-    /** A run whose process has been silent for so long is taken for lost. Default 60 000. */
+    /** A run whose process has been silent for so long counts as lost. Default 60 000. */
     readonly leaseMs?: number;
   };
   /** The Redis lists of tasks. */

@@ -22,7 +22,7 @@ export interface ConsumerConfig {
   /** Tries of a task. Default 8. */
   readonly attempts?: number;
   /**
-   * A consumer that has been silent for about so long is taken for lost, and its tasks are done by others.
+   * A consumer that has been silent for about so long counts as lost, and its tasks are done by others.
    * Default 60 000.
    */
   readonly leaseMs?: number;

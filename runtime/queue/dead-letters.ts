@@ -36,7 +36,7 @@ redis.call('LPUSH', KEYS[2], entry)
 return 1`);
 
 /**
- * A job that was taken for lost and done by another consumer meanwhile is not dead. One of a later push says nothing of the
+ * A job that counted as lost and done by another consumer meanwhile is not dead. One of a later push says nothing of the
  * one that was buried.
  */
 const publishLeft = redisScript(`

@@ -30,7 +30,7 @@ interface IngressParts {
 }
 
 const BATCH = 100;
-/** A consumer that has not settled a task for so long is taken for lost. */
+/** A consumer that has not settled a task for so long counts as lost. */
 const HOLD_MS = 30_000;
 /** How often a consumer looks for tasks of lost ones while no new ones come. */
 const WAIT_SECONDS = 5;

@@ -147,7 +147,7 @@ async function endFailed(parts: Parts, pickup: Pickup, { error, tell }: Failure)
     return giveBack(pickup);
   }
   const { job, token, attempt, maxAttempts, deferrals } = pickup;
-  // A consumer that was taken for lost has no say any more: another one has the job, and may well do it.
+  // A consumer that counted as lost has no say any more: another one has the job, and may well do it.
   if ((await job.extendLock(token, parts.lockMs)) !== 1) {
     tell('returned', error.code);
     throw new DelayedError();
