@@ -159,5 +159,5 @@ async function rule(
   }
   const now: Runnable = { ...call, tool, input: parsed.value, value: parsed.value };
   if (!waitsForApproval(now, state)) return now;
-  return refused(call, 'TOOL_PERMISSION_DENIED', { reason: 'it needs the approval of a person since a moment ago' });
+  return refused(call, 'TOOL_PERMISSION_DENIED', { reason: "it now needs a person's approval" });
 }
