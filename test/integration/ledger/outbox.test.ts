@@ -122,7 +122,14 @@ it('case 33: an end that the ledger cannot take is kept, and written once when i
 it('an entry that the database takes exception to is put aside, and those behind it are written', async () => {
   const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
   const entry = (closed: object): string =>
-    JSON.stringify({ tenantId: tenant, taskId: 'kept', runId: run?.run_id, leaseMs: 1000, closed: [closed] });
+    JSON.stringify({
+      version: 1,
+      tenantId: tenant,
+      taskId: 'kept',
+      runId: run?.run_id,
+      leaseMs: 1000,
+      closed: [closed],
+    });
   const call = {
     modelRequested: 'm',
     modelBilled: 'm',
@@ -166,7 +173,7 @@ it('with a vault key no plain text is kept, and only a process with that key tak
 
   // Without the key it stays, and does not block what lies behind it.
   const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
-  const progress = { tenantId: tenant, taskId: 'kept', runId: run?.run_id, leaseMs: 1000, closed: [] };
+  const progress = { version: 1, tenantId: tenant, taskId: 'kept', runId: run?.run_id, leaseMs: 1000, closed: [] };
   await redis.client.rpush(OUTBOX, JSON.stringify(progress), 'no JSON');
   const keyless = runtimeWith();
   models.script(textReply('answer'));
@@ -381,7 +388,7 @@ describe('when the outbox is looked at', () => {
 });
 
 const entryOfNobody = (): string =>
-  JSON.stringify({ tenantId: tenant, taskId: 'nobody’s', runId: randomUUID(), leaseMs: 1000, closed: [] });
+  JSON.stringify({ version: 1, tenantId: tenant, taskId: 'nobody’s', runId: randomUUID(), leaseMs: 1000, closed: [] });
 
 it('what no installation takes up is shown with an id, and a person can drop it', async () => {
   await redis.client.flushall();
