@@ -23,7 +23,7 @@ export interface TaskQueue {
    * list. Rejects with what is wrong with it, or REDIS_UNAVAILABLE. What a type that is not ours holds is not checked.
    */
   readonly enqueue: (task: unknown) => Promise<Enqueued>;
-  /** See callbacks/find-result.ts. */
+  /** See answers/find-result.ts. */
   readonly getResult: (query: ResultQuery) => Promise<TaskReport>;
 }
 
