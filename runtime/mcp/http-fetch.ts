@@ -17,7 +17,7 @@ interface HttpClient {
 /** One answer, or one event of a stream; longer ones are broken off. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** So many values in it: what is short as a text may take many times its length when it is parsed. */
-export const MAX_MESSAGE_VALUES = 60_000;
+export const MAX_MESSAGE_VALUES = 50_000;
 
 /** Set on errors of requests that never reached the server, so that they may be made again. */
 export const NOT_SENT = Symbol('not sent');

@@ -12,7 +12,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export const MAX_JSON_DEPTH = 200;
 
 /** The most values of a text or value: going through more holds up the event loop. */
-export const MAX_JSON_VALUES = 30_000;
+export const MAX_JSON_VALUES = 20_000;
 /** All texts in a value together, keys too. No model reads more. */
 const MAX_JSON_CHARS = 4 * 1024 * 1024;
 

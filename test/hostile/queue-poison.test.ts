@@ -107,8 +107,8 @@ it.each([
   ['type in capitals', { task_type: 'AI_AGENT' }, 'TASK_TYPE_UNKNOWN'],
   ['type of every object', { task_type: 'constructor' }, 'TASK_TYPE_UNKNOWN'],
   [
-    '29,000 values of context',
-    { config: { message: 'm', context: Array.from({ length: 29_000 }, () => 0) } },
+    '19,000 values of context',
+    { config: { message: 'm', context: Array.from({ length: 19_000 }, () => 0) } },
     undefined,
   ],
   [

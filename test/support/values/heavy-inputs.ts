@@ -60,8 +60,8 @@ const saying = (length: number): readonly { readonly role: 'user'; readonly cont
   Array.from({ length }, (_, index) => ({ role: 'user', content: `said ${index}` }));
 
 const tasks: Readonly<Record<string, () => object>> = {
-  'with as many values as it may have': () => ({ context: JSON.parse(manyKeys(29_000)) as object }),
-  'with twice as many': () => ({ context: JSON.parse(manyKeys(60_000)) as object }),
+  'with as many values as it may have': () => ({ context: JSON.parse(manyKeys(19_000)) as object }),
+  'with twice as many': () => ({ context: JSON.parse(manyKeys(40_000)) as object }),
   // JavaScript cannot look at some keys of an object without putting all of them in order; nor could who made it.
   'with 200,000 of them, as an object': () => ({ context: JSON.parse(manyKeys(200_000)) as object }),
   'with a message of four million characters': () => ({ message: 'word '.repeat(800_000) }),
@@ -81,7 +81,7 @@ const lists: Readonly<Record<string, () => string>> = {
   '30,000 tools': () => listOf(30_000, () => ({ type: 'object' })),
 };
 const calls: Readonly<Record<string, readonly [schema: object, args: () => string]>> = {
-  'as many values as they may have': [{}, () => manyKeys(29_000)],
+  'as many values as they may have': [{}, () => manyKeys(19_000)],
   'a text of a megabyte': [{ properties: { a: { pattern: '.*a.{12}$' } } }, () => `{"a":"${'ab'.repeat(500_000)}"}`],
   'a text whose length is looked at a hundred times': [
     { properties: { a: { allOf: Array.from({ length: 100 }, () => ({ maxLength: 9_000_000 })) } } },
@@ -93,7 +93,7 @@ const calls: Readonly<Record<string, readonly [schema: object, args: () => strin
   ],
 };
 const results: Readonly<Record<string, () => string>> = {
-  'as many values as it may have': () => `{"structuredContent":${manyKeys(59_000)}}`,
+  'as many values as it may have': () => `{"structuredContent":${manyKeys(49_000)}}`,
   'four megabytes of text': () => JSON.stringify({ content: [{ type: 'text', text: 'eyJhbGciOi '.repeat(370_000) }] }),
   'a million objects': () => `{"content":[],"structuredContent":{"a":[${'{},'.repeat(1_000_000)}0]}}`,
 };
