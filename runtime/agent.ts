@@ -10,7 +10,7 @@ import { startRecorder } from './run/recorder';
 import type { ClaimedRun, Run, RunEnvironment } from './run/run';
 import { settleRun } from './run/settle-run';
 import { stopError, timeoutOf } from './run/stop-error';
-import { readTask } from './tasks/read-task';
+import type { ReadyTask } from './tasks/read-task';
 import { startDeadline } from './util/abort';
 import { monotonicMs } from './util/clock';
 import { turn } from './util/turn';
@@ -19,16 +19,16 @@ export type { RunOptions } from './contracts/run';
 export type { RunEnvironment } from './run/run';
 
 /**
- * One run of a task, top to bottom: read the task, load the tenant and decide on model, limits and tools, claim the task
+ * One run of a task, top to bottom: load the tenant and decide on model, limits and tools, claim the task
  * and room in the budget, loop, settle the bill. Rejects with a RuntimeError; once the run was claimed, or refused for its
  * budget, its `result` holds what was done and spent.
  */
 export async function runAgent(
   environment: RunEnvironment,
-  input: unknown,
+  task: ReadyTask,
   options: RunOptions = {},
 ): Promise<AgentResult> {
-  const run = beginRun(input, options);
+  const run = beginRun(task, options);
   try {
     const planned = await planRun(environment, run);
     const claim = await claimTask(environment, planned);
@@ -42,10 +42,8 @@ export async function runAgent(
   }
 }
 
-function beginRun(input: unknown, { signal, ...host }: RunOptions): Run {
-  const startedAt = monotonicMs();
-  const task = readTask(input);
-  return { task, host, startedAt, deadline: startDeadline(timeoutOf(task), signal) };
+function beginRun(task: ReadyTask, { signal, ...host }: RunOptions): Run {
+  return { task, host, startedAt: monotonicMs(), deadline: startDeadline(timeoutOf(task), signal) };
 }
 
 async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise<AgentResult> {

@@ -18,6 +18,7 @@ import { loadTenantsStatement } from '../storage/sql/load-tenants';
 import type { TaskQueue } from '../tasks/enqueue-task';
 import type { TaskHandling } from '../tasks/handle-task';
 import { refuseOtherTypes } from '../tasks/read-queue-task';
+import { readTask, type ReadyTask } from '../tasks/read-task';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
 import { compileInputSchema, prepareSchemaChecks } from '../tools/validate-input';
@@ -70,7 +71,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox,
   };
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
-  const run: Runtime['run'] = (task, options) => {
+  const run = (task: ReadyTask, options?: RunOptions): Promise<AgentResult> => {
     outbox?.look();
     return runAgent(environment, task, options);
   };
@@ -80,7 +81,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     ...tasks.queue,
     run: async (task, options) => {
       refuseOtherTypes(task);
-      return run(task, options);
+      return run(readTask(task), options);
     },
     tools: createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),

@@ -12,7 +12,7 @@ import { createCallbackRules } from '../tasks/address-rules';
 import { createCallbacks } from '../tasks/answers/callbacks';
 import { createTaskQueue, type TaskQueue } from '../tasks/enqueue-task';
 import { createTaskHandling, type TaskHandling } from '../tasks/handle-task';
-import { readTask } from '../tasks/read-task';
+import type { ReadyTask } from '../tasks/read-task';
 import { createTaskTypes } from '../tasks/types/task-types';
 import { createWriteFailure, type DeliverFailure } from '../tasks/write-failure';
 import { compileSchema } from '../tools/validate-input';
@@ -29,7 +29,7 @@ interface TaskPartsOptions {
 interface TaskParts {
   readonly queue: TaskQueue;
   readonly deliverFailure: DeliverFailure;
-  readonly handling: (run: (task: unknown, options: RunOptions) => Promise<AgentResult>) => TaskHandling;
+  readonly handling: (run: (task: ReadyTask, options: RunOptions) => Promise<AgentResult>) => TaskHandling;
 }
 
 /** The name under which a key for webhooks is made from the vault key; receivers have to know it. */
@@ -56,7 +56,6 @@ export function createTaskParts({ config, redis, tenants }: TaskPartsOptions): T
     signingKey: webhookSecret ?? derived,
   });
   const findHandler = createTaskTypes({
-    checkModelTask: (task) => void readTask(task),
     compileSchema: (schema) => compileSchema(schema, 'the answer'),
     outgoing,
     requests: redis && createRedisRequests(redis),

@@ -61,7 +61,7 @@ export function createTaskQueue(parts: TaskQueueParts): TaskQueue {
 async function check({ findHandler, keys, outgoing }: TaskQueueParts, task: QueueTask): Promise<void> {
   const { task_type, meta, callback = {} } = task;
   if ((TASK_TYPES as readonly string[]).includes(task_type)) {
-    findHandler(task_type).check(task);
+    findHandler(task_type)(task);
     readTenantId(meta.tenant_id);
   }
   checkKeys(callback, keys);

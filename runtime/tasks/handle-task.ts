@@ -6,7 +6,7 @@ import type { RulesOf } from './address-rules';
 import type { Addressed, Callbacks } from './answers/callbacks';
 import { successReport } from './answers/task-report';
 import { readQueueTask } from './read-queue-task';
-import { readTenantId } from './read-task';
+import { readTenantId, type ReadyTask } from './read-task';
 import type { FindHandler } from './types/task-types';
 import type { DeliverFailure, FailureOptions } from './write-failure';
 
@@ -21,7 +21,7 @@ export interface TaskHandling {
 }
 
 interface TaskHandlingParts {
-  readonly run: (task: unknown, options: RunOptions) => Promise<AgentResult>;
+  readonly run: (task: ReadyTask, options: RunOptions) => Promise<AgentResult>;
   readonly findHandler: FindHandler;
   readonly rulesOf: RulesOf;
   readonly callbacks: Callbacks;
@@ -49,15 +49,14 @@ async function doTask(
   task: QueueTask,
   { signal, onEvent, fresh, egress, mcpServers }: RunOptions,
 ): Promise<{ readonly addressed: Addressed; readonly answer: TaskAnswer }> {
-  const handler = findHandler(task.task_type);
-  handler.check(task);
+  const perform = findHandler(task.task_type)(task);
   const tenantId = readTenantId(task.meta.tenant_id);
   const { webhooks, requests } = await rulesOf(task, { tenantId, egress });
   const addressed = { task, tenantId, rules: webhooks };
   await callbacks.check(addressed);
-  const answer = await handler.run(task, {
+  const answer = await perform({
     tenantId,
-    run: (modelTask) => run(modelTask, { signal, onEvent, fresh, egress, mcpServers }),
+    run: (agentTask) => run(agentTask, { signal, onEvent, fresh, egress, mcpServers }),
     rules: requests,
     signal,
     fresh: fresh === true,

@@ -12,8 +12,11 @@ import { newId } from '../util/clock';
 import { findExcess, isJsonObject } from '../util/json';
 import { listKeys, misspelt, nearMisses } from '../util/known-keys';
 
-/** A task that can be run: with ids, and a tenant id that is one. */
+declare const isRead: unique symbol;
+
+/** A task that can be run: with ids, and a tenant id that is one. Nothing but `readAgentTask` makes one. */
 export type ReadyTask = AgentTask & {
+  readonly [isRead]: true;
   readonly task_id: string;
   readonly trace_id: string;
   /** Keys of its config that nobody reads. */
@@ -25,9 +28,14 @@ const SHOWN_ID_LENGTH = 60;
 /** Each is compared with the keys that guard. */
 const MAX_UNKNOWN_KEYS = 200;
 
-/** Checks what came from outside. Throws INPUT_INVALID that names the fields, or TENANT_ID_INVALID. */
+/** Reads what came from outside. Throws INPUT_INVALID that names the fields, or TENANT_ID_INVALID. */
 export function readTask(input: unknown): ReadyTask {
   refuseExcess(input);
+  return readAgentTask(input);
+}
+
+/** Reads a task whose size was looked at. Throws like `readTask`. */
+export function readAgentTask(input: unknown): ReadyTask {
   const parsed = agentTaskSchema.safeParse(input);
   if (!parsed.success) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(parsed.error, 'the task') });
   const task = parsed.data;
@@ -39,7 +47,7 @@ export function readTask(input: unknown): ReadyTask {
     meta: { ...task.meta, tenant_id: readTenantId(task.meta.tenant_id) },
     task_id: task.task_id ?? newId(),
     trace_id: task.trace_id ?? newId(),
-  };
+  } as ReadyTask;
 }
 
 /** Producers send keys of their own. But one that looks like a slip in a rule or a limit is refused, since it would not hold. */

@@ -14,7 +14,7 @@ export const MAX_JSON_DEPTH = 200;
 /** The most values of a text or value: going through more holds up the event loop. */
 export const MAX_JSON_VALUES = 20_000;
 /** All texts in a value together, keys too. No model reads more. */
-const MAX_JSON_CHARS = 4 * 1024 * 1024;
+export const MAX_JSON_CHARS = 4 * 1024 * 1024;
 
 /** The parsed value, or a sentence on what is wrong: the parser's own, or that it is too deep or too much. */
 export function tryParseJson(

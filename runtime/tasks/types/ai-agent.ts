@@ -1,15 +1,14 @@
 import type { TaskAnswer } from '../../contracts/queue';
 import type { AgentResult } from '../../contracts/result';
-import type { TaskHandler, TaskPorts } from './task-handler';
+import { readAgentTask } from '../read-task';
+import type { TaskHandler } from './task-handler';
 
 /** `ai_agent`: the agent with its tools. The answer is its whole result. */
-export function aiAgent({ checkModelTask }: TaskPorts): TaskHandler {
-  return {
-    check: (task) => checkModelTask(task),
-    // Without the callback, which is not the run's to write.
-    run: async ({ callback, priority, ...task }, { run }) => toAnswer(await run(task)),
-  };
-}
+// Without the callback, which is not the run's to write.
+export const aiAgent: TaskHandler = ({ callback, priority, ...task }) => {
+  const ready = readAgentTask(task);
+  return async ({ run }) => toAnswer(await run(ready));
+};
 
 /** The whole result of a run in the words of a report. */
 export function toAnswer(result: AgentResult): TaskAnswer {

@@ -28,10 +28,9 @@ const configSchema = z.object({
 
 /** `http_request`: one request to a public address, or to a host that the operator named. */
 export function httpRequest(ports: TaskPorts): TaskHandler {
-  const read = (task: QueueTask): TaskRequest => readRequest(task, ports.outgoing);
-  return {
-    check: (task) => void read(task),
-    run: (task, context) => sendTaskRequest(task, read(task), { ports, context }),
+  return (task) => {
+    const request = readRequest(task, ports.outgoing);
+    return (context) => sendTaskRequest(task, request, { ports, context });
   };
 }
 

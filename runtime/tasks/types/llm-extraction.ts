@@ -1,4 +1,4 @@
-import { checkLlmTask, type LlmType, runLlmTask } from './llm-task';
+import { type LlmType, readLlmTask } from './llm-task';
 import type { TaskHandler, TaskPorts } from './task-handler';
 
 const TYPE: LlmType = {
@@ -9,8 +9,5 @@ const TYPE: LlmType = {
 
 /** `llm_extraction`: the result is the JSON that the model found in the message. */
 export function llmExtraction(ports: TaskPorts): TaskHandler {
-  return {
-    check: (task) => checkLlmTask(task, TYPE, ports),
-    run: (task, context) => runLlmTask(task, context, { type: TYPE, ports }),
-  };
+  return (task) => readLlmTask(task, TYPE, ports);
 }

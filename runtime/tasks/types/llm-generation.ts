@@ -1,12 +1,9 @@
-import { checkLlmTask, type LlmType, runLlmTask } from './llm-task';
+import { type LlmType, readLlmTask } from './llm-task';
 import type { TaskHandler, TaskPorts } from './task-handler';
 
 const TYPE: LlmType = { temperature: 0.7, role: '', isAlwaysJson: false };
 
 /** `llm_generation`: the result is the model's text, or with an `output_schema` its JSON. */
 export function llmGeneration(ports: TaskPorts): TaskHandler {
-  return {
-    check: (task) => checkLlmTask(task, TYPE, ports),
-    run: (task, context) => runLlmTask(task, context, { type: TYPE, ports }),
-  };
+  return (task) => readLlmTask(task, TYPE, ports);
 }

@@ -5,10 +5,11 @@ import type { AgentResult } from '../../contracts/result';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { findJson } from '../../util/find-json';
-import type { JsonObject, JsonValue } from '../../util/json';
+import { type JsonObject, type JsonValue, MAX_JSON_CHARS } from '../../util/json';
+import { readTask, type ReadyTask } from '../read-task';
 import { toAnswer } from './ai-agent';
 import { readConfig } from './read-config';
-import type { ModelTask, TaskContext, TaskPorts } from './task-handler';
+import type { DoTask, TaskPorts } from './task-handler';
 
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 const jsonList = optional(z.array(z.custom<JsonValue>((value) => value !== undefined)));
@@ -47,8 +48,7 @@ const DEFAULT_MAX_TOKENS = 500;
 const MAX_ITERATIONS = 2;
 
 /** Says what the model is to do, in the words of an agent without tools. Throws INPUT_INVALID. */
-function toModelTask(task: QueueTask, type: LlmType): ModelTask {
-  const config = readConfig(configSchema, task.config);
+function toAgentTask(task: QueueTask, config: LlmConfig, type: LlmType): ReadyTask {
   const { model, message, prompt } = config;
   // What only this type reads means nothing to an agent.
   const shared = Object.entries(task.config).filter(([key]) => !OWN_KEYS.includes(key));
@@ -66,15 +66,19 @@ function toModelTask(task: QueueTask, type: LlmType): ModelTask {
     ...(model === undefined ? {} : { model_override: model }),
   };
   const { task_id, trace_id, task_type, meta } = task;
-  return { task_id, trace_id, task_type, meta, config: own };
+  return readTask({ task_id, trace_id, task_type, meta, config: own });
 }
 
 const PLACE = /\{\{\s*message\s*\}\}/g;
 
 /** The message goes to its place in the prompt, or else after it. What stands in the message is never read again. */
 function fillPrompt(prompt: string, message: string): string {
-  if (prompt.search(PLACE) >= 0) return prompt.replace(PLACE, () => message);
-  return [prompt, message].filter((part) => part !== '').join('\n\n');
+  const pieces = prompt.split(PLACE);
+  if (pieces.length === 1) return [prompt, message].filter((part) => part !== '').join('\n\n');
+  if (prompt.length + (pieces.length - 1) * message.length <= MAX_JSON_CHARS) return pieces.join(message);
+  throw new RuntimeError('INPUT_INVALID', {
+    issues: `config.prompt is longer than ${MAX_JSON_CHARS} characters with the message in its places`,
+  });
 }
 
 function systemPrompt({ system_prompt, ...config }: LlmConfig, { role, isAlwaysJson }: LlmType): string {
@@ -93,12 +97,6 @@ function systemPrompt({ system_prompt, ...config }: LlmConfig, { role, isAlwaysJ
 
 function listed(examples: readonly JsonValue[]): string {
   return examples.map((example) => `- ${typeof example === 'string' ? example : JSON.stringify(example)}`).join('\n');
-}
-
-/** Throws what is wrong with the task, its schema included. */
-export function checkLlmTask(task: QueueTask, type: LlmType, ports: TaskPorts): void {
-  ports.checkModelTask(toModelTask(task, type));
-  schemaCheck(readConfig(configSchema, task.config), ports);
 }
 
 type SchemaCheck = ReturnType<TaskPorts['compileSchema']>;
@@ -123,21 +121,20 @@ function isJsonSchema(schema: JsonObject): boolean {
   return typeof properties === 'object' || KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword));
 }
 
-/** Runs the task and reads what the model wrote. */
-export async function runLlmTask(
-  task: QueueTask,
-  { run, tenantId, signal }: TaskContext,
-  { type, ports }: { readonly type: LlmType; readonly ports: TaskPorts },
-): Promise<TaskAnswer> {
+/** Throws what is wrong with the task, its schema included. Doing it runs an agent and reads what the model wrote. */
+export function readLlmTask(task: QueueTask, type: LlmType, ports: TaskPorts): DoTask {
   const config = readConfig(configSchema, task.config);
+  const agentTask = toAgentTask(task, config, type);
   const check = schemaCheck(config, ports);
-  const outcome = await run(toModelTask(task, type));
-  const answer = toAnswer(outcome);
-  const { text } = outcome.result;
-  if (!type.isAlwaysJson && config.output_schema === undefined) return { ...answer, result: text };
-  const found = await readJson(text, (value) => check?.(value, { tenantId, signal }));
-  if ('reason' in found) return { ...answer, ...unusable(outcome, found.reason) };
-  return { ...answer, result: found.value, ...confidence(found.value, config) };
+  return async ({ run, tenantId, signal }) => {
+    const outcome = await run(agentTask);
+    const answer = toAnswer(outcome);
+    const { text } = outcome.result;
+    if (!type.isAlwaysJson && config.output_schema === undefined) return { ...answer, result: text };
+    const found = await readJson(text, (value) => check?.(value, { tenantId, signal }));
+    if ('reason' in found) return { ...answer, ...unusable(outcome, found.reason) };
+    return { ...answer, result: found.value, ...confidence(found.value, config) };
+  };
 }
 
 /** The first value that the schema allows. */

@@ -4,14 +4,10 @@ import type { QueueTask, TaskAnswer } from '../../contracts/queue';
 import type { AgentResult } from '../../contracts/result';
 import type { CheckedFor } from '../../contracts/tool';
 import type { JsonObject, JsonValue } from '../../util/json';
-
-/** A task for a model: task_type, config and meta as the agent reads them, with the ids of the queue's task. */
-export type ModelTask = Pick<QueueTask, 'task_id' | 'trace_id' | 'task_type' | 'config' | 'meta'>;
+import type { ReadyTask } from '../read-task';
 
 /** What the handlers work with. */
 export interface TaskPorts {
-  /** Throws INPUT_INVALID or TENANT_ID_INVALID. */
-  readonly checkModelTask: (task: ModelTask) => void;
   /** Throws an Error when the schema is none, or too large; the function gives what is wrong with a value. */
   readonly compileSchema: (
     schema: JsonObject,
@@ -24,7 +20,7 @@ export interface TaskPorts {
 export interface TaskContext {
   readonly tenantId: string;
   /** Runs the task of a model, with the host's options. */
-  readonly run: (task: ModelTask) => Promise<AgentResult>;
+  readonly run: (task: ReadyTask) => Promise<AgentResult>;
   /** Where an address of the task may lead. */
   readonly rules: OutgoingRules;
   readonly signal?: AbortSignal;
@@ -32,10 +28,8 @@ export interface TaskContext {
   readonly fresh: boolean;
 }
 
-/** Does the tasks of one type. */
-export interface TaskHandler {
-  /** Throws what is wrong with the task, before anything is done or spent. */
-  readonly check: (task: QueueTask) => void;
-  /** Rejects when the task failed; an answer that is no good is an answer with `error`. */
-  readonly run: (task: QueueTask, context: TaskContext) => Promise<TaskAnswer>;
-}
+/** Does a task that was read. Rejects when it failed; an answer that is no good is an answer with `error`. */
+export type DoTask = (context: TaskContext) => Promise<TaskAnswer>;
+
+/** Reads a task of one type: throws what is wrong with it, before anything is done or spent. */
+export type TaskHandler = (task: QueueTask) => DoTask;

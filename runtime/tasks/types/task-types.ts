@@ -12,7 +12,7 @@ export type FindHandler = (taskType: string) => TaskHandler;
 
 export function createTaskTypes(ports: TaskPorts): FindHandler {
   const handlers: Readonly<Record<TaskType, TaskHandler>> = {
-    ai_agent: aiAgent(ports),
+    ai_agent: aiAgent,
     llm_extraction: llmExtraction(ports),
     llm_generation: llmGeneration(ports),
     http_request: httpRequest(ports),

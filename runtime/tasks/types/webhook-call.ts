@@ -14,9 +14,9 @@ const configSchema = z.object({
 
 /** `webhook_call`: POSTs a payload as JSON. */
 export function webhookCall(ports: TaskPorts): TaskHandler {
-  return {
-    check: (task) => void readRequest(task),
-    run: (task, context) => sendTaskRequest(task, readRequest(task), { ports, context }),
+  return (task) => {
+    const request = readRequest(task);
+    return (context) => sendTaskRequest(task, request, { ports, context });
   };
 }
 

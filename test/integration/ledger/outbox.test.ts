@@ -89,6 +89,9 @@ async function untilEmpty(): Promise<void> {
   }
 }
 
+const entryOf = (taskId: string, runId?: string, closed: readonly object[] = []): string =>
+  JSON.stringify({ version: 1, tenantId: tenant, taskId, runId, leaseMs: 1000, closed });
+
 const queue = async (...words: string[]): Promise<Record<string, unknown>> => {
   const { stdout } = await runCli(['queue', ...words], { env: { REDIS_URL: redis.url } });
   return JSON.parse(stdout) as Record<string, unknown>;
@@ -121,15 +124,7 @@ it('case 33: an end that the ledger cannot take is kept, and written once when i
 
 it('an entry that the database takes exception to is put aside, and those behind it are written', async () => {
   const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
-  const entry = (closed: object): string =>
-    JSON.stringify({
-      version: 1,
-      tenantId: tenant,
-      taskId: 'kept',
-      runId: run?.run_id,
-      leaseMs: 1000,
-      closed: [closed],
-    });
+  const entry = (closed: object): string => entryOf('kept', run?.run_id, [closed]);
   const call = {
     modelRequested: 'm',
     modelBilled: 'm',
@@ -173,8 +168,7 @@ it('with a vault key no plain text is kept, and only a process with that key tak
 
   // Without the key it stays, and does not block what lies behind it.
   const [run] = await database.query<{ run_id: string }>(`SELECT run_id FROM elo_agent_runs WHERE task_id = 'kept'`);
-  const progress = { version: 1, tenantId: tenant, taskId: 'kept', runId: run?.run_id, leaseMs: 1000, closed: [] };
-  await redis.client.rpush(OUTBOX, JSON.stringify(progress), 'no JSON');
+  await redis.client.rpush(OUTBOX, entryOf('kept', run?.run_id), 'no JSON');
   const keyless = runtimeWith();
   models.script(textReply('answer'));
   await keyless.handle(taskOf('wakes one without the key'));
@@ -387,8 +381,7 @@ describe('when the outbox is looked at', () => {
   });
 });
 
-const entryOfNobody = (): string =>
-  JSON.stringify({ version: 1, tenantId: tenant, taskId: 'nobody’s', runId: randomUUID(), leaseMs: 1000, closed: [] });
+const entryOfNobody = (): string => entryOf('nobody’s', randomUUID());
 
 it('what no installation takes up is shown with an id, and a person can drop it', async () => {
   await redis.client.flushall();

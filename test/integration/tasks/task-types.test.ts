@@ -133,6 +133,12 @@ describe('llm_extraction', () => {
     expect(fixture.models.received).toHaveLength(asked);
   });
 
+  it('refuses a prompt with so many places that the message would fill the memory', async () => {
+    const config = { message: 'm'.repeat(100_000), prompt: '{{message}}'.repeat(1000) };
+    const error = await failureOf(fixture.runtime.handle(extraction(config)));
+    expect(error).toMatchObject({ code: 'INPUT_INVALID', message: containing('config.prompt is longer than') });
+  });
+
   it('another answer asked for under the same id is a conflict', async () => {
     fixture.models.script(textReply('{"value":true}'));
     const one = extraction({ output_schema: SCHEMA });
