@@ -54,6 +54,7 @@ export function readAgentTask(input: unknown): ReadyTask {
 function unknownConfigKeys(input: unknown): readonly string[] {
   const config = isJsonObject(input) && isJsonObject(input.config) ? input.config : {};
   const unknown = Object.keys(config).filter((key) => !CONFIG_KEYS.includes(key) && config[key] !== undefined);
+  if (unknown.length === 0) return unknown;
   if (unknown.length > MAX_UNKNOWN_KEYS) {
     throw new RuntimeError('INPUT_INVALID', { issues: `config has ${unknown.length} keys that nobody reads` });
   }

@@ -7,6 +7,7 @@ const ENDING = /<\/think(?:ing)?>/gi;
  * word like others.
  */
 export function stripThinking(text: string): string {
+  if (!text.includes('<')) return text.trim();
   const rest = withoutClosed(text);
   ENDING.lastIndex = 0;
   const last = [...rest.matchAll(ENDING)].at(-1);

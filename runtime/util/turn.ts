@@ -5,8 +5,9 @@ import { monotonicMs } from './clock';
 /** So long all pieces of work together may hold the event loop. */
 const TURN_MS = 10;
 
-/** When the first piece of this turn of the event loop began; undefined before it. */
-let startedAt: number | undefined;
+/** When this turn began, or one long ago: whoever comes then waits for the next, which takes microseconds. */
+let startedAt = -Infinity;
+let isNextDue = false;
 
 /**
  * Lets others have their turn, for work in many pieces, to be awaited before each of them, when the work of everybody has held
@@ -23,16 +24,20 @@ export function turn(): Promise<void> | undefined {
 }
 
 function isOver(): boolean {
-  if (startedAt !== undefined) return monotonicMs() - startedAt >= TURN_MS;
-  startedAt = monotonicMs();
-  void setImmediate().then(() => {
-    startedAt = undefined;
-  });
-  return false;
+  return monotonicMs() - startedAt >= TURN_MS;
 }
 
-/** Many may wait for the same turn, and the first of them may use it up. */
+/** Many may wait for the same turn, and the first of them may use it up. So each wakes up by itself, after the one before it. */
 async function nextTurn(): Promise<void> {
-  do await setImmediate();
-  while (isOver());
+  do {
+    if (!isNextDue) void beginTurn();
+    await setImmediate();
+  } while (isOver());
+}
+
+async function beginTurn(): Promise<void> {
+  isNextDue = true;
+  await setImmediate();
+  isNextDue = false;
+  startedAt = monotonicMs();
 }
