@@ -53,7 +53,7 @@ async function runtime() {
       cli: 'runtime/cli/entry.ts',
       testing: 'runtime/testing/index.ts',
       'page-process': 'runtime/tools/web/page-process.ts',
-      'schema-process': 'runtime/tools/schema-process.ts',
+      'schema-process': 'runtime/tools/schemas/schema-process.ts',
     },
     outdir: RUNTIME,
     bundle: true,

@@ -5,7 +5,7 @@ import { buildResult } from './run/build-result';
 import { claimTask } from './run/claim-run';
 import { driveLoop } from './run/drive-loop';
 import { rememberTurn } from './run/memory';
-import { planRun } from './run/plan-run';
+import { planRun } from './run/plan/plan-run';
 import { startRecorder } from './run/recorder';
 import type { ClaimedRun, Run, RunEnvironment } from './run/run';
 import { settleRun } from './run/settle-run';

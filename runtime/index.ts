@@ -6,18 +6,26 @@ export { useRuntime, useTaskQueue } from './compose/shared-runtime';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Connected, ConnectedTool, Memory, NamedModel, OutputFormat } from './contracts/connected';
 export type { OnEvent, RunEvent } from './contracts/event';
-export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger';
+export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger/ledger';
+export type { ModelCallRecord, ModelPrice, Usage } from './contracts/ledger/usage';
 export type { AssistantMessage, Message, ToolCallMessage } from './contracts/message';
 export type { Model, ModelReply, ModelRequest } from './contracts/model';
 export type { Callback, QueueTask, TaskReport, TaskType } from './contracts/queue';
 export type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from './contracts/result';
 export type { RunOptions } from './contracts/run';
 export type { TenantSnapshot, TenantStore, Tier, ToolRow } from './contracts/tenant';
-export type { ParsedInput, Tool, ToolContext, ToolDefinition, ToolMeta, ToolOutput, Toolset } from './contracts/tool';
-export type { ModelCallRecord, ModelPrice, Usage } from './contracts/usage';
+export type {
+  ParsedInput,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  ToolMeta,
+  ToolOutput,
+  Toolset,
+} from './contracts/tools/tool';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtime-error';
 export { fromChatModel } from './models/langchain/chat-model';
-export { outputFormat, schemaFormat } from './run/output-format';
+export { outputFormat, schemaFormat } from './run/plan/output-format';
 export type { Enqueued } from './tasks/enqueue-task';
 export type { Migration, MigrationOptions, MigrationReport, Workflow } from './workflow-migration/contract';

@@ -1,14 +1,14 @@
 import { readConsumerSettings } from './config/consumer-config';
 import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './contracts/consumer';
-import type { KeptEnd, UnwrittenEnds } from './contracts/outbox';
+import type { KeptEnd, UnwrittenEnds } from './contracts/ledger/outbox';
 import { checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
 import type { ConsumerClients } from './queue/consumer-parts';
 import { openQueue, sortOptions } from './queue/consumer-session';
+import { createTaskStore } from './queue/intake/task-store';
 import { queueKeys } from './queue/keys';
 import { createQueueAdmin, type QueueAdmin, type QueueStatus } from './queue/queue-admin';
 import { takeByHand } from './queue/take-by-hand';
-import { createTaskStore } from './queue/task-store';
 import { dropUnwrittenEnd, readBacklog, readUnwrittenEnds } from './storage/redis/unwritten-ends';
 import { openWaitingClient } from './storage/redis/waiting-client';
 

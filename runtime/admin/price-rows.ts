@@ -1,4 +1,4 @@
-import type { ModelPrice } from '../contracts/usage';
+import type { ModelPrice } from '../contracts/ledger/usage';
 import { COST_COLUMNS, PRICE_PLACES, type PriceRow } from '../storage/sql/manage-prices';
 import type { Query } from '../storage/statement';
 

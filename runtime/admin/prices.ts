@@ -1,4 +1,4 @@
-import type { ModelPrice } from '../contracts/usage';
+import type { ModelPrice } from '../contracts/ledger/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import type { Postgres } from '../storage/postgres/pool';
 import { LIST_PRICES, LOCK_PRICES, type PriceRow, writePricesStatement } from '../storage/sql/manage-prices';

@@ -1,7 +1,7 @@
 import { findPrice } from '../billing/cost';
 import { nearestModels } from '../billing/nearest-models';
 import { type ListedModel, samePrice } from '../billing/price-list';
-import type { ModelPrice } from '../contracts/usage';
+import type { ModelPrice } from '../contracts/ledger/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { mergeTiers } from '../models/tiers';
 import {

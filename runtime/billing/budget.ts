@@ -1,9 +1,9 @@
 import Big from 'big.js';
 
-import type { Reservation } from '../contracts/ledger';
-import type { Spent } from '../contracts/progress';
+import type { Reservation } from '../contracts/ledger/ledger';
+import type { Spent } from '../contracts/ledger/progress';
+import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import type { TenantSettings } from '../contracts/tenant';
-import type { ModelPrice, Usage } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { dearestCost, higher, sumDecimals } from './cost';
 

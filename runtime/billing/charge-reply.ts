@@ -1,5 +1,5 @@
+import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import type { WastedReply } from '../contracts/model';
-import type { ModelPrice, Usage } from '../contracts/usage';
 import { callCost, callSaving, findPrice } from './cost';
 
 const NO_USAGE: Usage = {

@@ -1,6 +1,6 @@
 import Big from 'big.js';
 
-import type { ModelPrice, Usage } from '../contracts/usage';
+import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 
 /** Places of cost_usd in the ledger. */
 const COST_PLACES = 8;

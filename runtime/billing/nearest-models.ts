@@ -1,4 +1,4 @@
-import { editDistance } from '../util/edit-distance';
+import { editDistance } from '../util/text/edit-distance';
 
 const SHOWN = 3;
 /** What a list of another vendor's models of the same name has to be better by. */

@@ -1,6 +1,6 @@
 import Big from 'big.js';
 
-import type { ModelPrice } from '../contracts/usage';
+import type { ModelPrice } from '../contracts/ledger/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../util/json';
 import { ratesOf } from './cost';

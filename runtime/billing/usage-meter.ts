@@ -1,5 +1,5 @@
+import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/ledger/usage';
 import type { ModelReply, RequestAttempts, WastedReply } from '../contracts/model';
-import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/usage';
 import type { ErrorSummary } from '../errors/runtime-error';
 import { type BillingWarnings, createBillingWarnings } from './billing-warnings';
 import { chargeReply } from './charge-reply';

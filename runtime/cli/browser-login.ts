@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
-import type { BrowserLogin } from '../mcp/oauth-provider';
+import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 
 /**
  * A login in a browser that comes back to this machine's loopback. Where the browser runs elsewhere, the address that

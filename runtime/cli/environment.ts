@@ -1,7 +1,7 @@
 import { createRuntime, type Runtime } from '../compose/create-runtime';
 import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config/runtime-config';
 import { RuntimeError } from '../errors/runtime-error';
-import type { BrowserLogin } from '../mcp/oauth-provider';
+import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { tryParseJson } from '../util/json';
 import type { ConsumerConfig } from '../worker';

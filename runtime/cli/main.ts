@@ -1,5 +1,5 @@
 import { toRuntimeError } from '../errors/to-runtime-error';
-import { escapeHidden } from '../util/escape-hidden';
+import { escapeHidden } from '../util/text/escape-hidden';
 import { UsageError } from './arguments';
 import { findCommand, helpText } from './command';
 import { auditCommand } from './commands/audit';

@@ -1,5 +1,5 @@
 import type { ErrorSummary } from '../errors/runtime-error';
-import { escapeHidden } from '../util/escape-hidden';
+import { escapeHidden } from '../util/text/escape-hidden';
 
 /** The answer of a command, on standard output. */
 export function printJson(value: unknown): void {

@@ -1,5 +1,5 @@
 import { parseQueueConfig, type QueueConfig } from '../config/runtime-config';
-import type { EgressFilter } from '../contracts/tool';
+import type { EgressFilter } from '../contracts/tools/tool';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { createRedisConnection } from '../storage/redis/connection';
 import { readQueueTask } from '../tasks/read-queue-task';

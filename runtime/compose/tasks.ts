@@ -15,7 +15,7 @@ import { createTaskHandling, type TaskHandling } from '../tasks/handle-task';
 import type { ReadyTask } from '../tasks/read-task';
 import { createTaskTypes } from '../tasks/types/task-types';
 import { createWriteFailure, type DeliverFailure } from '../tasks/write-failure';
-import { compileSchema } from '../tools/validate-input';
+import { compileSchema } from '../tools/schemas/validate-input';
 import { createOutgoing } from '../tools/web/outgoing';
 import { createSealer } from '../vault/sealer';
 

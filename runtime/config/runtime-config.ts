@@ -1,9 +1,9 @@
 import * as z from 'zod/v4';
 
-import type { LedgerStore } from '../contracts/ledger';
+import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { Model } from '../contracts/model';
 import type { TenantStore } from '../contracts/tenant';
-import type { Tool } from '../contracts/tool';
+import type { Tool } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Message } from './message';
 import type { Model } from './model';
-import type { CheckedFor, ToolDefinition } from './tool';
+import type { CheckedFor, ToolDefinition } from './tools/tool';
 
 /** What a host has wired to one run, beside what the tenant's rows give it. Trusted like the host's own configuration. */
 export interface Connected {

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../errors/codes';
 import type { Redact } from '../util/redact';
+import type { Usage } from './ledger/usage';
 import type { AssistantMessage, Message } from './message';
-import type { ToolDefinition } from './tool';
-import type { Usage } from './usage';
+import type { ToolDefinition } from './tools/tool';
 
 export type ToolChoice = 'auto' | 'none' | 'required';
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error';

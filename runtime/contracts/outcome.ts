@@ -1,9 +1,9 @@
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { JsonValue } from '../util/json';
+import type { LoopProgress } from './ledger/progress';
+import type { StepRecord } from './ledger/step';
 import type { Message } from './message';
-import type { LoopProgress } from './progress';
 import type { AwaitedApproval, RunStatus } from './result';
-import type { StepRecord } from './step';
 
 export interface LoopOutcome {
   readonly status: RunStatus;

@@ -1,7 +1,7 @@
 import type { Connected } from './connected';
 import type { OnEvent } from './event';
-import type { McpServerInput } from './mcp';
-import type { EgressFilter } from './tool';
+import type { McpServerInput } from './tools/mcp';
+import type { EgressFilter } from './tools/tool';
 
 /** What the host of a run, such as n8n, gives beside the task. */
 export interface HostOptions {

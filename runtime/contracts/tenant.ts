@@ -1,7 +1,7 @@
 import type { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
-import type { McpServerRow } from './mcp';
-import type { ModelPrice } from './usage';
+import type { ModelPrice } from './ledger/usage';
+import type { McpServerRow } from './tools/mcp';
 
 /** A quality and price label, and the model behind it. */
 export interface Tier {

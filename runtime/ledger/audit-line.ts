@@ -1,4 +1,4 @@
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { JsonValue } from '../util/json';
 import { type Redact, redactJson } from '../util/redact';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { budgetExceeded } from '../billing/budget';
-import type { Claim, ClaimRequest, LedgerStore, Reservation, Resumed, ResumeRequest } from '../contracts/ledger';
+import type { Claim, ClaimRequest, LedgerStore, Reservation, Resumed, ResumeRequest } from '../contracts/ledger/ledger';
 import type { AgentTask } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';

@@ -1,4 +1,4 @@
-import type { Identity } from '../contracts/ledger';
+import type { Identity } from '../contracts/ledger/ledger';
 import type { CallMeta } from '../contracts/task';
 
 export function identityOf({ client_id, dialog_id, user_id, session_id }: CallMeta): Identity {

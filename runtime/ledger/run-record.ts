@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 
 import { budgetExceeded } from '../billing/budget';
-import type { JournalEntry, StepEntry } from '../contracts/journal';
+import type { JournalEntry, StepEntry } from '../contracts/ledger/journal';
 import type {
   BillingLine,
   CallToTake,
@@ -12,10 +12,10 @@ import type {
   RunEnd,
   RunKey,
   RunProgress,
-} from '../contracts/ledger';
-import type { Outbox } from '../contracts/outbox';
-import type { ToolCallRecord } from '../contracts/tool-call';
-import type { ModelCallRecord } from '../contracts/usage';
+} from '../contracts/ledger/ledger';
+import type { Outbox } from '../contracts/ledger/outbox';
+import type { ModelCallRecord } from '../contracts/ledger/usage';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';

@@ -1,4 +1,4 @@
-import type { StepEntry } from '../contracts/journal';
+import type { StepEntry } from '../contracts/ledger/journal';
 
 /** Which calls of the step that is being made may have been sent. */
 interface SentCalls {

@@ -1,7 +1,7 @@
-import type { JournalEntry, StepEntry } from '../contracts/journal';
-import type { RunProgress } from '../contracts/ledger';
-import type { ToolCallRecord } from '../contracts/tool-call';
-import type { ModelCallRecord } from '../contracts/usage';
+import type { JournalEntry, StepEntry } from '../contracts/ledger/journal';
+import type { RunProgress } from '../contracts/ledger/ledger';
+import type { ModelCallRecord } from '../contracts/ledger/usage';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 
 export type Kept = Required<Pick<RunProgress, 'closed' | 'audit' | 'journal'>>;
 

@@ -1,7 +1,7 @@
 import type { ToolCallMessage } from '../contracts/message';
 import type { FinishReason } from '../contracts/model';
-import type { CheckedFor, ParsedInput, Tool, Toolset } from '../contracts/tool';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { CheckedFor, ParsedInput, Tool, Toolset } from '../contracts/tools/tool';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';

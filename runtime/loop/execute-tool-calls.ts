@@ -1,7 +1,7 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
-import type { Decision } from '../contracts/permission';
-import type { ToolOutput } from '../contracts/tool';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { Decision } from '../contracts/tools/permission';
+import type { ToolOutput } from '../contracts/tools/tool';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';

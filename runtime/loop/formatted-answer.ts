@@ -1,11 +1,11 @@
 import type { OutputFormat, ParsedOutput } from '../contracts/connected';
 import type { AssistantMessage, Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
-import type { CheckedFor, ToolDefinition, Toolset } from '../contracts/tool';
+import type { CheckedFor, ToolDefinition, Toolset } from '../contracts/tools/tool';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
-import { clipText } from '../util/clip-text';
+import { clipText } from '../util/text/clip-text';
 
 const MAX_ISSUES_BYTES = 1000;
 

@@ -1,11 +1,11 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
-import type { StepEntry } from '../contracts/journal';
+import type { StepEntry } from '../contracts/ledger/journal';
+import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { LoopProgress } from '../contracts/progress';
-import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tool';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tools/tool';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';

@@ -1,4 +1,4 @@
-import type { Tool } from '../contracts/tool';
+import type { Tool } from '../contracts/tools/tool';
 import type { JsonObject } from '../util/json';
 
 /** Whether a call may be made again whose outcome is unknown. A tool that cannot tell must not be called again. */

@@ -1,7 +1,7 @@
+import type { Approval } from '../contracts/ledger/progress';
 import type { ToolCallMessage } from '../contracts/message';
-import type { Approval } from '../contracts/progress';
-import type { CheckedFor } from '../contracts/tool';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { CheckedFor } from '../contracts/tools/tool';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';

@@ -1,8 +1,8 @@
-import type { JournalEntry, StepEntry, ToolCallEntry } from '../contracts/journal';
+import type { JournalEntry, StepEntry, ToolCallEntry } from '../contracts/ledger/journal';
+import type { Progress } from '../contracts/ledger/progress';
+import type { Step, StepRecord } from '../contracts/ledger/step';
 import type { Message } from '../contracts/message';
-import type { Progress } from '../contracts/progress';
-import type { Step, StepRecord } from '../contracts/step';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
 import { callsOf } from './run-state';

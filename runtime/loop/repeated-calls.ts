@@ -1,5 +1,5 @@
-import type { StepRecord } from '../contracts/step';
-import type { ToolOutput } from '../contracts/tool';
+import type { StepRecord } from '../contracts/ledger/step';
+import type { ToolOutput } from '../contracts/tools/tool';
 import { canonicalJson, isJsonObject, type JsonObject } from '../util/json';
 
 /** The same call gave the same answer often enough: this is it. */

@@ -1,7 +1,7 @@
+import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { LoopOutcome } from '../contracts/outcome';
-import type { LoopProgress } from '../contracts/progress';
 import { describeError, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { offeredTools, outputInvalid } from './formatted-answer';

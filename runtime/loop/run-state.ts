@@ -1,7 +1,7 @@
+import type { Approval, LoopProgress, PendingStep } from '../contracts/ledger/progress';
+import type { Step, StepRecord } from '../contracts/ledger/step';
 import type { Message, ToolCallMessage } from '../contracts/message';
-import type { Approval, LoopProgress, PendingStep } from '../contracts/progress';
-import type { Step, StepRecord } from '../contracts/step';
-import type { ToolDefinition } from '../contracts/tool';
+import type { ToolDefinition } from '../contracts/tools/tool';
 import type { RepeatedCalls } from './repeated-calls';
 
 /** What a run knows between its steps. */

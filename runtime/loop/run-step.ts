@@ -1,7 +1,7 @@
+import type { PendingStep } from '../contracts/ledger/progress';
+import type { Step } from '../contracts/ledger/step';
 import type { Message } from '../contracts/message';
 import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { PendingStep } from '../contracts/progress';
-import type { Step } from '../contracts/step';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';

@@ -1,4 +1,4 @@
-import type { StepRecord } from '../contracts/step';
+import type { StepRecord } from '../contracts/ledger/step';
 import { RuntimeError } from '../errors/runtime-error';
 import type { LoopInput } from './loop-contract';
 

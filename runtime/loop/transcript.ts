@@ -1,9 +1,9 @@
 import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
-import { stripThinking } from '../util/strip-thinking';
+import { stripThinking } from '../util/text/strip-thinking';
 import { argumentsOf } from './parse-arguments';
 
 const MAX_NAME_LENGTH = 64;

@@ -1,4 +1,4 @@
-import type { McpServer } from '../contracts/mcp';
+import type { McpServer } from '../contracts/tools/mcp';
 import type { ErrorSummary } from '../errors/runtime-error';
 import { startDeadline } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { McpServer } from '../contracts/mcp';
+import type { McpServer } from '../contracts/tools/mcp';
 import { every, monotonicMs } from '../util/clock';
 import { canonicalJson } from '../util/json';
 import type { McpConnection, McpTarget } from './connection';

@@ -1,7 +1,7 @@
-import type { McpServer } from '../contracts/mcp';
+import type { McpServer } from '../contracts/tools/mcp';
 import type { JsonObject } from '../util/json';
 import type { Fetch } from './http-fetch';
-import type { BrowserLogin, OAuthStateStore } from './oauth-provider';
+import type { BrowserLogin, OAuthStateStore } from './oauth/oauth-provider';
 
 /** Whose connection to which server. */
 export interface McpTarget {

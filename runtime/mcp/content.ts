@@ -1,5 +1,5 @@
-import type { TransportReply } from '../contracts/tool-transport';
-import { clipText } from '../util/clip-text';
+import type { TransportReply } from '../contracts/tools/tool-transport';
+import { clipText } from '../util/text/clip-text';
 import type { McpContent, McpToolResult } from './connection';
 
 const MAX_LABEL_CHARS = 200;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 
 import { Agent, type Dispatcher, request } from 'undici';
 
-import type { McpAuth, McpServer } from '../contracts/mcp';
+import type { McpAuth, McpServer } from '../contracts/tools/mcp';
 import { errorText } from '../errors/to-runtime-error';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import type { McpServer, McpServerInput, McpServerRow, McpStore } from '../contracts/mcp';
-import type { ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import type { McpServer, McpServerInput, McpServerRow, McpStore } from '../contracts/tools/mcp';
+import type { ToolSettings, ToolTransport } from '../contracts/tools/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { startDeadline, untilAborted } from '../util/abort';
@@ -10,8 +10,8 @@ import { createMcpClientPool, targetKey } from './client-pool';
 import type { ConnectRequest, McpConnection, McpTarget } from './connection';
 import { createHttpClient } from './http-fetch';
 import { createMcpTransport } from './mcp-transport';
-import type { BrowserLogin } from './oauth-provider';
-import { createOAuthStores, type StateSealer } from './oauth-stores';
+import type { BrowserLogin } from './oauth/oauth-provider';
+import { createOAuthStores, type StateSealer } from './oauth/oauth-stores';
 import { type McpServerDefaults, readMcpServer } from './read-server';
 import type { CheckSchema, ReadTools } from './read-tools';
 import { credentialSecrets } from './server-errors';

@@ -1,8 +1,8 @@
-import type { McpServer } from '../contracts/mcp';
-import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tool-transport';
+import type { McpServer } from '../contracts/tools/mcp';
+import type { ToolSettings, ToolTransport, TransportCall, TransportReply } from '../contracts/tools/tool-transport';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { untilAborted } from '../util/abort';
-import { clipText } from '../util/clip-text';
+import { clipText } from '../util/text/clip-text';
 import type { McpClientPool } from './client-pool';
 import type { McpTarget } from './connection';
 import { toReply } from './content';

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { McpAuth, McpServer, McpServerInput } from '../contracts/mcp';
+import type { McpAuth, McpServer, McpServerInput } from '../contracts/tools/mcp';
 import { isJsonObject, type JsonObject, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
 

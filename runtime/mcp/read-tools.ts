@@ -1,4 +1,4 @@
-import type { McpListedTool, McpServer, McpTool } from '../contracts/mcp';
+import type { McpListedTool, McpServer, McpTool } from '../contracts/tools/mcp';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { isDeeperThan, isJsonObject, type JsonObject } from '../util/json';

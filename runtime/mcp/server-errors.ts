@@ -1,4 +1,4 @@
-import type { McpAuth, McpServer } from '../contracts/mcp';
+import type { McpAuth, McpServer } from '../contracts/tools/mcp';
 import { describeError, type ErrorSummary, isRuntimeError } from '../errors/runtime-error';
 import { createRedactor } from '../util/redact';
 import type { McpTarget } from './connection';

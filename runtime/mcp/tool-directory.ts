@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { McpListedTool, McpServer, McpStore } from '../contracts/mcp';
+import type { McpListedTool, McpServer, McpStore } from '../contracts/tools/mcp';
 import { startDeadline, untilAborted } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';

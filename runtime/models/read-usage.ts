@@ -1,5 +1,5 @@
+import type { Usage } from '../contracts/ledger/usage';
 import type { ReplyUsage } from '../contracts/model';
-import type { Usage } from '../contracts/usage';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 
 type ReportedUsage = Omit<ReplyUsage, 'modelReturned' | 'providerRequestId'>;

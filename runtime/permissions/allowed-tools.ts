@@ -1,5 +1,5 @@
-import type { ToolPermission, ToolRules } from '../contracts/permission';
-import type { Tool } from '../contracts/tool';
+import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
+import type { Tool } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { combinePermissions } from './combine-permissions';

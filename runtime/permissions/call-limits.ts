@@ -1,6 +1,6 @@
-import type { CallToTake } from '../contracts/ledger';
+import type { CallToTake } from '../contracts/ledger/ledger';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { Tool } from '../contracts/tool';
+import type { Tool } from '../contracts/tools/tool';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 

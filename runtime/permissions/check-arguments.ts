@@ -1,5 +1,5 @@
-import type { NumericLimit, ToolPermission } from '../contracts/permission';
-import type { ParsedInput } from '../contracts/tool';
+import type { NumericLimit, ToolPermission } from '../contracts/tools/permission';
+import type { ParsedInput } from '../contracts/tools/tool';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { compilePattern, type Matches } from './name-pattern';
 

@@ -1,4 +1,4 @@
-import type { AgentCallLimits, Decision, NumericLimit, ToolPermission } from '../contracts/permission';
+import type { AgentCallLimits, Decision, NumericLimit, ToolPermission } from '../contracts/tools/permission';
 import type { JsonObject } from '../util/json';
 import { least } from './read-tool-rules';
 

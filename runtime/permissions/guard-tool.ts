@@ -1,5 +1,5 @@
-import type { ToolPermission } from '../contracts/permission';
-import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
+import type { ToolPermission } from '../contracts/tools/permission';
+import type { ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline, untilAborted } from '../util/abort';
 import { whenKnown } from '../util/when-known';

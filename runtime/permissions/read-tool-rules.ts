@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { ToolPermission, ToolRules } from '../contracts/permission';
+import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { type JsonObject, prototypeKeyIn } from '../util/json';

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'bullmq';
 import type { LimitFunction } from 'p-limit';
 
 import type { ConsumerParts, ConsumerSettings } from '../contracts/consumer';
-import type { OutboxBacklog } from '../contracts/outbox';
+import type { OutboxBacklog } from '../contracts/ledger/outbox';
 import type { QueueKeys } from './keys';
 import type { QueueMetrics } from './metrics';
 import type { RedisClient } from './redis-script';

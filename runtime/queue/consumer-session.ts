@@ -1,15 +1,15 @@
 import { type JobsOptions, Queue } from 'bullmq';
 
 import type { ConsumerSettings } from '../contracts/consumer';
-import type { ClassifyOptions } from './classify-entry';
 import type { ConsumerClients, QueueClient, SessionParts } from './consumer-parts';
-import { createDeadLetters } from './dead-letters';
-import { type NewJob, runIngress } from './ingress';
-import { startJobWorker } from './job-worker';
+import type { ClassifyOptions } from './intake/classify-entry';
+import { type NewJob, runIngress } from './intake/ingress';
+import { createTaskStore, type TaskStore } from './intake/task-store';
+import { createDeadLetters } from './jobs/dead-letters';
+import { startJobWorker } from './jobs/job-worker';
+import type { JobData } from './jobs/pickup';
 import type { QueueKeys } from './keys';
-import type { JobData } from './pickup';
 import { startReconciling } from './reconcile';
-import { createTaskStore, type TaskStore } from './task-store';
 
 /** Everything of a consumer that depends on its connections. A consumer that stands still gets a new one. */
 export interface ConsumerSession {

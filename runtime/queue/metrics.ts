@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-import type { OutboxBacklog } from '../contracts/outbox';
+import type { OutboxBacklog } from '../contracts/ledger/outbox';
 import type { TaskReport } from '../contracts/queue';
 import type { QueueCounts } from './queue-counts';
 

@@ -4,7 +4,7 @@ import type { Log } from '../contracts/consumer';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { every } from '../util/clock';
 import { checkRedis } from './check-redis';
-import type { DeadLetters } from './dead-letters';
+import type { DeadLetters } from './jobs/dead-letters';
 import type { QueueKeys } from './keys';
 import { type RedisClient, redisScript } from './redis-script';
 

@@ -1,7 +1,7 @@
 import type { TakenTask } from '../contracts/consumer';
 import { every, sleep } from '../util/clock';
-import { classifyEntry, type ClassifyOptions } from './classify-entry';
-import type { TakenEntry, TaskStore } from './task-store';
+import { classifyEntry, type ClassifyOptions } from './intake/classify-entry';
+import type { TakenEntry, TaskStore } from './intake/task-store';
 
 /** How long this process may be silent before the task goes back by itself. */
 const HOLD_MS = 60_000;

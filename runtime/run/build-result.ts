@@ -1,9 +1,9 @@
 import type { UsageMeter } from '../billing/usage-meter';
+import type { StepRecord } from '../contracts/ledger/step';
+import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
-import type { StepRecord } from '../contracts/step';
-import type { ToolCallRecord } from '../contracts/tool-call';
-import type { ModelCallRecord } from '../contracts/usage';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
 import { type Redact, redactJson } from '../util/redact';

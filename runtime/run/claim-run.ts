@@ -1,7 +1,7 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT } from '../billing/budget';
-import type { OnRecord, RunKey } from '../contracts/ledger';
+import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
+import type { ApprovalDecision, Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
-import type { ApprovalDecision, Progress } from '../contracts/progress';
 import type { AgentResult } from '../contracts/result';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';

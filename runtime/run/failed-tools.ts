@@ -1,5 +1,5 @@
-import type { StepRecord } from '../contracts/step';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { StepRecord } from '../contracts/ledger/step';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { isJsonObject } from '../util/json';

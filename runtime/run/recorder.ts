@@ -1,8 +1,8 @@
 import { addSpent, assertRunBudget } from '../billing/budget';
 import { createUsageMeter, type UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
-import type { BillingLine, Reservation } from '../contracts/ledger';
-import type { Spent } from '../contracts/progress';
+import type { BillingLine, Reservation } from '../contracts/ledger/ledger';
+import type { Spent } from '../contracts/ledger/progress';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
 import { type RunRecord, startRunRecord } from '../ledger/run-record';

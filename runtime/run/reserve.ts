@@ -1,10 +1,10 @@
 import { reservation } from '../billing/budget';
 import { findPrice } from '../billing/cost';
 import { DEFAULTS } from '../config/runtime-config';
-import type { Reservation } from '../contracts/ledger';
+import type { Reservation } from '../contracts/ledger/ledger';
+import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
-import type { Toolset } from '../contracts/tool';
-import type { Usage } from '../contracts/usage';
+import type { Toolset } from '../contracts/tools/tool';
 import type { PlannedRun } from './run';
 
 /** Room for the first model call: a text has hardly ever more tokens than characters. */

@@ -1,9 +1,9 @@
-import type { CallToTake, Recorded } from '../contracts/ledger';
-import type { Toolset } from '../contracts/tool';
+import type { CallToTake, Recorded } from '../contracts/ledger/ledger';
+import type { Toolset } from '../contracts/tools/tool';
 import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import type { Ruling, Rulings, RunnableCall } from '../loop/loop-contract';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
-import { chooseTools, loadTenant } from './plan-run';
+import { chooseTools, loadTenant } from './plan/plan-run';
 import type { ClaimedRun, RunEnvironment } from './run';
 
 /** The tenant's rules, as they are at each moment of a run. */

@@ -1,14 +1,14 @@
 import type { Budget } from '../billing/budget';
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
-import type { LedgerStore, RunKey } from '../contracts/ledger';
+import type { LedgerStore, RunKey } from '../contracts/ledger/ledger';
+import type { Outbox } from '../contracts/ledger/outbox';
+import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { Model } from '../contracts/model';
-import type { Outbox } from '../contracts/outbox';
-import type { Progress } from '../contracts/progress';
 import type { HostOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
-import type { Toolset } from '../contracts/tool';
+import type { Toolset } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { LoopSettings } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';

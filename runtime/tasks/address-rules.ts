@@ -1,7 +1,7 @@
-import type { Outgoing, OutgoingRules } from '../contracts/outgoing';
 import type { QueueTask } from '../contracts/queue';
 import type { Tenant, TenantStore } from '../contracts/tenant';
-import type { EgressFilter } from '../contracts/tool';
+import type { Outgoing, OutgoingRules } from '../contracts/tools/outgoing';
+import type { EgressFilter } from '../contracts/tools/tool';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 

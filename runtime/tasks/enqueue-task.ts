@@ -1,6 +1,6 @@
 import type { TaskLists } from '../contracts/callback';
-import type { Outgoing } from '../contracts/outgoing';
 import { type QueueTask, TASK_TYPES, type TaskReport } from '../contracts/queue';
+import type { Outgoing } from '../contracts/tools/outgoing';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
 import { checkKeys, type KeyRules } from './answers/check-callback';

@@ -1,6 +1,6 @@
-import type { OutgoingRules } from '../contracts/outgoing';
 import { type QueueTask, tenantOf } from '../contracts/queue';
-import type { EgressFilter } from '../contracts/tool';
+import type { OutgoingRules } from '../contracts/tools/outgoing';
+import type { EgressFilter } from '../contracts/tools/tool';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import type { RulesOf } from './address-rules';

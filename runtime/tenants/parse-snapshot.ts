@@ -1,8 +1,8 @@
 import * as z from 'zod/v4';
 
-import type { McpListedTool, McpServerRow } from '../contracts/mcp';
+import type { ModelPrice } from '../contracts/ledger/usage';
 import type { TenantSettings, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
-import type { ModelPrice } from '../contracts/usage';
+import type { McpListedTool, McpServerRow } from '../contracts/tools/mcp';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import { type Guards, nearMisses } from '../util/known-keys';

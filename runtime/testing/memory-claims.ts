@@ -1,4 +1,4 @@
-import type { Claim, ClaimRequest, Resumed, ResumeRequest } from '../contracts/ledger';
+import type { Claim, ClaimRequest, Resumed, ResumeRequest } from '../contracts/ledger/ledger';
 import { entriesOf, isLost, onRecord, openCall, roomFor, type TaskRow, type TenantRows } from './memory-rows';
 
 export function claim(rows: TenantRows, request: ClaimRequest): Claim {

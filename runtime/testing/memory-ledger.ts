@@ -1,8 +1,8 @@
-import type { JournalEntry } from '../contracts/journal';
-import type { LedgerStore, Recorded, RunEnd, RunProgress } from '../contracts/ledger';
-import type { SavedRun, Spent } from '../contracts/progress';
-import type { ToolCallRecord } from '../contracts/tool-call';
-import type { ModelCallRecord } from '../contracts/usage';
+import type { JournalEntry } from '../contracts/ledger/journal';
+import type { LedgerStore, Recorded, RunEnd, RunProgress } from '../contracts/ledger/ledger';
+import type { SavedRun, Spent } from '../contracts/ledger/progress';
+import type { ModelCallRecord } from '../contracts/ledger/usage';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { claim, findSaved, resume } from './memory-claims';
 import { takeCall } from './memory-limits';
 import {

@@ -1,11 +1,11 @@
 import { NOTHING_SPENT } from '../billing/budget';
 import { sumDecimals } from '../billing/cost';
-import type { JournalEntry } from '../contracts/journal';
-import type { OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger';
-import type { SavedRun, Spent } from '../contracts/progress';
+import type { JournalEntry } from '../contracts/ledger/journal';
+import type { OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger/ledger';
+import type { SavedRun, Spent } from '../contracts/ledger/progress';
+import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { AgentResult } from '../contracts/result';
-import type { ToolCallRecord } from '../contracts/tool-call';
-import type { ModelCallRecord } from '../contracts/usage';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { createWindows, reserve, type Room, type Windows } from './memory-limits';
 
 /** A task, and the run that holds it. */

@@ -1,6 +1,6 @@
+import type { Usage } from '../contracts/ledger/usage';
 import type { ToolCallMessage } from '../contracts/message';
 import type { Model, ModelReply, ModelRequest } from '../contracts/model';
-import type { Usage } from '../contracts/usage';
 import { RuntimeError } from '../errors/runtime-error';
 
 /** What the model does in one call: answer with text, ask for tools, fail, or decide when it is asked. */

@@ -1,13 +1,13 @@
 import type { ToolRow } from '../contracts/tenant';
-import type { Tool } from '../contracts/tool';
-import type { ConfiguredTransport, PreparedTool, ToolSettings, ToolTransport } from '../contracts/tool-transport';
+import type { Tool } from '../contracts/tools/tool';
+import type { ConfiguredTransport, PreparedTool, ToolSettings, ToolTransport } from '../contracts/tools/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { turn } from '../util/turn';
 import { type ExecuteOptions, executeTool } from './execute-tool';
+import { compileInputSchema, prepareSchemaChecks } from './schemas/validate-input';
 import { readToolSettings } from './tool-settings';
-import { compileInputSchema, prepareSchemaChecks } from './validate-input';
 
 /** A tool, and the tiers that may use it. */
 export interface TenantTool {

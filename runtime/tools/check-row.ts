@@ -1,8 +1,8 @@
 import type { ToolRow } from '../contracts/tenant';
-import { findBuiltin } from './builtin-transport';
 import { parseSetting } from './parse-setting';
-import { readRestConfig } from './rest-config';
 import { readToolConfig } from './tool-settings';
+import { findBuiltin } from './transports/builtin-transport';
+import { readRestConfig } from './transports/rest-config';
 
 /** Throws an Error that says what in a row's custom_config or transport_config cannot be read. Opens no secret, and calls nothing. */
 export function checkToolRow(row: ToolRow): void {

@@ -1,4 +1,4 @@
-import type { Tool, ToolDefinition, Toolset } from '../contracts/tool';
+import type { Tool, ToolDefinition, Toolset } from '../contracts/tools/tool';
 
 /** One toolset of several sources. A name that comes twice belongs to the first source. */
 export function createToolset(tools: readonly Tool[]): Toolset {

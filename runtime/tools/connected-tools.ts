@@ -1,14 +1,14 @@
 import type { ConnectedTool } from '../contracts/connected';
-import type { Tool, ToolContext, ToolOutput } from '../contracts/tool';
+import type { Tool, ToolContext, ToolOutput } from '../contracts/tools/tool';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import { clipText } from '../util/clip-text';
 import type { JsonObject } from '../util/json';
 import { createRedactor, redactBoth } from '../util/redact';
+import { clipText } from '../util/text/clip-text';
 import type { ExecuteOptions } from './execute-tool';
-import { objectSchema } from './object-schema';
+import { objectSchema } from './schemas/object-schema';
+import { compileInputSchema } from './schemas/validate-input';
 import { readOutput, shorten } from './tool-output';
-import { compileInputSchema } from './validate-input';
 
 /** A tool that a host has connected to one run, as a tool like all others. Throws an Error for a schema that cannot be used. */
 export function buildConnectedTool(connected: ConnectedTool, name: string, options: ExecuteOptions): Tool {

@@ -1,5 +1,5 @@
-import type { ToolContext, ToolOutput } from '../contracts/tool';
-import type { PreparedTool, ToolSettings } from '../contracts/tool-transport';
+import type { ToolContext, ToolOutput } from '../contracts/tools/tool';
+import type { PreparedTool, ToolSettings } from '../contracts/tools/tool-transport';
 import { isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';

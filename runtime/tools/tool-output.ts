@@ -1,5 +1,5 @@
-import type { ToolOutput } from '../contracts/tool';
-import type { TransportReply } from '../contracts/tool-transport';
+import type { ToolOutput } from '../contracts/tools/tool';
+import type { TransportReply } from '../contracts/tools/tool-transport';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';

@@ -1,11 +1,11 @@
 import * as z from 'zod/v4';
 
 import type { ToolRow } from '../contracts/tenant';
-import type { ToolSettings } from '../contracts/tool-transport';
+import type { ToolSettings } from '../contracts/tools/tool-transport';
 import { type JsonObject, type JsonValue, tryParseJson, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
-import { NO_ARGUMENTS, objectSchema } from './object-schema';
 import { parseSetting } from './parse-setting';
+import { NO_ARGUMENTS, objectSchema } from './schemas/object-schema';
 
 const MAX_TIMEOUT_MS = 600_000;
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;

@@ -1,8 +1,8 @@
-import type { LedgerStore, RunKey, SingleCall } from '../contracts/ledger';
+import type { LedgerStore, RunKey, SingleCall } from '../contracts/ledger/ledger';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { ParsedInput, Tool, ToolOutput } from '../contracts/tool';
-import type { ToolCallRecord } from '../contracts/tool-call';
+import type { ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { auditLine } from '../ledger/audit-line';

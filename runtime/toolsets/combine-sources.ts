@@ -1,6 +1,6 @@
 import type { ConnectedTool } from '../contracts/connected';
 import type { TenantSnapshot, ToolRow } from '../contracts/tenant';
-import type { Toolset } from '../contracts/tool';
+import type { Toolset } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';

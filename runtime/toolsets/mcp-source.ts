@@ -1,5 +1,5 @@
-import type { McpServer, McpTool } from '../contracts/mcp';
-import type { ToolSettings } from '../contracts/tool-transport';
+import type { McpServer, McpTool } from '../contracts/tools/mcp';
+import type { ToolSettings } from '../contracts/tools/tool-transport';
 import { describeError } from '../errors/runtime-error';
 import type { McpServers, ServerOffer } from '../mcp/mcp-servers';
 import { mayHaveToolsOf } from '../permissions/allowed-tools';

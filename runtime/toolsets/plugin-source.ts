@@ -1,4 +1,4 @@
-import type { Tool } from '../contracts/tool';
+import type { Tool } from '../contracts/tools/tool';
 import type { ToolSource } from './tool-source';
 
 /** Tools of this process, offered to every tenant. */

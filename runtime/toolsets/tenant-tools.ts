@@ -1,9 +1,9 @@
 import * as z from 'zod/v4';
 
-import type { McpServerRow } from '../contracts/mcp';
 import { callMetaSchema } from '../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
-import type { ToolOutput } from '../contracts/tool';
+import type { McpServerRow } from '../contracts/tools/mcp';
+import type { ToolOutput } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { ServerHealth } from '../mcp/check-health';

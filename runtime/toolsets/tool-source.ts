@@ -1,6 +1,6 @@
 import type { ConnectedTool } from '../contracts/connected';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { Tool } from '../contracts/tool';
+import type { Tool } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
 import type { Policy } from '../permissions/allowed-tools';

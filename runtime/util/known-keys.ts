@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import { editDistance } from './edit-distance';
+import { editDistance } from './text/edit-distance';
 
 const SHOWN_LENGTH = 60;
 /** More unknown keys than this are counted. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from './json';
-import { replaceAny } from './replace-any';
+import { replaceAny } from './text/replace-any';
 
 const MARK = '[redacted]';
 /** Shorter values would blank out ordinary words. */

@@ -1,4 +1,4 @@
-import type { PlainAccess, PlainColumn, PlainPlace, VaultStore } from '../contracts/vault';
+import type { PlainAccess, PlainColumn, PlainPlace, VaultStore } from '../contracts/tools/vault';
 import { isRuntimeError } from '../errors/runtime-error';
 import { plainInAuth, plainInCustomConfig, type PlainSecret, plainText, unwrapJson, wrapJson } from './find-plaintext';
 import { tryOpen } from './rotate-key';

@@ -1,5 +1,5 @@
-import type { McpServerRow } from '../contracts/mcp';
 import type { SealedSecret, TenantSnapshot, TenantStore, ToolRow } from '../contracts/tenant';
+import type { McpServerRow } from '../contracts/tools/mcp';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';

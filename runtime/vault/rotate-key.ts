@@ -1,4 +1,4 @@
-import type { OAuthStateRow, SecretRow, VaultStore } from '../contracts/vault';
+import type { OAuthStateRow, SecretRow, VaultStore } from '../contracts/tools/vault';
 import { type Sealer, sealingKeyId } from './sealer';
 import { secretOwner } from './secret-owner';
 
@@ -94,7 +94,7 @@ function oauthItem(store: VaultStore, row: OAuthStateRow): Item {
   return {
     place: { kind: 'oauth_state', tenant_id: row.tenant_id, name: row.server },
     sealed: row.state,
-    // As mcp/oauth-stores.ts names it.
+    // As mcp/oauth/oauth-stores.ts names it.
     owner: `${row.tenant_id}/${row.server_id}`,
     replace: (state) => store.resealOAuth(row, state),
   };

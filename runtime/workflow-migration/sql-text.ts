@@ -1,5 +1,5 @@
-import { escapeHidden } from '../util/escape-hidden';
 import type { JsonValue } from '../util/json';
+import { escapeHidden } from '../util/text/escape-hidden';
 import { showName } from './show-name';
 
 /**

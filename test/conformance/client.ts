@@ -1,7 +1,7 @@
-import type { McpTool } from '../../runtime/contracts/mcp';
-import type { ToolSettings } from '../../runtime/contracts/tool-transport';
+import type { McpTool } from '../../runtime/contracts/tools/mcp';
+import type { ToolSettings } from '../../runtime/contracts/tools/tool-transport';
 import { createMcpServers, type McpServers, type ServerOffer } from '../../runtime/mcp/mcp-servers';
-import type { BrowserLogin } from '../../runtime/mcp/oauth-provider';
+import type { BrowserLogin } from '../../runtime/mcp/oauth/oauth-provider';
 import type { JsonObject } from '../../runtime/util/json';
 
 /*

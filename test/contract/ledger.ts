@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 import type { AgentResult, ClaimRequest, LedgerStore, ModelCallRecord, RunProgress } from '../../runtime';
-import type { StepEntry, ToolCallEntry } from '../../runtime/contracts/journal';
-import type { SavedRun } from '../../runtime/contracts/progress';
+import type { StepEntry, ToolCallEntry } from '../../runtime/contracts/ledger/journal';
+import type { SavedRun } from '../../runtime/contracts/ledger/progress';
 
 /** A ledger under test, and a tenant that it knows. */
 export interface LedgerUnderTest {

@@ -74,7 +74,7 @@ const PLANTS: readonly Planted[] = [
   ],
   [
     'runtime/admin',
-    "import { planRun } from '../run/plan-run';\nexport default planRun;\n",
+    "import { planRun } from '../run/plan/plan-run';\nexport default planRun;\n",
     'nothing-but-the-agent-runs',
   ],
   [

@@ -1,5 +1,5 @@
 import { createPriceAdmin, type PriceAdmin } from '../../admin/prices';
-import type { ModelPrice } from '../../contracts/usage';
+import type { ModelPrice } from '../../contracts/ledger/usage';
 import { UsageError } from '../arguments';
 import { command, FLAG, TEXT } from '../command';
 import { withDatabase } from '../environment';

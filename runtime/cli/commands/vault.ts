@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 
-import type { VaultStore } from '../../contracts/vault';
+import type { VaultStore } from '../../contracts/tools/vault';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import { createVaultStore } from '../../storage/postgres/vault-store';
 import { encryptPlaintext } from '../../vault/encrypt-rows';

@@ -1,4 +1,4 @@
-import { escapeHidden } from '../../util/escape-hidden';
+import { escapeHidden } from '../../util/text/escape-hidden';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderText } from '../../workflow-migration/rewrite/render-report';
 import type { FailedFile, FileOutcome } from './migrate-source';

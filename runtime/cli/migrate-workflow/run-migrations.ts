@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 
-import { escapeHidden } from '../../util/escape-hidden';
+import { escapeHidden } from '../../util/text/escape-hidden';
 import type { MigrationOptions } from '../../workflow-migration/contract';
 import type { Source } from './find-sources';
 import { type FileOutcome, type MigratedFile, migrateSource } from './migrate-source';

@@ -1,5 +1,5 @@
 import { migrateFiles } from './migrate-files';
-import { migrateInN8n } from './migrate-in-n8n';
+import { migrateInN8n } from './n8n/migrate-in-n8n';
 import { type MigrateOptions, readMigrateRequest, readUndoRequest } from './request';
 import { undoMigration } from './undo';
 

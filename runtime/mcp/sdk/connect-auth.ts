@@ -9,11 +9,11 @@ import {
   requestJwtAuthorizationGrant,
 } from '@modelcontextprotocol/client';
 
-import type { McpOAuth, McpServer } from '../../contracts/mcp';
+import type { McpOAuth, McpServer } from '../../contracts/tools/mcp';
 import type { JsonObject } from '../../util/json';
 import type { ConnectRequest } from '../connection';
 import type { Fetch } from '../http-fetch';
-import { OAuthProvider } from '../oauth-provider';
+import { OAuthProvider } from '../oauth/oauth-provider';
 import { credentialSecrets } from '../server-errors';
 
 /** What proves to a server who the tenant is, where that takes OAuth. */

@@ -7,9 +7,9 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
-import type { McpServer } from '../../contracts/mcp';
+import type { McpServer } from '../../contracts/tools/mcp';
 import type { ConnectRequest } from '../connection';
-import { shareRefreshes } from '../share-refreshes';
+import { shareRefreshes } from '../oauth/share-refreshes';
 import { WebSocketTransport } from '../websocket-transport';
 import { STREAM_LOST } from './connect-failures';
 

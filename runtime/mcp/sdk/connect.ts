@@ -14,7 +14,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
-import type { McpServer } from '../../contracts/mcp';
+import type { McpServer } from '../../contracts/tools/mcp';
 import { untilAborted } from '../../util/abort';
 import type {
   ConnectRequest,
@@ -24,7 +24,7 @@ import type {
   McpToolList,
   McpToolResult,
 } from '../connection';
-import { OAuthProvider } from '../oauth-provider';
+import { OAuthProvider } from '../oauth/oauth-provider';
 import { authProvider, secretsOf } from './connect-auth';
 import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
 import { createTransport, type Credential, type Leniency, renewableToken } from './connect-transport';

@@ -1,6 +1,6 @@
 import type { NamedModel } from '../../contracts/connected';
 import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
-import type { ToolDefinition } from '../../contracts/tool';
+import type { ToolDefinition } from '../../contracts/tools/tool';
 import { RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';

@@ -1,6 +1,6 @@
 import type { Message } from '../../contracts/message';
 import type { ModelRequest } from '../../contracts/model';
-import type { ToolDefinition } from '../../contracts/tool';
+import type { ToolDefinition } from '../../contracts/tools/tool';
 
 // Messages and tool lists are never changed once made, so each is turned into text once,
 // however often the growing transcript is sent.

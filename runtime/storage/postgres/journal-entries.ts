@@ -1,5 +1,5 @@
-import type { JournalEntry } from '../../contracts/journal';
-import type { RunKey, RunProgress } from '../../contracts/ledger';
+import type { JournalEntry } from '../../contracts/ledger/journal';
+import type { RunKey, RunProgress } from '../../contracts/ledger/ledger';
 import { indexableId } from '../sql/storable';
 import type { SealedJson } from './sealed-json';
 

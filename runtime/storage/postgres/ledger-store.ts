@@ -1,12 +1,12 @@
-import type { LedgerStore, Recorded } from '../../contracts/ledger';
+import type { LedgerStore, Recorded } from '../../contracts/ledger/ledger';
 import { RuntimeError } from '../../errors/runtime-error';
 import { every } from '../../util/clock';
 import { takeCallStatement } from '../sql/call-tool';
-import { type ClaimRow, claimRunStatement } from '../sql/claim-run';
-import { identifyStatement, knowsRunStatement } from '../sql/find-run';
-import { pruneStatements } from '../sql/prune-runs';
-import { type ProgressRow, recordProgressStatement } from '../sql/record-progress';
-import { findSavedStatement, type ResumeRow, resumeRunStatement } from '../sql/resume-run';
+import { type ClaimRow, claimRunStatement } from '../sql/ledger/claim-run';
+import { identifyStatement, knowsRunStatement } from '../sql/ledger/find-run';
+import { pruneStatements } from '../sql/ledger/prune-runs';
+import { type ProgressRow, recordProgressStatement } from '../sql/ledger/record-progress';
+import { findSavedStatement, type ResumeRow, resumeRunStatement } from '../sql/ledger/resume-run';
 import type { Query } from '../statement';
 import { journalEntries } from './journal-entries';
 import { claimReader } from './read-claims';

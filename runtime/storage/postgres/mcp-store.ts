@@ -1,4 +1,4 @@
-import type { McpStore } from '../../contracts/mcp';
+import type { McpStore } from '../../contracts/tools/mcp';
 import { type SavedToolRow, saveMcpToolsStatement } from '../sql/save-mcp-tools';
 import type { Query } from '../statement';
 

@@ -1,8 +1,8 @@
-import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger';
-import type { Spent } from '../../contracts/progress';
+import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger/ledger';
+import type { Spent } from '../../contracts/ledger/progress';
 import type { AgentResult } from '../../contracts/result';
-import { type ClaimRow, releaseRunStatement } from '../sql/claim-run';
-import type { ResumeRow } from '../sql/resume-run';
+import { type ClaimRow, releaseRunStatement } from '../sql/ledger/claim-run';
+import type { ResumeRow } from '../sql/ledger/resume-run';
 import type { Query } from '../statement';
 import type { JournalEntries, JournalRow } from './journal-entries';
 import type { WaitingRuns } from './waiting-runs';

@@ -1,6 +1,6 @@
 import { type FieldDef, Pool, type PoolClient } from 'pg';
 
-import type { SqlReader, SqlRequest, SqlRows } from '../../contracts/sql-reader';
+import type { SqlReader, SqlRequest, SqlRows } from '../../contracts/tools/sql-reader';
 import { RuntimeError } from '../../errors/runtime-error';
 import { untilAborted } from '../../util/abort';
 import { inspectSqlRoleStatement, type UnsafeRow } from '../sql/inspect-sql-role';

@@ -1,4 +1,4 @@
-import type { PlainAccess, PlainColumn, PlainPlace, PlainRow, VaultStore } from '../../contracts/vault';
+import type { PlainAccess, PlainColumn, PlainPlace, PlainRow, VaultStore } from '../../contracts/tools/vault';
 import {
   deleteSecretStatement,
   editJsonStatement,

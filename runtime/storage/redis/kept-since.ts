@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
-import type { RunProgress } from '../../contracts/ledger';
-import type { WaitingEnd } from '../../contracts/outbox';
+import type { RunProgress } from '../../contracts/ledger/ledger';
+import type { WaitingEnd } from '../../contracts/ledger/outbox';
 import { KEPT_SINCE } from './outbox-keys';
 import { idOf } from './write-entry';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
-import type { KeyReader } from '../../contracts/key-reader';
-import { decodeClipped } from '../../util/clip-text';
+import type { KeyReader } from '../../contracts/tools/key-reader';
+import { decodeClipped } from '../../util/text/clip-text';
 import type { RedisConnection } from './connection';
 
 /** Longer values are cut: what a model is given is far shorter. */

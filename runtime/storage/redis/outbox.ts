@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
-import type { LedgerStore, RunProgress } from '../../contracts/ledger';
-import type { Outbox, RefusedEnd } from '../../contracts/outbox';
+import type { LedgerStore, RunProgress } from '../../contracts/ledger/ledger';
+import type { Outbox, RefusedEnd } from '../../contracts/ledger/outbox';
 import { after, monotonicMs } from '../../util/clock';
 import { type SealedJson, sealedJson, type TextSealer } from '../postgres/sealed-json';
 import type { RedisConnection } from './connection';

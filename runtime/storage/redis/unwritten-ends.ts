@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import type { KeptEnd, OutboxBacklog, RefusedEnd, UnwrittenEnds } from '../../contracts/outbox';
+import type { KeptEnd, OutboxBacklog, RefusedEnd, UnwrittenEnds } from '../../contracts/ledger/outbox';
 import { forgetKept, readKept } from './kept-since';
 import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';
 import { describeEntry } from './write-entry';

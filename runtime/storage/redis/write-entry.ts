@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import type { LedgerStore, RunProgress } from '../../contracts/ledger';
-import type { KeptEnd, RefusedEnd } from '../../contracts/outbox';
+import type { LedgerStore, RunProgress } from '../../contracts/ledger/ledger';
+import type { KeptEnd, RefusedEnd } from '../../contracts/ledger/outbox';
 import type { ErrorCode } from '../../errors/codes';
 import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';

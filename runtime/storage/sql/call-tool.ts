@@ -1,4 +1,4 @@
-import type { SingleCall } from '../../contracts/ledger';
+import type { SingleCall } from '../../contracts/ledger/ledger';
 import type { Statement } from '../statement';
 
 /** Takes one call off its limits, outside a run. */

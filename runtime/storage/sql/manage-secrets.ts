@@ -1,4 +1,4 @@
-import type { JsonEdit, NewSecret, PlainColumn, PlainRow } from '../../contracts/vault';
+import type { JsonEdit, NewSecret, PlainColumn, PlainRow } from '../../contracts/tools/vault';
 import type { Statement } from '../statement';
 
 const COLUMNS = 'id::text AS id, tenant_id::text AS tenant_id, name, sealed, updated_at';

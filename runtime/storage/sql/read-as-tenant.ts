@@ -1,4 +1,4 @@
-import type { SqlRequest } from '../../contracts/sql-reader';
+import type { SqlRequest } from '../../contracts/tools/sql-reader';
 import type { Statement } from '../statement';
 
 const LOCK_TIMEOUT_MS = 2000;

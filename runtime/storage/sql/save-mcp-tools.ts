@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { McpTool } from '../../contracts/mcp';
+import type { McpTool } from '../../contracts/tools/mcp';
 import { canonicalJson } from '../../util/json';
 import { turn } from '../../util/turn';
 import type { Statement } from '../statement';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 import type { CallbackStore, CallbackWrite } from '../../contracts/callback';
-import type { Outgoing, OutgoingRules } from '../../contracts/outgoing';
 import type { QueueTask, TaskReport } from '../../contracts/queue';
+import type { Outgoing, OutgoingRules } from '../../contracts/tools/outgoing';
 import { RuntimeError } from '../../errors/runtime-error';
 import type { JsonObject } from '../../util/json';
 import { checkKeys, hasCallback, type KeyRules, MAX_TOTAL_TASKS, totalTasks } from './check-callback';

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import pRetry from 'p-retry';
 
 import type { CallbackStore } from '../../contracts/callback';
-import type { Outgoing, OutgoingReply, OutgoingRules } from '../../contracts/outgoing';
+import type { Outgoing, OutgoingReply, OutgoingRules } from '../../contracts/tools/outgoing';
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { newId, sleep } from '../../util/clock';
 import type { JsonObject } from '../../util/json';

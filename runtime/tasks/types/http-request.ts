@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
 
-import type { Outgoing } from '../../contracts/outgoing';
 import type { QueueTask } from '../../contracts/queue';
+import type { Outgoing } from '../../contracts/tools/outgoing';
 import { RuntimeError } from '../../errors/runtime-error';
 import type { JsonValue } from '../../util/json';
 import { readConfig } from './read-config';

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import pRetry from 'p-retry';
 
 import type { RequestStore } from '../../contracts/callback';
-import type { OutgoingReply, OutgoingRequest } from '../../contracts/outgoing';
 import type { QueueTask, TaskAnswer } from '../../contracts/queue';
+import type { OutgoingReply, OutgoingRequest } from '../../contracts/tools/outgoing';
 import type { ErrorCode } from '../../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../../errors/runtime-error';
-import { clipText } from '../../util/clip-text';
 import { elapsedMs, monotonicMs, newId, sleep } from '../../util/clock';
 import { canonicalJson, type JsonValue, tryParseJson } from '../../util/json';
+import { clipText } from '../../util/text/clip-text';
 import type { TaskContext, TaskPorts } from './task-handler';
 
 /** The one request of a task. */

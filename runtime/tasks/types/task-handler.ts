@@ -1,8 +1,8 @@
 import type { RequestStore } from '../../contracts/callback';
-import type { Outgoing, OutgoingRules } from '../../contracts/outgoing';
 import type { QueueTask, TaskAnswer } from '../../contracts/queue';
 import type { AgentResult } from '../../contracts/result';
-import type { CheckedFor } from '../../contracts/tool';
+import type { Outgoing, OutgoingRules } from '../../contracts/tools/outgoing';
+import type { CheckedFor } from '../../contracts/tools/tool';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { ReadyTask } from '../read-task';
 

@@ -1,4 +1,4 @@
-import type { ToolSettings, TransportCall } from '../../contracts/tool-transport';
+import type { ToolSettings, TransportCall } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import { readAllowedHosts } from '../web/allowed-hosts';
 import { RefusedUrl } from '../web/judge-url';

@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
 import type * as z from 'zod/v4';
 
-import type { KeyReader } from '../../contracts/key-reader';
-import type { SqlReader } from '../../contracts/sql-reader';
-import type { Tool } from '../../contracts/tool';
-import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
+import type { KeyReader } from '../../contracts/tools/key-reader';
+import type { SqlReader } from '../../contracts/tools/sql-reader';
+import type { Tool } from '../../contracts/tools/tool';
+import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
 import type { JsonObject } from '../../util/json';
 
 /** What built-in tools work with. */

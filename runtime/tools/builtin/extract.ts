@@ -1,4 +1,4 @@
-import type { TransportReply } from '../../contracts/tool-transport';
+import type { TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';

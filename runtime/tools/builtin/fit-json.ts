@@ -1,5 +1,5 @@
-import { clipText } from '../../util/clip-text';
 import type { JsonValue } from '../../util/json';
+import { clipText } from '../../util/text/clip-text';
 
 /** So much of the room is aimed for when a text has to be cut again: escapes take more than was expected. */
 const MARGIN = 0.95;

@@ -1,10 +1,10 @@
 import * as z from 'zod/v4';
 
-import type { ToolSettings, TransportReply } from '../../contracts/tool-transport';
+import type { ToolSettings, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
-import { foreignHeaderIssue } from '../header-fields';
-import { httpFailure } from '../send-request';
+import { foreignHeaderIssue } from '../transports/header-fields';
+import { httpFailure } from '../transports/send-request';
 import { contentType, decodeBody, isCompressed, isText } from '../web/decode-body';
 import type { WebReply } from '../web/request-web';
 import { askWebFor } from './ask-web';

@@ -1,9 +1,9 @@
 import * as z from 'zod/v4';
 
-import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
+import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
-import { sendRequest, toTransportReply } from '../send-request';
+import { sendRequest, toTransportReply } from '../transports/send-request';
 import type { BuiltinTool } from './builtin-tool';
 import { cypherIssue, usesParameter } from './check-cypher';
 import { fitList } from './fit-json';

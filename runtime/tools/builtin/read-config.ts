@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { ToolSettings } from '../../contracts/tool-transport';
+import type { ToolSettings } from '../../contracts/tools/tool-transport';
 import { strictObject } from '../../util/known-keys';
 import { parseSetting } from '../parse-setting';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { KeyReader } from '../../contracts/key-reader';
+import type { KeyReader } from '../../contracts/tools/key-reader';
 import { RuntimeError } from '../../errors/runtime-error';
 import { untilAborted } from '../../util/abort';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';

@@ -1,4 +1,4 @@
-import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tool-transport';
+import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { BuiltinTool } from './builtin-tool';

@@ -1,4 +1,4 @@
-import type { TransportCall, TransportReply } from '../../contracts/tool-transport';
+import type { TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
 import type { JsonObject } from '../../util/json';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';

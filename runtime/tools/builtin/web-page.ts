@@ -1,9 +1,9 @@
 import * as z from 'zod/v4';
 
-import type { ToolSettings, TransportCall } from '../../contracts/tool-transport';
-import type { TransportReply } from '../../contracts/tool-transport';
+import type { ToolSettings, TransportCall } from '../../contracts/tools/tool-transport';
+import type { TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
-import { httpFailure } from '../send-request';
+import { httpFailure } from '../transports/send-request';
 import { contentType, decodeBody, isCompressed, isText } from '../web/decode-body';
 import { askWebFor } from './ask-web';
 import { configOf, readConfig } from './read-config';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-import type { EgressFilter } from '../../contracts/tool';
+import type { EgressFilter } from '../../contracts/tools/tool';
 import { isPrivateName, isPublicAddress } from '../../util/egress';
 import { type AllowsHost, plainHost } from './allowed-hosts';
 

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 
-import type { Outgoing, OutgoingReply, OutgoingRequest, OutgoingRules } from '../../contracts/outgoing';
+import type { Outgoing, OutgoingReply, OutgoingRequest, OutgoingRules } from '../../contracts/tools/outgoing';
 import { errorText } from '../../errors/to-runtime-error';
 import { startDeadline } from '../../util/abort';
-import { foreignHeaderIssue } from '../header-fields';
+import { foreignHeaderIssue } from '../transports/header-fields';
 import { plainHost, readAllowedHosts } from './allowed-hosts';
 import { contentType, decodeBody, isCompressed, isText } from './decode-body';
 import { guardedLookup } from './guarded-lookup';

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici';
 
-import { type BoundedBody, readBounded } from '../read-bounded';
+import { type BoundedBody, readBounded } from '../transports/read-bounded';
 import { guardedLookup } from './guarded-lookup';
 import { judgeUrl, type WebPolicy } from './judge-url';
 

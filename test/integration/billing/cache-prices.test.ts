@@ -1,5 +1,5 @@
 import { createRuntime, type Model, type Runtime } from '../../../runtime';
-import type { ModelPrice, Usage } from '../../../runtime/contracts/usage';
+import type { ModelPrice, Usage } from '../../../runtime/contracts/ledger/usage';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { monthlyUsageStatement } from '../../../runtime/storage/sql/usage-report';

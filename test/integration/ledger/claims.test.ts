@@ -4,7 +4,7 @@ import type { AgentResult } from '../../../runtime';
 import { startRunRecord } from '../../../runtime/ledger/run-record';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
-import { pruneStatements } from '../../../runtime/storage/sql/prune-runs';
+import { pruneStatements } from '../../../runtime/storage/sql/ledger/prune-runs';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { createRuntime, type Model, type Runtime } from '../../../runtime';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
-import { pruneStatements } from '../../../runtime/storage/sql/prune-runs';
+import { pruneStatements } from '../../../runtime/storage/sql/ledger/prune-runs';
 import { sendJson } from '../../support/servers/http-server';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { aTask, eventually, failureOf, gate, type TestTask } from '../../support/values/agent-fixture';

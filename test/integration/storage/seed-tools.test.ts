@@ -5,7 +5,7 @@ import { createPostgres, type Postgres } from '../../../runtime/storage/postgres
 import { migrate } from '../../../runtime/storage/schema/migrate';
 import { seedTools } from '../../../runtime/storage/schema/seed-tools';
 import { BUILTIN_TOOLS } from '../../../runtime/tools/builtin/builtin-tools';
-import { readRestConfig } from '../../../runtime/tools/rest-config';
+import { readRestConfig } from '../../../runtime/tools/transports/rest-config';
 import type { JsonObject } from '../../../runtime/util/json';
 import { addTenant, createDatabase, type TestDatabase } from '../../support/servers/database';
 import realInstallation from '../../support/values/real-installation.sql';

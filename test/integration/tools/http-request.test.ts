@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer, type LookupFunction, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-import type { EgressFilter } from '../../../runtime/contracts/tool';
+import type { EgressFilter } from '../../../runtime/contracts/tools/tool';
 import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
 import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';

@@ -1,4 +1,4 @@
-import type { SqlReader, SqlRows } from '../../../runtime/contracts/sql-reader';
+import type { SqlReader, SqlRows } from '../../../runtime/contracts/tools/sql-reader';
 import { createSqlReader } from '../../../runtime/storage/postgres/sql-reader';
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { eventually } from '../../support/values/agent-fixture';

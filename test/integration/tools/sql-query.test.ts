@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-import type { SqlReader, SqlRequest, SqlRows } from '../../../runtime/contracts/sql-reader';
+import type { SqlReader, SqlRequest, SqlRows } from '../../../runtime/contracts/tools/sql-reader';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { createSqlReader } from '../../../runtime/storage/postgres/sql-reader';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';

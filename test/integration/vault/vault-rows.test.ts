@@ -1,6 +1,6 @@
 import '../../support/setup/errors-of-node';
 
-import { createOAuthStores } from '../../../runtime/mcp/oauth-stores';
+import { createOAuthStores } from '../../../runtime/mcp/oauth/oauth-stores';
 import { createMcpStore } from '../../../runtime/storage/postgres/mcp-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { encryptPlaintext } from '../../../runtime/vault/encrypt-rows';

@@ -1,7 +1,7 @@
 import { reservation } from '../../../runtime/billing/budget';
 import { callCost, callSaving, roundCost } from '../../../runtime/billing/cost';
 import { createUsageMeter } from '../../../runtime/billing/usage-meter';
-import type { ModelPrice, Usage } from '../../../runtime/contracts/usage';
+import type { ModelPrice, Usage } from '../../../runtime/contracts/ledger/usage';
 
 const NOTHING: Usage = {
   promptTokens: 0,

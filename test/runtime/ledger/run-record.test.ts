@@ -1,6 +1,6 @@
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
-import type { ToolCallEntry } from '../../../runtime/contracts/journal';
-import type { RunEnd } from '../../../runtime/contracts/ledger';
+import type { ToolCallEntry } from '../../../runtime/contracts/ledger/journal';
+import type { RunEnd } from '../../../runtime/contracts/ledger/ledger';
 import { type RunRecord, startRunRecord } from '../../../runtime/ledger/run-record';
 import { createMemoryLedger } from '../../../runtime/testing';
 

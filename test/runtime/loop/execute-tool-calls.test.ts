@@ -1,8 +1,8 @@
-import type { ToolOutput } from '../../../runtime/contracts/tool';
+import type { ToolOutput } from '../../../runtime/contracts/tools/tool';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission } from '../../../runtime/permissions/read-tool-rules';
-import { outputFormat } from '../../../runtime/run/output-format';
+import { outputFormat } from '../../../runtime/run/plan/output-format';
 import { containing } from '../../support/setup/matchers';
 import { gate } from '../../support/values/agent-fixture';
 import { asks, aTool, runScript, says, toldCodes } from '../../support/values/loop-script';

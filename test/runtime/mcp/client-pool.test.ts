@@ -1,4 +1,4 @@
-import type { McpServer } from '../../../runtime/contracts/mcp';
+import type { McpServer } from '../../../runtime/contracts/tools/mcp';
 import { createMcpClientPool, type McpClientPool } from '../../../runtime/mcp/client-pool';
 import type { McpConnection, McpTarget } from '../../../runtime/mcp/connection';
 import { anMcpServer } from '../../support/servers/an-mcp-server';

@@ -1,4 +1,4 @@
-import type { McpServer } from '../../../runtime/contracts/mcp';
+import type { McpServer } from '../../../runtime/contracts/tools/mcp';
 import { readTools } from '../../../runtime/mcp/read-tools';
 
 const server = { name: 'shop', excludeTools: [] } as unknown as McpServer;

@@ -1,10 +1,10 @@
 import type { ToolContext } from '../../../runtime';
-import type { ParsedInput, Tool } from '../../../runtime/contracts/tool';
+import type { ParsedInput, Tool } from '../../../runtime/contracts/tools/tool';
 import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { fixArguments } from '../../../runtime/permissions/fixed-arguments';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission, readToolRules, tenantLevels } from '../../../runtime/permissions/read-tool-rules';
-import { compileInputSchema } from '../../../runtime/tools/validate-input';
+import { compileInputSchema } from '../../../runtime/tools/schemas/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { containing } from '../../support/setup/matchers';
 import { aTool } from '../../support/values/loop-script';

@@ -1,5 +1,5 @@
-import type { StepRecord } from '../../../runtime/contracts/step';
-import type { ToolCallRecord } from '../../../runtime/contracts/tool-call';
+import type { StepRecord } from '../../../runtime/contracts/ledger/step';
+import type { ToolCallRecord } from '../../../runtime/contracts/tools/tool-call';
 import type { ErrorCode } from '../../../runtime/errors/codes';
 import { failedTools } from '../../../runtime/run/failed-tools';
 

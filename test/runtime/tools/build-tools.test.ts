@@ -1,4 +1,4 @@
-import type { ToolTransport } from '../../../runtime/contracts/tool-transport';
+import type { ToolTransport } from '../../../runtime/contracts/tools/tool-transport';
 import { createToolBuilder } from '../../../runtime/tools/build-tools';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';
 import { aTool } from '../../support/values/loop-script';

@@ -1,14 +1,14 @@
 import type { ToolRow } from '../../../runtime/contracts/tenant';
-import type { ToolSettings } from '../../../runtime/contracts/tool-transport';
+import type { ToolSettings } from '../../../runtime/contracts/tools/tool-transport';
 import { mayRepeat } from '../../../runtime/loop/may-repeat';
 import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission } from '../../../runtime/permissions/read-tool-rules';
 import { createServerToolBuilder, createToolBuilder } from '../../../runtime/tools/build-tools';
-import { createBuiltinTransport } from '../../../runtime/tools/builtin-transport';
-import { createHookTransport } from '../../../runtime/tools/hook-transport';
-import { createRestTransport } from '../../../runtime/tools/rest-transport';
-import { createWorkflowTransport } from '../../../runtime/tools/workflow-transport';
+import { createBuiltinTransport } from '../../../runtime/tools/transports/builtin-transport';
+import { createHookTransport } from '../../../runtime/tools/transports/hook-transport';
+import { createRestTransport } from '../../../runtime/tools/transports/rest-transport';
+import { createWorkflowTransport } from '../../../runtime/tools/transports/workflow-transport';
 import { aTool } from '../../support/values/loop-script';
 import { toolRow } from '../../support/values/memory-stores';
 

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 
-import { askSchemaProcess } from '../../../runtime/tools/ask-schema-process';
-import { compileInputSchema } from '../../../runtime/tools/validate-input';
+import { askSchemaProcess } from '../../../runtime/tools/schemas/ask-schema-process';
+import { compileInputSchema } from '../../../runtime/tools/schemas/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { patternSize } from '../../../runtime/util/pattern-size';
 

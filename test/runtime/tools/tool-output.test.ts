@@ -1,4 +1,4 @@
-import type { TransportReply } from '../../../runtime/contracts/tool-transport';
+import type { TransportReply } from '../../../runtime/contracts/tools/tool-transport';
 import { readOutput } from '../../../runtime/tools/tool-output';
 import { createRedactor } from '../../../runtime/util/redact';
 import { containing } from '../../support/setup/matchers';

@@ -1,5 +1,5 @@
 import type { TenantSnapshot } from '../../../runtime/contracts/tenant';
-import type { Tool } from '../../../runtime/contracts/tool';
+import type { Tool } from '../../../runtime/contracts/tools/tool';
 import { createCatalogueSource } from '../../../runtime/toolsets/catalogue-source';
 import { combineSources } from '../../../runtime/toolsets/combine-sources';
 import { createConnectedSource } from '../../../runtime/toolsets/connected-source';

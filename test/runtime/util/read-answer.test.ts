@@ -1,5 +1,5 @@
-import { findJson } from '../../../runtime/util/find-json';
-import { stripThinking } from '../../../runtime/util/strip-thinking';
+import { findJson } from '../../../runtime/util/text/find-json';
+import { stripThinking } from '../../../runtime/util/text/strip-thinking';
 
 it.each([
   ['{"a":1}', [{ a: 1 }]],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
-import type { McpServerRow } from '../../../runtime/contracts/mcp';
 import type { SealedSecret, TenantSnapshot, TenantStore, ToolRow } from '../../../runtime/contracts/tenant';
+import type { McpServerRow } from '../../../runtime/contracts/tools/mcp';
 import { withVault } from '../../../runtime/vault/open-secrets';
 import { createSealer, type Sealer } from '../../../runtime/vault/sealer';
 import { secretOwner } from '../../../runtime/vault/secret-owner';

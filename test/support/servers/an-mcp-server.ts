@@ -1,4 +1,4 @@
-import type { McpServer } from '../../../runtime/contracts/mcp';
+import type { McpServer } from '../../../runtime/contracts/tools/mcp';
 
 /** An MCP server with everything that a test does not name at a plain value. */
 export function anMcpServer(given: Partial<McpServer> = {}): McpServer {

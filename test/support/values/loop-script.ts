@@ -2,7 +2,7 @@ import type { RunEvent, Tool, ToolOutput } from '../../../runtime';
 import type { Message, ToolCallMessage } from '../../../runtime/contracts/message';
 import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
 import type { LoopOutcome } from '../../../runtime/contracts/outcome';
-import type { ToolCallRecord } from '../../../runtime/contracts/tool-call';
+import type { ToolCallRecord } from '../../../runtime/contracts/tools/tool-call';
 import type { EndedModelCall, LoopInput, LoopObserver, LoopSettings } from '../../../runtime/loop/loop-contract';
 import { runLoop } from '../../../runtime/loop/run-loop';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 
 import type { Redis } from 'ioredis';
 
-import type { DeadEntry } from '../../../runtime/queue/dead-letter';
+import type { DeadEntry } from '../../../runtime/queue/jobs/dead-letter';
 import {
   type Consumer,
   type ConsumerConfig,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { type AgentResult, createRuntime, type Runtime } from '../../../runtime';
-import type { VaultStore } from '../../../runtime/contracts/vault';
+import type { VaultStore } from '../../../runtime/contracts/tools/vault';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { createVaultStore } from '../../../runtime/storage/postgres/vault-store';
 import { createSealer } from '../../../runtime/vault/sealer';

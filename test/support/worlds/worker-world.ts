@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { DeadEntry } from '../../../runtime/queue/dead-letter';
+import type { DeadEntry } from '../../../runtime/queue/jobs/dead-letter';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../servers/database';
 import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../servers/http-server';
 import { type ModelServer, startModelServer, textReply } from '../servers/model-server';

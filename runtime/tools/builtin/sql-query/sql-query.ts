@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { ToolSettings, TransportCall, TransportReply } from '../../../contracts/tool-transport';
+import type { ToolSettings, TransportCall, TransportReply } from '../../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../../errors/runtime-error';
 import type { BuiltinTool, SqlPort } from '../builtin-tool';
 import { fitList } from '../fit-json';

@@ -1,4 +1,4 @@
-import { judgeFailure } from '../../../../runtime/queue/retry-policy';
+import { judgeFailure } from '../../../../runtime/queue/jobs/retry-policy';
 import { toDatabaseError } from '../../../../runtime/storage/postgres/database-errors';
 import { createRedactor } from '../../../../runtime/util/redact';
 

@@ -5,10 +5,10 @@ import { named } from '../../../../runtime/storage/sql/named';
 import { parseSql } from '../../../../runtime/tools/builtin/sql-query/parse-sql';
 
 const FOLDER = path.join(__dirname, '../../../../runtime/storage/sql');
-const files = readdirSync(FOLDER).filter((name) => name.endsWith('.sql'));
+const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.sql'));
 
 it('finds the statements', () => {
-  expect(files).toContain('claim-run.sql');
+  expect(files).toContain(path.join('ledger', 'claim-run.sql'));
 });
 
 it.each(files)('%s is one statement by the grammar of Postgres, and says what it is for', async (name) => {

@@ -1,0 +1,183 @@
+import type { AgentResult } from '../result';
+import type { AgentCallLimits } from '../tools/permission';
+import type { ToolCallRecord } from '../tools/tool-call';
+import type { JournalEntry } from './journal';
+import type { SavedRun, Spent } from './progress';
+import type { ModelCallRecord } from './usage';
+
+/** A task is one line in the ledger; a run is one attempt at it. */
+export interface RunKey {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly runId: string;
+}
+
+/** Who a task or a call is for, as its meta says it. */
+export interface Identity {
+  readonly clientId?: string;
+  readonly dialogId?: string;
+  readonly userId?: string;
+  readonly sessionId?: string;
+}
+
+export interface ClaimRequest extends RunKey, Identity {
+  readonly traceId?: string;
+  /** Digest of the request: the same id with another request is a conflict. */
+  readonly digest: string;
+  /** Run even if the task was done before, as a new attempt: a manual test in the editor. */
+  readonly fresh: boolean;
+  readonly leaseMs: number;
+  /** The model that the first call, opened with the claim, will ask. */
+  readonly modelRequested: string;
+  /** Room for the first model call; undefined for a tenant without limits. */
+  readonly reserve?: Reservation;
+  /** How many runs of the tenant may begin a minute; undefined: any number. */
+  readonly runsPerMinute?: number;
+}
+
+/** The tenant's limits of a month, and what one model call may take of them at most. */
+export interface Reservation {
+  /** US dollars, as decimal text. */
+  readonly costLimitUsd?: string;
+  /** Tokens of a month, as decimal text. */
+  readonly tokenLimit?: string;
+  readonly holdCostUsd: string;
+  readonly holdTokens: number;
+}
+
+/**
+ * Goes on with a run that waits for an approval, or whose approval came before and was not gone on with to the end. No
+ * model call is opened: the tools of its step come first.
+ */
+export interface ResumeRequest {
+  readonly tenantId: string;
+  /** The run that waited. */
+  readonly waitedRunId: string;
+  /** The run that goes on. */
+  readonly runId: string;
+  readonly leaseMs: number;
+  readonly reserve?: Reservation;
+}
+
+export type Resumed =
+  | (OnRecord & {
+      readonly kind: 'claimed';
+      readonly taskId: string;
+      readonly traceId?: string;
+      readonly saved: SavedRun;
+    })
+  | Extract<Claim, { kind: 'done' | 'running' | 'wait' | 'exceeded' }>
+  /** No such run waits. */
+  | { readonly kind: 'unknown' };
+
+/** What is on record of the runs of the task before this one. */
+export interface OnRecord {
+  /**
+   * Entries in the order of the steps: the first call has the number after theirs. Empty or undefined: from the
+   * beginning, or from what was kept of a run that waited.
+   */
+  readonly journal?: readonly JournalEntry[];
+  /** What was spent, with calls that left no entry in the journal. */
+  readonly spent?: Spent;
+}
+
+export type Claim =
+  | (OnRecord & { readonly kind: 'claimed'; readonly attempt: number })
+  | { readonly kind: 'done'; readonly result: AgentResult }
+  | { readonly kind: 'running' }
+  /** Runs under way hold what is left of the month; when they end there may be room. */
+  | { readonly kind: 'wait' }
+  /** The month's limit is reached. */
+  | { readonly kind: 'exceeded' }
+  /** The runs of this minute are used up. */
+  | { readonly kind: 'limited'; readonly seconds: number }
+  | { readonly kind: 'conflict' };
+
+/** What the line in elo_t_token_usage carries beside the figures. */
+export interface BillingLine {
+  readonly traceId?: string;
+  readonly tier: string;
+  readonly taskType: string;
+  /** Named on the line as long as no call has ended. */
+  readonly modelRequested: string;
+  /** Set for a free tier: calls that cost nothing get no line. */
+  readonly onlyWhatCosts?: boolean;
+}
+
+/** Whom the run is for stands in the lines of the bill and of the audit. */
+export interface RunProgress extends RunKey, Identity {
+  /** Calls that ended; each is added to the ledger exactly once, however often it is written. */
+  readonly closed: readonly ModelCallRecord[];
+  /** The call that is about to be sent. */
+  readonly opening?: { readonly step: number; readonly modelRequested: string };
+  readonly leaseMs: number;
+  /** Undefined: this run writes no line in elo_t_token_usage. */
+  readonly bill?: BillingLine;
+  /** Room for the call that is about to be sent. */
+  readonly reserve?: Reservation;
+  /** Tool calls that are about to be made, to be taken off their limits. */
+  readonly taking?: readonly CallToTake[];
+  /** Lines of the audit, redacted and without what the tools gave; each is kept once, however often it is written. */
+  readonly audit?: readonly ToolCallRecord[];
+  /**
+   * Replaces entries of the same step and tool call. Only the run that holds the task may write them; they are
+   * forgotten when it is done. A store that keeps none begins each attempt anew.
+   */
+  readonly journal?: readonly JournalEntry[];
+  /** Ends the run: `done` results are replayed, `failed` ones may be tried again, `waiting` ones are gone on with. */
+  readonly end?: RunEnd;
+}
+
+export interface RunEnd {
+  readonly state: 'done' | 'failed' | 'waiting';
+  readonly result: AgentResult;
+  readonly lastStep: number;
+  readonly saved?: SavedRun;
+}
+
+/** One tool call, and the limits that it counts for. */
+export interface CallToTake {
+  readonly toolCallId: string;
+  /** What its limits are counted under. */
+  readonly tool: string;
+  /** Its code in the catalogue. */
+  readonly code?: string;
+  readonly callsPerMinute?: number;
+  readonly callsPerDay?: number;
+  /** Limits that count the calls of this agent alone. */
+  readonly ofAgent?: AgentCallLimits;
+}
+
+/** A tool call outside a run. */
+export interface SingleCall extends RunKey {
+  readonly taking: CallToTake;
+}
+
+export interface Recorded {
+  /** False when another attempt took the task over. */
+  readonly isOurs: boolean;
+  /** Whether there is room for the next call: `wait` while other runs hold it; undefined where there are no limits. */
+  readonly budget?: 'ok' | 'wait' | 'exceeded';
+  /** The calls that must not be made, and why. */
+  readonly refused?: readonly { readonly toolCallId: string; readonly reason: string }[];
+  /** The tenant's policy at this moment; undefined where nobody can tell. */
+  readonly policyVersion?: string;
+}
+
+/** Who may run a task, and what it has cost. Rejects with a DB_ code. */
+export interface LedgerStore {
+  readonly claim: (request: ClaimRequest) => Promise<Claim>;
+  /**
+   * What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id
+   * does.
+   */
+  readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
+  readonly resume: (request: ResumeRequest) => Promise<Resumed>;
+  readonly record: (progress: RunProgress) => Promise<Recorded>;
+  /** Whether a run was claimed here. */
+  readonly knows: (run: RunKey) => Promise<boolean>;
+  /** A text that tells this ledger from others, the same in every process. */
+  readonly identify: () => Promise<string>;
+  /** Takes a call outside a run off its limits; gives the reason when it must not be made. */
+  readonly takeCall: (call: SingleCall) => Promise<string | undefined>;
+}

@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from '../../util/json';
+import type { Message } from '../message';
+import type { AgentTask } from '../task';
+import type { ToolCallRecord } from '../tools/tool-call';
+import type { Step, StepRecord } from './step';
+
+/** What a run has used so far, before and after interruptions. */
+export interface Spent {
+  /** US dollars, as decimal text. */
+  readonly costUsd: string;
+  readonly tokens: number;
+}
+
+export type ApprovalDecision = 'approve' | 'deny';
+
+/** A tool call that was shown to a person. */
+export interface Approval {
+  /** The arguments as they were shown. */
+  readonly arguments: JsonValue;
+  /** Undefined while the person has not decided. */
+  readonly decision?: ApprovalDecision;
+}
+
+/** How far the loop of a task is. */
+export interface LoopProgress {
+  /** The transcript, without the message of a pending step. */
+  readonly messages: readonly Message[];
+  /** How many of them the run began with; undefined where that can be told from the task. */
+  readonly openingLength?: number;
+  readonly steps: readonly StepRecord[];
+  readonly iterations: number;
+  /** Calls made before the pending step, by tool. */
+  readonly callCounts: Readonly<Record<string, number>>;
+  /** Undefined when the last model call asked for nothing: another one follows at once. */
+  readonly pending?: PendingStep;
+  /** Approvals by the id of the call. */
+  readonly approvals: Readonly<Record<string, Approval>>;
+}
+
+/** The step that was broken off. */
+export interface PendingStep extends Step {
+  /** What is known of its calls, by id. */
+  readonly outcomes: Readonly<Record<string, ToolCallRecord>>;
+}
+
+/** What a run goes on with that waited for an approval, failed or was lost. Plain JSON. */
+export interface Progress extends LoopProgress {
+  readonly spent: Spent;
+  readonly variables: JsonObject;
+}
+
+/** A run that waits for a person, as it is stored: the request that it answers, and how far it is. */
+export interface SavedRun {
+  readonly task: Pick<AgentTask, 'config' | 'meta'>;
+  readonly progress: Progress;
+}

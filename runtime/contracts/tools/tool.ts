@@ -1,0 +1,100 @@
+import type { LookupFunction } from 'node:net';
+
+import type { ErrorCode } from '../../errors/codes';
+import type { JsonObject, JsonValue } from '../../util/json';
+import type { Redact } from '../../util/redact';
+import type { AgentCallLimits } from './permission';
+
+/** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
+export interface ToolMeta {
+  readonly tenant_id: string;
+  readonly task_id: string;
+  readonly trace_id?: string;
+  readonly client_id?: string;
+  readonly dialog_id?: string;
+  readonly user_id?: string;
+  readonly session_id?: string;
+  readonly agent?: string;
+}
+
+export interface ToolContext {
+  readonly toolCallId: string;
+  readonly meta: ToolMeta;
+  readonly signal: AbortSignal;
+  /** The run's variables, which tools may set. */
+  readonly variables: Map<string, JsonValue>;
+  /** Blanks every secret that the run knows, beside the tool's own. */
+  readonly redact?: Redact;
+  /** The host's own rules for outgoing requests, such as n8n's. Asked beside ours, for addresses that a model wrote. */
+  readonly egress?: EgressFilter;
+}
+
+/** What a host such as n8n has to say on outgoing requests; the shape of n8n's NodeEgressFilter. */
+export interface EgressFilter {
+  /** Resolves names; a literal address is judged as it is. */
+  readonly validateUrl: (url: string | URL) => Promise<{ readonly ok: boolean; readonly error?: Error }>;
+  /** A `lookup` for sockets that fails for addresses that are not allowed. */
+  readonly createSecureLookup: () => LookupFunction;
+}
+
+/** What a tool gave back. With `isError` the model is told of a failure it can act on. */
+export interface ToolOutput {
+  readonly isError: boolean;
+  /** JSON for the model and for `tool_calls`; already bounded and redacted. */
+  readonly value: JsonValue;
+  readonly code?: ErrorCode;
+}
+
+export type ParsedInput =
+  | { readonly ok: true; readonly value: JsonObject }
+  /** `code` says why, where it is not the schema: TOOL_PERMISSION_DENIED. */
+  | { readonly ok: false; readonly issues: string; readonly code?: ErrorCode };
+
+/**
+ * Says for whom something is checked: tenants are served in turn, and nothing that waits is done for a run that has
+ * ended.
+ */
+export interface CheckedFor {
+  readonly tenantId: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What the model is shown of a tool: nothing else leaves for the provider. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the arguments, passed on as it is. */
+  readonly inputSchema: JsonObject;
+}
+
+/** How often a tool may be called, and whether a person is asked first. */
+interface CallPolicy {
+  /** Its code in the catalogue, whose daily limit counts; undefined for tools of servers and of this process. */
+  readonly code?: string;
+  readonly needsApproval: boolean;
+  readonly callsPerRun?: number;
+  readonly callsPerMinute?: number;
+  readonly callsPerDay?: number;
+  readonly ofAgent?: AgentCallLimits;
+}
+
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Checks the arguments that the model wrote, elsewhere where that takes long. Must neither throw nor reject. */
+  readonly parseInput: (input: JsonObject, checkedFor?: CheckedFor) => ParsedInput | Promise<ParsedInput>;
+  /**
+   * Whether a call may be made again whose outcome is unknown, since it changes nothing or changes it only once. Undefined:
+   * it may not. Must not throw.
+   */
+  readonly isRepeatable?: boolean | ((input: JsonObject) => boolean);
+  /** What the rules say on its calls; undefined where there are none. */
+  readonly policy?: CallPolicy;
+  /** Should not reject: failure is an output with isError. A rejection becomes one. */
+  readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolOutput>;
+}
+
+/** The tools of one run. Names are unique. */
+export interface Toolset {
+  readonly definitions: readonly ToolDefinition[];
+  readonly find: (name: string) => Tool | undefined;
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+
+import { parseQueueTask, type QueueTask, queueTaskSchema, tenantOf } from '../../contracts/queue';
+import { MAX_TRACE_ID_LENGTH } from '../../contracts/task';
+import { RuntimeError } from '../../errors/runtime-error';
+import { canonicalJson, isJsonObject, tryParseJson } from '../../util/json';
+
+/** The type that an entry of the list names, whatever else is wrong with it. */
+export function typeOf(value: unknown): string | undefined {
+  if (!isJsonObject(value) || typeof value.task_type !== 'string') return undefined;
+  // Empty counts as left out.
+  return value.task_type || undefined;
+}
+
+/** JSON of the list. Throws INPUT_INVALID. */
+export function parseEntry(raw: string): unknown {
+  const parsed = tryParseJson(raw);
+  if (parsed.ok) return parsed.value;
+  // The parser's own words quote the task.
+  const isExcess = parsed.reason.startsWith('it has ');
+  const reason = parsed.reason.startsWith('nested') ? parsed.reason : 'not JSON';
+  throw new RuntimeError('INPUT_INVALID', {
+    issues: isExcess ? `the task ${parsed.reason.slice('it '.length)}` : `the task is ${reason}`,
+  });
+}
+
+/**
+ * The task of an entry; one without an id gets one made of `entryId`, the same each time. Throws INPUT_INVALID that names
+ * the fields.
+ */
+export function readListedTask(value: unknown, entryId: string): QueueTask {
+  const { task_id: taskId = `list-${entryId}`, trace_id: traceId, ...task } = parseQueueTask(value);
+  return { ...task, task_id: taskId, trace_id: traceId ?? taskId.slice(0, MAX_TRACE_ID_LENGTH) };
+}
+
+/**
+ * The part of an invalid task that it takes to answer it: its ids, `meta` and `callback`. Undefined when no callback
+ * can be read, or nobody can tell whose answer it is.
+ */
+export function readAddressee(raw: string, entryId: string): QueueTask | undefined {
+  // Whatever it holds: its length is bounded, and this once it is worth the time.
+  const parsed = tryParseJson(raw, Infinity);
+  if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
+  const { task_id, trace_id, task_type, meta, callback } = parsed.value;
+  if (!isJsonObject(callback)) return undefined;
+  const usable = [{ task_id }, { trace_id }, { task_type }].filter((field) => queueTaskSchema.safeParse(field).success);
+  const task: unknown = Object.assign({ meta, callback }, ...usable);
+  return queueTaskSchema.safeParse(task).success ? readListedTask(task, entryId) : undefined;
+}
+
+/**
+ * The same request under the same id is the same job, however often it is pushed. Without a colon, as BullMQ wants it.
+ */
+export function jobIdOf(task: QueueTask): string {
+  const { task_type: type, config, meta } = task;
+  const request = createHash('sha256').update(canonicalJson({ type, config, meta })).digest('hex');
+  return createHash('sha256')
+    .update(`${tenantOf(task)}\n${task.task_id}\n${request}`)
+    .digest('hex');
+}

@@ -1,0 +1,83 @@
+import type { Budget } from '../../billing/budget';
+import { findPrice, isPriced } from '../../billing/cost';
+import type { Connected } from '../../contracts/connected';
+import type { Model } from '../../contracts/model';
+import type { AgentTask } from '../../contracts/task';
+import type { TenantSnapshot, Tier } from '../../contracts/tenant';
+import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import { type SelectedModel, selectModel } from '../../models/select-model';
+import { withFallback } from '../../models/with-fallback';
+
+interface ModelRequirements {
+  readonly config: AgentTask['config'];
+  readonly snapshot: TenantSnapshot;
+  readonly budget: Budget;
+  /** The one of the configuration; undefined where there is none. */
+  readonly model: Model | undefined;
+  readonly connected: Pick<Connected, 'model' | 'fallback'>;
+}
+
+interface ChosenModel {
+  readonly selected: SelectedModel;
+  /** Nothing is billed as long as nothing costs anything: the tier's row says so, and only its own model is asked. */
+  readonly isFree: boolean;
+  readonly model: Model;
+  /** Every id that a call may be billed under. */
+  readonly modelIds: readonly string[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+/**
+ * The model of a run: the connected one, or the tier's. Throws MODEL_MISSING, MODEL_UNPRICED for either of model and
+ * fallback where money is limited, and what `selectModel` throws.
+ */
+export function chooseModel({ config, snapshot, budget, model, connected }: ModelRequirements): ChosenModel {
+  const { tenant, tiers } = snapshot;
+  const { model: own, fallback } = connected;
+  const selected = selectModel({
+    tier: config.agent_tier,
+    modelOverride: config.model_override,
+    connectedModel: own?.name,
+    settings: tenant.settings,
+    tierRows: tiers,
+  });
+  const asked = own?.model ?? model;
+  if (asked === undefined) throw new RuntimeError('MODEL_MISSING');
+  const modelIds = [selected.modelId, ...(fallback === undefined ? [] : [fallback.name])];
+  refuseUnpriced(modelIds, { snapshot, budget });
+  const warnings = own === undefined ? [] : unusedSettings(config);
+  return {
+    selected,
+    isFree: isFree(selected.tier, { modelIds, snapshot }),
+    model: fallback === undefined ? asked : withFallback(asked, fallback),
+    modelIds,
+    warnings,
+  };
+}
+
+function refuseUnpriced(
+  modelIds: readonly string[],
+  { snapshot, budget }: Pick<ModelRequirements, 'snapshot' | 'budget'>,
+): void {
+  const isLimited = budget.maxCostUsd !== undefined || budget.monthly?.costLimitUsd !== undefined;
+  const unpriced = modelIds.find((id) => findPrice(snapshot.prices, [id]) === undefined);
+  if (isLimited && unpriced !== undefined) throw new RuntimeError('MODEL_UNPRICED', { model: unpriced });
+}
+
+/** Only the free tier's own model is free, and only while it costs nothing as far as we know. */
+function isFree(
+  tier: Tier,
+  { modelIds, snapshot }: Pick<ChosenModel, 'modelIds'> & Pick<ModelRequirements, 'snapshot'>,
+): boolean {
+  return (
+    tier.isFree === true && modelIds.every((id) => id === tier.modelId) && !isPriced(snapshot.prices, tier.modelId)
+  );
+}
+
+/** What a task asks of the tier's model, and a connected one has in its own hands. */
+function unusedSettings({ model_override, temperature, max_tokens }: AgentTask['config']): readonly ErrorSummary[] {
+  const unused = Object.entries({ model_override, temperature, max_tokens })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  return unused.length === 0 ? [] : [describeError('MODEL_SETTINGS_UNUSED', { settings: unused.join(', ') })];
+}

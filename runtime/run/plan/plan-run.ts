@@ -1,0 +1,119 @@
+import { type Budget, readBudget } from '../../billing/budget';
+import { DEFAULTS } from '../../config/runtime-config';
+import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
+import type { TenantSnapshot } from '../../contracts/tenant';
+import { describeError, RuntimeError } from '../../errors/runtime-error';
+import type { LoopSettings } from '../../loop/loop-contract';
+import { normalizeModelId } from '../../models/select-model';
+import { type ReadyTask, taskWarnings } from '../../tasks/read-task';
+import type { SelectedTools } from '../../toolsets/combine-sources';
+import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
+import { chooseModel } from './choose-model';
+import { readRunsPerMinute, resolveLimits } from './resolve-limits';
+import { taskToRun } from './saved-task';
+
+/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
+export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
+  const run = { ...given, task: await taskToRun(environment.ledger, given.task) };
+  const tenant = await loadTenant(environment, run);
+  const plan = await decide(environment, { ...run, tenant });
+  return { ...run, tenant, plan, redact: environment.redactorFor(tenant) };
+}
+
+async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<RunPlan> {
+  const { task, host } = run;
+  const { config } = task;
+  const { connected = {} } = host;
+  const { isActive, id: tenantId, settings } = run.tenant.tenant;
+  if (!isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
+  const budget = readBudget(settings, config);
+  const {
+    selected,
+    isFree,
+    warnings: modelWarnings,
+    ...chosen
+  } = chooseModel({ config, snapshot: run.tenant, budget, model: environment.model, connected });
+  const { tier, modelId } = selected;
+  const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
+  const tools = await chooseTools(environment, run, tier.code);
+  const { billed, warnings: billWarnings } = billing(task, { isFree, budget });
+  return {
+    ...chosen,
+    selected,
+    toolset: tools.toolset,
+    settings: { ...loopSettings(task, modelId, limits), ...(connected.model && ITS_OWN) },
+    format: connected.format,
+    budget,
+    runsPerMinute: readRunsPerMinute(settings),
+    billed,
+    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
+  };
+}
+
+type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
+
+/** The tools of a run under the rules of this moment. */
+export function chooseTools(
+  { selectTools }: RunEnvironment,
+  { task, host, tenant, deadline }: RunOfTenant,
+  tier: string,
+): Promise<SelectedTools> {
+  const { tools, disabled_tools, tool_permissions, agent } = task.config;
+  return selectTools({
+    snapshot: tenant,
+    tier,
+    agent,
+    rules: { enabled_tools: tools, disabled_tools, tool_permissions },
+    servers: host.mcpServers ?? [],
+    connected: host.connected?.tools,
+    signal: deadline.signal,
+  });
+}
+
+/** What a tenant with a limit uses is always written down, since the limit is counted there. */
+function billing(
+  { config }: ReadyTask,
+  { isFree, budget }: { readonly isFree: boolean; readonly budget: Budget },
+): Pick<RunPlan, 'billed' | 'warnings'> {
+  const isLimited = budget.monthly !== undefined;
+  if (config.record_usage !== false)
+    return { billed: isFree && !isLimited ? 'what-costs' : 'everything', warnings: [] };
+  if (!isLimited) return { billed: 'nothing', warnings: [] };
+  return { billed: 'everything', warnings: isFree ? [] : [describeError('USAGE_RECORDED')] };
+}
+
+function loopSettings(
+  { config }: ReadyTask,
+  modelId: string,
+  limits: ReturnType<typeof resolveLimits>['limits'],
+): LoopSettings {
+  return {
+    modelId,
+    ...limits,
+    onMaxIterations: config.on_max_iterations ?? DEFAULTS.onMaxIterations,
+    toolExecution: config.tool_execution ?? DEFAULTS.toolExecution,
+    toolChoice: config.tool_choice ?? DEFAULTS.toolChoice,
+    modelTimeoutMs: DEFAULTS.modelTimeoutMs,
+    maxParallelToolCalls: DEFAULTS.maxParallelToolCalls,
+    maxToolCallsPerStep: DEFAULTS.maxToolCallsPerStep,
+    maxErrorSteps: DEFAULTS.maxErrorSteps,
+    maxIdenticalCalls: config.max_identical_calls ?? DEFAULTS.maxIdenticalCalls,
+    maxToolCalls: config.max_tool_calls,
+    maxCallsPerTool: config.max_calls_per_tool,
+  };
+}
+
+/** What a connected model has in its own hands. */
+const ITS_OWN = { temperature: undefined, maxTokens: undefined };
+
+/** The tenant of a run, with the prices that may be needed. */
+export function loadTenant({ tenants }: RunEnvironment, run: Run): Promise<TenantSnapshot> {
+  return tenants.load({ tenantId: run.task.meta.tenant_id, modelIds: candidateModels(run) });
+}
+
+/** The models whose prices may be needed, beside those of the tenant's tiers. */
+function candidateModels({ task: { config }, host: { connected = {} } }: Run): readonly string[] {
+  const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
+  const more = [given, connected.model?.name, connected.fallback?.name].filter((id) => id !== undefined);
+  return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more];
+}

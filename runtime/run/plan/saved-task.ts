@@ -1,0 +1,16 @@
+import type { LedgerStore } from '../../contracts/ledger/ledger';
+import type { ReadyTask } from '../../tasks/read-task';
+
+/**
+ * The task of a waiting run, when that is what an approval is for: it goes on with the request that it had, whatever stands
+ * beside the approval. Rules and limits of the tenant are those of now.
+ */
+export async function taskToRun(ledger: LedgerStore, task: ReadyTask): Promise<ReadyTask> {
+  const { approval, timeout_seconds } = task.config;
+  if (approval === undefined) return task;
+  const { tenant_id: tenantId } = task.meta;
+  const saved = await ledger.findSaved({ tenantId, runId: approval.run_id });
+  if (saved === undefined) return task;
+  const { config, meta } = saved.task;
+  return { ...task, config: { ...config, timeout_seconds, approval }, meta: { ...meta, tenant_id: tenantId } };
+}

@@ -1,0 +1,55 @@
+import type { Identity, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
+import type { JournalLine } from '../../postgres/journal-entries';
+import type { Statement } from '../../statement';
+import { named } from '../named';
+import { indexableId, storable } from '../storable';
+import text from './record-progress.sql';
+
+export interface ProgressRow {
+  readonly is_ours: boolean;
+  readonly room: 'ok' | 'held' | 'exceeded' | null;
+  readonly refused: readonly { readonly toolCallId: string; readonly reason: string }[] | null;
+  readonly policy_version: string | null;
+}
+
+/** What the run that comes after this one goes on with. */
+interface KeptForLater {
+  /** JSON text, for a run that waits for an approval. */
+  readonly saved?: string;
+  readonly journal: readonly JournalLine[];
+}
+
+const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
+
+export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
+  const { tenantId, taskId, runId, leaseMs, closed, opening, reserve, taking = [], audit = [], end } = progress;
+  const bill = billOf(progress);
+  return RECORD({
+    ...{ tenantId, taskId, runId, leaseMs, saved },
+    calls: list([...closed, ...(opening === undefined ? [] : [opening])]),
+    ...storable({ ...bill, ...identityOf(progress) }),
+    isBilled: bill !== undefined,
+    ...reserve,
+    isReserving: reserve !== undefined,
+    state: end?.state,
+    result: end && JSON.stringify(end.result),
+    lastStep: end?.lastStep,
+    taking: list(taking),
+    audit: list(audit.map((line) => ({ ...line, id: indexableId(line.id) }))),
+    journal: list(journal),
+  });
+}
+
+/** Writes a list as JSON; what is empty costs the server nothing. */
+function list(values: readonly object[]): string | undefined {
+  return values.length === 0 ? undefined : JSON.stringify(storable(values));
+}
+
+function identityOf({ clientId, dialogId, userId, sessionId }: Identity): Identity {
+  return { clientId, dialogId, userId, sessionId };
+}
+
+function billOf({ bill, closed }: RunProgress): RunProgress['bill'] {
+  const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
+  return bill?.onlyWhatCosts === true && !costs ? undefined : bill;
+}

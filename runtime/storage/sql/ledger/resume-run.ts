@@ -1,0 +1,32 @@
+import type { Reservation, ResumeRequest } from '../../../contracts/ledger/ledger';
+import type { Statement } from '../../statement';
+import { named } from '../named';
+import text from './resume-run.sql';
+
+export interface ResumeRow {
+  readonly kind: 'claimed' | 'done' | 'running' | 'held' | 'exceeded';
+  readonly task_id: string;
+  readonly trace_id: string | null;
+  readonly resume: string | null;
+  readonly result: string | null;
+  /** An array of JournalRow as JSON. */
+  readonly journal: string | null;
+  /** A Spent as JSON. */
+  readonly spent: string | null;
+}
+
+const RESUME = named<Omit<ResumeRequest, 'reserve'> & Partial<Reservation>>(text);
+
+export function resumeRunStatement({ reserve, ...request }: ResumeRequest): Statement {
+  return RESUME({ ...request, ...reserve });
+}
+
+/** The request that a waiting run answers, and how far it was; until the run that goes on with it is done. */
+export function findSavedStatement(tenantId: string, runId: string): Statement {
+  return {
+    text: `SELECT resume::text AS resume FROM elo_agent_runs
+      WHERE tenant_id = $1::uuid AND resume IS NOT NULL AND (
+        (run_id = $2::uuid AND state = 'waiting') OR (resumed_run_id = $2::uuid AND state IN ('running', 'failed')))`,
+    values: [tenantId, runId],
+  };
+}

@@ -1,0 +1,131 @@
+import Ajv2020 from 'ajv/dist/2020.js';
+import { LRUCache } from 'lru-cache';
+
+import type { CheckedFor, ParsedInput, Tool } from '../../contracts/tools/tool';
+import type { JsonObject, JsonValue } from '../../util/json';
+import { turn } from '../../util/turn';
+import { whenKnown } from '../../util/when-known';
+import { askSchemaProcess } from './ask-schema-process';
+import { compileValidator, TooManySteps, type Validate } from './compile-validator';
+import { type SchemaWeight, weighSchema } from './schema-cost';
+
+/** What is wrong with a value; undefined when nothing is. */
+type Issues = string | undefined;
+/** A promise where the check runs in another process. */
+export type SchemaCheck = (value: JsonValue, checkedFor?: CheckedFor) => Issues | Promise<Issues>;
+
+/** The most steps for one value in the event loop: some ten milliseconds. */
+const MAX_STEPS = 50_000;
+/** Characters of all schemas whose code is kept: it takes up to a hundred times their length. */
+const KEPT_CHARS = 500_000;
+/** What the smallest takes beside its length. */
+const CHARS_EACH = 500;
+
+/**
+ * Looks at a JSON Schema (2020-12), without compiling it: that waits for the first value. Throws with the reason when it is
+ * none, or so large that nobody could use it.
+ */
+export function compileInputSchema(schema: JsonObject): Tool['parseInput'] {
+  const check = compileSchema(schema, 'arguments');
+  return (input, checkedFor) => {
+    const toParsed = (issues: Issues): ParsedInput =>
+      issues === undefined ? { ok: true, value: input } : { ok: false, issues };
+    return whenKnown(check(input, checkedFor), toParsed);
+  };
+}
+
+/** The same for values of any kind, called `name` in what is wrong with them. */
+export function compileSchema(schema: JsonObject, name: string): SchemaCheck {
+  const { bare, weight } = judgeOnce(schema);
+  let text: string | undefined;
+  return (value, checkedFor) => {
+    text ??= JSON.stringify(bare);
+    const issues = weight.isLight ? checkHere({ bare, text, name }, value) : GIVEN_UP;
+    return issues === GIVEN_UP ? checkThere({ schema: text, name, value }, checkedFor) : issues;
+  };
+}
+
+interface Judged {
+  readonly bare: JsonObject;
+  readonly weight: SchemaWeight;
+}
+
+/** A list of tools is judged when it comes, and its tools again when they are built. */
+const judged = new WeakMap<JsonObject, Judged>();
+
+function judgeOnce(schema: JsonObject): Judged {
+  const known = judged.get(schema) ?? judge(schema);
+  judged.set(schema, known);
+  return known;
+}
+
+/**
+ * Compiling what schemas of schemas say takes longer than all the rest, so there is one, made when it is first needed.
+ */
+let ofSchemas: Ajv2020 | undefined;
+let preparing: Promise<void> | undefined;
+
+/**
+ * Makes it in pieces, so that the first schema of a process does not hold the event loop. For whoever can wait; everybody
+ * else has it made in one go.
+ */
+export function prepareSchemaChecks(): Promise<void> {
+  return (preparing ??= compileInPieces());
+}
+
+async function compileInPieces(): Promise<void> {
+  const ajv = schemaOfSchemas();
+  // The parts before the whole, which would have all of them made at once.
+  const ids = Object.keys({ ...ajv.schemas, ...ajv.refs });
+  for (const id of [...ids.filter((one) => one.includes('/meta/')), ...ids]) {
+    await turn();
+    ajv.getSchema(id);
+  }
+}
+
+function schemaOfSchemas(): Ajv2020 {
+  return (ofSchemas ??= new Ajv2020({ strict: false, validateFormats: false, logger: false }));
+}
+
+function judge(schema: JsonObject): Judged {
+  // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
+  // With $async a validator answers with a promise, which would pass for true.
+  const { $schema, $id, $async, ...bare } = schema;
+  const weight = weighSchema(bare);
+  const ajv = schemaOfSchemas();
+  if (ajv.validateSchema(bare) !== true) throw new Error(`schema is invalid: ${ajv.errorsText()}`);
+  return { bare, weight };
+}
+
+const GIVEN_UP = Symbol('given up');
+
+// A compiled schema costs milliseconds; equal schemas share one, over runs and tenants.
+const compiled = new LRUCache<string, Validate>({
+  maxSize: KEPT_CHARS,
+  sizeCalculation: (_validate, key) => key.length + CHARS_EACH,
+});
+
+function checkHere(
+  { bare, text, name }: { readonly bare: JsonObject; readonly text: string; readonly name: string },
+  value: JsonValue,
+): Issues | typeof GIVEN_UP {
+  const key = `${name} ${text}`;
+  try {
+    const validate = compiled.get(key) ?? compileValidator(bare, name, MAX_STEPS);
+    compiled.set(key, validate);
+    return validate(value);
+  } catch (error) {
+    return error instanceof TooManySteps
+      ? GIVEN_UP
+      : cannotBeChecked(name, error instanceof Error ? error.message : '');
+  }
+}
+
+async function checkThere(...[job, checkedFor]: Parameters<typeof askSchemaProcess>): Promise<Issues> {
+  const verdict = await askSchemaProcess(job, checkedFor);
+  return 'reason' in verdict ? cannotBeChecked(job.name, verdict.reason) : verdict.issues;
+}
+
+function cannotBeChecked(name: string, reason: string): string {
+  return `${name} cannot be checked: ${reason}`;
+}
