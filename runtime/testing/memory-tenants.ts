@@ -18,10 +18,10 @@ export interface MemoryTenant extends Partial<Omit<TenantSnapshot, 'tenant' | 't
  * createMemoryTenants([{ id, tools: [{ code: 'find_orders', endpoint: 'http://127.0.0.1:8080/orders' }] }])
  */
 export function createMemoryTenants(tenants: readonly MemoryTenant[]): TenantStore {
-  const known = new Map(tenants.map((tenant) => [tenant.id, toSnapshot(tenant)]));
+  const known = new Map(tenants.map((tenant) => [tenant.id.toLowerCase(), toSnapshot(tenant)]));
   return {
     load: ({ tenantId }) => {
-      const snapshot = known.get(tenantId);
+      const snapshot = known.get(tenantId.toLowerCase());
       if (snapshot === undefined) return Promise.reject(new RuntimeError('TENANT_NOT_FOUND', { tenantId }));
       return Promise.resolve(snapshot);
     },

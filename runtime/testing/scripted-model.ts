@@ -39,7 +39,8 @@ export function createScriptedModel(script: readonly ScriptedReply[]): ScriptedM
     requests,
     left: () => left.length,
     generate: async (request) => {
-      const { modelId, messages, tools, toolChoice, attempts } = request;
+      const { modelId, messages, tools, toolChoice, attempts, signal } = request;
+      signal.throwIfAborted();
       requests.push({ modelId, messages: [...messages], tools, toolChoice });
       attempts.sent++;
       const next = left.shift();
