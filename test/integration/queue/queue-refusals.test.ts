@@ -73,6 +73,8 @@ it('a consumer that closes does not close what is closed, which would keep the p
     return DISCONNECT.apply(this, args);
   });
   const consumer = await queue.consume(() => Promise.resolve());
+  // BullMQ closes a connection twice that is not yet made ready.
+  await queue.push(aTask('one'));
   await consumer.idle();
   await consumer.close();
   expect(states.length).toBeGreaterThan(1);
