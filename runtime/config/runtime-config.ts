@@ -211,6 +211,9 @@ export interface RuntimeConfig {
   readonly plugins?: RuntimePlugins;
 }
 
+/** What the schema takes. RuntimeConfig says the same in words that ship without zod; a test holds the two together. */
+export type ConfigInput = z.input<typeof configSchema>;
+
 export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: RuntimePlugins };
 
 /** Throws CONFIG_INVALID that names the fields; never their values, which may be secrets. */
