@@ -8,7 +8,7 @@ import type { TenantTool } from '../tools/build-tools';
 import type { JsonValue } from '../util/json';
 
 /** What a run brings to every origin of tools. */
-export interface OfferRequest {
+interface OfferRequest {
   readonly snapshot: TenantSnapshot;
   /** MCP servers given with the run, beside the tenant's own. */
   readonly servers: readonly TenantServer[];

@@ -61,7 +61,7 @@ it('no two exported types have one name', () => {
 });
 
 /** Twelve are wanted. */
-const MAX_BAGS = 33;
+const MAX_BAGS = 31;
 
 it('few exported types are bags, whose names end in Parts, Request, Options or Context', () => {
   const bags = sources

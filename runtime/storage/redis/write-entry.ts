@@ -11,7 +11,7 @@ import { type SealedJson, sealedJson } from '../postgres/sealed-json';
 /** The owner that the sealer is told: entries belong to no tenant. */
 export const OUTBOX_OWNER = 'outbox';
 
-export interface EntryParts {
+interface EntryParts {
   readonly ledger: Pick<LedgerStore, 'record' | 'knows'>;
   readonly json: SealedJson;
 }
