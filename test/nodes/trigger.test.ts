@@ -41,15 +41,19 @@ const results = (id: string): Promise<object[]> => list(`elo:results:${id}`);
 async function list(key: string): Promise<object[]> {
   return (await redis.client.lrange(key, 0, -1)).map((entry) => JSON.parse(entry) as object);
 }
-/** Everything that Redis holds about tasks that are not done. */
+/** Everything that Redis holds about tasks that are not done, at one moment: a task may be moved between two questions. */
 const left = async (): Promise<number> => {
-  const [pending, waiting, active, delayed] = await Promise.all([
-    redis.client.llen(PENDING),
-    redis.client.llen(`${PENDING}:queue:wait`),
-    redis.client.llen(`${PENDING}:queue:active`),
-    redis.client.zcard(`${PENDING}:queue:delayed`),
-  ]);
-  return pending + waiting + active + delayed + (await redis.client.hlen(`${PENDING}:taken`));
+  const counts = await redis.client
+    .multi()
+    .llen(PENDING)
+    .llen(`${PENDING}:ingress`)
+    .hlen(`${PENDING}:taken`)
+    .hlen(`${PENDING}:dying`)
+    .llen(`${PENDING}:queue:wait`)
+    .llen(`${PENDING}:queue:active`)
+    .zcard(`${PENDING}:queue:delayed`)
+    .exec();
+  return (counts ?? []).reduce((sum, [, count]) => sum + Number(count), 0);
 };
 const noneLeft = (): Promise<true> => eventually(async () => ((await left()) === 0 ? true : undefined));
 
