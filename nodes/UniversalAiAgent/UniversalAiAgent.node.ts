@@ -6,7 +6,7 @@ import {
   NodeConnectionTypes,
 } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime';
 import { DESCRIPTION } from '../shared/about';
 import { toNodeError } from '../shared/errors';
 import { inputs } from './host/connected';
@@ -48,14 +48,17 @@ export class UniversalAiAgent implements INodeType {
 
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
-    const door: typeof RuntimeDoor = await import('../../runtime');
+    const library: typeof RuntimeLibrary = await import('../../runtime');
     const output: INodeExecutionData[] = [];
-    const warnings: RuntimeDoor.AgentResult['warnings'][number][] = [];
+    const warnings: RuntimeLibrary.AgentResult['warnings'][number][] = [];
     const streams = isStreaming(this);
 
     for (let index = 0; index < this.getInputData().length; index++) {
       try {
-        const { item, warnings: ofItem } = await operationOf(this.getNode(), door)({ context: this, door, index });
+        const { item, warnings: ofItem } = await operationOf(
+          this.getNode(),
+          library,
+        )({ context: this, library, index });
         warnings.push(...ofItem);
         if (streams) await streamAnswer(this, item, index);
         output.push(isSimplified(this, index) ? simplifyOutput(item) : item);

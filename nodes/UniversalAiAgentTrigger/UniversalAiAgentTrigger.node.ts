@@ -6,7 +6,7 @@ import {
   NodeConnectionTypes,
 } from 'n8n-workflow';
 
-import type * as WorkerDoor from '../../runtime/worker';
+import type * as WorkerLibrary from '../../runtime/worker';
 import { DESCRIPTION } from '../shared/about';
 import { toNodeError } from '../shared/errors';
 import { consume } from './consume';
@@ -34,9 +34,9 @@ export class UniversalAiAgentTrigger implements INodeType {
 
   async trigger(this: ITriggerFunctions): Promise<ITriggerResponse> {
     // Loaded with the first trigger: n8n loads this file at every start, also where the node is never used.
-    const door: typeof WorkerDoor = await import('../../runtime/worker');
+    const library: typeof WorkerLibrary = await import('../../runtime/worker');
     try {
-      const parts = { context: this, door, settings: await readSettings(this) };
+      const parts = { context: this, library, settings: await readSettings(this) };
       return this.getMode() === 'manual' ? testOneTask(parts) : await consume(parts);
     } catch (error) {
       throw toNodeError(this.getNode(), error);

@@ -12,9 +12,9 @@ export interface Answers {
   readonly close: () => Promise<void>;
 }
 
-export function createAnswers({ context, door, settings }: TriggerParts): Answers {
+export function createAnswers({ context, library, settings }: TriggerParts): Answers {
   const { redis, list, failedList, forwardList } = settings.consumer;
-  const failures = door.createFailureDelivery({
+  const failures = library.createFailureDelivery({
     redis,
     queue: { list, failedList, forwardList },
     callbacks: settings.callbacks,
@@ -26,7 +26,7 @@ export function createAnswers({ context, door, settings }: TriggerParts): Answer
   };
   return {
     settle: async ({ task, signal }, error) => {
-      const isOver = !signal.aborted && door.isRuntimeError(error) && hasFinished(error);
+      const isOver = !signal.aborted && library.isRuntimeError(error) && hasFinished(error);
       if (settings.acknowledge !== 'executionFinishes' || !isOver) throw error;
       await deliver({ task, error });
     },

@@ -11,9 +11,9 @@ const CLOSE_WAIT_MS = 10_000;
 
 /** Takes tasks off the list until n8n closes the trigger. Rejects with a RuntimeError when Redis is not fit for it. */
 export async function consume(parts: TriggerParts): Promise<ITriggerResponse> {
-  const { context, door, settings } = parts;
+  const { context, library, settings } = parts;
   const answers = createAnswers(parts);
-  const consumer = await door.startConsumer(settings.consumer, {
+  const consumer = await library.startConsumer(settings.consumer, {
     handle: (delivery) => execute(parts, delivery).catch((error: unknown) => answers.settle(delivery, error)),
     onDead: answers.deliver,
     // n8n's own log has a line for each execution already.

@@ -44,8 +44,8 @@ function toItem({ settings }: TriggerParts, given: QueueDelivery): INodeExecutio
 }
 
 /** n8n rejects for executions that were cancelled, could not be started, or died with their worker. */
-function untilEnded({ door, settings }: TriggerParts, done: Promise<IRun>, stop: AbortSignal): Promise<IRun> {
-  const lost = (reason: string): RuntimeError => new door.RuntimeError('EXECUTION_LOST', { reason });
+function untilEnded({ library, settings }: TriggerParts, done: Promise<IRun>, stop: AbortSignal): Promise<IRun> {
+  const lost = (reason: string): RuntimeError => new library.RuntimeError('EXECUTION_LOST', { reason });
   const timeout = AbortSignal.timeout(settings.timeoutMs);
   return new Promise((resolve, reject) => {
     const onStop = (): void => reject(stop.reason as Error);
@@ -63,24 +63,24 @@ function untilEnded({ door, settings }: TriggerParts, done: Promise<IRun>, stop:
 }
 
 /** `waiting` is no failure: n8n keeps such an execution in its database and goes on with it by itself. */
-function failureOf({ door }: TriggerParts, { status, data }: IRun): RuntimeError | undefined {
+function failureOf({ library }: TriggerParts, { status, data }: IRun): RuntimeError | undefined {
   const { error } = data.resultData;
   if (status === 'canceled' || status === 'crashed') {
-    return new door.RuntimeError('EXECUTION_LOST', { reason: `it was ${status}` });
+    return new library.RuntimeError('EXECUTION_LOST', { reason: `it was ${status}` });
   }
   if (status !== 'error' && error === undefined) return undefined;
   const reason = (error?.message ?? status).replace(/\.$/, '');
-  return originalError(door, error) ?? new door.RuntimeError('EXECUTION_FAILED', { reason });
+  return originalError(library, error) ?? new library.RuntimeError('EXECUTION_FAILED', { reason });
 }
 
 /** The error of our own node is known by the code at the end of its description, and then says whether to try again. */
 function originalError(
-  door: TriggerParts['door'],
+  library: TriggerParts['library'],
   error: IRun['data']['resultData']['error'],
 ): RuntimeError | undefined {
   const code = /\(([A-Z][A-Z_]+)\)$/.exec(error?.description ?? '')?.[1];
-  if (code === undefined || !Object.hasOwn(door.ERROR_CODES, code)) return undefined;
-  const original = new door.RuntimeError(code as RuntimeError['code']);
+  if (code === undefined || !Object.hasOwn(library.ERROR_CODES, code)) return undefined;
+  const original = new library.RuntimeError(code as RuntimeError['code']);
   // Its sentence with the facts put in.
   original.message = error?.message ?? original.message;
   return original;

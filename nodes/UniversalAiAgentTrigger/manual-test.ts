@@ -46,12 +46,12 @@ function openAnswers(parts: TriggerParts): Answers {
 }
 
 async function takeFirst(
-  { context, door, settings }: TriggerParts,
+  { context, library, settings }: TriggerParts,
   signal: AbortSignal,
 ): Promise<TakenTask | undefined> {
   try {
-    const taken = await door.takeOne(settings.consumer, { waitMs: WAIT_MS, signal });
-    if (!signal.aborted && taken === undefined) throw new door.RuntimeError('TASK_NOT_TAKEN');
+    const taken = await library.takeOne(settings.consumer, { waitMs: WAIT_MS, signal });
+    if (!signal.aborted && taken === undefined) throw new library.RuntimeError('TASK_NOT_TAKEN');
     if (!signal.aborted) return taken;
     await taken?.putBack();
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { IDataObject, ITriggerFunctions } from 'n8n-workflow';
 
 import type { RuntimeConfig } from '../../runtime';
-import type * as WorkerDoor from '../../runtime/worker';
+import type * as WorkerLibrary from '../../runtime/worker';
 import { readCallbacks } from '../shared/callback-options';
 import { readRedis } from '../shared/redis';
 
@@ -9,7 +9,7 @@ import { readRedis } from '../shared/redis';
 export type Acknowledge = 'executionFinishes' | 'executionSucceeds' | 'immediately';
 
 interface TriggerSettings {
-  readonly consumer: WorkerDoor.ConsumerConfig;
+  readonly consumer: WorkerLibrary.ConsumerConfig;
   readonly callbacks: NonNullable<RuntimeConfig['callbacks']>;
   readonly acknowledge: Acknowledge;
   /** How long to wait for the end of an execution. */
@@ -18,7 +18,7 @@ interface TriggerSettings {
 
 export interface TriggerParts {
   readonly context: ITriggerFunctions;
-  readonly door: typeof WorkerDoor;
+  readonly library: typeof WorkerLibrary;
   readonly settings: TriggerSettings;
 }
 

@@ -1,15 +1,18 @@
 import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime';
 
-type Door = typeof RuntimeDoor;
+type Library = typeof RuntimeLibrary;
 
 /** n8n's default is 100; so many would starve other users of the database. */
 const MAX_CONNECTIONS = 10;
 
 /** n8n's Postgres credential as the runtime's configuration. Throws SSH_TUNNEL_UNSUPPORTED. */
-export function readDatabase(door: Door, credential: ICredentialDataDecryptedObject): RuntimeDoor.DatabaseConfig {
-  if (credential.sshTunnel === true) throw new door.RuntimeError('SSH_TUNNEL_UNSUPPORTED');
+export function readDatabase(
+  library: Library,
+  credential: ICredentialDataDecryptedObject,
+): RuntimeLibrary.DatabaseConfig {
+  if (credential.sshTunnel === true) throw new library.RuntimeError('SSH_TUNNEL_UNSUPPORTED');
   const { port, maxConnections } = credential;
   const text = credentialText(credential);
   return {
@@ -31,7 +34,10 @@ export function credentialText(credential: ICredentialDataDecryptedObject): (nam
   };
 }
 
-function readSsl({ ssl, allowUnauthorizedCerts }: ICredentialDataDecryptedObject): RuntimeDoor.DatabaseConfig['ssl'] {
+function readSsl({
+  ssl,
+  allowUnauthorizedCerts,
+}: ICredentialDataDecryptedObject): RuntimeLibrary.DatabaseConfig['ssl'] {
   if (allowUnauthorizedCerts === true) return { rejectUnauthorized: false };
   return ssl !== undefined && ssl !== 'disable';
 }

@@ -13,9 +13,9 @@ export function comesAgain({ code, scope }: RuntimeError): boolean {
  * Whether a failure is the answer to the task. It is not where the task will be tried again, by the trigger that it came
  * from or by Retry on Fail; who tries last then answers.
  */
-export function isFinalFailure({ context, door, index }: Item, error: unknown): boolean {
+export function isFinalFailure({ context, library, index }: Item, error: unknown): boolean {
   // n8n's own errors, such as a failing expression, are not mended by trying again.
-  if (!door.isRuntimeError(error)) return true;
+  if (!library.isRuntimeError(error)) return true;
   // Another attempt answers, or another task under the same id.
   if (error.scope === 'attempt' || error.code === 'TASK_CONFLICT') return false;
   const delivery = context.getInputData()[index]?.json.delivery as IDataObject | undefined;

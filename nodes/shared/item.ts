@@ -1,13 +1,13 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime';
 
-export type Door = typeof RuntimeDoor;
+export type Library = typeof RuntimeLibrary;
 
 /** One item of an execution. */
 export interface Item {
   readonly context: IExecuteFunctions;
-  readonly door: Door;
+  readonly library: Library;
   readonly index: number;
 }
 
@@ -18,7 +18,7 @@ export interface TaskItem extends Item {
 
 export interface ItemOutcome {
   readonly item: INodeExecutionData;
-  readonly warnings: RuntimeDoor.AgentResult['warnings'];
+  readonly warnings: RuntimeLibrary.AgentResult['warnings'];
 }
 
 /** Rejects with a RuntimeError, or with an error of n8n. */

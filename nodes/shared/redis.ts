@@ -1,10 +1,12 @@
 import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime';
 import { credentialText } from './database';
 
 /** n8n's Redis credential as the runtime's configuration, which says so when it makes no sense. */
-export function readRedis(credential: ICredentialDataDecryptedObject): NonNullable<RuntimeDoor.RuntimeConfig['redis']> {
+export function readRedis(
+  credential: ICredentialDataDecryptedObject,
+): NonNullable<RuntimeLibrary.RuntimeConfig['redis']> {
   const { port, database, ssl, disableTlsVerification } = credential;
   const text = credentialText(credential);
   const encoded = (name: string): string => encodeURIComponent(text(name));

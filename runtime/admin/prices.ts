@@ -5,7 +5,7 @@ import { LIST_PRICES, LOCK_PRICES, type PriceRow, writePricesStatement } from '.
 import { misfit, readPlaces, toRow } from './price-rows';
 import { syncPrices, type SyncReport, type SyncRequest } from './sync-prices';
 
-/** The operations on prices, the same for every door. */
+/** The operations on prices, the same for the command line and the node alike. */
 export interface PriceAdmin {
   readonly list: () => Promise<readonly PriceRow[]>;
   /** Writes one price, also over another. Rejects with PRICE_INVALID where the table cannot hold it exactly. */

@@ -93,7 +93,7 @@ it('writes no line for each task to the log of n8n', async () => {
   const context = { logger, helpers: {}, emit: () => undefined } as unknown as TriggerParts['context'];
   const { closeFunction } = await consume({
     context,
-    door: await import('../../runtime/worker'),
+    library: await import('../../runtime/worker'),
     settings: {
       consumer: { redis: { url: redis.url }, list: PENDING, failedList: FAILED, concurrency: 1 },
       callbacks: {},

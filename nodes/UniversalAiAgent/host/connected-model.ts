@@ -22,13 +22,13 @@ interface HasConnections {
  */
 export async function readConnectedModels({
   context,
-  door,
+  library,
   index,
 }: Item): Promise<Pick<Connected, 'model' | 'fallback'>> {
   const given: unknown = await context.getInputConnectionData(TYPE, index);
   const all: readonly unknown[] = Array.isArray(given) ? given : [];
   const [model, fallback] = byInput(context, all).map((one, input) =>
-    one === undefined ? undefined : door.fromChatModel(one, INPUTS[input] ?? TYPE),
+    one === undefined ? undefined : library.fromChatModel(one, INPUTS[input] ?? TYPE),
   );
   return { ...(model === undefined ? {} : { model }), ...(fallback === undefined ? {} : { fallback }) };
 }

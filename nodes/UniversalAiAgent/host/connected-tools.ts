@@ -1,7 +1,7 @@
 import { type IExecuteFunctions, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../../runtime';
-import type { Door, Item } from '../../shared/item';
+import type { Library, Item } from '../../shared/item';
 import { hostModule } from './host-modules';
 
 type InputSchema = ConnectedTool['definition']['inputSchema'];
@@ -20,11 +20,11 @@ interface HostTool {
  * The tools that are wired to the node, with their parameters for this item. Rejects with CONNECTED_TOOL_UNUSABLE for what
  * could not be called, and with n8n's own error when a sub-node fails.
  */
-export async function readConnectedTools({ door, ...item }: Item): Promise<readonly ConnectedTool[]> {
+export async function readConnectedTools({ library, ...item }: Item): Promise<readonly ConnectedTool[]> {
   const { context, index } = asOnlyItem(item);
   const connected: unknown = await context.getInputConnectionData(NodeConnectionTypes.AiTool, index);
   const given: readonly unknown[] = Array.isArray(connected) ? connected : [];
-  return given.flatMap(toolsOf).map((tool) => toConnectedTool(tool, door));
+  return given.flatMap(toolsOf).map((tool) => toConnectedTool(tool, library));
 }
 
 /**
@@ -48,9 +48,9 @@ function toolsOf(given: unknown): readonly unknown[] {
   return Array.isArray(got) ? got : [given];
 }
 
-function toConnectedTool(given: unknown, door: Door): ConnectedTool {
+function toConnectedTool(given: unknown, library: Library): ConnectedTool {
   const unusable = (tool: string, reason: string): Error =>
-    new door.RuntimeError('CONNECTED_TOOL_UNUSABLE', { tool, reason });
+    new library.RuntimeError('CONNECTED_TOOL_UNUSABLE', { tool, reason });
   if (!isHostTool(given)) throw unusable(nameOf(given), 'it has no name, no description or nothing to call');
   const { name, description, schema, metadata = {} } = given;
   // n8n asks the person where an AI Agent of its own calls the tool; what we would call answers with nothing.

@@ -1,7 +1,7 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { OutputFormat } from '../../../runtime';
-import type { Door, Item } from '../../shared/item';
+import type { Library, Item } from '../../shared/item';
 import { isToolVariant } from '../read/tool-variant';
 import { toJsonSchema } from './connected-tools';
 
@@ -20,27 +20,27 @@ interface HostParser {
  * where none is asked for. Rejects with OUTPUT_FORMAT_INVALID.
  */
 export async function readOutputFormat(item: Item): Promise<OutputFormat | undefined> {
-  const { context, door, index } = item;
+  const { context, library, index } = item;
   // Both take no expression, so n8n need not be asked.
   const { hasOutputParser, inputMode = 'fields' } = context.getNode().parameters;
   if (hasOutputParser !== true || inputMode !== 'fields') return undefined;
   const schema: unknown = context.getNodeParameter('outputSchema', index, '');
-  if (schema !== '' && schema !== null && schema !== undefined) return door.schemaFormat(schema);
+  if (schema !== '' && schema !== null && schema !== undefined) return library.schemaFormat(schema);
   const parser: unknown = isToolVariant(context)
     ? undefined
     : await context.getInputConnectionData(NodeConnectionTypes.AiOutputParser, index);
-  return parserFormat(parser, door);
+  return parserFormat(parser, library);
 }
 
-function parserFormat(parser: unknown, door: Door): OutputFormat {
-  const invalid = (reason: string): Error => new door.RuntimeError('OUTPUT_FORMAT_INVALID', { reason });
+function parserFormat(parser: unknown, library: Library): OutputFormat {
+  const invalid = (reason: string): Error => new library.RuntimeError('OUTPUT_FORMAT_INVALID', { reason });
   if (parser === undefined) throw invalid('there is neither a schema nor a connected output parser');
   if (!isHostParser(parser)) throw invalid('what is connected is no output parser');
   const given = parser.getSchema?.();
-  if (given === undefined) return textFormat(parser, door);
+  if (given === undefined) return textFormat(parser, library);
   const schema = toJsonSchema(given);
   if (schema === undefined) throw invalid('the schema of the connected output parser cannot be read');
-  return door.outputFormat(schema, ({ text, isCall }) => parseWith(parser, isCall ? [text] : wrappings(text)));
+  return library.outputFormat(schema, ({ text, isCall }) => parseWith(parser, isCall ? [text] : wrappings(text)));
 }
 
 function isHostParser(given: unknown): given is HostParser {
@@ -56,9 +56,9 @@ const TEXT_SCHEMA = {
   $schema: 'http://json-schema.org/draft-07/schema#',
 };
 
-function textFormat(parser: HostParser, door: Door): OutputFormat {
+function textFormat(parser: HostParser, library: Library): OutputFormat {
   const parse: Parse = ({ text, isCall }) => parseWith(parser, [isCall ? textOf(text) : text]);
-  const format = door.outputFormat(TEXT_SCHEMA, parse);
+  const format = library.outputFormat(TEXT_SCHEMA, parse);
   const instructions = parser.getFormatInstructions?.() ?? '';
   return instructions === '' ? format : { ...format, instructions: `${format.instructions}\n\n${instructions}` };
 }

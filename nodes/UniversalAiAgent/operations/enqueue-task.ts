@@ -12,18 +12,18 @@ export async function enqueueTask(given: Item): Promise<ItemOutcome> {
   const item = withOptions(given);
   const config = await readQueueConfig(item);
   const task = withQueueFields(readTask(item), item.options);
-  const { task_id, trace_id, result_key } = await item.door.useTaskQueue(config, (queue) => queue.enqueue(task));
+  const { task_id, trace_id, result_key } = await item.library.useTaskQueue(config, (queue) => queue.enqueue(task));
   return { item: { json: { task_id, trace_id, result_key }, pairedItem: { item: item.index } }, warnings: [] };
 }
 
 /** A model that names them could write to the lists and keys of others. */
-function refuseUntrustedOptions({ context, door }: Item): void {
+function refuseUntrustedOptions({ context, library }: Item): void {
   if (!isToolVariant(context)) return;
   const { options } = context.getNode().parameters;
   const { resultKey, taskList } = (typeof options === 'object' ? options : { taskList: options }) as IDataObject;
-  if (isModelWritten(resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
+  if (isModelWritten(resultKey)) throw new library.RuntimeError('RESULT_UNTRUSTED');
   if (!isModelWritten(taskList)) return;
-  throw new door.RuntimeError('INPUT_INVALID', { issues: 'Task List must not be what a model can write' });
+  throw new library.RuntimeError('INPUT_INVALID', { issues: 'Task List must not be what a model can write' });
 }
 
 /** Here the option wins over the item: it says where this workflow waits for the answer. */

@@ -6,7 +6,7 @@ import { toReportItem } from './result';
 
 /** Waits for the result of a task that was pushed to the list, and leaves it there. Rejects with RESULT_NOT_READY. */
 export async function getResult(item: Item): Promise<ItemOutcome> {
-  const { context, door, index } = item;
+  const { context, library, index } = item;
   refuseUntrustedKey(item);
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');
   const resultKey = textOf(read('resultKey'));
@@ -19,14 +19,14 @@ export async function getResult(item: Item): Promise<ItemOutcome> {
     signal: context.getExecutionCancelSignal(),
     ...(taskId === '' ? {} : { taskId }),
   };
-  const report = await door.useTaskQueue(config, (queue) => queue.getResult(query));
+  const report = await library.useTaskQueue(config, (queue) => queue.getResult(query));
   return toReportItem(report, index);
 }
 
 /** A model that names the key could read the results of other tenants. */
-function refuseUntrustedKey({ context, door }: Item): void {
+function refuseUntrustedKey({ context, library }: Item): void {
   if (!isToolVariant(context)) return;
-  if (isModelWritten(context.getNode().parameters.resultKey)) throw new door.RuntimeError('RESULT_UNTRUSTED');
+  if (isModelWritten(context.getNode().parameters.resultKey)) throw new library.RuntimeError('RESULT_UNTRUSTED');
 }
 
 /** An expression that finds nothing gives none. */

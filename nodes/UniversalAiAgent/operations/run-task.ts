@@ -13,13 +13,13 @@ import { toJson, toReportItem } from './result';
 /** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
 export async function runTask(given: Item): Promise<ItemOutcome> {
   const item = withOptions(given);
-  const { context, door, index } = item;
+  const { context, library, index } = item;
   const [config, mcpServers, connected] = await Promise.all([
     readConfig(item),
     readMcpServers(context, index),
     readConnected(item),
   ]);
-  return door.useRuntime(config, async (runtime) => {
+  return library.useRuntime(config, async (runtime) => {
     const task = readTask(item);
     const options: RunOptions = {
       signal: context.getExecutionCancelSignal(),

@@ -1,15 +1,15 @@
 import type { ILoadOptionsFunctions, INodeListSearchResult, INodePropertyOptions } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../../runtime';
+import type * as RuntimeLibrary from '../../../runtime';
 import { readDatabase } from '../../shared/database';
 import { toNodeError } from '../../shared/errors';
 import { tenantIdOf } from '../read/request';
 
 /** Active tenants by name, for the Tenant list. */
 export async function searchTenants(this: ILoadOptionsFunctions, filter?: string): Promise<INodeListSearchResult> {
-  const door: typeof RuntimeDoor = await import('../../../runtime');
-  const database = readDatabase(door, await this.getCredentials('postgres'));
-  const tenants = await door.listTenants(database, filter).catch(withHint(this));
+  const library: typeof RuntimeLibrary = await import('../../../runtime');
+  const database = readDatabase(library, await this.getCredentials('postgres'));
+  const tenants = await library.listTenants(database, filter).catch(withHint(this));
   return { results: tenants.map(({ id, name }) => ({ name, value: id })) };
 }
 
@@ -17,9 +17,9 @@ export async function searchTenants(this: ILoadOptionsFunctions, filter?: string
 export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
   const tenantId = tenantIdOf(this.getCurrentNodeParameter('tenantId'));
   if (!/^[0-9a-f-]{36}$/i.test(tenantId)) return [];
-  const door: typeof RuntimeDoor = await import('../../../runtime');
-  const database = readDatabase(door, await this.getCredentials('postgres'));
-  const tools = await door.listTenantTools(database, tenantId).catch(withHint(this));
+  const library: typeof RuntimeLibrary = await import('../../../runtime');
+  const database = readDatabase(library, await this.getCredentials('postgres'));
+  const tools = await library.listTenantTools(database, tenantId).catch(withHint(this));
   return tools.map(({ id, name, description }) => ({ name, value: id, description }));
 }
 

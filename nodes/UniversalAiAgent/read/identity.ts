@@ -32,11 +32,11 @@ export const identity: INodeProperties = {
 const META_NAMES = { clientId: 'client_id', dialogId: 'dialog_id', userId: 'user_id', sessionId: 'session_id' };
 
 /** The ids as a task has them; what an expression did not find is left out. Throws IDENTITY_UNTRUSTED. */
-export function readIdentity({ context, door, index }: TaskItem): IDataObject {
+export function readIdentity({ context, library, index }: TaskItem): IDataObject {
   const { identity: typed } = context.getNode().parameters;
   // Most nodes have none, and reading a parameter takes n8n its time.
   if (typed === undefined || (typeof typed === 'object' && Object.keys(typed ?? {}).length === 0)) return {};
-  if (isToolVariant(context) && isModelWritten(typed)) throw new door.RuntimeError('IDENTITY_UNTRUSTED');
+  if (isToolVariant(context) && isModelWritten(typed)) throw new library.RuntimeError('IDENTITY_UNTRUSTED');
   const given = context.getNodeParameter('identity', index, {}) as IDataObject;
   const named = Object.entries(META_NAMES).map(([name, key]) => [key, given[name]] as const);
   return Object.fromEntries(named.filter(([, id]) => id !== undefined && id !== null && id !== ''));

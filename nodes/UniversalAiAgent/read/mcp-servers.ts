@@ -1,10 +1,10 @@
 import type { ICredentialDataDecryptedObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 import * as workflow from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../../runtime';
+import type * as RuntimeLibrary from '../../../runtime';
 import { credentialText } from '../../shared/database';
 
-type McpServerInput = NonNullable<RuntimeDoor.RunOptions['mcpServers']>[number];
+type McpServerInput = NonNullable<RuntimeLibrary.RunOptions['mcpServers']>[number];
 
 /** The option for servers that stand in the workflow itself. */
 export const mcpServers: INodeProperties = {

@@ -1,16 +1,16 @@
 import { readCallbacks } from '../../shared/callback-options';
-import type { Door, TaskItem } from '../../shared/item';
+import type { Library, TaskItem } from '../../shared/item';
 import { readRedis } from '../../shared/redis';
 import { optionalCredential } from './request';
 
-type QueueConfig = Parameters<Door['useTaskQueue']>[0];
+type QueueConfig = Parameters<Library['useTaskQueue']>[0];
 
 /** What Enqueue Task and Get Result need: Redis, and nothing else. Rejects with REDIS_MISSING. */
-export async function readQueueConfig({ context, door, index, options }: TaskItem): Promise<QueueConfig> {
+export async function readQueueConfig({ context, library, index, options }: TaskItem): Promise<QueueConfig> {
   const { taskList } = options;
   const redis = await optionalCredential(context, 'redis', index);
   // n8n cannot require a credential for some operations only.
-  if (redis === undefined) throw new door.RuntimeError('REDIS_MISSING', { what: 'This operation' });
+  if (redis === undefined) throw new library.RuntimeError('REDIS_MISSING', { what: 'This operation' });
   return {
     redis: readRedis(redis),
     callbacks: readCallbacks(options),

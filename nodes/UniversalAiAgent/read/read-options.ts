@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type * as RuntimeDoor from '../../../runtime';
+import type * as RuntimeLibrary from '../../../runtime';
 
 /** The option's name in the editor, and its name in a task. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** The node's options as a task has them. Throws INPUT_INVALID for rules that are no JSON: they must not fall away. */
-export function readOptions(options: IDataObject, door: typeof RuntimeDoor): IDataObject {
+export function readOptions(options: IDataObject, library: typeof RuntimeLibrary): IDataObject {
   const named: IDataObject = {};
   for (const [name, value] of Object.entries(options)) {
     const key = OPTION_NAMES[name];
@@ -36,7 +36,7 @@ export function readOptions(options: IDataObject, door: typeof RuntimeDoor): IDa
     const names = named[key];
     if (typeof names === 'string') named[key] = names.split(',').map((tool) => tool.trim());
   }
-  if (typeof named.tool_permissions === 'string') named.tool_permissions = parseRules(named.tool_permissions, door);
+  if (typeof named.tool_permissions === 'string') named.tool_permissions = parseRules(named.tool_permissions, library);
   return { ...named, ...readApproval(options.approval as { decide?: IDataObject } | undefined) };
 }
 
@@ -46,11 +46,11 @@ function readApproval(approval: { readonly decide?: IDataObject } = {}): IDataOb
   return typeof runId === 'string' && runId !== '' ? { approval: { run_id: runId, decision } } : {};
 }
 
-function parseRules(text: string, door: typeof RuntimeDoor): IDataObject {
+function parseRules(text: string, library: typeof RuntimeLibrary): IDataObject {
   try {
     return JSON.parse(text) as IDataObject;
   } catch (error) {
     const issues = `Tool Permissions is not valid JSON: ${(error as Error).message}`;
-    throw new door.RuntimeError('INPUT_INVALID', { issues });
+    throw new library.RuntimeError('INPUT_INVALID', { issues });
   }
 }

@@ -4,20 +4,20 @@ import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } f
 
 import { readCallbacks } from '../../shared/callback-options';
 import { credentialText, readDatabase } from '../../shared/database';
-import type { Door, TaskItem } from '../../shared/item';
+import type { Library, TaskItem } from '../../shared/item';
 import { readRedis } from '../../shared/redis';
 import { readIdentity } from './identity';
 import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
 import { isToolVariant } from './tool-variant';
 
-type Config = Parameters<Door['useRuntime']>[0];
+type Config = Parameters<Library['useRuntime']>[0];
 
 const VAULT = 'universalAiAgentVaultApi';
 const SQL = 'universalAiAgentSqlApi';
 
 /** Credentials, as n8n decrypts them, as the runtime's configuration. */
-export async function readConfig({ context, door, index, options }: TaskItem): Promise<Config> {
+export async function readConfig({ context, library, index, options }: TaskItem): Promise<Config> {
   const isOpenAi = context.getNodeParameter('modelProvider', index) === 'openAiCompatible';
   // n8n asks its own database for each of them, so they are asked for together.
   const [postgres, provider, vault, redis, sql] = await Promise.all([
@@ -29,7 +29,7 @@ export async function readConfig({ context, door, index, options }: TaskItem): P
     optionalCredential(context, SQL, index),
   ]);
   return {
-    database: readDatabase(door, postgres),
+    database: readDatabase(library, postgres),
     ...(provider === undefined ? {} : { model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider) }),
     ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
     ...(redis === undefined ? {} : { redis: readRedis(redis), callbacks: readCallbacks(options) }),
@@ -67,20 +67,20 @@ function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model']
 
 /** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */
 export function readTask(item: TaskItem): IDataObject {
-  const { context, door, index } = item;
-  refuseUntrustedTenant(context, door);
+  const { context, library, index } = item;
+  refuseUntrustedTenant(context, library);
   const isItem = context.getNodeParameter('inputMode', index) === 'item';
-  const options = readOptions(item.options, door);
+  const options = readOptions(item.options, library);
   const task = isItem ? taskOfItem(context, index, options) : taskOfFields(item, options);
   return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
 }
 
-function refuseUntrustedTenant(context: IExecuteFunctions, door: Door): void {
+function refuseUntrustedTenant(context: IExecuteFunctions, library: Library): void {
   if (!isToolVariant(context)) return;
   const { inputMode = 'fields', tenantId } = context.getNode().parameters;
   // By what was typed in: an expression could still become `item`.
   if (inputMode === 'fields' && !isModelWritten(tenantId)) return;
-  throw new door.RuntimeError('TENANT_UNTRUSTED');
+  throw new library.RuntimeError('TENANT_UNTRUSTED');
 }
 
 function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObject): IDataObject {
@@ -95,7 +95,7 @@ function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObj
 }
 
 function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
-  const { context, door, index } = item;
+  const { context, library, index } = item;
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');
   const tenant = read('tenantId');
   const tier = read('tier');
@@ -105,7 +105,7 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
       agent_tier: tier === '' ? undefined : (tier as string),
       system_prompt: promptOf(read('systemPrompt')),
       message: promptOf(read('message')),
-      context: readContext(door, read('context')),
+      context: readContext(library, read('context')),
     },
     meta: { tenant_id: tenantIdOf(tenant), ...readIdentity(item) },
   };
@@ -123,18 +123,18 @@ export function tenantIdOf(tenant: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function readContext(door: Door, context: unknown): IDataObject | undefined {
+function readContext(library: Library, context: unknown): IDataObject | undefined {
   if (context === '' || context === null || context === undefined) return undefined;
-  const value = typeof context === 'string' ? parseContext(door, context) : (context as IDataObject);
+  const value = typeof context === 'string' ? parseContext(library, context) : (context as IDataObject);
   // The parameter's default is an empty object, which says nothing to a model.
   return isEmptyObject(value) ? undefined : value;
 }
 
-function parseContext(door: Door, context: string): IDataObject {
+function parseContext(library: Library, context: string): IDataObject {
   try {
     return JSON.parse(context) as IDataObject;
   } catch (error) {
-    throw new door.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
+    throw new library.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
   }
 }
 
