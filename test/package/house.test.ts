@@ -33,11 +33,10 @@ it('few files lie loose: at most 5 in the runtime itself, at most 15 in any fold
   expect(crowded).toEqual([]);
 });
 
+/** Shapes on the wire: rows, keys of Redis, options of a command. */
+const ON_THE_WIRE = ['DeadEntry', 'MigrateOptions', 'QueueKeys', 'SnapshotColumns', 'TaskRow'];
 /** Those that had more when the number was set. */
-const LARGE = [
-  ...['MigrateOptions 12', 'LoopSettings 14', 'LoopInput 15', 'RunState 11', 'DeadEntry 10', 'QueueKeys 13'],
-  ...['RunPlan 10', 'SnapshotColumns 11', 'TaskRow 12', 'ModelPlan 10'],
-];
+const LARGE = ['LoopInput 15', 'LoopSettings 14', 'ModelPlan 10', 'RunPlan 10', 'RunState 11'];
 
 it('an interface outside the contracts has at most 9 members', () => {
   const large = sources
@@ -45,7 +44,7 @@ it('an interface outside the contracts has at most 9 members', () => {
     .flatMap((source) =>
       typesOf(source)
         .filter(ts.isInterfaceDeclaration)
-        .filter(({ members }) => members.length > 9)
+        .filter(({ name, members }) => members.length > 9 && !ON_THE_WIRE.includes(name.text))
         .map(({ name, members }) => `${name.text} ${members.length}`),
     );
   expect(large.filter((one) => !LARGE.includes(one))).toEqual([]);
