@@ -25,13 +25,12 @@ export async function runWorker(drain: boolean): Promise<number> {
   }
 }
 
-/** Throws DB_SCHEMA_MISSING, or what keeps it from the database: every task would fail. */
+/** Throws DB_SCHEMA_MISSING, DB_SCHEMA_DAMAGED, or what keeps it from the database: every task would fail. */
 function checkDatabase(): Promise<void> {
   return withDatabase(async (postgres) => {
-    const { isReady, missing, missingTables, missingColumns } = await databaseStatus(postgres);
-    if (isReady) return;
-    const reason = [...missing, ...missingTables, ...missingColumns].join(', ');
-    throw new RuntimeError('DB_SCHEMA_MISSING', { reason });
+    const { missing, damage } = await databaseStatus(postgres);
+    if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
+    if (missing.length > 0) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: missing.join(', ') });
   });
 }
 

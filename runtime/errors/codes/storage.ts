@@ -25,8 +25,8 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   ),
   DB_SCHEMA_DAMAGED: ofInstallation(
     tenant(
-      'The table {table} cannot be adopted: {reason}.',
-      'Rename it if it is none of ours, or restore it from a backup; then run `universal-ai-agent db migrate`.',
+      'The schema is not as `universal-ai-agent db migrate` makes it: {reason}.',
+      'Restore what is named from a backup, create it by hand as the file of its migration does, or drop what is left of our tables and migrate anew. Rename a table that is none of ours.',
     ),
   ),
   DB_PERMISSION_DENIED: ofInstallation(

@@ -13,11 +13,16 @@ export interface ExpectedColumn {
   readonly isAdded: boolean;
 }
 
-/** A table or view that there is after the migrations. */
-export interface ExpectedTable {
+/** What there is after the migrations. */
+export interface ExpectedObject {
+  /** Begins with the kind of an index, a function or a trigger: `index elo_agent_runs_updated`. */
   readonly name: string;
-  /** The migration that makes it. */
+  /** The first migration that makes it. */
   readonly migration: string;
+}
+
+/** A table or a view. */
+export interface ExpectedTable extends ExpectedObject {
   /** Empty for a view, and for the table of tenants: columns that an installation's own one lacks read as defaults. */
   readonly columns: readonly ExpectedColumn[];
 }
@@ -28,6 +33,7 @@ export const TENANT_TABLES = ['elo_t_tenants', 'elo_tenants'];
 const CREATE = /^ *CREATE TABLE (?:IF NOT EXISTS )?(\w+) \(\n([^]*?)\n *\)/gm;
 const CREATE_VIEW = /^ *CREATE (?:OR REPLACE )?VIEW (\w+) AS/gm;
 const ADD_COLUMN = /^ALTER TABLE (\w+) ADD COLUMN IF NOT EXISTS (\w+) ([^;]+);/gm;
+const CREATE_OBJECT = /CREATE (?:OR REPLACE |UNIQUE )?(INDEX|FUNCTION|TRIGGER) (?:IF NOT EXISTS )?(\w+)/g;
 const COLUMN = /^ +([a-z_0-9]+) ([A-Z][^\n]*?),?$/gm;
 const KEYS = /(?:PRIMARY KEY|UNIQUE) \(([^)]+)\)/g;
 const INLINE_KEY = / (?:PRIMARY KEY|UNIQUE)\b/;
@@ -37,13 +43,25 @@ const COUNTER = /^((?:BIG)?SERIAL) PRIMARY KEY$/;
 /** What the migrations make, read from their own text, so that there is no second list to keep. */
 export const EXPECTED_SCHEMA: readonly ExpectedTable[] = readSchema();
 
+/** Indexes, functions and triggers. */
+export const EXPECTED_OBJECTS: readonly ExpectedObject[] = readObjects();
+
+function readObjects(): readonly ExpectedObject[] {
+  const made = MIGRATIONS.flatMap(({ name: migration, sql }) =>
+    matches(sql, CREATE_OBJECT).map(([kind, name]) => ({ name: `${kind.toLowerCase()} ${name}`, migration })),
+  );
+  return made.filter(({ name }, at) => made.findIndex((other) => other.name === name) === at);
+}
+
 function readSchema(): readonly ExpectedTable[] {
   const tables = new Map<string, ExpectedTable>();
   for (const { name: migration, sql } of MIGRATIONS) {
     for (const [name, body] of matches(sql, CREATE)) {
       tables.set(name, { name, migration, columns: TENANT_TABLES.includes(name) ? [] : columnsOf(body, migration) });
     }
-    for (const [name] of matches(sql, CREATE_VIEW)) tables.set(name, { name, migration, columns: [] });
+    for (const [name] of matches(sql, CREATE_VIEW)) {
+      if (!tables.has(name)) tables.set(name, { name, migration, columns: [] });
+    }
     for (const [table, name, definition] of matches(sql, ADD_COLUMN)) {
       const known = tables.get(table);
       if (known === undefined || known.columns.some((column) => column.name === name)) continue;

@@ -6,14 +6,12 @@ import type { Query } from '../statement';
 import { MIGRATIONS } from './migrations';
 import { READABLE_COLUMNS } from './readable-columns';
 import { findAdvice, type SchemaAdvice } from './schema-advice';
-import { addColumns, findGaps, keepMonthlySums, type SchemaGaps } from './schema-gaps';
+import { addColumns, findGaps, type SchemaGaps } from './schema-gaps';
 
 export interface SchemaUpgrade {
   readonly applied: readonly string[];
   /** Applied by an earlier call. */
   readonly present: readonly string[];
-  /** Tables and columns that were lost since they were made, and are there again; their rows and values are not. */
-  readonly restored?: readonly string[];
 }
 
 interface AppliedRow {
@@ -31,7 +29,8 @@ CREATE TABLE IF NOT EXISTS elo_agent_migrations (
 
 /**
  * Brings the database up to date, all or nothing. Callers at the same time wait for one another. Tables that are there are
- * adopted: they get the columns that they lack, and keep everything else. Throws DB_SCHEMA_DAMAGED for one that cannot be.
+ * adopted: they get the columns that they lack, and keep everything else. Throws DB_SCHEMA_DAMAGED for one that cannot be,
+ * and where something is gone that an applied migration made: its rows went with it, so a person has to decide.
  */
 export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
   return postgres.transaction(async (query) => {
@@ -39,42 +38,29 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
     await query({ text: JOURNAL, values: [] });
     const present = await readApplied(query);
     const gaps = await findGaps(query);
-    const lost = lostSince(present, gaps);
-    await addColumns(query, withoutPending(gaps, present));
-    // What went with a table or a column, such as indexes and triggers, comes back by the same statements.
-    const first = MIGRATIONS.findIndex(({ name }) => lost.some(({ migration }) => migration === name));
-    const again = first < 0 ? [] : MIGRATIONS.slice(first).map(({ name }) => name);
-    const restoreSums = again.length > 0 ? await keepMonthlySums(query, gaps) : undefined;
+    const damage = findDamage(gaps, present);
+    if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
+    // Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's.
+    await addColumns(
+      query,
+      gaps.columns.filter(({ isAdded }) => !isAdded),
+    );
     const applied: string[] = [];
     for (const { name, sql } of MIGRATIONS) {
-      const isNew = !present.includes(name);
-      if (isNew || again.includes(name)) await query({ text: sql, values: [] });
-      if (isNew) await writeApplied(query, name, sql);
-      if (isNew) applied.push(name);
+      if (present.includes(name)) continue;
+      await query({ text: sql, values: [] });
+      await writeApplied(query, name, sql);
+      applied.push(name);
     }
-    await restoreSums?.();
-    const restored = lost.map(({ what }) => what);
-    return { applied, present, ...(restored.length > 0 && { restored }) };
+    return { applied, present };
   });
 }
 
-/** Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's. */
-function withoutPending(gaps: SchemaGaps, present: readonly string[]): SchemaGaps {
-  return {
-    ...gaps,
-    columns: gaps.columns.filter(({ isAdded, migration }) => !isAdded || present.includes(migration)),
-  };
-}
-
-/** What an applied migration had made. */
-function lostSince(
-  present: readonly string[],
-  { tables, columns }: SchemaGaps,
-): readonly { readonly what: string; readonly migration: string }[] {
-  return [
-    ...tables.map(({ name, migration }) => ({ what: name, migration })),
-    ...columns.map(({ table, name, migration }) => ({ what: `${table}.${name}`, migration })),
-  ].filter(({ migration }) => present.includes(migration));
+/** What applied migrations had made, each with the one that says how. */
+function findDamage({ tables, columns, objects }: SchemaGaps, applied: readonly string[]): readonly string[] {
+  return [...tables, ...columns.map((column) => ({ ...column, name: `${column.table}.${column.name}` })), ...objects]
+    .filter(({ migration }) => applied.includes(migration))
+    .map(({ name, migration }) => `${name} (${migration})`);
 }
 
 async function writeApplied(query: Query, name: string, sql: string): Promise<void> {
@@ -106,6 +92,8 @@ interface DatabaseStatus {
   readonly isReady: boolean;
   readonly applied: readonly string[];
   readonly missing: readonly string[];
+  /** What applied migrations had made and is gone, each with its migration. `migrate` refuses such a database. */
+  readonly damage: readonly string[];
   /** Tables and views that are not there, be it that they never were. */
   readonly missingTables: readonly string[];
   /** Columns that tables lack which are there, each as `table.column`. */
@@ -132,13 +120,15 @@ export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus
   const journal = found?.journal ?? null;
   const applied = journal === null ? [] : await readApplied(postgres.query);
   const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
-  const { tables, columns } = await findGaps(postgres.query);
+  const gaps = await findGaps(postgres.query);
+  const damage = findDamage(gaps, applied);
   return {
-    isReady: missing.length + tables.length + columns.length === 0,
+    isReady: missing.length + damage.length === 0,
     applied,
     missing,
-    missingTables: tables.map(({ name }) => name),
-    missingColumns: columns.map(({ table, name }) => `${table}.${name}`),
+    damage,
+    missingTables: gaps.tables.map(({ name }) => name),
+    missingColumns: gaps.columns.map(({ table, name }) => `${table}.${name}`),
     tenantTable: found?.tenants ?? null,
     roleSeesAll: found?.sees_all ?? false,
     advice: await findAdvice(postgres.query),

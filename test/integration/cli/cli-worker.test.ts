@@ -1,4 +1,4 @@
-import { createDatabase } from '../../support/servers/database';
+import { createDatabase, createMigratedDatabase } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
 import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
@@ -203,12 +203,15 @@ describe('a worker that cannot start', () => {
     expect(outcome.stdout + outcome.stderr).not.toContain('CANARY');
   });
 
-  it('has a database without our tables', async () => {
-    const empty = await createDatabase();
-    const outcome = await startWorker({ DATABASE_URL: empty.url }).ended;
-    expect(outcome.exitCode).toBe(1);
-    expect(errorLine(outcome).code).toBe('DB_SCHEMA_MISSING');
-    await empty.close();
+  it.each([
+    ['without our tables', createDatabase, 'DB_SCHEMA_MISSING'],
+    ['that has lost one of our tables', createMigratedDatabase, 'DB_SCHEMA_DAMAGED'],
+  ])('has a database %s', async (_what, create, code) => {
+    const database = await create();
+    await database.query('DROP TABLE IF EXISTS elo_agent_journal');
+    const outcome = await startWorker({ DATABASE_URL: database.url }).ended;
+    expect([outcome.exitCode, errorLine(outcome).code]).toEqual([1, code]);
+    await database.close();
   });
 
   it.each([

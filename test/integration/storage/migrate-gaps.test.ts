@@ -1,10 +1,7 @@
-import { createRuntime } from '../../../runtime';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
-import { EXPECTED_SCHEMA } from '../../../runtime/storage/schema/expected-schema';
+import { EXPECTED_OBJECTS, EXPECTED_SCHEMA } from '../../../runtime/storage/schema/expected-schema';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
-import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { startModelServer, textReply } from '../../support/servers/model-server';
-import { aTask } from '../../support/values/agent-fixture';
+import { createDatabase, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import documentsSchema from '../../support/values/documents-schema.sql';
 import realInstallation from '../../support/values/real-installation.sql';
 
@@ -56,6 +53,17 @@ it('knows every table and column that the migrations make, but for those of the 
   expect(known.sort()).toEqual(rows.map(({ name }) => name).sort());
 });
 
+it('knows every index, function and trigger that the migrations make by name', async () => {
+  await open(createMigratedDatabase);
+  const rows = await database.query<{ name: string }>(
+    `SELECT 'index ' || relname AS name FROM pg_class LEFT JOIN pg_constraint ON conindid = pg_class.oid
+       WHERE relnamespace = 'public'::regnamespace AND relkind = 'i' AND conname IS NULL
+     UNION SELECT 'function ' || proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+     UNION SELECT 'trigger ' || tgname FROM pg_trigger WHERE NOT tgisinternal`,
+  );
+  expect(EXPECTED_OBJECTS.map(({ name }) => name).sort()).toEqual(rows.map(({ name }) => name).sort());
+});
+
 describe("the documents' schema", () => {
   it('is told to lack tables and columns, and lacks none after', async () => {
     await open(createDatabase);
@@ -73,7 +81,7 @@ describe("the documents' schema", () => {
       'elo_t_tenant_tools.usage_count_today',
       'elo_t_tenant_tools.last_reset_date',
     ]);
-    await expect(migrate(postgres)).resolves.not.toHaveProperty('restored');
+    await migrate(postgres);
     await expect(databaseStatus(postgres)).resolves.toMatchObject({
       isReady: true,
       missingTables: [],
@@ -144,77 +152,38 @@ describe('a database in which a part of ours is there already', () => {
 describe('a migrated database', () => {
   beforeEach(() => open(createMigratedDatabase));
 
-  it('gets a table back that was dropped, with all that belongs to it', async () => {
+  it.each([
+    ['DROP TABLE elo_agent_journal', ['elo_agent_journal (0008-journal)']],
+    [
+      'DROP TABLE elo_t_token_usage CASCADE',
+      [
+        'elo_t_token_usage (0002-ledger)',
+        'elo_v_tenant_monthly_usage (0002-ledger)',
+        'index elo_t_token_usage_task (0002-ledger)',
+        'index elo_t_token_usage_tenant_month (0002-ledger)',
+        'trigger elo_agent_count_usage (0004-permissions)',
+        'trigger elo_agent_forget_usage (0004-permissions)',
+      ],
+    ],
+    ['ALTER TABLE elo_agent_tools DROP COLUMN transport', ['elo_agent_tools.transport (0001-tables)']],
+    ['ALTER TABLE elo_agent_journal DROP COLUMN step', ['elo_agent_journal.step (0008-journal)']],
+    ['DROP INDEX elo_agent_runs_updated', ['index elo_agent_runs_updated (0002-ledger)']],
+    ['DROP FUNCTION elo_agent_take_run', ['function elo_agent_take_run (0013-run-rates)']],
+    ['DROP TRIGGER elo_agent_count_usage ON elo_t_token_usage', ['trigger elo_agent_count_usage (0004-permissions)']],
+  ])('is refused, unchanged, where something of ours is gone: %s', async (statement, damage) => {
+    await database.query(statement);
     const before = await fingerprint();
-    await database.query('DROP TABLE elo_agent_journal, elo_t_tenant_mcp_tools, elo_tool_executions');
-    await expect(databaseStatus(postgres)).resolves.toMatchObject({
-      isReady: false,
-      missing: [],
-      missingTables: ['elo_t_tenant_mcp_tools', 'elo_tool_executions', 'elo_agent_journal'],
-    });
-    await expect(migrate(postgres)).resolves.toMatchObject({
-      applied: [],
-      restored: ['elo_t_tenant_mcp_tools', 'elo_tool_executions', 'elo_agent_journal'],
-    });
-    expect(await fingerprint()).toEqual(before);
-    await expect(migrate(postgres)).resolves.not.toHaveProperty('restored');
-  });
-
-  it('gets the ledger back, with its trigger, its index and its view', async () => {
-    const before = await fingerprint();
-    await database.query('DROP TABLE elo_t_token_usage CASCADE');
-    const { missingTables } = await databaseStatus(postgres);
-    expect(missingTables).toEqual(['elo_t_token_usage', 'elo_v_tenant_monthly_usage']);
-    await migrate(postgres);
-    expect(await fingerprint()).toEqual(before);
-  });
-
-  it('gets a column back that was dropped, with the index and the check on it', async () => {
-    const before = await fingerprint();
-    await database.query(`
-      ALTER TABLE elo_t_token_usage DROP COLUMN run_id;
-      ALTER TABLE elo_agent_runs DROP COLUMN state;
-      ALTER TABLE elo_agent_tools DROP COLUMN transport`);
-    await expect(databaseStatus(postgres)).resolves.toMatchObject({
-      isReady: false,
-      missingColumns: ['elo_agent_tools.transport', 'elo_t_token_usage.run_id', 'elo_agent_runs.state'],
-    });
-    await migrate(postgres);
-    expect(await fingerprint()).toEqual(before);
-  });
-
-  it('keeps rows and what months have cost', async () => {
-    const tenantId = await addTenant(database);
-    const models = await startModelServer();
-    const runtime = createRuntime({ database: { url: database.url }, model: { apiKey: 'k', baseUrl: models.url } });
-    models.script(textReply('Done.', { prompt: 1250, completion: 340 }));
-    await runtime.run(aTask(tenantId));
-    // As a task leaves it that went on in a later month: lines and sums do not tell the same.
-    await database.query(`INSERT INTO elo_agent_monthly_usage (tenant_id, month, cost_usd, tokens)
-      VALUES ('${tenantId}', '2024-01-01', 5, 50)`);
-    const rows = async () => [
-      await database.query('SELECT tenant_id, month, cost_usd, tokens FROM elo_agent_monthly_usage ORDER BY month'),
-      await database.query('SELECT * FROM elo_t_token_usage'),
-      await database.query('SELECT * FROM elo_agent_tiers ORDER BY code'),
-      await database.query('SELECT tenant_id, task_id, run_id, state FROM elo_agent_runs'),
-    ];
-    const before = await rows();
-    await database.query('ALTER TABLE elo_agent_tools DROP COLUMN transport');
-    await migrate(postgres);
-    expect(await rows()).toEqual(before);
-    models.script(textReply('Again.'));
-    await expect(runtime.run(aTask(tenantId))).resolves.toMatchObject({ status: 'completed' });
-    await runtime.close();
-    await models.close();
-  });
-
-  it('is left alone where a table has lost what identifies its rows', async () => {
-    await database.query('ALTER TABLE elo_agent_journal DROP COLUMN step');
-    const before = await fingerprint();
+    await expect(databaseStatus(postgres)).resolves.toMatchObject({ isReady: false, missing: [], damage });
     await expect(migrate(postgres)).rejects.toMatchObject({
       code: 'DB_SCHEMA_DAMAGED',
-      message: 'The table elo_agent_journal cannot be adopted: it has no step.',
+      message: `The schema is not as \`universal-ai-agent db migrate\` makes it: it lacks ${damage.join(', ')}.`,
     });
     expect(await fingerprint()).toEqual(before);
+  });
+
+  it('is refused before a pending migration is applied', async () => {
+    await database.query(`DELETE FROM elo_agent_migrations WHERE name >= '0010'; DROP TABLE elo_agent_journal`);
+    await expect(migrate(postgres)).rejects.toMatchObject({ code: 'DB_SCHEMA_DAMAGED' });
+    await expect(databaseStatus(postgres)).resolves.toMatchObject({ damage: ['elo_agent_journal (0008-journal)'] });
   });
 });

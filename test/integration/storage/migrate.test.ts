@@ -102,7 +102,7 @@ it('changes nothing when it is repeated', async () => {
   expect(await fingerprint()).toEqual(before);
 });
 
-it('brings a database of the version before up to date, and takes nothing of it for lost', async () => {
+it('brings a database of the version before up to date, and takes nothing of it for damaged', async () => {
   await migrate(postgres);
   const before = await fingerprint();
   const [last] = MIGRATIONS.slice(-1);
@@ -151,7 +151,7 @@ it('leaves nothing behind when it fails', async () => {
   await database.query('CREATE TABLE elo_agent_runs (id INT)');
   await expect(migrate(postgres)).rejects.toMatchObject({
     code: 'DB_SCHEMA_DAMAGED',
-    message: 'The table elo_agent_runs cannot be adopted: it has no tenant_id, task_id.',
+    message: 'The schema is not as `universal-ai-agent db migrate` makes it: elo_agent_runs has no tenant_id, task_id.',
   });
   expect(await tables()).toEqual(['elo_agent_runs']);
   await database.query('DROP TABLE elo_agent_runs');
@@ -208,6 +208,7 @@ describe('the command', () => {
       isReady: false,
       applied: [],
       missing: NAMES,
+      damage: [],
       missingTables: expect.arrayContaining([
         'elo_t_tenants',
         'elo_agent_journal',
@@ -227,6 +228,7 @@ describe('the command', () => {
       isReady: true,
       applied: NAMES,
       missing: [],
+      damage: [],
       missingTables: [],
       refusedRows: { rows: [], count: 0 },
       missingColumns: [],
