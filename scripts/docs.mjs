@@ -45,7 +45,7 @@ async function errorsPage() {
       '',
       `## ${name}`,
       '',
-      '| code | seen as | who acts | may pass by itself | message | hint |',
+      '| code | seen as | who acts | retryable | message | hint |',
       '| --- | --- | --- | --- | --- | --- |',
       ...rows.map(row),
     ]),

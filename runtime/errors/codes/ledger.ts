@@ -10,30 +10,30 @@ export const LEDGER_CODES = family('Who runs a task', {
     callerLater('Task "{taskId}" is still running elsewhere.', 'Wait and ask again; the stored result will come back.'),
   ),
   RUN_TAKEN_OVER: ofAttempt(
-    internal('Another attempt took over task "{taskId}".', 'Nothing to do: the other attempt answers.'),
+    internal('Another attempt took over task "{taskId}".', 'Nothing to do: the other attempt will answer.'),
   ),
   RUN_UNKNOWN: internal(
     'The ledger does not know run "{runId}".',
-    'It was forgotten after 30 days, or the database was restored from a time before it: book its usage by hand.',
+    'It was deleted after 30 days, or the database was restored from an earlier backup: book its usage by hand.',
   ),
   TENANT_RATE_LIMITED: ofTenant(
     callerLater(
-      'The tenant may begin {runs} runs a minute, and they are used up; there is room again in {seconds} seconds.',
-      'Try again then. Tasks of a queue wait by themselves. settings.runs_per_minute of the tenant is the limit.',
+      'The tenant may start {runs} runs a minute and has used them up; the next can start in {seconds} seconds.',
+      'Try again then; queued tasks wait by themselves. The limit is settings.runs_per_minute of the tenant.',
     ),
   ),
   APPROVAL_UNKNOWN: caller(
     'No run "{runId}" of this tenant waits for an approval.',
-    'Give the run_id of the result whose status was awaiting_input; each can be decided on once.',
+    'Give the run_id of the result whose status was awaiting_input; each can be decided once.',
   ),
   STORED_UNREADABLE: internal(
-    'What is stored of this run has version {version}, and this one reads {known}.',
-    'Let the version that wrote it finish the run, or give the request again under a new task_id.',
+    'The stored state of this run has version {version}; this build reads version {known}.',
+    'Let the version that wrote it finish the run, or send the request again under a new task_id.',
   ),
   LEDGER_WRITE_DELAYED: warning(
     upstreamLater(
       'The usage of this run will be written to the ledger later: {reason}. Not written yet: {unwritten}.',
-      'Restore the database. What is kept in Redis is written then, by this process or another one.',
+      'Restore the database: what is kept in Redis is then written by this process or another one.',
     ),
   ),
   LEDGER_WRITE_FAILED: warning(

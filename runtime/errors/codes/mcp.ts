@@ -23,7 +23,7 @@ export const MCP_CODES = family('MCP servers', {
   MCP_SERVER_SKIPPED: warning(
     upstreamLater(
       'MCP server "{server}" gave no tools: {reason}.',
-      'See whether the server runs; "universal-ai-agent mcp health" asks it again.',
+      'Check that the server is running; "universal-ai-agent mcp health" asks it again.',
     ),
   ),
   MCP_LOGIN_REQUIRED: warning(
@@ -33,21 +33,18 @@ export const MCP_CODES = family('MCP servers', {
     ),
   ),
   MCP_CREDENTIAL_REFUSED: warning(
-    tenant(
-      'MCP server "{server}" refuses the credential: {reason}.',
-      'Give the tenant another credential for this server.',
-    ),
+    tenant('MCP server "{server}" refuses the credential: {reason}.', 'Provide another credential for this server.'),
   ),
   MCP_TOOLS_SKIPPED: warning(
     upstream(
-      '{count} tool(s) of MCP server "{server}" are not offered, since {reason}: {tools}.',
+      '{count} tool(s) of MCP server "{server}" are not offered because {reason}: {tools}.',
       'Correct the tools on the server, or leave them out with exclude_tools.',
     ),
   ),
   MCP_TOOLS_QUARANTINED: warning(
     tenant(
       '{count} tool(s) of MCP server "{server}" are new or changed, and wait for approval: {tools}.',
-      'Look at them with "universal-ai-agent tools list", then run "universal-ai-agent mcp approve {server}".',
+      'Review them with "universal-ai-agent tools list", then run "universal-ai-agent mcp approve {server}".',
     ),
   ),
 });

@@ -69,7 +69,7 @@ export const MODELS_CODES = family('Models and tiers', {
   MODEL_FALLBACK: warning(
     upstream(
       'Model "{model}" failed with {code}, so the fallback "{fallback}" answered.',
-      'Nothing to do, unless it happens often: then look at the first model.',
+      'Nothing to do, unless it happens often: then check the first model.',
     ),
   ),
   MODEL_SETTINGS_UNUSED: warning(

@@ -21,7 +21,7 @@ export const NODES_CODES = family('The nodes in n8n', {
     'Open the execution in n8n and correct what it names.',
   ),
   EXECUTION_LOST: callerLater(
-    'The execution of the workflow did not come to its end: {reason}.',
+    'The execution of the workflow never finished: {reason}.',
     'Nothing to do: the task is tried again. Lower Attempts if that is not wanted.',
   ),
   TASK_NOT_TAKEN: callerLater(

@@ -12,15 +12,15 @@ export const RUN_CODES = family('How a run ends', {
   ),
   TOOL_ERRORS_REPEATED: tenant(
     'Every tool call failed in {count} steps in a row; the last error was {lastCode}.',
-    "Look at the tool errors in tool_calls, and at the tools' servers.",
+    'Check the tool errors in tool_calls, and the servers of the tools.',
   ),
   LOOP_DETECTED: tenant(
-    'The agent asked for "{tool}" with the same arguments again and again, and got the same answer.',
-    'Make the prompt say what to do with that answer, or raise max_identical_calls.',
+    'The agent kept calling "{tool}" with the same arguments and got the same answer.',
+    'Say in the prompt what to do with that answer, or raise max_identical_calls.',
   ),
   OUTPUT_INVALID: tenant(
-    'The answer does not have the required format, also after it was asked for again: {issues}.',
-    'Look at result.text; make the prompt or the schema easier to follow, or use a better model.',
+    'The answer does not have the required format, even after a second request: {issues}.',
+    'See result.text; make the prompt or the schema easier to follow, or use a more capable model.',
   ),
   RUN_TIMEOUT: callerLater(
     'The run took longer than {timeoutSeconds} seconds.',
@@ -35,18 +35,18 @@ export const RUN_CODES = family('How a run ends', {
   ),
   FINAL_ANSWER_MISSING: warning(
     tenant(
-      'Asked for a final answer, the model gave none: the text is the last one that it wrote before, if any.',
-      'Raise Max Iterations, or use a model that answers when it is asked to.',
+      'The model gave no final answer when asked for one: the text is the last one it wrote before, if any.',
+      'Raise Max Iterations, or use a more capable model.',
     ),
   ),
   MEMORY_UNAVAILABLE: upstreamLater(
     'The connected memory gave no history: {reason}.',
-    'Check the memory, its credential and its session key. Nothing was asked of the model.',
+    'Check the memory, its credential and its session key. The model was not called.',
   ),
   MEMORY_NOT_SAVED: warning(
     upstream(
-      'The connected memory did not take this turn: {reason}.',
-      'Check the memory and its credential. The answer is given all the same, but the next turn will not know of it.',
+      'The connected memory did not save this turn: {reason}.',
+      'Check the memory and its credential. The answer is returned anyway, but the next turn will not know about it.',
     ),
   ),
 });

@@ -10,8 +10,8 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   ),
   DB_UNAVAILABLE: ofInstallation(
     upstreamLater(
-      'The database refuses for now: {reason}.',
-      'Look at the server: it may be a standby, out of disk, overloaded, or hold a lock for long. Tasks of the queue wait for it.',
+      'The database is refusing requests for now: {reason}.',
+      'Check the server: it may be a standby, out of disk, overloaded, or held up by a lock. Queued tasks wait for it.',
     ),
   ),
   DB_AUTH_FAILED: ofInstallation(
@@ -26,12 +26,12 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   DB_SCHEMA_DAMAGED: ofInstallation(
     tenant(
       'The schema is not as `universal-ai-agent db migrate` makes it: {reason}.',
-      'Restore what is named from a backup, create it by hand as the file of its migration does, or drop what is left of our tables and migrate anew. Rename a table that is none of ours.',
+      'Restore what is named from a backup, create it by hand as its migration file does, or drop what is left of our tables and migrate from scratch. Rename a table that is not ours.',
     ),
   ),
   DB_PERMISSION_DENIED: ofInstallation(
     tenant(
-      'The database user lacks a right: {reason}.',
+      'The database user lacks a privilege: {reason}.',
       'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables. `db migrate` has to run as their owner.',
     ),
   ),

@@ -9,8 +9,8 @@ export const TASKS_CODES = family('Tasks and their answers', {
   ),
   CONFIG_KEY_UNKNOWN: warning(
     caller(
-      'The config of the task has keys that nobody reads: {keys}.',
-      'Leave them out, or correct their names; those that there are stand in docs/configuration.md.',
+      'The config of the task has unknown keys, which were ignored: {keys}.',
+      'Remove them, or correct their names; docs/configuration.md lists the known ones.',
     ),
   ),
   CALLBACK_NOT_DELIVERED: warning(
@@ -26,19 +26,19 @@ export const TASKS_CODES = family('Tasks and their answers', {
   ),
   TASK_REQUEST_FAILED: upstreamLater(
     'The request of the task failed: {reason}.',
-    'See whether the server runs; nothing was changed, or the request may be repeated.',
+    'Check that the server is running; nothing was changed, or the request may be repeated.',
   ),
   TASK_HTTP_ERROR: upstream(
     'The server answered the request of the task with HTTP {status}: {body}',
     'Read the answer, and correct the task if it names it.',
   ),
   TASK_OUTCOME_UNKNOWN: upstream(
-    'The request of task "{taskId}" was sent once, and nobody knows what became of it.',
-    'Look on the server; push the task under a new task_id if it has to be sent again.',
+    'The request of task "{taskId}" was sent once, and its outcome is unknown.',
+    'Check on the server; to send it again, push the task under a new task_id.',
   ),
   MODEL_OUTPUT_INVALID: upstream(
     'The answer of the model cannot be used: {reason}.',
-    'See the raw text in the result; say in the prompt what was wrong, or raise max_tokens.',
+    'The raw text is in the result; say in the prompt what was wrong, or raise max_tokens.',
   ),
   CALLBACK_KEY_FORBIDDEN: caller(
     'The key in callback.{field} must not be written: {reason}.',
@@ -46,7 +46,7 @@ export const TASKS_CODES = family('Tasks and their answers', {
   ),
   CALLBACK_KEY_UNUSABLE: caller(
     'The key "{key}" cannot be used: {reason}.',
-    'Use a key of its own for each purpose, and delete what stands there.',
+    'Use a separate key for each purpose, and delete what is stored there.',
   ),
   CALLBACK_HOST_FORBIDDEN: caller(
     'The webhook of the callback is refused: {reason}.',
@@ -54,7 +54,7 @@ export const TASKS_CODES = family('Tasks and their answers', {
   ),
   CALLBACK_FAILED: upstreamLater(
     'The result is stored, but the webhook of the callback failed: {reason}.',
-    'See whether the receiver runs; another attempt sends the webhook only.',
+    'Check that the receiver is running; another attempt sends only the webhook.',
   ),
   WEBHOOK_UNSIGNED: warning(
     caller(
@@ -64,6 +64,6 @@ export const TASKS_CODES = family('Tasks and their answers', {
   ),
   RESULT_NOT_READY: callerLater(
     'There is no result under "{key}" after {waitedSeconds} seconds.',
-    'Wait longer, or see whether a worker takes tasks off the list.',
+    'Wait longer, or check that a worker is taking tasks off the list.',
   ),
 });

@@ -9,10 +9,10 @@ export const TENANTS_CODES = family('Tenants and their settings', {
   TENANT_INACTIVE: tenant('Tenant "{tenantId}" is not active.', 'Set is_active of the tenant row to true.'),
   SETTING_INVALID: tenant(
     'The setting {setting} of the tenant cannot be read: {reason}.',
-    'Correct it in the settings of the tenant row; until then nothing is run for this tenant.',
+    'Correct it in the settings of the tenant row; until then nothing runs for this tenant.',
   ),
   POLICY_INVALID: tenant(
     'The rules in {where} cannot be read: {reason}.',
-    'Correct them; until then no tool is offered on their strength.',
+    'Correct them; until then no tool that depends on them is offered.',
   ),
 });

@@ -26,28 +26,28 @@ export const TOOLS_CODES = family('Tools', {
   TOOL_RUN_LIMIT: toModel(
     tenant(
       'Tool "{tool}" was not called: this run may make {limit} of these calls.',
-      'Go on without more calls of this kind.',
+      'Continue without more calls of this kind.',
     ),
   ),
   TOOL_PERMISSION_DENIED: toModel(
-    tenant('Tool "{tool}" was not called: {reason}.', 'Do without it, or with what the rules allow.'),
+    tenant('Tool "{tool}" was not called: {reason}.', 'Continue without it, or use what the rules allow.'),
   ),
   TOOL_LIMIT_REACHED: toModel(
     tenant(
       'Tool "{tool}" was not called: {reason}.',
-      'Do not call it again now; its limit counts over all runs of the tenant.',
+      'Do not call it again now: the limit applies across all runs of the tenant.',
     ),
   ),
   TOOL_NOT_AUTHORIZED: toModel(
     upstreamLater('Tool "{tool}" was not called: its permission could not be checked.', 'Try the call again later.'),
   ),
   TOOL_APPROVAL_DENIED: toModel(
-    tenant('Tool "{tool}" was not called: a person refused it.', 'Do without it, and say so.'),
+    tenant('Tool "{tool}" was not called: a person refused it.', 'Continue without it, and say so.'),
   ),
   TOOL_REPEATED: toModel(
     tenant(
       'Tool "{tool}" was not called again: the same call gave this result {count} times.',
-      'Use the result; the run ends when the call is repeated once more.',
+      'Use the result; repeating the call once more ends the run.',
     ),
   ),
   TOOL_TIMEOUT: toModel(
@@ -64,7 +64,7 @@ export const TOOLS_CODES = family('Tools', {
   ),
   TOOL_OUTCOME_UNKNOWN: toModel(
     upstream(
-      'Tool "{tool}" was called, and the run broke off before its answer was on record. Whether it took effect is unknown.',
+      'Tool "{tool}" was called, but the run was interrupted before the answer was recorded. Whether it took effect is unknown.',
       'Do not simply call it again: check first whether it took effect, or say that its outcome is unknown.',
     ),
   ),
@@ -83,7 +83,7 @@ export const TOOLS_CODES = family('Tools', {
   TOOL_BUSY: toModel(
     upstreamLater(
       'Tool "{tool}" limits the rate of calls; try again {when}. It answered: {body}',
-      'Wait as long as the message says, or go on without the tool.',
+      'Wait as long as the message says, or continue without the tool.',
     ),
   ),
   TOOL_FAILED: toModel(
@@ -103,7 +103,7 @@ export const TOOLS_CODES = family('Tools', {
   CONNECTED_TOOL_UNUSABLE: warning(
     caller(
       'The connected tool "{tool}" cannot be used: {reason}.',
-      'Connect another tool. Where a person has to agree to its calls, connect the tool itself, and set its decision to ask in the option Tool Permissions.',
+      'Connect another tool. If a person must approve its calls, connect the tool itself and set its decision to ask in the option Tool Permissions.',
     ),
   ),
   TOOL_NOT_LOADED: warning(
@@ -113,11 +113,11 @@ export const TOOLS_CODES = family('Tools', {
     ),
   ),
   TOOL_OUTPUT_NOT_JSON: warning(
-    upstream('The tool answered with text that is not JSON.', 'The text is given as it came.'),
+    upstream('The tool answered with text that is not JSON.', 'The text is passed on unchanged.'),
   ),
   WORKFLOW_ANSWERS_EARLY: warning(
     tenant(
-      'The workflow was started, but its result does not come back: its Webhook node answers at once.',
+      'The workflow was started, but its result does not come back: its Webhook node responds immediately.',
       'Set Respond of its Webhook node to "When Last Node Finishes" or to "Using Respond to Webhook Node".',
     ),
   ),

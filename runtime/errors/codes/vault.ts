@@ -3,16 +3,16 @@ import { caller, family } from '../code-row';
 /** The vault. */
 export const VAULT_CODES = family('The vault', {
   VAULT_KEY_MISSING: caller(
-    'Secrets and OAuth tokens are kept encrypted, and there is no vault key.',
-    'Give the vault key: in the credential of the node, or as AGENT_VAULT_KEY on the command line.',
+    'Secrets and OAuth tokens are encrypted, and there is no vault key.',
+    'Provide the vault key in the credential of the node, or as AGENT_VAULT_KEY on the command line.',
   ),
   VAULT_KEY_INVALID: caller(
     'The vault key is not 32 bytes as base64.',
-    'Make one with "universal-ai-agent keygen"; several keys stand with commas between.',
+    'Make one with "universal-ai-agent keygen"; separate several keys with commas.',
   ),
   VAULT_KEY_WRONG: caller(
     'A secret cannot be opened with the vault key {keyId}: it was sealed with another key, for another owner, or changed.',
-    'Give the key that it was sealed with, or store the secret again.',
+    'Provide the key that it was sealed with, or store the secret again.',
   ),
   VAULT_SECRET_INVALID: caller(
     'The secret cannot be stored: {reason}.',
@@ -20,6 +20,6 @@ export const VAULT_CODES = family('The vault', {
   ),
   VAULT_SECRET_UNKNOWN: caller(
     'The vault has no secret "{name}" {scope}.',
-    'See "universal-ai-agent vault list" for the names that there are.',
+    'Run "universal-ai-agent vault list" to see the names.',
   ),
 });

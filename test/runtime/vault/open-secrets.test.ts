@@ -166,7 +166,7 @@ describe('a row is left out, with the reference and the reason, when', () => {
     );
     const { tools } = await vault.load({ tenantId: TENANT_ID, modelIds: [] });
     expect(tools[0]?.secretFailure).toContain(
-      'vault:A: Secrets and OAuth tokens are kept encrypted, and there is no vault key',
+      'vault:A: Secrets and OAuth tokens are encrypted, and there is no vault key',
     );
   });
 
