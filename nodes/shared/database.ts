@@ -4,7 +4,7 @@ import type * as RuntimeLibrary from '../../runtime';
 
 type Library = typeof RuntimeLibrary;
 
-/** n8n's default is 100; so many would starve other users of the database. */
+/** n8n's default is 100, which would starve other users of the database. */
 const MAX_CONNECTIONS = 10;
 
 /** n8n's Postgres credential as the runtime's configuration. Throws SSH_TUNNEL_UNSUPPORTED. */

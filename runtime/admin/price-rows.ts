@@ -2,7 +2,7 @@ import type { ModelPrice } from '../contracts/ledger/usage';
 import { COST_COLUMNS, PRICE_PLACES, type PriceRow } from '../storage/sql/manage-prices';
 import type { Query } from '../storage/statement';
 
-/** How many places after the point a column holds, where it holds only so many. */
+/** How many decimal places a column holds, where that is limited. */
 export type Places = ReadonlyMap<string, number>;
 
 export async function readPlaces(query: Query): Promise<Places> {

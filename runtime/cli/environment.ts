@@ -148,7 +148,7 @@ export function readQueue(): Pick<ConsumerConfig, 'redis' | 'list' | 'failedList
   return { redis: { url: required('REDIS_URL') }, ...readLists() };
 }
 
-/** A runtime with as many connections to the database as so many tasks at a time can use. */
+/** A runtime with enough database connections for this many tasks at a time. */
 export function openWorkerRuntime({ consumer: { concurrency } }: WorkerSettings): Runtime {
   const { database, ...config } = sharedConfig();
   const maxConnections = Math.min(MOST_CONNECTIONS, Math.max(DEFAULTS.maxConnections, Math.ceil(concurrency / 2)));

@@ -113,7 +113,7 @@ const configSchema = z.object({
   mcp: z.object({ stdioCommands: z.array(z.array(z.string()).min(1)).default([]) }).prefault({}),
 });
 
-/** What may be put in the place of a part, or beside it. */
+/** What may replace a part, or be added to it. */
 export interface RuntimePlugins {
   readonly model?: Model;
   /** Offered to every tenant, after the tenant's own. */

@@ -53,7 +53,7 @@ export interface ConsumerHealth {
   /** True when Redis answers and the consumer does not stall. */
   readonly ok: boolean;
   readonly redis: 'ready' | 'lost';
-  /** Tasks wait that this consumer has room for, and it takes none. It then makes its connections anew. */
+  /** Tasks are waiting that this consumer has room for, but it takes none. It then reconnects. */
   readonly stalled: boolean;
   readonly paused: boolean;
   /** Tasks on the list, not yet taken. */

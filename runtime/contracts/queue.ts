@@ -15,7 +15,7 @@ export interface QueueTask {
   readonly trace_id: string;
   readonly task_type: string;
   readonly config: JsonObject;
-  /** `tenant_id` and, from the producers of old, `code`, `level`, `domain_code`, `vertical_code`, `total_tasks`. */
+  /** `tenant_id` and, from earlier producers, `code`, `level`, `domain_code`, `vertical_code`, `total_tasks`. */
   readonly meta: JsonObject;
   readonly callback?: Callback;
   /** 1 is the most urgent. Without one, tasks run in the order of their arrival, before those that have one. */
@@ -36,7 +36,7 @@ export interface TaskAnswer {
   readonly model_used: string | null;
   readonly tokens_used: number;
   readonly duration_ms: number;
-  /** Null unless the answer is no good. */
+  /** Null unless the answer is unusable. */
   readonly error: string | null;
   readonly [more: string]: JsonValue | undefined;
 }

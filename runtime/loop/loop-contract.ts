@@ -22,7 +22,7 @@ export interface LoopSettings {
   readonly modelTimeoutMs: number;
   readonly maxParallelToolCalls: number;
   readonly maxToolCallsPerStep: number;
-  /** The run fails after so many steps in a row in which every tool call failed. */
+  /** The run fails after this many consecutive steps in which every tool call failed. */
   readonly maxErrorSteps: number;
   /** A call made this many times with the same arguments and answer is refused. */
   readonly maxIdenticalCalls: number;

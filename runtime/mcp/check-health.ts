@@ -23,7 +23,7 @@ interface HealthParts<Row> {
   readonly read: (tenantId: string, row: Row) => McpServer | ErrorSummary;
 }
 
-/** Connects, asks for a sign of life, and lists the tools anew. Never rejects. */
+/** Connects, pings, and lists the tools again. Never rejects. */
 export async function checkHealth<Row extends { readonly name: string }>(
   parts: HealthParts<Row>,
   { tenantId, signal }: { readonly tenantId: string; readonly signal: AbortSignal },

@@ -8,7 +8,7 @@ import type { McpConnection, McpTarget } from './connection';
 export interface McpClientPool {
   /** Lends a connection, which may still be connecting, for as long as `work` lasts. */
   readonly use: <T>(target: McpTarget, work: (connecting: Promise<McpConnection>) => Promise<T>) => Promise<T>;
-  /** Forgets and closes a connection that failed; the next `use` connects anew. */
+  /** Forgets and closes a connection that failed; the next `use` reconnects. */
   readonly drop: (target: McpTarget, connection: McpConnection) => void;
   readonly close: () => Promise<void>;
 }

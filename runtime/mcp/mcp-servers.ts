@@ -52,9 +52,9 @@ export interface McpServers {
   readonly discover: (
     request: DiscoverRequest & { readonly isWanted: (server: McpServer) => boolean },
   ) => Promise<readonly ServerOffer[]>;
-  /** The same, asking every server anew. */
+  /** The same, asking every server again. */
   readonly refresh: (request: DiscoverRequest) => Promise<readonly ServerOffer[]>;
-  /** Connects, asks each server for a sign of life, and lists its tools anew. */
+  /** Connects, pings each server, and lists its tools again. */
   readonly health: (request: DiscoverRequest) => Promise<readonly ServerHealth[]>;
   readonly close: () => Promise<void>;
 }

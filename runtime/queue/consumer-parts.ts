@@ -14,7 +14,7 @@ export type QueueClient = RedisClient & ConnectionOptions & { readonly disconnec
 export interface ConsumerClients {
   /** BullMQ's worker makes the third one after its pattern. */
   readonly commands: QueueClient;
-  /** A connection for nothing but waiting for the next task. */
+  /** A connection that only waits for the next task. */
   readonly blocking: QueueClient;
   /** What the ledger has not taken yet. */
   readonly readBacklog: () => Promise<OutboxBacklog>;

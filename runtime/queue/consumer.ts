@@ -87,7 +87,7 @@ function startWatch(sessions: Sessions, { keys, settings, parts, metrics }: Sess
       if (!isOverdue || !(await sessions.renew())) return;
       watch.onRenewed();
       metrics.countRestart();
-      parts.log('warn', 'the connections of the consumer were made anew', { code });
+      parts.log('warn', 'the consumer has reconnected', { code });
     },
   });
   return watch;
@@ -115,7 +115,7 @@ function startSessions(clients: ConsumerClients, open: OpenClients, shared: Sess
     now: () => now,
     renew: async () => {
       const opened = await open().catch((error: unknown) => {
-        shared.parts.log('warn', 'the connections of the consumer could not be made anew', {
+        shared.parts.log('warn', 'the consumer could not reconnect', {
           reason: toRuntimeError(error).message,
         });
       });

@@ -13,7 +13,7 @@ export interface QueueMetrics {
   readonly observeDuration: (taskType: string, durationMs: number) => void;
   /** What a task used; nothing when its answer stood there already. */
   readonly addUsage: (taskType: string, report: TaskReport) => void;
-  /** The consumer's connections were made anew, since it took no tasks. */
+  /** The consumer reconnected, since it took no tasks. */
   readonly countRestart: () => void;
   /** The text format of Prometheus. */
   readonly text: () => Promise<string>;
@@ -47,7 +47,7 @@ export function createMetrics(options: {
     buckets: BUCKETS,
     registers,
   });
-  const restarts = counter('consumer_restarts_total', 'How often a stalled consumer made its connections anew', []);
+  const restarts = counter('consumer_restarts_total', 'How often a stalled consumer has reconnected', []);
   queueGauge(registers, options.readCounts);
   backlogGauges(registers, options.readBacklog);
   stalledGauge(registers, options.isStalled);

@@ -14,7 +14,7 @@ interface WatchParts {
 export interface Stall {
   readonly reason: string;
   readonly isNew: boolean;
-  /** It has lasted long enough for the connections to be made anew. */
+  /** It has lasted long enough to reconnect. */
   readonly isOverdue: boolean;
 }
 

@@ -100,7 +100,7 @@ export function taskWarnings(task: ReadyTask): readonly ErrorSummary[] {
   return [...unknown, ...callbackWarnings(task)];
 }
 
-/** A single run gives its result to its caller and nobody else; who waits for a callback must not do so in vain. */
+/** A single run gives its result to its caller and nobody else; whoever waits for a callback is told that none will come. */
 function callbackWarnings(task: AgentTask): readonly ErrorSummary[] {
   if (task.callback === undefined || Object.keys(task.callback).length === 0) return [];
   return [describeError('CALLBACK_NOT_DELIVERED', { reason: 'a single run writes nothing to Redis' })];

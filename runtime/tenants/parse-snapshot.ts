@@ -123,7 +123,7 @@ export function parseServers(text: string, serverTools?: ServerTools): readonly 
   return readRows(serverRow, text).map((row) => toServer(row, serverTools));
 }
 
-/** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked anew. */
+/** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked again. */
 export function parseServerTools(text: string): ServerTools | undefined {
   if (text.length > MAX_LISTS_CHARS) return undefined;
   const byServer = new Map<number, McpListedTool[]>();

@@ -23,7 +23,7 @@ const COLUMNS = [
   'policy_version',
 ] as const satisfies (keyof SnapshotColumns)[];
 
-/** Asked together, so many tenants at most. */
+/** The most tenants that are loaded together. */
 const MAX_TENANTS = 20;
 /** Sets of models that runs have asked for lately; a task may name one of its own. */
 const MAX_MODEL_SETS = 50;

@@ -106,7 +106,7 @@ function finish({ calls }: TenantRows, row: TaskRow, { state, result, saved, las
   row.state = state;
   row.result = result;
   row.hold = undefined;
-  // Until it is done or waits anew, the approval that it goes on with may come again.
+  // Until it is done or waits again, the approval that it goes on with may come again.
   if (state !== 'failed') row.saved = saved && (JSON.parse(JSON.stringify(saved)) as SavedRun);
   if (state === 'done') row.journal.clear();
   for (const [key, { runId, step, call }] of calls) {

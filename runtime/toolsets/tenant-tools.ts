@@ -60,7 +60,7 @@ export interface TenantTools {
   readonly list: (query: ToolQuery) => Promise<ToolList>;
   /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */
   readonly call: (query: ToolCallQuery) => Promise<ToolOutput>;
-  /** Asks MCP servers for their lists anew; `server` names one of them. */
+  /** Asks MCP servers for their lists again; `server` names one of them. */
   readonly refresh: (query: ToolQuery & { readonly server?: string }) => Promise<ToolList>;
   /** The state of the tenant's MCP servers. */
   readonly health: (query: ToolQuery & { readonly server?: string }) => Promise<readonly ServerHealth[]>;

@@ -7,7 +7,7 @@ export interface Deadline {
   readonly cause: () => AbortCause | undefined;
   /** Milliseconds left; 0 when over. */
   readonly remainingMs: () => number;
-  /** Starts the time-out anew, until `maxMs` since the start are over. */
+  /** Restarts the time-out, until `maxMs` since the start are over. */
   readonly extend: (maxMs: number) => void;
   /** Removes timer and listener. Must be called, or the parent signal keeps the listener. */
   readonly dispose: () => void;

@@ -9,7 +9,7 @@ import type { Sealer } from './sealer';
 import { SECRET_NAME, secretOwner } from './secret-owner';
 
 /**
- * A store whose rows hold secrets in the place of their names. A row whose secrets cannot be opened says why, and is
+ * A store whose rows hold secrets instead of their names. A row whose secrets cannot be opened says why, and is
  * otherwise left as it was. While the rows and their secrets are the same objects, nothing is opened again.
  */
 export function withVault(store: TenantStore, sealer: Sealer | undefined): TenantStore {

@@ -23,7 +23,7 @@ export function readReference(text: string): SecretReference | undefined {
   return channel && { kind: 'channel', scheme: channel.scheme ?? '', name: channel.name ?? '' };
 }
 
-/** Why a secret cannot be put in the place of its name. The message is for people, and holds no value. */
+/** Why a secret cannot replace its name. The message is for people, and holds no value. */
 export class SecretFailure extends Error {
   override readonly name = 'SecretFailure';
 
@@ -38,7 +38,7 @@ export class SecretFailure extends Error {
 
 export type Resolve = (reference: SecretReference) => string;
 
-/** The text with the secret in the place of its name. A text that names none is given back as it is. */
+/** The text with the secret instead of its name. A text that names none is given back as it is. */
 export function resolveText(text: string, resolve: Resolve): string {
   const reference = readReference(text);
   return reference === undefined ? text : reference.scheme + resolve(reference);

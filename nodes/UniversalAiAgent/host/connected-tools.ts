@@ -1,7 +1,7 @@
 import { type IExecuteFunctions, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../../runtime';
-import type { Item,Library } from '../../shared/item';
+import type { Item, Library } from '../../shared/item';
 import { hostModule } from './host-modules';
 
 type InputSchema = ConnectedTool['definition']['inputSchema'];

@@ -1,7 +1,7 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { OutputFormat } from '../../../runtime';
-import type { Item,Library } from '../../shared/item';
+import type { Item, Library } from '../../shared/item';
 import { isToolVariant } from '../read/tool-variant';
 import { toJsonSchema } from './connected-tools';
 

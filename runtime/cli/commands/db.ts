@@ -39,7 +39,7 @@ export const dbCommands = [
   command({
     words: 'db seed-tools',
     usage: '[--update]',
-    help: 'Add the catalogue rows of the tools that come with this package; --update sets them anew.',
+    help: 'Add the catalogue rows of the tools that come with this package; --update resets them.',
     options: { update: FLAG },
     run: ({ update = false }) => print((postgres) => seedTools(postgres, { update })),
   }),

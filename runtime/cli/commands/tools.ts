@@ -45,7 +45,7 @@ export const toolsCommands = [
   command({
     words: 'tools refresh',
     usage: '--tenant ID [--tier TIER] [--server NAME]',
-    help: 'Ask MCP servers for their tools anew.',
+    help: 'Ask MCP servers for their tools again.',
     options: { ...COMMON, server: TEXT },
     run: (options) => {
       const query = { tenantId: readTenant(options, 'tools refresh'), tier: options.tier, server: options.server };

@@ -44,7 +44,7 @@ export const vaultCommands = [
   }),
   command({
     words: 'vault rotate',
-    help: 'Encrypt everything anew with the first key of AGENT_VAULT_KEY.',
+    help: 'Re-encrypt everything with the first key of AGENT_VAULT_KEY.',
     run: () => withVault(rotate),
   }),
   command({

@@ -9,7 +9,7 @@ import { type FileOutcome, type MigratedFile, migrateSource } from './migrate-so
 import { reportProgress } from './progress';
 import { reportEntries, writeSql } from './report-file';
 
-/** Beyond so many changed lines a shortest diff costs more than it tells. */
+/** Above this many changed lines a shortest diff is not worth its cost. */
 const MAX_EDITS = 5000;
 
 /** Migrates them one after the other, in memory. Never rejects. */

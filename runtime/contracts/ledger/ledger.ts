@@ -121,7 +121,7 @@ export interface RunProgress extends RunKey, Identity {
   readonly audit?: readonly ToolCallRecord[];
   /**
    * Replaces entries of the same step and tool call. Only the run that holds the task may write them; they are
-   * forgotten when it is done. A store that keeps none begins each attempt anew.
+   * forgotten when it is done. A store that keeps none starts each attempt from scratch.
    */
   readonly journal?: readonly JournalEntry[];
   /** Ends the run: `done` results are replayed, `failed` ones may be tried again, `waiting` ones are gone on with. */

@@ -31,7 +31,7 @@ export interface LoopProgress {
   readonly iterations: number;
   /** Calls made before the pending step, by tool. */
   readonly callCounts: Readonly<Record<string, number>>;
-  /** Undefined when the last model call asked for nothing: another one follows at once. */
+  /** Undefined when the last model call asked for nothing: another one follows. */
   readonly pending?: PendingStep;
   /** Approvals by the id of the call. */
   readonly approvals: Readonly<Record<string, Approval>>;

@@ -41,7 +41,7 @@ export interface TransportCall {
   /** Aborts on cancel and at the tool's own time-out. */
   readonly signal: AbortSignal;
   readonly maxOutputBytes: number;
-  /** The server is still at work: the tool's time-out starts anew. The run's deadline stays. */
+  /** The server is still working: restarts the tool's time-out, not the run's deadline. */
   readonly onProgress: () => void;
 }
 

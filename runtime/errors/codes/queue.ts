@@ -21,7 +21,7 @@ export const QUEUE_CODES = family('The queue', {
   QUEUE_CONSUMER_STALLED: warning(
     internal(
       'A consumer of the queue takes no tasks: {reason}.',
-      'It makes its connections anew by itself within seconds. Where it says so again and again, see in its log what Redis answers, or restart it.',
+      'It reconnects by itself within seconds. If this keeps happening, check its log for what Redis answers, or restart it.',
     ),
   ),
 });

@@ -114,7 +114,7 @@ export class OAuthProvider {
   async saveTokens(tokens: object, context?: IssuerContext): Promise<void> {
     const state = await this.current();
     const issuer = context?.issuer ?? NO_ISSUER;
-    // The next login asks anew who the authorization server is: it may have changed.
+    // The next login looks up the authorization server again: it may have changed.
     this.discovery = undefined;
     await this.keep({ ...state, issuer, tokens: { ...state.tokens, [issuer]: { ...tokens } } });
   }

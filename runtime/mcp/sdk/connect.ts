@@ -39,7 +39,7 @@ const LONGER_THAN_ANY_CALL_MS = 3_600_000;
 /** A server that hangs must not hold up the end of the process. */
 const CLOSE_GRACE_MS = 1000;
 
-/** A server that asks for ever wider scopes is refused after so many logins. */
+/** A server that asks for ever wider scopes is refused after this many logins. */
 const MAX_LOGINS = 2;
 const MAX_PAGES = 50;
 const STDIO_PROBE_MS = 2000;

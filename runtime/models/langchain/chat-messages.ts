@@ -8,7 +8,7 @@ interface Blocks {
   readonly additional_kwargs?: JsonValue;
 }
 
-/** Said anew by `tool_calls`, or the whole reply once more. */
+/** Repeated in `tool_calls`, or the whole reply again. */
 const REPEATED = new Set(['tool_calls', 'function_call', '__raw_response', 'audio']);
 
 /**

@@ -18,7 +18,7 @@ export interface NewJob {
 
 interface IngressParts {
   readonly store: TaskStore;
-  /** A connection for nothing else: it waits in Redis for the next task. */
+  /** A connection that only waits in Redis for the next task. */
   readonly blocking: RedisClient;
   readonly keys: QueueKeys;
   readonly sort: ClassifyOptions;

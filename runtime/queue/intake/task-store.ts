@@ -24,7 +24,7 @@ interface TakeOptions {
 
 /** How much of a task that is too large is kept. */
 const KEPT_BYTES = 1024;
-/** Tasks beyond stay on the list, where they are seen: so many in the queue are enough for priorities to hold. */
+/** Tasks beyond stay on the list, where they are seen: this many in the queue are enough for priorities to hold. */
 const MAX_WAITING = 5000;
 /** A take ends with the entry that goes beyond. */
 const MAX_TAKE_BYTES = 8 * 1024 * 1024;

@@ -9,7 +9,7 @@ export interface JobRef {
 
 /**
  * The way of a job to the dead-letter list. A crash in between neither loses the entry nor writes it twice; and the entry appears
- * when the job is gone, so that a task moved back from the dead-letter list is never taken for the job that is still there.
+ * when the job is gone, so that a task moved back from the dead-letter list is never mistaken for the job that is still there.
  */
 export interface DeadLetters {
   /** Keeps the entry until the job has ended. The task counts as taken off the list. */

@@ -63,7 +63,7 @@ async function takeUp(parts: Parts, job: Job<JobData>, token: string): Promise<v
   if (hasTask(pickup)) await inSlot(parts, pickup);
 }
 
-/** What is no task, but says where its failure goes; or what another version of this package took for a task. */
+/** An entry that is not a task but says where its failure goes, or that another version of this package accepted as a task. */
 function refuse(parts: Parts, pickup: Pickup, error: RuntimeError): Promise<never> {
   parts.metrics.count(undefined, 'rejected');
   parts.log('warn', 'an entry of the list is no task', {

@@ -56,7 +56,7 @@ function tenantDelayMs({ details }: RuntimeError, deferrals: number): number {
   return Math.round(seconds * 1000 + Math.random() * spreadMs);
 }
 
-/** Before the try after so many. */
+/** The delay before the next attempt. */
 export function retryDelayMs(attemptsMade: number): number {
   return growingDelay(attemptsMade - 1, RETRY_DELAY);
 }

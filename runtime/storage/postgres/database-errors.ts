@@ -62,7 +62,7 @@ export function sqlStateOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** A statement that waited in vain, for a lock as a rule: the server's word, or the driver's where the server gave none. */
+/** A statement that timed out, usually waiting for a lock: what the server says, or the driver where the server said nothing. */
 export function isInVain(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
   if (sqlState !== undefined) return sqlState === '55P03' || sqlState === '57014';

@@ -110,7 +110,7 @@ const REPEATABLE_STATES: readonly unknown[] = ['40001', '40P01'];
  */
 function createRunner(use: UseClient, withoutLimits: () => void): Query {
   let isPrepared = true;
-  /** Part of the names, so that every connection prepares anew after a change of the schema. */
+  /** Part of the names, so that every connection prepares them again after a schema change. */
   let generation = 0;
   /** Whether the same statement may do better now. */
   const mend = (error: unknown, tried: { readonly name?: string; readonly generation: number }): boolean => {

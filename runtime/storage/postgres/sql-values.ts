@@ -2,7 +2,7 @@ import { type JsonValue, tryParseJson } from '../../util/json';
 
 /** Longer values are cut. */
 const MAX_CELL_LENGTH = 4000;
-/** Bytes in hex tell a model nothing; so many are enough to compare them. */
+/** Bytes in hex tell a model nothing; this many are enough to compare them. */
 const MAX_BYTES_LENGTH = 66;
 
 /** Type OIDs, which Postgres never changes. */

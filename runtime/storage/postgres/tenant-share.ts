@@ -7,7 +7,7 @@ export type TenantShare = <T>(tenantId: string | undefined, work: () => Promise<
 
 interface Lane {
   running: number;
-  /** The last statement that ended waited in vain. */
+  /** The last statement that ended had timed out. */
   isStuck: boolean;
   readonly waiting: Set<Waiting>;
 }

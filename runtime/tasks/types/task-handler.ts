@@ -28,7 +28,7 @@ export interface TaskContext {
   readonly fresh: boolean;
 }
 
-/** Does a task that was read. Rejects when it failed; an answer that is no good is an answer with `error`. */
+/** Does a task that was read. Rejects when it failed; an unusable answer is an answer with `error`. */
 export type DoTask = (context: TaskContext) => Promise<TaskAnswer>;
 
 /** Reads a task of one type: throws what is wrong with it, before anything is done or spent. */

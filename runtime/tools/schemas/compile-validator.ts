@@ -35,7 +35,7 @@ interface Meter {
 }
 
 /**
- * Compiles a JSON Schema (2020-12) into code that gives up after so many steps. References that multiply, long texts under
+ * Compiles a JSON Schema (2020-12) into code that gives up after a bounded number of steps. References that multiply, long texts under
  * large patterns and large values all take steps. Throws when it is no schema; fetches no remote `$ref`.
  */
 export function compileValidator(schema: JsonObject, name: string, maxSteps: number): Validate {

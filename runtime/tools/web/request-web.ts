@@ -40,7 +40,7 @@ interface Hop extends Pick<WebRequest, 'method' | 'headers' | 'body' | 'ownHeade
 }
 
 /**
- * Asks an address that a model wrote, and follows redirects. Every hop is judged anew, before it is sent.
+ * Asks an address that a model wrote, and follows redirects. Every hop is checked before it is sent.
  * Rejects with RefusedUrl when the address or a redirect leads where the policy does not allow.
  */
 export async function requestWeb(given: WebRequest): Promise<WebReply> {

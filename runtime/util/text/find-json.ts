@@ -4,7 +4,7 @@ const FENCE = '```';
 /** The name of a language after the fence. */
 const LANGUAGE = /^[a-z]*/i;
 const DEPTH: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
-/** So many characters may be looked at in vain: prose full of brackets, or a model that was talked into writing it. */
+/** The most characters that may be read without finding any: prose full of brackets, or a model that was talked into writing it. */
 const MAX_WASTED = 300_000;
 /** What each try costs, a failed one beside its length. */
 const PRICE_OF_A_TRY = 100;

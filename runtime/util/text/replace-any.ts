@@ -1,4 +1,4 @@
-/** Pairs of characters are told apart by so many numbers; two that share one only cost a second look. */
+/** Pairs of characters are hashed to this many numbers; a collision only costs a second look. */
 const SLOTS = 4096;
 
 /**

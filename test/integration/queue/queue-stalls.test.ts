@@ -123,7 +123,7 @@ it('does so as often as it takes', async () => {
 it.each([
   ['the list', 'BLMOVE'],
   ['everything else', 'INFO'],
-])('makes its connections anew when the one for %s has ended for good', async (_what, command) => {
+])('reconnects when the connection for %s has ended for good', async (_what, command) => {
   const clients = clientsThatSend(command);
   const { handled, handle } = handler();
   const consumer = await queue.consume(handle);

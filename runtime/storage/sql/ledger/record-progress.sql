@@ -54,7 +54,7 @@ WITH written AS (
       WHEN :state::text IS NULL AND run.state = 'running' THEN now() + :leaseMs::int * interval '1 millisecond'
     END,
     state = coalesce(:state::text, run.state), result = coalesce(:result::json, run.result), updated_at = now(),
-    -- Until it is done or waits anew, the approval that it goes on with may come again.
+    -- Until it is done or waits again, the approval that it goes on with may come again.
     resume = CASE WHEN :state::text IN ('done', 'waiting') THEN :saved::json ELSE run.resume END,
     held_cost_usd = CASE
       WHEN NOT :isReserving::boolean THEN run.held_cost_usd
