@@ -81,7 +81,7 @@ describe('what one level fixes', () => {
       const fixed = { tool_permissions: { send: { fixed_arguments: value } } };
       const result = await send({ allowed_patterns: { to: ['+55*'] } }, {}, fixed);
       expect([codes(result), sent]).toEqual([['TOOL_PERMISSION_DENIED'], []]);
-      expect(JSON.stringify(result)).not.toContain('900');
+      expect(JSON.stringify(result)).not.toContain('7 900');
     },
   );
 
