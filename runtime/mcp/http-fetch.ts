@@ -4,6 +4,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 
 import type { McpAuth, McpServer } from '../contracts/tools/mcp';
 import { errorText } from '../errors/to-runtime-error';
+import { wasNeverConnected } from '../util/connection-errors';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -21,15 +22,6 @@ export const MAX_MESSAGE_VALUES = 50_000;
 
 /** Set on errors of requests that never reached the server, so that they may be made again. */
 export const NOT_SENT = Symbol('not sent');
-
-const NOT_SENT_CODES: readonly unknown[] = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-];
 
 /** HTTP for MCP on shared keep-alive pools: global fetch costs several times as much for each request. */
 export function createHttpClient(): HttpClient {
@@ -164,10 +156,6 @@ const [LINE_FEED, CARRIAGE_RETURN, QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = [
 function describeFailure(error: unknown): Error {
   const failure =
     error instanceof Error && error.name === 'AbortError' ? error : new Error(errorText(error), { cause: error });
-  const code = (error as { code?: unknown }).code;
-  // Of a connection that was made, other calls than `connect` report the same codes.
-  const { syscall = 'connect' } = error as { syscall?: unknown };
-  const isNotSent =
-    (NOT_SENT_CODES.includes(code) && /^(connect|getaddrinfo)/.test(String(syscall))) || error instanceof EgressError;
+  const isNotSent = wasNeverConnected(error) || error instanceof EgressError;
   return isNotSent ? Object.assign(failure, { [NOT_SENT]: true }) : failure;
 }

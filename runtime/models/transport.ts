@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 
 import { RuntimeError } from '../errors/runtime-error';
+import { wasNeverConnected } from '../util/connection-errors';
 import {
   holdsMoreThan,
   isJsonObject,
@@ -48,7 +49,7 @@ export function createTransport(): ModelTransport {
       return toResponse({ status: statusCode, headers, ...read }, call);
     } catch (error) {
       // Nothing was sent when no connection could be made, so there is no usage to wonder about.
-      if (wasNotSent(error)) attempts.answered++;
+      if (wasNeverConnected(error)) attempts.answered++;
       throw error;
     }
   };
@@ -177,9 +178,4 @@ const EMPTY: ReadonlySet<JsonValue> = new Set([null, false, '', 0]);
 function saysSomething(error: JsonValue): boolean {
   if (typeof error !== 'object' || error === null) return !EMPTY.has(error);
   return Object.values(error).some((inner: JsonValue) => !EMPTY.has(inner));
-}
-
-function wasNotSent(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }

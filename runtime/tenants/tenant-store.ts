@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
-import { inBatches } from '../util/in-batches';
+import { inBatches } from './in-batches';
 import { parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
 
 interface Loaded {

@@ -1,5 +1,6 @@
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
+import { wasNeverConnected } from '../../util/connection-errors';
 import { isJsonObject } from '../../util/json';
 import type { Redact } from '../../util/redact';
 import { modelFailure } from '../model-failure';
@@ -56,11 +57,9 @@ export function answered(error: unknown): boolean {
   return statusOf(error) !== undefined;
 }
 
-const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-
 /** Whether no connection could be made. */
 export function wasNotSent(error: unknown): boolean {
-  return chainOf(error).some(({ code }) => typeof code === 'string' && NOT_SENT.has(code));
+  return chainOf(error).some(wasNeverConnected);
 }
 
 type ErrorFields = Readonly<Record<string, unknown>>;

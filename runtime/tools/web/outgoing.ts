@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import type { Outgoing, OutgoingReply, OutgoingRequest, OutgoingRules } from '../../contracts/tools/outgoing';
 import { errorText } from '../../errors/to-runtime-error';
 import { startDeadline } from '../../util/abort';
+import { wasNeverConnected } from '../../util/connection-errors';
 import { foreignHeaderIssue } from '../transports/header-fields';
 import { plainHost, readAllowedHosts } from './allowed-hosts';
 import { contentType, decodeBody, isCompressed, isText } from './decode-body';
@@ -49,7 +50,7 @@ async function send(request: OutgoingRequest, rules: OutgoingRules): Promise<Out
     return { kind: 'answered', status: reply.status, text: textOf(reply), isCut: reply.isCut };
   } catch (error) {
     if (error instanceof RefusedUrl) return { kind: 'refused', reason: error.message };
-    if (isUnreached(error)) return { kind: 'unreached', reason: errorText(error) };
+    if (wasNeverConnected(error)) return { kind: 'unreached', reason: errorText(error) };
     const isLate = deadline.cause() === 'timeout';
     return {
       kind: 'broken',
@@ -64,12 +65,4 @@ async function send(request: OutgoingRequest, rules: OutgoingRules): Promise<Out
 function textOf(reply: WebReply): string {
   const type = contentType(reply);
   return isText(type) && !isCompressed(reply) ? decodeBody(reply, type) : '';
-}
-
-/** The name did not resolve, nobody listened, or the two sides did not agree on TLS: no byte of the request has left. */
-function isUnreached(error: unknown): boolean {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isUnreached);
-  const { code = '', syscall } = error as NodeJS.ErrnoException;
-  if (syscall === 'connect' || syscall === 'getaddrinfo') return true;
-  return /^(EAI_|ENOTFOUND|ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/.test(code);
 }

@@ -1,4 +1,4 @@
-import { inBatches } from '../../../runtime/util/in-batches';
+import { inBatches } from '../../../runtime/tenants/in-batches';
 
 interface Asked {
   readonly keys: readonly string[];
