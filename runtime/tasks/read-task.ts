@@ -8,7 +8,7 @@ import {
 import { describeIssues } from '../errors/describe-issues';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { newId } from '../util/clock';
+import { isUuid, newId } from '../util/clock';
 import { findExcess, isJsonObject } from '../util/json';
 import { listKeys, misspelt, nearMisses } from '../util/known-keys';
 
@@ -23,7 +23,6 @@ export type ReadyTask = AgentTask & {
   readonly unknownKeys?: readonly string[];
 };
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const SHOWN_ID_LENGTH = 60;
 /** Each is compared with the keys that guard. */
 const MAX_UNKNOWN_KEYS = 200;
@@ -68,7 +67,7 @@ function unknownConfigKeys(input: unknown): readonly string[] {
 export function readTenantId(given: unknown): string {
   if (typeof given !== 'string') throw new RuntimeError('INPUT_INVALID', { issues: 'meta.tenant_id is missing' });
   const tenantId = given.trim();
-  if (UUID.test(tenantId)) return tenantId.toLowerCase();
+  if (isUuid(tenantId)) return tenantId.toLowerCase();
   throw new RuntimeError('TENANT_ID_INVALID', { tenantId: tenantId.slice(0, SHOWN_ID_LENGTH) });
 }
 

@@ -16,6 +16,12 @@ export function newId(): string {
   return randomUUID();
 }
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
 /** Waits; rejects with the signal's reason when it is aborted first. */
 export async function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
   await wait(delayMs, undefined, { signal, ref: true });

@@ -1,6 +1,6 @@
+import { isUuid } from '../../util/clock';
 import type { MergePlan, MigrationOptions } from '../contract';
 import { sqlComment } from '../sql-text';
-import { isTenantId } from '../tools/tool-row';
 
 /** The rows that the new nodes need, as one transaction; empty when they need none. */
 export function writeSql(workflow: string, plans: readonly MergePlan[], { tenant }: MigrationOptions): string {
@@ -10,7 +10,7 @@ export function writeSql(workflow: string, plans: readonly MergePlan[], { tenant
   const hasTiers = plans.some(({ report }) => report.tiers.some(({ isNew }) => isNew));
   return [
     sqlComment(`Rows for the workflow "${workflow}".`),
-    ...(hasTools && !isTenantId(tenant) ? [TENANT_COMMENT] : []),
+    ...(hasTools && !isUuid(tenant) ? [TENANT_COMMENT] : []),
     ...(hasTiers ? [TIER_COMMENT] : []),
     ...(hasTools ? [TOOL_COMMENT] : []),
     ENCODING,

@@ -1,3 +1,4 @@
+import { isUuid } from '../../util/clock';
 import type { JsonObject } from '../../util/json';
 import type { WorkflowNode } from '../contract';
 import { sqlJson, sqlNumber, sqlText, sqlTextArray } from '../sql-text';
@@ -31,16 +32,10 @@ export function isRefusal(row: object): row is Refusal {
 export const MAX_CODE = 50;
 const MAX_TOOL_LABEL = 100;
 const MAX_VAULT_NAME = 100;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** True when the SQL file itself can name the tenant. */
-export function isTenantId(tenant: string): boolean {
-  return UUID.test(tenant);
-}
 
 /** The tenant as a literal, or as the variable that psql is given. */
 function sqlTenant(tenant: string): string {
-  return isTenantId(tenant) ? sqlText(tenant.toLowerCase()) : ":'tenant_id'";
+  return isUuid(tenant) ? sqlText(tenant.toLowerCase()) : ":'tenant_id'";
 }
 
 /** The name of the secret in the vault, made of the tool's code: codes that differ in their case are two tools. */
