@@ -98,7 +98,7 @@ it('a process that dies with its request sent leaves a failure, and the request 
   await kill(child);
   fixture.receiver.answer = answer;
   await endLease('elo:agent:request:');
-  expect((await fixture.failFinally(task)).message).toContain('nobody knows');
+  expect((await fixture.failFinally(task)).message).toContain('its outcome is unknown');
   expect(await fixture.reports(keys.result_key)).toMatchObject([{ error_code: 'TASK_OUTCOME_UNKNOWN' }]);
   expect(fixture.receiver.requests.filter((request) => request.path === '/order')).toHaveLength(1);
 });

@@ -58,7 +58,7 @@ it('warns of a workflow that answers before it is done', async () => {
   expect((await call()).output).toMatchObject({
     isError: false,
     code: 'WORKFLOW_ANSWERS_EARLY',
-    value: { warning: { message: containing('its Webhook node answers at once') } },
+    value: { warning: { message: containing('its Webhook node responds immediately') } },
   });
 });
 

@@ -101,7 +101,7 @@ describe('a tool', () => {
   });
 
   it.each([
-    ['another key', aVaultKey(), 'VAULT_KEY_WRONG', 'Give the key that it was sealed with'],
+    ['another key', aVaultKey(), 'VAULT_KEY_WRONG', 'Provide the key that it was sealed with'],
     ['no key', '', 'VAULT_KEY_MISSING', 'AGENT_VAULT_KEY'],
   ])('is named by tools list and tools call with the code of the vault, with %s', async (_what, vaultKey, ...told) => {
     const [vaultCode, hint] = told;
