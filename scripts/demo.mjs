@@ -19,23 +19,24 @@ log(
     : 'OPENROUTER_API_KEY is not set: a local stand-in answers in place of the models.',
 );
 try {
-  await runWorkflow();
+  const workflowId = await runWorkflow();
   await printBill();
-  if (keepsOpen) await waitForInterrupt();
+  if (keepsOpen) await waitForInterrupt(workflowId);
 } finally {
   await stack.stop();
 }
 log('Done.');
 
 async function runWorkflow() {
-  await stack.importExample('one-agent.json');
-  log(`The workflow is active; sending ${TIERS.length} requests, one a tier, to its webhook …`);
+  const workflowId = await stack.importExample('one-agent.json');
+  log(`The workflow is active; sending its webhook one request of ${TIERS.length} items, one a tier …`);
   const requests = TIERS.map((tier) => ({ tenant: DEMO_TENANT, tier, message: MESSAGE }));
   const reply = await stack.n8n.callWebhook('one-agent', { requests });
   if (reply.status !== 200 || !Array.isArray(reply.json) || reply.json.length !== TIERS.length) {
     throw new Error(`The webhook answered HTTP ${reply.status}: ${reply.text.slice(0, 2000)}`);
   }
   for (const item of reply.json) printItem(item);
+  return workflowId;
 }
 
 function printItem(item) {
@@ -69,9 +70,10 @@ async function printBill() {
   }
 }
 
-async function waitForInterrupt() {
+async function waitForInterrupt(workflowId) {
   const { email, password } = stack.n8n.owner;
-  log(`The editor is at ${stack.n8n.baseUrl} (sign in as ${email} with ${password}). Press Ctrl-C to end.`);
+  const address = `${stack.n8n.baseUrl}/workflow/${workflowId}/executions`;
+  log(`The run is at ${address} (sign in as ${email} with ${password}). Press Ctrl-C to end.`);
   const waiting = setInterval(() => {}, 60_000);
   await new Promise((resolve) => {
     process.once('SIGINT', resolve);

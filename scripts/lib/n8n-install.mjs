@@ -21,6 +21,6 @@ export const n8nHost = {
  * @returns {Promise<void>}
  */
 export function ensureHostInstalled({ log }) {
-  const effort = '2.7 GB; one to three minutes, this once';
+  const effort = '2.7 GB; two to six minutes, this once';
   return ensureInstalled({ directory: hostDirectory, what: 'n8n', effort, log });
 }

@@ -28,13 +28,19 @@ export const credentials: INodeCredentialDescription[] = [
   { name: 'openRouterApi', displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther } },
   {
     name: 'openAiApi',
+    displayName: 'Credential for the Model Provider',
     displayOptions: { hide: { modelProvider: ['openRouter'], operation: otherOperations } },
   },
   { name: 'postgres', displayName: 'Credential for Postgres', required: true, displayOptions: notOther },
-  { name: 'universalAiAgentVaultApi', displayName: 'Vault Key', testedBy: 'testVaultKey', displayOptions: notOther },
+  {
+    name: 'universalAiAgentVaultApi',
+    displayName: 'Vault Key (optional)',
+    testedBy: 'testVaultKey',
+    displayOptions: notOther,
+  },
   {
     name: 'universalAiAgentSqlApi',
-    displayName: 'Role for SQL Queries',
+    displayName: 'Role for SQL Queries (optional)',
     testedBy: 'testSqlRole',
     displayOptions: notOther,
   },
