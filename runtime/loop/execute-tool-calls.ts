@@ -34,7 +34,7 @@ export async function executeToolCalls(
   { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
 ): Promise<readonly EndedCall[]> {
   const { settings } = input;
-  const limit = settings.toolExecution === 'parallel' ? settings.maxParallelToolCalls : 1;
+  const limit = settings.toolExecution === 'parallel' ? settings.limits.maxParallelToolCalls : 1;
   const run = async (prepared: Undone): Promise<ToolOutput> => {
     if (prepared.kind !== 'run') return notRun(input, prepared);
     const { call, tool, value } = prepared;
@@ -58,10 +58,10 @@ async function runOne(
   prepared: Undone,
 ): Promise<EndedCall> {
   // A name that the model made up may be anything.
-  const tool = (input.redact ?? asItIs)(prepared.call.function.name);
+  const tool = (input.scope.redact ?? asItIs)(prepared.call.function.name);
   const { id } = prepared.call;
   const startedAt = monotonicMs();
-  const wasSent = !input.signal.aborted;
+  const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
   const { output, message } = toMessage(prepared, await run(prepared));
   const record: ToolCallRecord = {
@@ -107,19 +107,12 @@ async function notRun(input: LoopInput, prepared: Exclude<Undone, Runnable>): Pr
 async function execute(input: LoopInput, prepared: Runnable): Promise<ToolOutput> {
   const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
   const tool = prepared.call.function.name;
-  const isStopped = (): boolean => input.signal.aborted;
+  const isStopped = (): boolean => input.stop.signal.aborted;
   if (isStopped()) return fail('TOOL_CANCELLED', { tool });
   try {
-    const context = {
-      redact: input.redact,
-      toolCallId: prepared.call.id,
-      meta: input.meta,
-      signal: input.signal,
-      variables: input.variables,
-      egress: input.egress,
-    };
+    const context = { ...input.scope, toolCallId: prepared.call.id, signal: input.stop.signal };
     // A tool that does not heed the signal must not keep the run past its end.
-    return await untilAborted(prepared.tool.execute(prepared.value, context), input.signal);
+    return await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
@@ -129,7 +122,7 @@ async function execute(input: LoopInput, prepared: Runnable): Promise<ToolOutput
 const asItIs: Redact = (text) => text;
 
 /** What a model wrote and what a plugin threw may be quoted in it. */
-function cleanFailure({ redact }: LoopInput, failure: ReturnType<typeof toolFailure>): ToolOutput {
+function cleanFailure({ scope: { redact } }: LoopInput, failure: ReturnType<typeof toolFailure>): ToolOutput {
   return redact === undefined ? failure : { ...failure, value: redactJson(failure.value, redact) };
 }
 

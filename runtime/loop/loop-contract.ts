@@ -11,15 +11,9 @@ import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Redact } from '../util/redact';
 
-export interface LoopSettings {
-  readonly modelId: string;
+/** How far a run may go. */
+export interface LoopLimits {
   readonly maxIterations: number;
-  readonly onMaxIterations: 'error' | 'partial' | 'finalAnswer';
-  readonly toolExecution: 'parallel' | 'sequential' | 'single';
-  readonly toolChoice: ToolChoice;
-  readonly temperature?: number;
-  readonly maxTokens?: number;
-  readonly modelTimeoutMs: number;
   readonly maxParallelToolCalls: number;
   readonly maxToolCallsPerStep: number;
   /** The run fails after this many consecutive steps in which every tool call failed. */
@@ -29,6 +23,17 @@ export interface LoopSettings {
   /** Tool calls of the whole run. */
   readonly maxToolCalls?: number;
   readonly maxCallsPerTool?: number;
+}
+
+export interface LoopSettings {
+  readonly modelId: string;
+  readonly limits: LoopLimits;
+  readonly onMaxIterations: 'error' | 'partial' | 'finalAnswer';
+  readonly toolExecution: 'parallel' | 'sequential' | 'single';
+  readonly toolChoice: ToolChoice;
+  readonly temperature?: number;
+  readonly maxTokens?: number;
+  readonly modelTimeoutMs: number;
 }
 
 /** One model call that ended, well or not. */
@@ -78,26 +83,41 @@ export interface LoopObserver {
   readonly toolCallEnded: (call: ToolCallRecord) => void;
 }
 
-export interface LoopInput {
-  readonly model: Model;
-  readonly toolset: Toolset;
+/** Where the loop begins. */
+export interface LoopStart {
   readonly messages: readonly Message[];
   /** `messages` cannot be made again, since a memory had a part in them: they go into the journal. */
   readonly keepsOpening?: boolean;
   /** Goes on with what an earlier run of the task has done; `messages` is not read then. */
   readonly progress?: LoopProgress;
-  readonly settings: LoopSettings;
-  /** The answer has to be of this form. */
-  readonly format?: OutputFormat;
+}
+
+/** What every tool of the run is called with. */
+export interface ToolScope {
   readonly meta: ToolMeta;
   /** Tools may set them. */
   readonly variables: Map<string, JsonValue>;
   readonly egress?: EgressFilter;
   /** Blanks every secret that the run knows. */
   readonly redact?: Redact;
+}
+
+/** What ends the loop from outside. */
+export interface LoopStop {
   readonly signal: AbortSignal;
   /** Why the signal was aborted, as the error that ends the run. */
-  readonly stopError: () => RuntimeError | undefined;
+  readonly error: () => RuntimeError | undefined;
+}
+
+export interface LoopInput {
+  readonly model: Model;
+  readonly toolset: Toolset;
+  readonly start: LoopStart;
+  readonly settings: LoopSettings;
+  /** The answer has to be of this form. */
+  readonly format?: OutputFormat;
+  readonly scope: ToolScope;
+  readonly stop: LoopStop;
   readonly observer: LoopObserver;
   readonly emit: OnEvent;
 }

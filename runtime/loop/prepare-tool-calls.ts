@@ -69,9 +69,10 @@ export async function prepareToolCalls(input: LoopInput, state: RunState, step: 
  * made again only where that does no harm.
  */
 async function prepare(input: LoopInput, step: OpenStep, index: number): Promise<AdmittedToolCall> {
-  const { toolset, settings, redact } = input;
+  const { toolset, settings, scope } = input;
+  const { redact } = scope;
   const call = step.calls[index] as ToolCallMessage;
-  const limit = settings.maxToolCallsPerStep;
+  const limit = settings.limits.maxToolCallsPerStep;
   const { finishReason } = step;
   const context = { toolset, finishReason, index, limit, redact, checkedFor: checkedFor(input) };
   const prepared = await admitToolCall(call, context);
@@ -82,7 +83,7 @@ async function prepare(input: LoopInput, step: OpenStep, index: number): Promise
   return refused(prepared, 'TOOL_OUTCOME_UNKNOWN');
 }
 
-function checkedFor({ meta, signal }: LoopInput): CheckedFor {
+function checkedFor({ scope: { meta }, stop: { signal } }: LoopInput): CheckedFor {
   return { tenantId: meta.tenant_id, signal };
 }
 
@@ -132,10 +133,10 @@ function count({ call }: AdmittedToolCall, { callCounts }: RunState): void {
 }
 
 /** The limit of the run that leaves no room for this call. */
-function reachedLimit({ tool }: Runnable, settings: LoopSettings, { callCounts }: RunState): number | undefined {
-  const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, settings.maxCallsPerTool ?? Infinity);
+function reachedLimit({ tool }: Runnable, { limits }: LoopSettings, { callCounts }: RunState): number | undefined {
+  const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, limits.maxCallsPerTool ?? Infinity);
   if ((callCounts.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
-  const { maxToolCalls = Infinity } = settings;
+  const { maxToolCalls = Infinity } = limits;
   const total = [...callCounts.values()].reduce((sum, count) => sum + count, 0);
   return total >= maxToolCalls ? maxToolCalls : undefined;
 }

@@ -42,8 +42,9 @@ export async function runLoop(input: LoopInput): Promise<LoopOutcome> {
  */
 function endingError(input: LoopInput, thrown: unknown): RuntimeError {
   const error = toRuntimeError(thrown);
-  const stop = input.stopError();
-  const isStop = thrown === input.signal.reason || (error.code === 'BUDGET_EXCEEDED' && stop?.code === 'RUN_CANCELLED');
+  const stop = input.stop.error();
+  const isStop =
+    thrown === input.stop.signal.reason || (error.code === 'BUDGET_EXCEEDED' && stop?.code === 'RUN_CANCELLED');
   return isStop ? (stop ?? error) : error;
 }
 
@@ -52,16 +53,16 @@ const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
   BUDGET_EXCEEDED: 'budget_exceeded',
 };
 
-function openState(input: LoopInput): RunState {
-  const progress = input.progress ?? nothingYet(input.messages);
+function openState({ start, settings, toolset, format }: LoopInput): RunState {
+  const progress = start.progress ?? nothingYet(start.messages);
   const messages = [...transcriptOf(progress)];
   return {
     messages,
     openingLength: progress.openingLength ?? afterUserMessage(messages),
-    keepsOpening: input.keepsOpening === true || input.progress?.openingLength !== undefined,
+    keepsOpening: start.keepsOpening === true || start.progress?.openingLength !== undefined,
     toolCallIds: new Set(toolCallIdsOf(messages)),
-    repeated: createRepeatedCalls(input.settings.maxIdenticalCalls, progress.steps),
-    tools: offeredTools(input.toolset, input.format),
+    repeated: createRepeatedCalls(settings.limits.maxIdenticalCalls, progress.steps),
+    tools: offeredTools(toolset, format),
     repair: [],
     steps: [...progress.steps],
     callCounts: new Map(Object.entries(progress.callCounts)),
@@ -92,10 +93,10 @@ type Ending = Pick<
 };
 
 async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending> {
-  let last = input.progress === undefined ? undefined : await goOn(input, state, input.progress);
+  let last = input.start.progress === undefined ? undefined : await goOn(input, state, input.start.progress);
   const waiting = last === undefined ? undefined : endOf(input, state, last);
   if (waiting !== undefined) return waiting;
-  while (state.iterations < input.settings.maxIterations) {
+  while (state.iterations < input.settings.limits.maxIterations) {
     throwIfStopped(input, state);
     const emptyBefore = last?.kind === 'empty';
     last = await runStep(input, state, stepOptions(input.settings, state.iterations));
@@ -128,7 +129,7 @@ function answerOf({ text, truncated, structured }: StepResult): Pick<Ending, 'te
 /** What an earlier run left undone of its last step. */
 async function goOn(input: LoopInput, state: RunState, { pending }: LoopProgress): Promise<StepResult | undefined> {
   const { settings, observer } = input;
-  const isLast = state.iterations >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer';
+  const isLast = state.iterations >= settings.limits.maxIterations && settings.onMaxIterations !== 'finalAnswer';
   if (pending !== undefined) return finishStep(input, state, { ...pending, calls: callsOf(pending), isLast });
   if (!isLast) await observer.beforeToolCalls({ next: state.iterations + 1, calls: [] });
   return undefined;
@@ -167,18 +168,18 @@ function stepOptions(settings: LoopSettings, made: number): { toolChoice: ToolCh
   return {
     // `required` holds for the first step only: forced for ever, the model could never answer.
     toolChoice: settings.toolChoice === 'required' && made > 0 ? 'auto' : settings.toolChoice,
-    isLast: made + 1 >= settings.maxIterations && settings.onMaxIterations !== 'finalAnswer',
+    isLast: made + 1 >= settings.limits.maxIterations && settings.onMaxIterations !== 'finalAnswer',
   };
 }
 
 async function endAtLimit(input: LoopInput, state: RunState, last: StepResult | undefined): Promise<Ending> {
-  const stop = input.stopError();
+  const stop = input.stop.error();
   if (stop !== undefined) throw stop;
-  const { onMaxIterations, maxIterations } = input.settings;
+  const { onMaxIterations, limits } = input.settings;
   if (onMaxIterations === 'finalAnswer') return answerAtLast(input, state);
   const ending = { status: 'max_iterations', text: last?.text ?? '', truncated: last?.truncated ?? false } as const;
   if (onMaxIterations === 'partial') return ending;
-  return { ...ending, error: new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations }) };
+  return { ...ending, error: new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations: limits.maxIterations }) };
 }
 
 async function answerAtLast(input: LoopInput, state: RunState): Promise<Ending> {

@@ -39,7 +39,7 @@ export async function runStep(
   input.emit({ type: 'step-start', step });
   const { reply, durationMs } = await callModel(input, state, { step, toolChoice: options.toolChoice });
   const { message, given } = takeAnswer(reply.message, input.format);
-  const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.toolCallIds, redact: input.redact }), {
+  const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.toolCallIds, redact: input.scope.redact }), {
     toolChoice: options.toolChoice,
     isSingle: input.settings.toolExecution === 'single',
   });
@@ -68,7 +68,7 @@ export async function finishStep(input: LoopInput, state: RunState, open: OpenSt
   const opened = openedStep(open, state);
   const isEnd = judged.kind === 'answer' || judged.kind === 'refused';
   if (!isEnd) input.observer.stepOpened(opened);
-  const plan = await untilAborted(prepareToolCalls(input, state, open), input.signal);
+  const plan = await untilAborted(prepareToolCalls(input, state, open), input.stop.signal);
   if (plan.asked !== undefined) {
     return {
       ...result,
@@ -84,7 +84,7 @@ export async function finishStep(input: LoopInput, state: RunState, open: OpenSt
       calls: plan.runnable,
       step: { ...opened, sending: plan.places },
     });
-    await untilAborted(plan.apply(rulings), input.signal);
+    await untilAborted(plan.apply(rulings), input.stop.signal);
   }
   const ended = await executeToolCalls(input, state, { step, calls: plan.calls });
   state.messages.push(...ended.map(({ message }) => message), ...whatFollows(open, judged, state));
@@ -109,14 +109,14 @@ type Judged = Pick<StepResult, 'text' | 'kind' | 'structured'> & { readonly issu
 
 /** What a reply is, and whether an answer has the form that it must have. */
 async function judge(input: LoopInput, state: RunState, step: OpenStep): Promise<Judged> {
-  const { format, signal, meta } = input;
+  const { format, stop, scope } = input;
   const text = step.given ?? answerText(step.message);
   const kind = stepKind(step, text);
   if (kind !== 'answer' || format === undefined) return { text, kind };
   const read = await readAnswer(
     format,
     { text, isCall: step.given !== undefined },
-    { tenantId: meta.tenant_id, signal },
+    { tenantId: scope.meta.tenant_id, signal: stop.signal },
   );
   if (!read.ok)
     return { text, kind: state.repair.length > 0 || step.isLast ? 'refused' : 'repair', issues: read.issues };
@@ -163,21 +163,21 @@ async function callModel(
     temperature: settings.temperature,
     maxTokens: settings.maxTokens,
     timeoutMs: settings.modelTimeoutMs,
-    signal: input.signal,
-    redact: input.redact,
+    signal: input.stop.signal,
+    redact: input.scope.redact,
     attempts,
   };
   const ended = { step: call.step, attempts };
-  const received = await untilAborted(input.model.generate(request), input.signal)
+  const received = await untilAborted(input.model.generate(request), input.stop.signal)
     .finally(() => {
-      attempts.wasted = attempts.wasted?.map((wasted) => withoutSecrets(wasted, input.redact));
+      attempts.wasted = attempts.wasted?.map((wasted) => withoutSecrets(wasted, input.scope.redact));
     })
     .catch((thrown: unknown) => {
-      const error = input.stopError() ?? toRuntimeError(thrown);
+      const error = input.stop.error() ?? toRuntimeError(thrown);
       input.observer.modelCallEnded({ ...ended, durationMs: elapsedMs(startedAt), error });
       throw error;
     });
-  const reply = withoutSecrets(received, input.redact);
+  const reply = withoutSecrets(received, input.scope.redact);
   const durationMs = elapsedMs(startedAt);
   input.observer.modelCallEnded({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.

@@ -4,12 +4,12 @@ import type { LoopInput } from './loop-contract';
 
 /** The error that ends a run between two steps, or undefined to go on. */
 export function stopBetweenSteps(input: LoopInput, steps: readonly StepRecord[]): RuntimeError | undefined {
-  return input.stopError() ?? repeatedErrors(input, steps);
+  return input.stop.error() ?? repeatedErrors(input, steps);
 }
 
 /** A model that fails in every call for several steps is stuck; more steps only cost more. */
 function repeatedErrors(input: LoopInput, steps: readonly StepRecord[]): RuntimeError | undefined {
-  const count = input.settings.maxErrorSteps;
+  const count = input.settings.limits.maxErrorSteps;
   const last = steps.slice(-count);
   if (last.length < count) return undefined;
   if (

@@ -85,21 +85,24 @@ function billing(
 function loopSettings(
   { config }: ReadyTask,
   modelId: string,
-  limits: ReturnType<typeof resolveLimits>['limits'],
+  { maxIterations, ...sampling }: ReturnType<typeof resolveLimits>['limits'],
 ): LoopSettings {
   return {
     modelId,
-    ...limits,
+    ...sampling,
+    limits: {
+      maxIterations,
+      maxParallelToolCalls: DEFAULTS.maxParallelToolCalls,
+      maxToolCallsPerStep: DEFAULTS.maxToolCallsPerStep,
+      maxErrorSteps: DEFAULTS.maxErrorSteps,
+      maxIdenticalCalls: config.max_identical_calls ?? DEFAULTS.maxIdenticalCalls,
+      maxToolCalls: config.max_tool_calls,
+      maxCallsPerTool: config.max_calls_per_tool,
+    },
     onMaxIterations: config.on_max_iterations ?? DEFAULTS.onMaxIterations,
     toolExecution: config.tool_execution ?? DEFAULTS.toolExecution,
     toolChoice: config.tool_choice ?? DEFAULTS.toolChoice,
     modelTimeoutMs: DEFAULTS.modelTimeoutMs,
-    maxParallelToolCalls: DEFAULTS.maxParallelToolCalls,
-    maxToolCallsPerStep: DEFAULTS.maxToolCallsPerStep,
-    maxErrorSteps: DEFAULTS.maxErrorSteps,
-    maxIdenticalCalls: config.max_identical_calls ?? DEFAULTS.maxIdenticalCalls,
-    maxToolCalls: config.max_tool_calls,
-    maxCallsPerTool: config.max_calls_per_tool,
   };
 }
 

@@ -50,7 +50,7 @@ describe('parallel execution', () => {
     const slow = slowTool();
     const running = runScript({
       tools: [slow.tool],
-      settings: { maxParallelToolCalls: 2 },
+      limits: { maxParallelToolCalls: 2 },
       replies: [three, says('Done')],
     });
     for (let released = 0; released < 3; released++) {
@@ -119,7 +119,7 @@ describe('calls that must not run', () => {
     });
     const run = await runScript({
       tools: [tool],
-      settings: { maxToolCallsPerStep: 2 },
+      limits: { maxToolCallsPerStep: 2 },
       replies: [asks([['add'], ['add'], ['add'], ['add']]), says('Done')],
     });
     expect(executed).toBe(2);
@@ -253,9 +253,9 @@ it('a model of a plugin that does not heed the signal does not keep the run past
 });
 
 function cancelledBy(controller: AbortController): object {
-  const stopError = (): RuntimeError | undefined =>
+  const error = (): RuntimeError | undefined =>
     controller.signal.aborted ? new RuntimeError('RUN_CANCELLED') : undefined;
-  return { signal: controller.signal, stopError };
+  return { stop: { signal: controller.signal, error } };
 }
 
 function throwing(): object {
@@ -293,7 +293,7 @@ it('arguments and answers are checked for the tenant of the run, and no longer t
   await runScript({
     tools: [tool],
     replies: [asks([['echo']]), says('{}')],
-    input: { format, signal },
+    input: { format, stop: { signal, error: () => undefined } },
     observer: { beforeToolCalls },
   });
   expect(whom).toEqual(Array.from({ length: 3 }, () => ({ tenantId: 'tenant', signal })));

@@ -65,7 +65,7 @@ it('fails with what there is when the second answer is wrong too, whatever stand
 });
 
 it('asks no more than the iterations allow', async () => {
-  const { outcome, nexts } = await runScript({ input, settings: { maxIterations: 1 }, replies: [says('three')] });
+  const { outcome, nexts } = await runScript({ input, limits: { maxIterations: 1 }, replies: [says('three')] });
   expect(outcome).toMatchObject({ status: 'failed', iterations: 1, error: { code: 'OUTPUT_INVALID' } });
   expect(nexts).toEqual([]);
 });
@@ -83,18 +83,19 @@ it('is not held up by a parser that never ends', async () => {
     return new Promise(() => undefined);
   };
   const { outcome } = await runScript({
-    input: { format: { ...format, parse }, signal: controller.signal },
+    input: { format: { ...format, parse }, stop: { signal: controller.signal, error: () => undefined } },
     replies: [says('a')],
   });
   expect(outcome.status).toBe('failed');
 });
 
 describe('when the iterations are used up', () => {
-  const settings = { maxIterations: 1, onMaxIterations: 'finalAnswer' as const };
+  const limits = { maxIterations: 1 };
+  const settings = { onMaxIterations: 'finalAnswer' as const };
 
   it('the last answer may come through the tool that takes it, and no other tool is shown', async () => {
     const replies = [asks([['add', {}]]), answers('{"n":9}')];
-    const { outcome, sent } = await runScript({ tools, input, settings, replies });
+    const { outcome, sent } = await runScript({ tools, input, limits, settings, replies });
     expect(outcome).toMatchObject({ status: 'max_iterations', structured: 9 });
     expect(sent[1]).toMatchObject({ tools: [NAME], toolChoice: 'auto' });
     expect(sent[1]?.messages.at(-1)?.content).toContain(`with ${NAME} and no other tool`);
@@ -104,7 +105,7 @@ describe('when the iterations are used up', () => {
     ['of another form', says('nine')],
     ['no answer', says(null)],
   ])('one that is %s fails the run', async (_kind, last) => {
-    const { outcome } = await runScript({ tools, input, settings, replies: [asks([['add', {}]]), last] });
+    const { outcome } = await runScript({ tools, input, limits, settings, replies: [asks([['add', {}]]), last] });
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_INVALID' } });
   });
 });

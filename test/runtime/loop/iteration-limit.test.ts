@@ -5,7 +5,7 @@ const again = (): ReturnType<typeof asks> => asks([['add', { n: 1 }]]);
 const tools = [aTool('add')];
 
 it('ends with an error that names the limit after exactly so many model calls', async () => {
-  const { outcome } = await runScript({ tools, settings: { maxIterations: 2 }, replies: [again(), again()] });
+  const { outcome } = await runScript({ tools, limits: { maxIterations: 2 }, replies: [again(), again()] });
   expect(outcome).toMatchObject({
     status: 'max_iterations',
     iterations: 2,
@@ -15,7 +15,7 @@ it('ends with an error that names the limit after exactly so many model calls', 
 });
 
 it('answers on the last allowed call as on any other', async () => {
-  const { outcome } = await runScript({ tools, settings: { maxIterations: 2 }, replies: [again(), says('Done')] });
+  const { outcome } = await runScript({ tools, limits: { maxIterations: 2 }, replies: [again(), says('Done')] });
   expect(outcome).toMatchObject({ status: 'completed', text: 'Done', iterations: 2 });
   expect(outcome.error).toBeUndefined();
 });
@@ -24,7 +24,8 @@ it('gives what there is when a partial answer is enough', async () => {
   const last = again();
   const { outcome } = await runScript({
     tools,
-    settings: { maxIterations: 2, onMaxIterations: 'partial' },
+    limits: { maxIterations: 2 },
+    settings: { onMaxIterations: 'partial' },
     replies: [again(), { ...last, message: { ...last.message, content: 'So far: 3' } }],
   });
   expect(outcome).toMatchObject({ status: 'max_iterations', text: 'So far: 3', iterations: 2 });
@@ -34,7 +35,8 @@ it('gives what there is when a partial answer is enough', async () => {
 it('asks for one final answer without tools, after the last results, and counts that call', async () => {
   const { outcome, sent, nexts } = await runScript({
     tools,
-    settings: { maxIterations: 2, onMaxIterations: 'finalAnswer' },
+    limits: { maxIterations: 2 },
+    settings: { onMaxIterations: 'finalAnswer' },
     replies: [again(), again(), says('In short: 3')],
   });
   expect(outcome).toMatchObject({ status: 'max_iterations', text: 'In short: 3', iterations: 3 });
@@ -47,7 +49,8 @@ it('asks for one final answer without tools, after the last results, and counts 
 it('executes nothing that the model asks for in its final answer', async () => {
   const { outcome } = await runScript({
     tools,
-    settings: { maxIterations: 1, onMaxIterations: 'finalAnswer' },
+    limits: { maxIterations: 1 },
+    settings: { onMaxIterations: 'finalAnswer' },
     replies: [again(), again()],
   });
   expect(outcome).toMatchObject({ status: 'max_iterations', text: '', iterations: 2 });
@@ -58,7 +61,8 @@ it('gives the last text there was, with a warning, when the final answer is none
   const first = again();
   const { outcome } = await runScript({
     tools,
-    settings: { maxIterations: 2, onMaxIterations: 'finalAnswer' },
+    limits: { maxIterations: 2 },
+    settings: { onMaxIterations: 'finalAnswer' },
     replies: [{ ...first, message: { ...first.message, content: 'So far: 3' } }, again(), again()],
   });
   expect(outcome).toMatchObject({
@@ -70,7 +74,7 @@ it('gives the last text there was, with a warning, when the final answer is none
 });
 
 it('tells that no call follows the last one, so that none is opened in the ledger', async () => {
-  const { nexts } = await runScript({ tools, settings: { maxIterations: 2 }, replies: [again(), again()] });
+  const { nexts } = await runScript({ tools, limits: { maxIterations: 2 }, replies: [again(), again()] });
   expect(nexts).toEqual([2, undefined]);
 });
 

@@ -63,7 +63,7 @@ it('counts the calls of one step too', async () => {
 
 it('makes a call once only where the task asks for that', async () => {
   const { tool, made } = counting();
-  const settings = { maxIdenticalCalls: 2 };
-  await runScript({ tools: [tool], settings, replies: [poll(), poll(), says('Done')] });
+  const limits = { maxIdenticalCalls: 2 };
+  await runScript({ tools: [tool], limits, replies: [poll(), poll(), says('Done')] });
   expect(made()).toBe(1);
 });

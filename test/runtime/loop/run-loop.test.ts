@@ -193,7 +193,7 @@ describe('tools that fail step after step', () => {
   it('end the run after the allowed number of steps and name the last error', async () => {
     const { outcome } = await runScript({
       tools: [failingTool('bad')],
-      settings: { maxErrorSteps: 3 },
+      limits: { maxErrorSteps: 3 },
       replies: [asks([['bad']]), asks([['bad']]), asks([['bad']])],
     });
     expect(outcome).toMatchObject({ status: 'failed', iterations: 3, error: { code: 'TOOL_ERRORS_REPEATED' } });
@@ -203,7 +203,7 @@ describe('tools that fail step after step', () => {
   it('may go on as long as one call in a step goes well', async () => {
     const { outcome } = await runScript({
       tools: [failingTool('bad'), aTool('good')],
-      settings: { maxErrorSteps: 2 },
+      limits: { maxErrorSteps: 2 },
       replies: [asks([['bad']]), asks([['bad'], ['good']]), asks([['bad']]), says('Done')],
     });
     expect(outcome.status).toBe('completed');

@@ -3,7 +3,13 @@ import type { Message, ToolCallMessage } from '../../../runtime/contracts/messag
 import type { ModelReply, ModelRequest } from '../../../runtime/contracts/model';
 import type { LoopOutcome } from '../../../runtime/contracts/outcome';
 import type { ToolCallRecord } from '../../../runtime/contracts/tools/tool-call';
-import type { EndedModelCall, LoopInput, LoopObserver, LoopSettings } from '../../../runtime/loop/loop-contract';
+import type {
+  EndedModelCall,
+  LoopInput,
+  LoopLimits,
+  LoopObserver,
+  LoopSettings,
+} from '../../../runtime/loop/loop-contract';
 import { runLoop } from '../../../runtime/loop/run-loop';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';
 
@@ -31,25 +37,36 @@ export interface LoopScript {
   readonly replies: readonly ScriptedModelReply[];
   readonly tools?: readonly Tool[];
   readonly settings?: Partial<LoopSettings>;
+  readonly limits?: Partial<LoopLimits>;
   readonly input?: Partial<LoopInput>;
   readonly observer?: Partial<LoopObserver>;
 }
 
-const SETTINGS: LoopSettings = {
-  modelId: 'test/model',
+const LIMITS: LoopLimits = {
   maxIterations: 10,
-  onMaxIterations: 'error',
-  toolExecution: 'parallel',
-  toolChoice: 'auto',
-  modelTimeoutMs: 10_000,
   maxParallelToolCalls: 8,
   maxToolCallsPerStep: 32,
   maxErrorSteps: 5,
   maxIdenticalCalls: 3,
 };
+const SETTINGS: LoopSettings = {
+  modelId: 'test/model',
+  limits: LIMITS,
+  onMaxIterations: 'error',
+  toolExecution: 'parallel',
+  toolChoice: 'auto',
+  modelTimeoutMs: 10_000,
+};
 
 /** Runs the loop against a script. A reply too few and a reply too many both fail the test. */
-export async function runScript({ replies, tools = [], settings, input, observer }: LoopScript): Promise<ScriptedRun> {
+export async function runScript({
+  replies,
+  tools = [],
+  settings,
+  limits,
+  input,
+  observer,
+}: LoopScript): Promise<ScriptedRun> {
   const left = [...replies];
   const sent: SentRequest[] = [];
   const ended: EndedModelCall[] = [];
@@ -71,12 +88,10 @@ export async function runScript({ replies, tools = [], settings, input, observer
   const outcome = await runLoop({
     model: { generate },
     toolset: createToolset(tools),
-    messages: [{ role: 'user', content: 'Go' }],
-    settings: { ...SETTINGS, ...settings },
-    meta: { tenant_id: 'tenant', task_id: 'task' },
-    variables: new Map(),
-    signal: new AbortController().signal,
-    stopError: () => undefined,
+    start: { messages: [{ role: 'user', content: 'Go' }] },
+    settings: { ...SETTINGS, ...settings, limits: { ...LIMITS, ...limits } },
+    scope: { meta: { tenant_id: 'tenant', task_id: 'task' }, variables: new Map() },
+    stop: { signal: new AbortController().signal, error: () => undefined },
     observer: {
       modelCallEnded: (call) => void ended.push(call),
       stepOpened: () => undefined,
