@@ -30,7 +30,7 @@ interface EndedCall {
  */
 export async function executeToolCalls(
   input: LoopInput,
-  state: Pick<RunState, 'repeated'>,
+  state: Pick<RunState, 'calls'>,
   { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
 ): Promise<readonly EndedCall[]> {
   const { settings } = input;
@@ -38,7 +38,7 @@ export async function executeToolCalls(
   const run = async (prepared: Undone): Promise<ToolOutput> => {
     if (prepared.kind !== 'run') return notRun(input, prepared);
     const { call, tool, value } = prepared;
-    const made = await state.repeated.make(tool.definition.name, value, () => execute(input, prepared));
+    const made = await state.calls.repeated.make(tool.definition.name, value, () => execute(input, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
   return mapConcurrent(calls, limit, async (call) => {

@@ -120,24 +120,28 @@ function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state:
   if (approvalOf(call.call, state)?.decision === 'deny') return refused(call, 'TOOL_APPROVAL_DENIED');
   const limit = reachedLimit(call, settings, state);
   if (limit !== undefined) return refused(call, 'TOOL_RUN_LIMIT', { limit });
-  const repetition = state.repeated.look(name, call.value);
+  const repetition = state.calls.repeated.look(name, call.value);
   if (repetition.kind === 'stop') throw new RuntimeError('LOOP_DETECTED', { tool: name });
   if (repetition.kind === 'repeated') return { ...call, ...repetition };
   count(call, state);
   return call;
 }
 
-function count({ call }: AdmittedToolCall, { callCounts }: RunState): void {
+function count({ call }: AdmittedToolCall, { calls: { counts } }: RunState): void {
   const { name } = call.function;
-  callCounts.set(name, (callCounts.get(name) ?? 0) + 1);
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 /** The limit of the run that leaves no room for this call. */
-function reachedLimit({ tool }: Runnable, { limits }: LoopSettings, { callCounts }: RunState): number | undefined {
+function reachedLimit(
+  { tool }: Runnable,
+  { limits }: LoopSettings,
+  { calls: { counts } }: RunState,
+): number | undefined {
   const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, limits.maxCallsPerTool ?? Infinity);
-  if ((callCounts.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
+  if ((counts.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
   const { maxToolCalls = Infinity } = limits;
-  const total = [...callCounts.values()].reduce((sum, count) => sum + count, 0);
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return total >= maxToolCalls ? maxToolCalls : undefined;
 }
 
@@ -148,10 +152,10 @@ async function rule(
 ): Promise<AdmittedToolCall> {
   if (ruling.kind === 'deny') return refused(call, ruling.code, ruling.details);
   const { tool } = ruling;
-  const used = state.callCounts.get(tool.definition.name) ?? 0;
+  const used = state.calls.counts.get(tool.definition.name) ?? 0;
   const limit = tool.policy?.callsPerRun ?? Infinity;
   if (used > limit) {
-    state.callCounts.set(tool.definition.name, used - 1);
+    state.calls.counts.set(tool.definition.name, used - 1);
     return refused(call, 'TOOL_RUN_LIMIT', { limit });
   }
   const parsed = await tool.parseInput(call.value, checkedFor(input));

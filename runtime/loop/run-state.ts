@@ -5,6 +5,14 @@ import type { ToolDefinition } from '../contracts/tools/tool';
 import type { RepeatedCalls } from './repeated-calls';
 
 /** What a run knows between its steps. */
+/** What is known of the tool calls of the run. */
+export interface CallsSoFar {
+  readonly ids: Set<string>;
+  /** How many were made, by tool. */
+  readonly counts: Map<string, number>;
+  readonly repeated: RepeatedCalls;
+}
+
 export interface RunState {
   readonly messages: Message[];
   /** How many of them the task began with. */
@@ -13,10 +21,7 @@ export interface RunState {
   /** What the model is shown; the same array for the whole run. */
   readonly tools: readonly ToolDefinition[];
   readonly steps: StepRecord[];
-  readonly toolCallIds: Set<string>;
-  /** Calls made so far, by tool. */
-  readonly callCounts: Map<string, number>;
-  readonly repeated: RepeatedCalls;
+  readonly calls: CallsSoFar;
   readonly approvals: Readonly<Record<string, Approval>>;
   iterations: number;
   /** An answer that did not have the required format, and what the model was told of it. */

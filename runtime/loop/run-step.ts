@@ -39,7 +39,7 @@ export async function runStep(
   input.emit({ type: 'step-start', step });
   const { reply, durationMs } = await callModel(input, state, { step, toolChoice: options.toolChoice });
   const { message, given } = takeAnswer(reply.message, input.format);
-  const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.toolCallIds, redact: input.scope.redact }), {
+  const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.calls.ids, redact: input.scope.redact }), {
     toolChoice: options.toolChoice,
     isSingle: input.settings.toolExecution === 'single',
   });
@@ -129,7 +129,7 @@ function openedStep(open: OpenStep, state: RunState): OpenedStep {
   return {
     ...asWritten(open),
     ...(open.step === 1 && state.keepsOpening ? { opening: state.messages.slice(0, state.openingLength) } : {}),
-    callCounts: Object.fromEntries(state.callCounts),
+    callCounts: Object.fromEntries(state.calls.counts),
     approvals: state.approvals,
   };
 }

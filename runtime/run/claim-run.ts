@@ -14,6 +14,7 @@ import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
 import { safely } from './emit';
 import { loadHistory } from './memory';
+import { readRunsPerMinute } from './plan/resolve-limits';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
 
@@ -66,7 +67,7 @@ async function claimNew(
     leaseMs,
     modelRequested: plan.selected.modelId,
     reserve: firstReservation(run, opening),
-    runsPerMinute: plan.runsPerMinute,
+    runsPerMinute: readRunsPerMinute(run.tenant.tenant.settings),
   };
   const claimed = await claimRun(ledger, request, deadline.signal);
   if (claimed.kind === 'done') return claimed;

@@ -54,8 +54,6 @@ export interface RunPlan {
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
   readonly budget: Budget;
-  /** How many runs of the tenant may begin a minute. */
-  readonly runsPerMinute?: number;
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';
   readonly warnings: readonly ErrorSummary[];

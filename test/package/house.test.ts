@@ -7,7 +7,9 @@ const ROOT = path.resolve(__dirname, '../..');
 const FILES = ts.sys
   .readDirectory(path.join(ROOT, 'runtime'), ['.ts'])
   .concat(ts.sys.readDirectory(path.join(ROOT, 'nodes'), ['.ts']))
-  .map((file) => path.relative(ROOT, file));
+  .map((file) => path.relative(ROOT, file))
+  // The test of the import rules plants files meanwhile.
+  .filter((file) => !path.basename(file).startsWith('planted-'));
 const sources = FILES.map((file) =>
   ts.createSourceFile(file, readFileSync(path.join(ROOT, file), 'utf8'), ts.ScriptTarget.Latest, true),
 );
@@ -35,8 +37,6 @@ it('few files lie loose: at most 5 in the runtime itself, at most 15 in any fold
 
 /** Shapes on the wire: rows, keys of Redis, options of a command. */
 const ON_THE_WIRE = ['DeadEntry', 'MigrateOptions', 'QueueKeys', 'SnapshotColumns', 'TaskRow'];
-/** Those that had more when the number was set. */
-const LARGE = ['LoopInput 15', 'LoopSettings 14', 'ModelPlan 10', 'RunPlan 10', 'RunState 11'];
 
 it('an interface outside the contracts has at most 9 members', () => {
   const large = sources
@@ -47,7 +47,7 @@ it('an interface outside the contracts has at most 9 members', () => {
         .filter(({ name, members }) => members.length > 9 && !ON_THE_WIRE.includes(name.text))
         .map(({ name, members }) => `${name.text} ${members.length}`),
     );
-  expect(large.filter((one) => !LARGE.includes(one))).toEqual([]);
+  expect(large).toEqual([]);
 });
 
 it('no two exported types have one name', () => {

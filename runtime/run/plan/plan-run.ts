@@ -9,7 +9,7 @@ import { type ReadyTask, taskWarnings } from '../../tasks/read-task';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
-import { readRunsPerMinute, resolveLimits } from './resolve-limits';
+import { resolveLimits } from './resolve-limits';
 import { taskToRun } from './saved-task';
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
@@ -44,7 +44,6 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Ru
     settings: { ...loopSettings(task, modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format,
     budget,
-    runsPerMinute: readRunsPerMinute(settings),
     billed,
     warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
   };

@@ -63,8 +63,7 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions): JsonObjec
     options: withoutUndefined({
       maxIterations: parts.maxIterations,
       onMaxIterations: parts.onMaxIterations,
-      temperature: model.temperature,
-      maxTokens: model.maxTokens,
+      ...model.options,
       timeoutSeconds: LONGEST_SECONDS,
       // Nodes behind it may take the whole item: a table, a chat, whoever called the workflow.
       simplifyOutput: true,

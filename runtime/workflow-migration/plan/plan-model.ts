@@ -11,8 +11,8 @@ export interface ModelPlan {
   readonly provider?: TierModel['provider'];
   readonly credential?: { readonly type: TierModel['credentialType']; readonly ref: CredentialRef };
   readonly tier: JsonValue;
-  readonly temperature?: JsonValue;
-  readonly maxTokens?: JsonValue;
+  /** The node's options that come from the model node. */
+  readonly options?: { readonly temperature?: JsonValue; readonly maxTokens?: JsonValue };
   /** Model nodes that stay, the chat model first. */
   readonly connected: readonly WorkflowNode[];
   readonly tiers: readonly TierReport[];
@@ -103,8 +103,7 @@ function planTiers({ branches, workflow }: ModelRequest, models: readonly TierMo
     provider: first.provider,
     credential: first.credential && { type: first.credentialType, ref: first.credential },
     tier: tier?.value ?? '',
-    temperature: temperature?.value,
-    maxTokens: maxTokens?.value,
+    options: { temperature: temperature?.value, maxTokens: maxTokens?.value },
     connected: [],
     tiers: planned.map(({ report }) => report),
     codes: planned.map(({ report }) => report.code),
