@@ -21,7 +21,7 @@ import { refuseOtherTypes } from '../tasks/read-queue-task';
 import { readTask, type ReadyTask } from '../tasks/read-task';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
-import { compileInputSchema, prepareSchemaChecks } from '../tools/schemas/validate-input';
+import { compileInputSchema } from '../tools/schemas/validate-input';
 import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
 import { createRedactor, type Redact, redactBoth, redactForms } from '../util/redact';
 import { plainInCustomConfig } from '../vault/find-plaintext';
@@ -128,10 +128,7 @@ function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store
     connectTimeoutMs: DEFAULTS.mcpConnectTimeoutMs,
     ...MCP_SERVER_DEFAULTS,
     stdioCommands: mcp.stdioCommands,
-    checkSchema: async (schema) => {
-      await prepareSchemaChecks();
-      compileInputSchema(schema);
-    },
+    checkSchema: (schema) => void compileInputSchema(schema),
     ...parts,
   });
 }

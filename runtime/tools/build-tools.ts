@@ -6,7 +6,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { turn } from '../util/turn';
 import { type ExecuteOptions, executeTool } from './execute-tool';
-import { compileInputSchema, prepareSchemaChecks } from './schemas/validate-input';
+import { compileInputSchema } from './schemas/validate-input';
 import { readToolSettings } from './tool-settings';
 
 /** A tool, and the tiers that may use it. */
@@ -49,7 +49,6 @@ export function createToolBuilder(options: ToolBuilderOptions): BuildTools {
 async function buildAll(rows: readonly ToolRow[], options: ToolBuilderOptions): Promise<BuiltTools> {
   const tools: TenantTool[] = [];
   const warnings: ErrorSummary[] = [];
-  if (rows.length > 0) await prepareSchemaChecks();
   for (const row of rows) {
     await turn();
     try {

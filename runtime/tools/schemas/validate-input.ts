@@ -1,13 +1,12 @@
-import Ajv2020 from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 
 import type { CheckedFor, ParsedInput, Tool } from '../../contracts/tools/tool';
 import type { JsonObject, JsonValue } from '../../util/json';
-import { turn } from '../../util/turn';
 import { whenKnown } from '../../util/when-known';
 import { askSchemaProcess } from './ask-schema-process';
 import { compileValidator, TooManySteps, type Validate } from './compile-validator';
 import { type SchemaWeight, weighSchema } from './schema-cost';
+import isSchema from './schema-of-schemas.cjs';
 
 /** What is wrong with a value; undefined when nothing is. */
 type Issues = string | undefined;
@@ -59,42 +58,14 @@ function judgeOnce(schema: JsonObject): Judged {
   return known;
 }
 
-/**
- * Compiling what schemas of schemas say takes longer than all the rest, so there is one, made when it is first needed.
- */
-let ofSchemas: Ajv2020 | undefined;
-let preparing: Promise<void> | undefined;
-
-/**
- * Makes it in pieces, so that the first schema of a process does not hold the event loop. For whoever can wait; everybody
- * else has it made in one go.
- */
-export function prepareSchemaChecks(): Promise<void> {
-  return (preparing ??= compileInPieces());
-}
-
-async function compileInPieces(): Promise<void> {
-  const ajv = schemaOfSchemas();
-  // The parts before the whole, which would have all of them made at once.
-  const ids = Object.keys({ ...ajv.schemas, ...ajv.refs });
-  for (const id of [...ids.filter((one) => one.includes('/meta/')), ...ids]) {
-    await turn();
-    ajv.getSchema(id);
-  }
-}
-
-function schemaOfSchemas(): Ajv2020 {
-  return (ofSchemas ??= new Ajv2020({ strict: false, validateFormats: false, logger: false }));
-}
-
 function judge(schema: JsonObject): Judged {
   // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
   // With $async a validator answers with a promise, which would pass for true.
   const { $schema, $id, $async, ...bare } = schema;
   const weight = weighSchema(bare);
-  const ajv = schemaOfSchemas();
-  if (ajv.validateSchema(bare) !== true) throw new Error(`schema is invalid: ${ajv.errorsText()}`);
-  return { bare, weight };
+  if (isSchema(bare)) return { bare, weight };
+  const issues = isSchema.errors?.map(({ instancePath, message }) => `data${instancePath} ${message}`) ?? [];
+  throw new Error(`schema is invalid: ${issues.join(', ')}`);
 }
 
 const GIVEN_UP = Symbol('given up');
