@@ -4,12 +4,17 @@ import { UsageError } from './arguments';
 import { findCommand, helpText } from './command';
 import { auditCommand } from './commands/audit';
 import { dbCommands } from './commands/db';
+import { diagnosticsCommand } from './commands/diagnostics';
 import { keygenCommand } from './commands/keygen';
 import { mcpCommands } from './commands/mcp';
 import { migrateWorkflowCommand } from './commands/migrate-workflow';
 import { priceCommands } from './commands/price';
 import { queueCommands } from './commands/queue';
 import { runCommand } from './commands/run';
+import { runsCommands } from './commands/runs';
+import { tenantCommands } from './commands/tenant';
+import { tierCommands } from './commands/tier';
+import { toolCommands } from './commands/tool';
 import { toolsCommands } from './commands/tools';
 import { usageCommand } from './commands/usage';
 import { vaultCommands } from './commands/vault';
@@ -20,10 +25,15 @@ import { printError } from './output';
 export const COMMANDS = [
   runCommand,
   ...dbCommands,
+  diagnosticsCommand,
+  ...tenantCommands,
+  ...tierCommands,
   usageCommand,
+  ...runsCommands,
   auditCommand,
   ...priceCommands,
   ...toolsCommands,
+  ...toolCommands,
   ...mcpCommands,
   workerCommand,
   ...queueCommands,
