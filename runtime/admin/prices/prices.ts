@@ -70,7 +70,10 @@ const SHAPES = {
     provider: z.string().max(50).optional(),
   }),
   sync: strictObject({
-    from: z.url({ protocol: /^https?$/ }).optional(),
+    from: z
+      .string()
+      .regex(/^https?:\/\//i, 'must be an http(s) address')
+      .optional(),
     list: z.string().optional(),
     overwrite: z.union([z.literal('all'), z.array(modelId)]).default([]),
     tiers: z.record(z.string(), modelId).default({}),
@@ -101,7 +104,7 @@ export function createPriceAdmin(postgres: Postgres, ofProvider: ListAddress): P
       const report = await postgres.transaction((query) =>
         syncPrices(query, { provider, ...request, models, tiers: new Map(Object.entries(tiers)) }),
       );
-      return { source, models: models.length, ...report };
+      return { ...(source === undefined ? {} : { source }), models: models.length, ...report };
     },
   };
 }
