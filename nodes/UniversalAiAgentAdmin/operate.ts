@@ -4,7 +4,8 @@ import type { Admin } from '../../runtime';
 import { readEgress } from '../shared/egress';
 import { type Asked, readInput } from './read-input';
 
-/** Lists that become one item for each entry, by the key that they come under. */
+/** Operations whose list becomes one item for each entry, and the keys that such lists come under. */
+const LISTING = ['list', 'health', 'refresh'];
 const LISTS = ['tenants', 'tools', 'servers', 'secrets', 'logins', 'prices', 'tiers', 'runs', 'approvals'];
 
 type Operation = (input: IDataObject, host?: object) => Promise<unknown>;
@@ -56,7 +57,7 @@ async function enableAtOnce(admin: Admin, { context, index }: Asked, { code }: I
 function toItems(result: unknown, name: string): readonly IDataObject[] {
   if (name === 'execute') return [toolResult(result as { readonly isError: boolean; readonly value: unknown })];
   const json = result as IDataObject;
-  const key = name === 'sync' ? undefined : LISTS.find((list) => Array.isArray(json[list]));
+  const key = LISTING.includes(name) ? LISTS.find((list) => Array.isArray(json[list])) : undefined;
   return key === undefined ? [json] : (json[key] as IDataObject[]);
 }
 

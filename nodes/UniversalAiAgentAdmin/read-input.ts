@@ -38,12 +38,14 @@ export function readInput(asked: Asked): IDataObject {
   return withoutEmpty(input);
 }
 
-/** Whether the panel shows a parameter: all of what it names must be as it says. */
-function isShown({ displayOptions }: INodeProperties, context: IExecuteFunctions, index: number): boolean {
+/** Whether the panel shows a parameter or a credential: all of what it names must be as it says. */
+export function isShown(
+  { displayOptions }: Pick<INodeProperties, 'displayOptions'>,
+  context: IExecuteFunctions,
+  index: number,
+): boolean {
   const conditions = Object.entries(displayOptions?.show ?? {});
-  return conditions.every(([name, values]) =>
-    (values as unknown[]).includes(context.getNodeParameter(name, index, '')),
-  );
+  return conditions.every(([name, values]) => (values as unknown[]).includes(context.getNodeParameter(name, index, '')));
 }
 
 function readCollection(asked: Asked, { options }: INodeProperties, given: IDataObject = {}): IDataObject {
