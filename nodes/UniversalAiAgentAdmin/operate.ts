@@ -26,7 +26,6 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
   const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
-  if (resource === 'tool' && name === 'create') await enableAtOnce(admin, asked, input);
   return toItems(result, name).map((json) => ({ json, pairedItem: { item: index } }));
 }
 
@@ -46,11 +45,6 @@ async function allPages(operation: Operation, input: IDataObject): Promise<IData
     after = page.next ?? undefined;
   } while (after !== undefined);
   return { [key]: rows };
-}
-
-async function enableAtOnce(admin: Admin, { context, index }: Asked, { code }: IDataObject): Promise<void> {
-  const tenantId = context.getNodeParameter('enableFor', index, '', { extractValue: true }) as string;
-  if (tenantId !== '') await admin.tool.enable({ tenantId, code: code as string });
 }
 
 /** A result as items: one for each entry of a list. What a tool gave is told under `result`. */
