@@ -1,7 +1,7 @@
 // Shows the whole thing on this machine: a real n8n, two tenants, every tier, the bill; then what else there is, an act a line.
 import pg from 'pg';
 
-import { createActs, readBill } from './lib/demo/acts.mjs';
+import * as acts from './lib/demo/acts.mjs';
 import { log, printTable, sumUsd } from './lib/demo/print.mjs';
 import { chatWorkflow, n8nAgentWorkflow, taskWorkflow } from './lib/demo/workflows.mjs';
 import { startDemoStack } from './lib/demo-stack.mjs';
@@ -25,12 +25,12 @@ try {
   await importAndActivate(taskWorkflow(stack.credentials));
   await stack.importExample('one-agent.json');
   await showTiers();
-  const acts = createActs({ stack, database });
-  await acts.insertRow();
-  await acts.replay();
-  await acts.exceedBudget();
-  await acts.approve();
-  const migrated = await acts.migrate();
+  const demo = { stack, database };
+  await acts.insertRow(demo);
+  await acts.repeatTask(demo);
+  await acts.exceedBudget(demo);
+  await acts.approve(demo);
+  const migrated = await acts.migrate(demo);
   if (keepsOpen) await keepOpen(migrated);
 } finally {
   await database.end();
@@ -74,7 +74,7 @@ async function showTiers() {
     process.stdout.write(`  ${nameOf(index)} asks ${tools}\n    ${item.output}\n`);
   });
   process.stdout.write('\n');
-  const billed = await readBill(stack.tenants, stack.env);
+  const billed = await acts.readBill(stack);
   log(`The bill in the database: $${billed}. The free tier nano gets no tools and costs nothing.`);
 }
 
@@ -96,11 +96,12 @@ async function keepOpen([before, after]) {
   To try
   - Chat with memory: ${n8n.baseUrl}/workflow/${chat.id}
     Select "Open chat" and ask: Which orders does Ada have?
-  - The same with n8n's own AI Agent: ${n8n.baseUrl}/workflow/${other.id}
-  - Take a tool away, and ask again:
+  - The same with n8n's own AI Agent, to compare: ${n8n.baseUrl}/workflow/${other.id}
+  - Take the tools away, and ask again:
     psql "$DATABASE_URL" -c "UPDATE elo_t_tenant_tools SET is_enabled = false WHERE tenant_id = '${shop.id}'"
-  - Read the bill, with DATABASE_URL set:
-    node dist/runtime/cli.js usage --tenant ${shop.id}
+  - Run "Five branches, before" and "Five branches, migrated", beside them in the list of workflows.
+  - Read the bill, in this folder and with DATABASE_URL set:
+    node_modules/.bin/node dist/runtime/cli.js usage --tenant ${shop.id}
 
 `,
   );

@@ -110,7 +110,7 @@ const callsOf = (messages) => messages.flatMap((message) => message.tool_calls ?
 function subjectOf(tool) {
   const [subject = tool] = tool
     .split(/[^a-z]+/i)
-    .filter((word) => !/^(find|get|list|search|mcp|tool|call|)$/i.test(word));
+    .filter((word) => !/^(find|get|list|search|mcp|client|tool|call|)$/i.test(word));
   return new RegExp(`\\b${subject.replace(/s$/, '').slice(0, 5)}`, 'i');
 }
 

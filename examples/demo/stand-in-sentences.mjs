@@ -19,7 +19,9 @@ export function sentenceOf(tool, content) {
   const value = parse(content);
   if (value?.error !== undefined) return `${tool} could not be used: ${value.error.message ?? value.error}`;
   try {
-    return SENTENCES[tool](value);
+    // n8n's MCP Client puts its own name before the tool's.
+    const [, sentence] = Object.entries(SENTENCES).find(([name]) => tool.endsWith(name));
+    return sentence(value);
   } catch {
     return `${tool} says: ${plain(value)}.`;
   }
@@ -29,7 +31,8 @@ function parse(content) {
   try {
     const value = JSON.parse(content);
     // n8n's MCP Client hands on the protocol's list of contents.
-    return Array.isArray(value) && value[0]?.text !== undefined ? parse(value[0].text) : value;
+    const text = value?.response?.[0]?.text;
+    return text === undefined ? value : parse(text);
   } catch {
     return content;
   }

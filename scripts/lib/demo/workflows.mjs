@@ -39,6 +39,7 @@ export function chatWorkflow(credentials, tenant) {
     }),
     memory('Universal AI Agent', tenant.id),
     note(
+      260,
       `## Ask something\nOpen the chat below and send\n\n- Which orders does Ada have?\n- When are they delivered to Oslo?\n- What did I ask before?\n\nThe tools are rows of ${tenant.name} in Postgres: none is connected here. Change *Tenant* to Demo travel, and ask for Ada's trips.`,
     ),
   ]);
@@ -64,6 +65,7 @@ export function n8nAgentWorkflow(credentials, mcpUrl) {
       to: { ai_tool: [agent] },
     }),
     note(
+      240,
       '## To compare\nOne tenant, one model; the tools are those that are connected. Ask\n\n- When is it delivered to Oslo?\n- What did I ask before?\n\nNeither cost nor budget is known here.',
     ),
   ]);
@@ -99,10 +101,10 @@ function memory(agent, prefix) {
   });
 }
 
-function note(content) {
+function note(height, content) {
   return node('Note', 'n8n-nodes-base.stickyNote', {
-    position: [-40, -340],
-    parameters: { content, height: 300, width: 460 },
+    position: [-40, -60 - height],
+    parameters: { content, height, width: 460 },
   });
 }
 
