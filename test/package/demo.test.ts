@@ -60,7 +60,7 @@ describe('the stand-in model of the demo', () => {
   });
 
   it('remembers what was asked before', async () => {
-    const before = [QUESTION, { role: 'assistant', content: 'One.' }];
+    const before = [QUESTION, ...ORDERS, { role: 'assistant', content: 'One.' }];
     expect(await ask([...before, user('What did I ask before?')])).toContain('Which orders does Eve have');
     expect(await ask([...before, user('And their orders?')])).toEqual(['find_orders', { customer: 'Eve' }]);
   });
