@@ -293,7 +293,7 @@ describe('diagnostics', () => {
     });
     expect((await bare.admin.diagnostics.prepareDatabase()).applied.length).toBeGreaterThan(5);
     expect(await bare.admin.diagnostics.schema()).toMatchObject({ isReady: true });
-    expect((await bare.admin.diagnostics.addDemoTenant()).tools).toContain('find_orders');
+    expect((await bare.admin.diagnostics.addDemoTenant()).tenants[0]?.tools).toContain('find_orders');
     await bare.close();
     await empty.close();
     const lost = createRuntime({ database: { url: 'postgres://x:y@127.0.0.1:9/z' }, model: {} });
