@@ -16,7 +16,7 @@ import { isSimplified, simplifyOutput } from './operations/simplify-output';
 import { isStreaming, streamAnswer, streamError } from './operations/stream-answer';
 import { credentials, properties } from './panel/description';
 import { reportWarnings } from './panel/hints';
-import { getTenantTools, searchTenants } from './panel/pickers';
+import { getTenantTools, getTiers, searchTenants } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
 
@@ -42,7 +42,7 @@ export class UniversalAiAgent implements INodeType {
 
   methods = {
     listSearch: { searchTenants },
-    loadOptions: { getTenantTools },
+    loadOptions: { getTenantTools, getTiers },
     credentialTest: { testSqlRole, testVaultKey },
   };
 

@@ -1,27 +1,6 @@
 import type { IDataObject, ILoadOptionsFunctions, INodePropertyOptions, ResourceMapperFields } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
-import { readDatabase } from '../shared/database';
-import { toNodeError } from '../shared/errors';
-
-/** A runtime for as long as a list of the panel takes: it must not keep connections while the editor is open. */
-async function withAdmin<T>(
-  context: ILoadOptionsFunctions,
-  work: (runtime: RuntimeLibrary.Runtime) => Promise<T>,
-): Promise<T> {
-  const library: typeof RuntimeLibrary = await import('../../runtime');
-  const database = readDatabase(library, await context.getCredentials('postgres'));
-  const runtime = library.createRuntime({ database, model: {} });
-  try {
-    return await work(runtime);
-  } catch (error) {
-    const nodeError = toNodeError(context.getNode(), error);
-    nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
-    throw nodeError;
-  } finally {
-    await runtime.close();
-  }
-}
+import { withAdmin } from '../shared/with-admin';
 
 /** The tools of the catalogue. */
 export function getTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {

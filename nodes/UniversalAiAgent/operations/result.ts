@@ -2,6 +2,7 @@ import type { IDataObject } from 'n8n-workflow';
 
 import type { AgentResult, TaskReport } from '../../../runtime';
 import type { ItemOutcome } from '../../shared/item';
+import { toSteps } from './steps';
 
 /**
  * The result as an item: all of it, and `output`, for chat or as the value that was asked for. `tokenUsage` is for n8n's Logs
@@ -12,10 +13,22 @@ export function toJson(result: AgentResult, hasConnectedModel = false): IDataObj
   // A replayed result cost nothing in this execution.
   const spent = result.replayed === true ? { prompt: 0, completion: 0, total: 0 } : tokens;
   const tokenUsage = { promptTokens: spent.prompt, completionTokens: spent.completion, totalTokens: spent.total };
+  const { status, cost_usd, model_used, agent_tier, task_id, trace_id, run_id, ...rest } = result;
+  const steps = toSteps(result);
+  // What people look at first stands first, and ids last.
   return {
     output: result.structured_output ?? result.result.text,
-    ...(result as unknown as IDataObject),
+    status,
+    cost_usd,
+    model_used,
+    agent_tier,
+    tokens,
+    ...(rest as unknown as IDataObject),
+    ...(steps === undefined ? {} : { steps: steps }),
     ...(hasConnectedModel ? {} : { tokenUsage }),
+    task_id,
+    ...(trace_id === undefined ? {} : { trace_id }),
+    run_id,
   };
 }
 

@@ -6,6 +6,7 @@ import { readEgress } from '../../shared/egress';
 import { type Item, type ItemOutcome, type TaskItem, withOptions } from '../../shared/item';
 import { readConnected } from '../host/connected';
 import { hasConnectedModel } from '../host/connected-model';
+import { noteRun } from '../host/custom-data';
 import { readMcpServers } from '../read/mcp-servers';
 import { readConfig, readTask } from '../read/request';
 import { toJson, toReportItem } from './result';
@@ -32,6 +33,7 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
     if (isAnswered(item, task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
     const result = await runtime.run(task, options);
     const json = toJson(result, hasConnectedModel(context));
+    noteRun(context, task, json);
     return { item: { json, pairedItem: { item: index } }, warnings: result.warnings };
   });
 }
@@ -68,7 +70,9 @@ async function handle(handling: Handling, options: RunOptions): Promise<ItemOutc
     tellOfRetries(item, error);
     throw error;
   });
-  return toReportItem(report, item.index, hasConnectedModel(item.context));
+  const outcome = toReportItem(report, item.index, hasConnectedModel(item.context));
+  noteRun(item.context, task, outcome.item.json);
+  return outcome;
 }
 
 /** The failure itself matters more than that it could not be delivered. */

@@ -3,6 +3,7 @@ import type { ILoadOptionsFunctions, INodeListSearchResult, INodePropertyOptions
 import type * as RuntimeLibrary from '../../../runtime';
 import { readDatabase } from '../../shared/database';
 import { toNodeError } from '../../shared/errors';
+import { withAdmin } from '../../shared/with-admin';
 import { tenantIdOf } from '../read/request';
 
 /** Active tenants by name, for the Tenant list. */
@@ -30,4 +31,30 @@ function withHint(context: ILoadOptionsFunctions): (error: unknown) => never {
     nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
     throw nodeError;
   };
+}
+
+/** The built-in tiers, where the database cannot be asked. */
+const BUILT_IN: INodePropertyOptions[] = [
+  { name: 'Nano', value: 'nano', description: 'Free, for short answers without tools' },
+  { name: 'Small', value: 'small', description: 'Cheapest paid tier' },
+  { name: 'Optima', value: 'optima', description: 'Balanced price and quality' },
+  { name: 'Pro', value: 'pro', description: 'Good at using tools' },
+  { name: 'Expert', value: 'expert', description: 'Best quality' },
+];
+
+/** The tiers of the database with their models and prices. */
+export async function getTiers(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  const tiers = await withAdmin(this, async ({ admin }) => (await admin.tier.list()).tiers).catch(() => []);
+  const known = tiers.map(
+    ({ code, name, model_id: model, input_cost_per_1m: input, output_cost_per_1m: output, is_free: isFree }) => {
+      const price = input === null || output === null ? 'no price' : `$${input} / $${output} per 1M`;
+      return { name: `${name ?? code}: ${model ?? 'no model'}`, value: code, description: isFree ? 'Free' : price };
+    },
+  );
+  const fallback = {
+    name: 'Tenant Default',
+    value: '',
+    description: 'The tier in the settings of the tenant, or else nano',
+  };
+  return [fallback, ...(known.length > 0 ? known : BUILT_IN)];
 }

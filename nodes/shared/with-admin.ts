@@ -1,0 +1,27 @@
+import type { ILoadOptionsFunctions } from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime';
+import { readDatabase } from './database';
+import { toNodeError } from './errors';
+
+/**
+ * Lends a runtime for as long as a list of the panel takes: it must not keep connections while the editor is open. A list
+ * that cannot be loaded shows the message of the error and nothing else, so the hint stands in it.
+ */
+export async function withAdmin<T>(
+  context: ILoadOptionsFunctions,
+  work: (runtime: RuntimeLibrary.Runtime) => Promise<T>,
+): Promise<T> {
+  const library: typeof RuntimeLibrary = await import('../../runtime');
+  const database = readDatabase(library, await context.getCredentials('postgres'));
+  const runtime = library.createRuntime({ database, model: {} });
+  try {
+    return await work(runtime);
+  } catch (error) {
+    const nodeError = toNodeError(context.getNode(), error);
+    nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
+    throw nodeError;
+  } finally {
+    await runtime.close();
+  }
+}
