@@ -1,4 +1,4 @@
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /**
  * @typedef {object} N8nSettings
@@ -19,7 +19,7 @@ export function n8nEnvironment({ postgresUrl, ...settings }) {
   return { ...inheritedEnvironment(), ...instanceEnvironment(settings), ...databaseEnvironment(postgresUrl) };
 }
 
-const withoutSqlite = path.join(import.meta.dirname, 'without-sqlite.cjs');
+const withoutSqlite = fileURLToPath(new URL('./without-sqlite.cjs', import.meta.url));
 
 /** The caller's environment without what would configure n8n or Node behind our back. */
 function inheritedEnvironment() {
