@@ -57,8 +57,9 @@ export function command<const Options extends OptionTable>(row: CommandRow<Optio
     options: Object.keys(options),
     execute: (argv) => {
       const { values, positionals } = parse(argv, all, text);
-      const { json, table, ...own } = values;
-      chooseFormat({ json: json === true, table: table === true });
+      // An own option that is called so, as in `db sql-role --table NAME`, holds texts.
+      chooseFormat({ json: values.json === true, table: values.table === true });
+      const own = Object.fromEntries(Object.entries(values).filter(([name]) => name in options));
       checkNames({ words, names }, positionals.length);
       return run(own as Values<Options>, positionals);
     },

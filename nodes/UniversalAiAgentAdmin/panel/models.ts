@@ -83,7 +83,7 @@ export const modelProperties: INodeProperties[] = [
         name: 'from',
         type: 'string',
         default: '',
-        placeholder: 'e.g. https://openrouter.ai/api/v1/models',
+        placeholder: 'e.g. https://models.example.com/v1/models',
         description: "Another address of a list than the provider's own",
       },
       {
