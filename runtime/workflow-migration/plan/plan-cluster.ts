@@ -94,7 +94,7 @@ function merge({ cluster, parts, node, notes }: MergeRequest, context: PlanConte
       tiers: model.tiers,
       tools: tools.rows,
     },
-    notes: [...notes, ...ownNotes({ cluster, parts, node }, context), ...tools.notes],
+    notes: [...notes, ...ownNotes({ cluster, parts, node }, context), ...model.notes, ...tools.notes],
   };
 }
 
