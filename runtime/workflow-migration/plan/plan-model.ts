@@ -3,9 +3,9 @@ import type { Branch, CredentialRef, Note, TierReport, WorkflowNode } from '../c
 import { isSame, type MergedValue, mergeValues } from '../expressions/merge-values';
 import type { Issue } from '../issue';
 import { showName } from '../show-name';
-import { isTierModel, type OwnModel, readModel, type TierModel } from './read-model';
-import { mapTier, requireTierStatement, tierNotes, type TierNames, wantedCode } from '../tiers/map-tier';
+import { mapTier, requireTierStatement, type TierNames, tierNotes, wantedCode } from '../tiers/map-tier';
 import { isOptionValue, type PlannedTier, planTier, tierStatement } from '../tiers/tier-rows';
+import { isTierModel, type OwnModel, readModel, type TierModel } from './read-model';
 
 /** How the new node comes to its models. */
 export interface ModelPlan {
@@ -140,7 +140,7 @@ function nameTiers(own: readonly PlannedTier[], names: TierNames): NamedTiers {
   const wanted = own.map((tier) => wantedCode(tier, names));
   const planned = own.map((tier, index) => {
     const code = wanted[index];
-    return code === undefined ? tier : mapTier(tier, code);
+    return code === undefined ? tier : mapTier(tier, names, code);
   });
   const isFirst = ({ report }: PlannedTier, index: number): boolean =>
     own.findIndex((other) => other.report.code === report.code) === index;

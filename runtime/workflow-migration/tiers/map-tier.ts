@@ -18,8 +18,13 @@ export function wantedCode({ report, values }: PlannedTier, { map }: TierNames):
 }
 
 /** The same branch on the tier of this code, which has to be there. */
-export function mapTier({ report, row: _dropped, ...planned }: PlannedTier, code: string): PlannedTier {
-  return { ...planned, report: { ...report, code, isNew: false } };
+export function mapTier(
+  { report, row: _dropped, ...planned }: PlannedTier,
+  { known }: TierNames,
+  code: string,
+): PlannedTier {
+  const model = known.find((tier) => tier.code === code)?.modelId ?? report.model;
+  return { ...planned, report: { ...report, code, model, isNew: false } };
 }
 
 /** What a map changes, or where one would keep a name that is there. */
@@ -36,12 +41,12 @@ export function tierNotes(planned: PlannedTier, { known }: TierNames, wanted: st
     .map((tier) => ({ node: report.agent, text: proposal(report.code, tier, values) }));
 }
 
-/** Fails when there is no tier of this code: nothing could run on it. */
+/** Fails when there is no tier of this code: nothing could run on it. An aggregate, so that it is not computed in advance. */
 export function requireTierStatement(code: string): string {
   return [
     '-- Fails when there is no such tier: correct --tier-map, and migrate again.',
-    `SELECT (${sqlText(`there is no tier ${code}`)})::int`,
-    `WHERE NOT EXISTS (SELECT FROM elo_agent_tiers WHERE code = ${sqlText(code)});`,
+    `SELECT concat(${sqlText(`there is no tier ${code}, only `)}, string_agg(code, ', ' ORDER BY code))::int FROM elo_agent_tiers`,
+    `HAVING NOT coalesce(bool_or(code = ${sqlText(code)}), false);`,
   ].join('\n');
 }
 

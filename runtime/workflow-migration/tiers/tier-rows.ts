@@ -4,9 +4,9 @@ import type { Tier } from '../../contracts/tenant';
 import { canonicalJson, type JsonValue } from '../../util/json';
 import type { TierReport } from '../contract';
 import { isExpression } from '../parameters';
+import type { TierModel } from '../plan/read-model';
 import { showName } from '../show-name';
 import { sqlNumber, sqlText } from '../sql-text';
-import type { TierModel } from '../plan/read-model';
 
 /** The tier of one branch, and what it cannot hold, which becomes an option of the node. */
 export interface PlannedTier {

@@ -57,7 +57,7 @@ function groupOf(members: readonly Candidate[], branches: readonly Branch[]): To
 /** Everything of a node but its name and its place. */
 function definitionOf({ id: _id, name: _name, position: _position, ...definition }: WorkflowNode): string {
   const { notes: _notes, notesInFlow: _inFlow, webhookId: _webhook, ...rest } = definition;
-  return canonicalJson(rest as JsonObject);
+  return canonicalJson(rest);
 }
 
 /** The words that all names begin with, else those that all end with: `Find orders` of `Find orders1` and `Find orders 2`. */
