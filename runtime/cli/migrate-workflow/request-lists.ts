@@ -11,24 +11,38 @@ interface Tenants {
 }
 
 /** One id or an expression for the node; with --apply the tenants that get the rows too. */
-export function readTenants({ tenant = [], apply }: Pick<MigrateOptions, 'tenant' | 'apply'>): Tenants {
-  const [expression, ...others] = tenant.filter(isExpression);
-  if (others.length > 0) throw new UsageError('--tenant takes one expression.');
-  const words = wordsOf(tenant.filter((text) => !isExpression(text)));
-  const parameter = expression === undefined ? undefined : expression.replace(/^=?/, '=');
-  if (words.includes(ALL_TENANTS)) {
-    if (words.length > 1) throw new UsageError('--tenant takes ids, or all, not both.');
-    if (apply !== true) throw new UsageError('--tenant all needs --apply.');
-    return { parameter: parameter ?? DEFAULT_TENANT, apply: ALL_TENANTS };
-  }
-  const ids = [...new Set(words.map((word) => readTenant({ tenant: word }, '--tenant')))];
-  if (apply === true && ids.length === 0) throw new UsageError('--apply needs --tenant ID,... or --tenant all.');
-  if (apply !== true && ids.length + (parameter === undefined ? 0 : 1) > 1) {
-    throw new UsageError('Several values of --tenant need --apply.');
-  }
+export function readTenants({ tenant = [], apply = false }: Pick<MigrateOptions, 'tenant' | 'apply'>): Tenants {
+  const expressions = tenant.filter(isExpression).map((text) => text.replace(/^=?/, '='));
+  const ids = readIds(tenant.filter((text) => !isExpression(text)));
+  checkTenants({ expressions, ids, apply });
   // Several tenants share the workflow: the items say whose they are.
-  const own = ids.length === 1 ? ids[0] : undefined;
-  return { parameter: parameter ?? own ?? DEFAULT_TENANT, apply: apply === true ? ids : undefined };
+  const own = ids !== ALL_TENANTS && ids.length === 1 ? ids[0] : undefined;
+  return { parameter: expressions[0] ?? own ?? DEFAULT_TENANT, apply: apply ? ids : undefined };
+}
+
+type Ids = NonNullable<MigrateRequest['apply']>;
+
+function readIds(texts: readonly string[]): Ids {
+  const words = wordsOf(texts);
+  if (!words.includes(ALL_TENANTS)) return [...new Set(words.map((word) => readTenant({ tenant: word }, '--tenant')))];
+  if (words.length > 1) throw new UsageError('--tenant takes ids, or all, not both.');
+  return ALL_TENANTS;
+}
+
+interface GivenTenants {
+  readonly expressions: readonly string[];
+  readonly ids: Ids;
+  readonly apply: boolean;
+}
+
+function checkTenants({ expressions, ids, apply }: GivenTenants): void {
+  if (expressions.length > 1) throw new UsageError('--tenant takes one expression.');
+  if (apply) {
+    if (ids.length === 0) throw new UsageError('--apply needs --tenant ID,... or --tenant all.');
+    return;
+  }
+  if (ids === ALL_TENANTS) throw new UsageError('--tenant all needs --apply.');
+  if (ids.length + expressions.length > 1) throw new UsageError('Several values of --tenant need --apply.');
 }
 
 /** `OURS=THEIRS,...`: names may hold an equals sign, codes of tiers do not. */

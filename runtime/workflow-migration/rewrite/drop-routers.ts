@@ -1,4 +1,4 @@
-import type { Connections, Link, MergePlan, Note, Router, Workflow, WorkflowNode } from '../contract';
+import type { Connections, Link, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
 import type { FoundReference } from '../expressions/references';
 import { buildGraph, type Graph } from '../graph';
 import { agentNames } from '../issue';
@@ -26,35 +26,43 @@ export function dropRouters({ workflow, plans, references, mayTakeAll }: DropReq
   const dropped = new Map<MergePlan, readonly WorkflowNode[]>();
   const notes: Note[] = [];
   for (const plan of plans) {
-    const { router, inner } = plan.cluster;
-    if (router === undefined || router.kind === 'model-selector') continue;
-    const { name } = router.node;
+    const routers = routersOf(plan);
+    const [first] = routers;
+    if (first === undefined) continue;
     const why = otherTask(plan, graph, references);
-    const isPartial = why === undefined && [router, ...inner].some((one) => !takesAll(one, graph));
+    const isPartial = routers.some((router) => !takesAll(router, graph));
     if (why !== undefined || (isPartial && !mayTakeAll)) {
-      notes.push({ node: name, text: `It stays: ${why ?? DROPS_ITEMS}` });
+      notes.push({ node: first.name, text: `It stays: ${why ?? DROPS_ITEMS}` });
       continue;
     }
-    const routers = [router, ...inner].map(({ node }) => node);
     dropped.set(plan, routers);
-    const last = plan.cluster.branches.at(-1)?.agent.name ?? '';
-    if (isPartial) {
-      const text = `Items that it led nowhere are answered now: those that no branch's rule takes, as by ${showName(last)}.`;
-      notes.push({ node: name, text, allowance: UNMATCHED });
-    }
+    if (isPartial) notes.push(partialNote(plan, first));
   }
   return { dropped, notes };
+}
+
+/** The nodes that choose the branch, the outermost first. A Model Selector is none: it goes with the models. */
+function routersOf({ cluster: { router, inner } }: MergePlan): readonly WorkflowNode[] {
+  if (router === undefined || router.kind === 'model-selector') return [];
+  return [router, ...inner].map(({ node }) => node);
+}
+
+function partialNote({ cluster }: MergePlan, { name }: WorkflowNode): Note {
+  const last = showName(cluster.branches.at(-1)?.agent.name ?? '');
+  const text = `Items that it led nowhere are answered now: those that no branch's rule takes, as by ${last}.`;
+  return { node: name, text, allowance: UNMATCHED };
 }
 
 const DROPS_ITEMS = `some items end there, since no rule takes them or an output leads nowhere. Link all outputs, one for all others too, to the agents, or allow that the branches take them with --allow ${UNMATCHED}.`;
 
 /** What a router does beside choosing the branch: the end of a sentence. */
 function otherTask(
-  { cluster, node, mergesRuns }: MergePlan,
+  plan: MergePlan,
   graph: Graph,
   references: ReadonlyMap<string, readonly FoundReference[]>,
 ): string | undefined {
-  const routers = [cluster.router, ...cluster.inner].flatMap((one) => (one === undefined ? [] : [one.node]));
+  const { cluster, node, mergesRuns } = plan;
+  const routers = routersOf(plan);
   const names = new Set(routers.map(({ name }) => name));
   const ours = new Set([...names, ...agentNames(cluster)]);
   const fed = cluster.inner.flatMap((inner) => graph.into(inner.node, 'main'));
@@ -83,7 +91,7 @@ function otherTask(
 }
 
 /** True where every item leaves by an output that leads on; nothing else is linked then. */
-function takesAll({ node }: Router, graph: Graph): boolean {
+function takesAll(node: WorkflowNode, graph: Graph): boolean {
   const routing = readRouter(node);
   if (routing.kind !== 'first-match') return false;
   const linked = new Set(graph.outOf(node, 'main').map(({ output }) => output));

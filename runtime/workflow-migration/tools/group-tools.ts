@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonObject } from '../../util/json';
+import { canonicalJson } from '../../util/json';
 import type { Branch, Note, WorkflowNode } from '../contract';
 import { showName } from '../show-name';
 import { toolNameOf } from './tool-names';
