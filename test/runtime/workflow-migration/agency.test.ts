@@ -176,15 +176,15 @@ describe('what n8n 3 changes', () => {
   });
 
   it.each([
-    [1.6, undefined, 'agent-node-version-v3', 'migrated'],
-    [1.5, undefined, 'agent-removed-modes-v3', 'migrated'],
-    [1, 'toolsAgent', 'agent-node-version-v3', 'migrated'],
-    [1.7, 'conversationalAgent', 'agent-removed-modes-v3', 'migrated'],
-    [1.7, 'openAiFunctionsAgent', 'agent-removed-modes-v3', 'migrated'],
-    [1.7, 'planAndExecuteAgent', 'agent-removed-modes-v3', 'migrated'],
-    [1.7, 'reActAgent', 'agent-removed-modes-v3', 'migrated'],
-    [1.7, 'sqlAgent', 'agent-removed-modes-v3', 'left'],
-  ])('is flagged and %s %s is migrated or left with a reason', (version, mode, rule, outcome) => {
+    { version: 1.6, mode: undefined, rule: 'agent-node-version-v3', outcome: 'migrated' },
+    { version: 1.5, mode: undefined, rule: 'agent-removed-modes-v3', outcome: 'migrated' },
+    { version: 1, mode: 'toolsAgent', rule: 'agent-node-version-v3', outcome: 'migrated' },
+    { version: 1.7, mode: 'conversationalAgent', rule: 'agent-removed-modes-v3', outcome: 'migrated' },
+    { version: 1.7, mode: 'openAiFunctionsAgent', rule: 'agent-removed-modes-v3', outcome: 'migrated' },
+    { version: 1.7, mode: 'planAndExecuteAgent', rule: 'agent-removed-modes-v3', outcome: 'migrated' },
+    { version: 1.7, mode: 'reActAgent', rule: 'agent-removed-modes-v3', outcome: 'migrated' },
+    { version: 1.7, mode: 'sqlAgent', rule: 'agent-removed-modes-v3', outcome: 'left' },
+  ])('is flagged: $version $mode is $outcome', ({ version, mode, rule, outcome }) => {
     const { report } = migrate(inRow(old(version, mode)), V3);
     expect(report.v3).toMatchObject([{ node: 'Old', rule, outcome }]);
     expect(report.left.map(({ node: name }) => name)).toEqual(outcome === 'left' ? ['Old'] : []);
