@@ -15,7 +15,12 @@ const REMOVED_MODES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What n8n's own rules for version 3 say of a node, disabled ones too; undefined for one that goes on as it is. */
-export function v3Flag({ name, type, typeVersion, parameters }: WorkflowNode): Omit<FlaggedAgent, 'outcome'> | undefined {
+export function v3Flag({
+  name,
+  type,
+  typeVersion,
+  parameters,
+}: WorkflowNode): Omit<FlaggedAgent, 'outcome'> | undefined {
   if (type !== AGENT_TYPE || typeVersion >= FIRST_SUPPORTED_VERSION) return undefined;
   const plain = typeVersion <= CONVERSATIONAL_UP_TO ? 'conversationalAgent' : 'toolsAgent';
   const mode = REMOVED_MODES.get(typeof parameters.agent === 'string' ? parameters.agent : plain);

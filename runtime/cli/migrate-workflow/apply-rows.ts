@@ -29,7 +29,9 @@ export async function applyRows(
   if (apply === undefined) return;
   const statements = outcomes.flatMap((one) => (one.kind === 'migrated' ? statementsOf(one.sql) : []));
   // Several workflows may need the same row.
-  const rows = [...new Map(statements.map((one) => [one.text, one])).values()].filter(({ text }) => !OF_PSQL.test(text));
+  const rows = [...new Map(statements.map((one) => [one.text, one])).values()].filter(
+    ({ text }) => !OF_PSQL.test(text),
+  );
   const counted = await withDatabase(({ transaction }) =>
     transaction(async (query) => {
       // A role that row-level security keeps rows from gets an error, not fewer rows.

@@ -70,7 +70,10 @@ function otherTask(
   const readers = routers.flatMap(({ name }) => (references.get(name) ?? []).map(({ from }) => from));
   const reader = readers.find((from) => !names.has(from));
   const checks: readonly (readonly [boolean, string])[] = [
-    [fed.some(({ from }) => !names.has(from.name)), 'several filters stand side by side, each of which gets all items.'],
+    [
+      fed.some(({ from }) => !names.has(from.name)),
+      'several filters stand side by side, each of which gets all items.',
+    ],
     [
       routers.some((one) => graph.outOf(one, 'main').some(({ to }) => !ours.has(to.name))),
       'it leads to other nodes too.',
@@ -81,7 +84,10 @@ function otherTask(
       'the agents lead back to it.',
     ],
     [reader !== undefined, `${showName(reader ?? '')} reads it in an expression.`],
-    [/\$prevNode|\$input\.context/.test(JSON.stringify(node.parameters)), 'the agents read which node their items came from.'],
+    [
+      /\$prevNode|\$input\.context/.test(JSON.stringify(node.parameters)),
+      'the agents read which node their items came from.',
+    ],
     [
       !mergesRuns,
       'nodes behind the agents may tell that they run once a branch. Allow one run for all with --allow merged-runs.',

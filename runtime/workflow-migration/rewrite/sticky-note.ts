@@ -64,8 +64,7 @@ function contentOf({ node, cluster, connected, report }: MergePlan, gone: Readon
         `- ${showInMarkdown(agent)}: tier ${showInMarkdown(code)} (${showInMarkdown(model)})${isNew ? ', a new row' : ''}`,
     ),
     ...report.tools.map(
-      ({ node: tool, code }) =>
-        `- ${showInMarkdown(tool)}: row ${showInMarkdown(code)} of the database`,
+      ({ node: tool, code }) => `- ${showInMarkdown(tool)}: row ${showInMarkdown(code)} of the database`,
     ),
     ...connected.map(({ from }) => `- ${showInMarkdown(from)}: still connected`),
     ...notes.map((text) => `- ${text}`),

@@ -68,11 +68,7 @@ export function planTools(request: ToolsRequest): ToolsPlan {
   return toPlan(planned, connected, notes);
 }
 
-function toPlan(
-  planned: readonly PlannedRow[],
-  connected: readonly Candidate[],
-  notes: readonly Note[],
-): ToolsPlan {
+function toPlan(planned: readonly PlannedRow[], connected: readonly Candidate[], notes: readonly Note[]): ToolsPlan {
   const names = connected.map(({ node }) => allowedName(node));
   return {
     connected: connected.map(({ node }) => node),
@@ -90,7 +86,9 @@ function sharedNotes({ nodes }: Candidate, { code }: MigratedToolRow): readonly 
   const [first, ...others] = nodes;
   if (first === undefined || others.length === 0) return [];
   const names = others.map(({ name }) => showName(name)).join(', ');
-  return [{ node: first.name, text: `It is one row with ${names}, which are the same: the model sees the name ${code}.` }];
+  return [
+    { node: first.name, text: `It is one row with ${names}, which are the same: the model sees the name ${code}.` },
+  ];
 }
 
 function isShared({ ofBranch }: Candidate): boolean {

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
-import { failures, makeMigrationFolder, type MigrationFolder, nodeTypes } from '../../support/workflows/migration-folder';
+import {
+  failures,
+  makeMigrationFolder,
+  type MigrationFolder,
+  nodeTypes,
+} from '../../support/workflows/migration-folder';
 import { fiveNearly } from '../../support/workflows/workflow-fixtures-agency';
 import { type CliOutcome, errorLine } from '../../support/worlds/cli';
 

@@ -113,7 +113,10 @@ describe('a router', () => {
     nodes: input.nodes.map((one) => (one.name === name ? { ...one, ...more } : one)),
   });
   const total = (more: { parts?: readonly Part[]; wires?: readonly Wire[]; answer?: Part } = {}): Workflow => {
-    const input = switched(branches, { ...more, wires: [...(more.wires ?? []), ...main('Router', [], [], ['Agent b'])] });
+    const input = switched(branches, {
+      ...more,
+      wires: [...(more.wires ?? []), ...main('Router', [], [], ['Agent b'])],
+    });
     const router = input.nodes.find(({ name }) => name === 'Router');
     return change(input, 'Router', { parameters: { ...router?.parameters, options: { fallbackOutput: 'extra' } } });
   };
@@ -139,7 +142,11 @@ describe('a router', () => {
 
   it.each([
     ['leads elsewhere', total({ parts: [node('Log', 'base.noOp@1')], wires: main('Router', ['Log']) }), 'it leads to'],
-    ['is read', total({ answer: node('Answer', 'base.set@3.4', { v: "={{ $('Router').item.json.x }}" }) }), 'Answer reads'],
+    [
+      'is read',
+      total({ answer: node('Answer', 'base.set@3.4', { v: "={{ $('Router').item.json.x }}" }) }),
+      'Answer reads',
+    ],
     ['takes one item', change(total(), 'Router', { executeOnce: true }), 'Execute Once'],
     ['is led back to', total({ wires: chain('Agent a', 'Router').concat(chain('Agent b', 'Router')) }), 'lead back'],
     [
@@ -201,7 +208,8 @@ describe('what n8n 3 changes', () => {
 
   it('is said to people, and only when it was asked for', () => {
     const input = inRow(old(1.7, 'sqlAgent'));
-    const line = 'It uses the mode SQL Agent of AI Agent version 1.7, which fails in n8n 3. Here it is left (sql-agent).';
+    const line =
+      'It uses the mode SQL Agent of AI Agent version 1.7, which fails in n8n 3. Here it is left (sql-agent).';
     const { report } = migrate(input, V3);
     expect(renderText({ file: 'x.json', report })).toContain(`Old (agent-removed-modes-v3): ${line}`);
     expect(renderMarkdown([{ file: 'x.json', report }])).toContain('### What n8n 3 changes');
