@@ -1,3 +1,4 @@
+import type { Tier } from '../contracts/tenant';
 import type { JsonObject } from '../util/json';
 
 /** An exported workflow of n8n. What is not named here is kept as it is. */
@@ -47,6 +48,14 @@ export interface MigrationOptions {
   readonly postgres?: CredentialRef;
   /** Names of changes in behaviour that are accepted; see ALLOWANCES. */
   readonly allow: readonly Allowance[];
+  /** The database's own names: from a tier code of the report, an agent's name or a model id to a tier that is there. */
+  readonly tierMap?: ReadonlyMap<string, string>;
+  /** The tiers of the database; the five that a new one has, where they are not known. */
+  readonly tiers?: readonly Tier[];
+  /** Routers that do nothing else than choose the branch go too. */
+  readonly dropRouter?: boolean;
+  /** Only what n8n 3 no longer runs is migrated, and every such node is in the report. */
+  readonly v3?: boolean;
 }
 
 /** Changes in behaviour that are refused unless they are allowed by name. */
@@ -61,6 +70,8 @@ export const ALLOWANCES = [
   'expressions',
   /** A memory whose keys are others afterwards, so that its history begins anew. */
   'memory-keys',
+  /** Items that no rule of a dropped router takes go to the last branch instead of nowhere. */
+  'unmatched-items',
 ] as const;
 export type Allowance = (typeof ALLOWANCES)[number];
 
@@ -78,6 +89,17 @@ export interface MigrationReport {
   readonly left: readonly LeftAgent[];
   /** What a person has to do or know, each by the name of a node. */
   readonly notes: readonly Note[];
+  /** With `v3`: the nodes that n8n's own rules for version 3 name. */
+  readonly v3?: readonly FlaggedAgent[];
+}
+
+/** A node that n8n 3 no longer runs as it is, and what became of it here. */
+export interface FlaggedAgent {
+  readonly node: string;
+  /** The id of n8n's rule. */
+  readonly rule: 'agent-node-version-v3' | 'agent-removed-modes-v3';
+  readonly text: string;
+  readonly outcome: 'migrated' | 'left';
 }
 
 export interface ClusterReport {
@@ -102,7 +124,7 @@ export interface TierReport {
   readonly code: string;
   readonly model: string;
   readonly agent: string;
-  /** True for a tier that the SQL file adds. */
+  /** True for a tier whose row is added. */
   readonly isNew: boolean;
 }
 

@@ -1,6 +1,7 @@
 import type { PlanContext } from './context';
 import type { ClusterReport, MergePlan, Migration, MigrationOptions, MigrationReport, Workflow } from './contract';
 import { buildGraph } from './graph';
+import { agentNames } from './issue';
 import { parseWorkflow } from './parse-workflow';
 import { planCluster } from './plan/plan-cluster';
 import { collectReferences } from './plan/reference-issues';
@@ -8,6 +9,7 @@ import { rewriteWorkflow, type Rewritten } from './rewrite/rewrite-workflow';
 import { writeSql } from './rewrite/write-sql';
 import { findClusters } from './routers/find-clusters';
 import { subNodeKinds, subNodesOf } from './sub-nodes';
+import { v3Flags } from './v3-rules';
 
 /**
  * Puts one Universal AI Agent in the place of the AI Agents of each cluster, where that can be done without a change in
@@ -16,25 +18,34 @@ import { subNodeKinds, subNodesOf } from './sub-nodes';
  * @param input an exported workflow, parsed
  * @throws RuntimeError WORKFLOW_INVALID
  */
-export function migrateWorkflow(input: unknown, options: MigrationOptions): Migration {
+export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migration {
   const workflow = parseWorkflow(input);
+  const options = withV3(asked);
   const context = readContext(workflow, options);
   const plans = findClusters(workflow).map((cluster) => planCluster(cluster, context));
   const merges = plans.filter((plan): plan is MergePlan => plan.kind === 'merge');
   const left = plans.flatMap((plan) => (plan.kind === 'leave' ? plan.left : []));
   const name = workflow.name ?? '';
+  const agents = new Set(merges.flatMap(({ cluster }) => agentNames(cluster)));
+  const v3 = options.v3 === true ? { v3: v3Flags(workflow.nodes, agents) } : {};
   if (merges.length === 0) {
-    return { kind: 'unchanged', report: { version: 1, workflow: name, clusters: [], left, notes: [] } };
+    return { kind: 'unchanged', report: { version: 1, workflow: name, clusters: [], left, notes: [], ...v3 } };
   }
-  const rewritten = rewriteWorkflow(workflow, merges);
+  const rewritten = rewriteWorkflow(workflow, merges, options);
   const report: MigrationReport = {
     version: 1,
     workflow: name,
     clusters: merges.map((plan) => clusterReport(plan, context, rewritten)),
     left,
     notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes],
+    ...v3,
   };
   return { kind: 'migrated', workflow: rewritten.workflow, sql: writeSql(name, merges, options), report };
+}
+
+/** A mode that n8n 3 has no more has no other future: nobody has to allow that it becomes a tools agent. */
+function withV3(options: MigrationOptions): MigrationOptions {
+  return options.v3 === true ? { ...options, allow: [...new Set([...options.allow, 'agent-kind' as const])] } : options;
 }
 
 function readContext(workflow: Workflow, options: MigrationOptions): PlanContext {
@@ -58,14 +69,16 @@ function missingTenant({ nodes, pinData }: Workflow, { tenant }: MigrationOption
 /** The report of a cluster, with what is gone and what stayed, now that all plans are carried out. */
 function clusterReport(plan: MergePlan, { graph, kinds }: PlanContext, { gone }: Rewritten): ClusterReport {
   const agents = plan.cluster.branches.map(({ agent }) => agent);
-  const subNodes = [...subNodesOf(agents, graph, kinds)].filter((name) => gone.has(name));
+  const { router, inner } = plan.cluster;
+  const routers = [router, ...inner].flatMap((one) => (one === undefined ? [] : [one.node.name]));
+  const others = new Set([...subNodesOf(agents, graph, kinds), ...routers]);
   const connected = new Set(plan.connected.map(({ from }) => from));
   const wired = agents.flatMap((agent) =>
     kinds.flatMap((kind) => graph.into(agent, kind).map(({ from }) => from.name)),
   );
   return {
     ...plan.report,
-    removed: [...plan.report.agents, ...subNodes],
+    removed: [...plan.report.agents, ...[...others].filter((name) => gone.has(name))],
     connected: [...connected],
     unwired: [...new Set(wired)].filter((name) => !connected.has(name) && !gone.has(name)),
   };

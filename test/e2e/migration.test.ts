@@ -44,6 +44,8 @@ const SAME = [
   'error-outputs',
   'unicode-names',
   'named-in-expressions',
+  'dropped-router',
+  'dropped-partial-router',
 ];
 
 let n8n: N8n;

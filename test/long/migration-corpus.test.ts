@@ -13,7 +13,13 @@ import { mutated, MUTATION_KINDS } from '../support/workflows/workflow-mutations
 
 const RUNS = 4000;
 const EVERYTHING: MigrationOptions = { ...MIGRATION_OPTIONS, allow: ALLOWANCES };
-const VARIANTS: readonly MigrationOptions[] = [MIGRATION_OPTIONS, EVERYTHING, { ...EVERYTHING, tools: 'connected' }];
+const VARIANTS: readonly MigrationOptions[] = [
+  MIGRATION_OPTIONS,
+  EVERYTHING,
+  { ...EVERYTHING, tools: 'connected' },
+  { ...EVERYTHING, dropRouter: true },
+  { ...EVERYTHING, v3: true },
+];
 
 /** What became of one input, in a word; throws for what must never be. */
 function check(input: unknown, options: MigrationOptions): readonly string[] {

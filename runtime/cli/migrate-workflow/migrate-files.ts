@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
+import { applyRows } from './apply-rows';
 import { findSources, type Found, type Source } from './find-sources';
 import { type FailedFile, failedFile, type FileOutcome } from './migrate-source';
 import { printDryEnd, printEnd, reportProgress } from './progress';
@@ -32,13 +33,16 @@ export async function migrateFiles(request: MigrateRequest): Promise<number> {
     ...failuresOf(found),
     ...(await Promise.all(failClashes(migrated, before).map((outcome) => checkTarget(outcome, target, request)))),
   ];
+  const people = out === '-' ? process.stderr : process.stdout;
+  await applyRows(request, outcomes, people);
   writeRecords(request, outcomes, before);
-  return printEnd(await writeAll(outcomes, target), out === '-' ? process.stderr : process.stdout);
+  return printEnd(await writeAll(outcomes, target), people);
 }
 
-async function dryRun({ options, isDryRun }: MigrateRequest, found: Found): Promise<number> {
-  const outcomes = [...failuresOf(found), ...failClashes(await runMigrations(found.sources, options), [])];
-  if (isDryRun) process.stdout.write(renderDryRun(outcomes));
+async function dryRun(request: MigrateRequest, found: Found): Promise<number> {
+  const outcomes = [...failuresOf(found), ...failClashes(await runMigrations(found.sources, request.options), [])];
+  if (request.isDryRun) process.stdout.write(renderDryRun(outcomes));
+  await applyRows(request, outcomes, process.stderr);
   return printDryEnd(outcomes, process.stderr);
 }
 

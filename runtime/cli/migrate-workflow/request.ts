@@ -4,11 +4,11 @@ import {
   type CredentialRef,
   type MigrationOptions,
 } from '../../workflow-migration/contract';
-import { readTenant, UsageError } from '../arguments';
+import { UsageError } from '../arguments';
 import { readN8nKey } from '../environment';
+import { type ALL_TENANTS, readTenants, readTierMap } from './request-lists';
 
 const COMMAND = 'migrate-workflow';
-const DEFAULT_TENANT = '={{ $json.tenant_id }}';
 
 export interface MigrateOptions {
   readonly output?: string;
@@ -16,13 +16,17 @@ export interface MigrateOptions {
   readonly report?: string;
   readonly undo?: string;
   readonly tools?: string;
-  readonly tenant?: string;
+  readonly tenant?: string[];
+  readonly 'tier-map'?: string[];
   readonly 'postgres-credential'?: string;
   readonly allow?: string[];
   readonly 'n8n-url'?: string;
   readonly 'n8n-api-key'?: string;
   readonly 'dry-run'?: boolean;
   readonly overwrite?: boolean;
+  readonly 'drop-router'?: boolean;
+  readonly apply?: boolean;
+  readonly v3?: boolean;
 }
 
 export interface N8nAddress {
@@ -41,6 +45,8 @@ export interface MigrateRequest {
   readonly isDryRun: boolean;
   readonly overwrite: boolean;
   readonly n8n?: N8nAddress;
+  /** The tenants whose rows are written into the database; undefined: none are. */
+  readonly apply?: readonly string[] | typeof ALL_TENANTS;
   readonly options: MigrationOptions;
 }
 
@@ -52,6 +58,7 @@ export interface UndoRequest {
 
 /** Throws a UsageError, or TENANT_ID_INVALID. */
 export function readMigrateRequest(words: readonly string[], options: MigrateOptions): MigrateRequest {
+  const tenants = readTenants(options);
   const request: MigrateRequest = {
     words,
     out: options.output,
@@ -60,7 +67,8 @@ export function readMigrateRequest(words: readonly string[], options: MigrateOpt
     isDryRun: options['dry-run'] === true,
     overwrite: options.overwrite === true,
     n8n: readN8n(options),
-    options: readMigrationOptions(options),
+    apply: tenants.apply,
+    options: readMigrationOptions(options, tenants.parameter),
   };
   checkPlaces(request);
   return request;
@@ -73,7 +81,7 @@ export function readUndoRequest(words: readonly string[], { undo, output, overwr
   return { report: undo, out: output, overwrite: overwrite === true };
 }
 
-function checkPlaces({ words, out, sql, isDryRun, n8n }: MigrateRequest): void {
+function checkPlaces({ words, out, sql, isDryRun, n8n, apply }: MigrateRequest): void {
   const what = n8n === undefined ? 'files, folders, or - for standard input' : 'ids of workflows, or all';
   if (words.length === 0) throw new UsageError(`${COMMAND} needs IN: ${what}.`);
   if (n8n !== undefined && out !== undefined) {
@@ -81,11 +89,14 @@ function checkPlaces({ words, out, sql, isDryRun, n8n }: MigrateRequest): void {
   }
   if (isDryRun) return;
   if (n8n === undefined && out === undefined) throw new UsageError(`${COMMAND} needs -o OUT, or --dry-run.`);
-  checkSqlPlace(sql, out);
+  checkSqlPlace({ sql, out, apply });
 }
 
-function checkSqlPlace(sql: string | undefined, out: string | undefined): void {
-  if (sql === undefined) throw new UsageError(`${COMMAND} needs --sql FILE for the rows of tiers and tools.`);
+function checkSqlPlace({ sql, out, apply }: Pick<MigrateRequest, 'sql' | 'out' | 'apply'>): void {
+  if (sql === undefined) {
+    if (apply !== undefined) return;
+    throw new UsageError(`${COMMAND} needs --sql FILE for the rows of tiers and tools, or --apply.`);
+  }
   if (sql === '-' || sql === out) throw new UsageError('--sql names a file of its own.');
 }
 
@@ -113,26 +124,21 @@ function readN8n(options: MigrateOptions): N8nAddress | undefined {
   return { url: `${parsed.origin}${parsed.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}`, apiKey };
 }
 
-function readMigrationOptions(options: MigrateOptions): MigrationOptions {
+function readMigrationOptions(options: MigrateOptions, tenant: string): MigrationOptions {
   return {
     tools: readTools(options.tools),
-    tenant: readTenantParameter(options),
+    tenant,
     postgres: readCredential(options['postgres-credential']),
     allow: readAllowances(options.allow ?? []),
+    tierMap: readTierMap(options['tier-map'] ?? []),
+    dropRouter: options['drop-router'] === true,
+    v3: options.v3 === true,
   };
 }
 
 function readTools(tools = 'database'): MigrationOptions['tools'] {
   if (tools === 'database' || tools === 'connected') return tools;
   throw new UsageError('--tools is database or connected.');
-}
-
-/** An id, or an n8n expression, which a shell's user may write without the leading equals sign. */
-function readTenantParameter(options: MigrateOptions): string {
-  const { tenant } = options;
-  if (tenant === undefined) return DEFAULT_TENANT;
-  if (tenant.startsWith('=')) return tenant;
-  return tenant.includes('{{') ? `=${tenant}` : readTenant(options, COMMAND);
 }
 
 /** `ID` or `ID:NAME`. */

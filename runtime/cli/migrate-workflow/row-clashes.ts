@@ -1,9 +1,8 @@
 import { RuntimeError } from '../../errors/runtime-error';
 import { failedFile, type FileOutcome, sha256 } from './migrate-source';
 import { isContinued, type ReportEntry } from './report-file';
+import { statementsOf } from './sql-statements';
 
-/** What ends a statement, or begins what no semicolon ends it in. */
-const MARK = /--|'|;/g;
 /** Rows that are inserted once, whoever comes first, named by their first literal. */
 const OWN_ROW = /^INSERT INTO (elo_agent_tiers|elo_agent_tools|elo_agent_mcp_servers)\b[^']*'((?:[^']|'')*)'/;
 
@@ -43,41 +42,8 @@ export function failClashes(outcomes: readonly FileOutcome[], before: readonly R
 }
 
 function rowsOf(sql: string): readonly Row[] {
-  return statementsOf(sql).flatMap((statement) => {
+  return statementsOf(sql).flatMap(({ text: statement }) => {
     const [, table, code] = OWN_ROW.exec(statement) ?? [];
     return code === undefined ? [] : [{ name: `${table} "${code.replaceAll("''", "'")}"`, statement }];
   });
-}
-
-/** The statements without comments; a semicolon in a literal ends nothing. Literals may be as long as a file. */
-function statementsOf(sql: string): readonly string[] {
-  const statements: string[] = [];
-  let statement = '';
-  let done = 0;
-  for (MARK.lastIndex = 0; ; MARK.lastIndex = done) {
-    const found = MARK.exec(sql);
-    if (found === null) return statements;
-    const [mark] = found;
-    const end = mark === "'" ? endOfLiteral(sql, found.index) : found.index;
-    statement += sql.slice(done, end);
-    done = mark === '--' ? endOfLine(sql, end) : end;
-    if (mark !== ';') continue;
-    statements.push(statement.trim());
-    statement = '';
-    done++;
-  }
-}
-
-function endOfLine(sql: string, from: number): number {
-  const end = sql.indexOf('\n', from);
-  return end < 0 ? sql.length : end;
-}
-
-/** After its last quote. Quotes in it are doubled, with backslashes as without. */
-function endOfLiteral(sql: string, from: number): number {
-  for (let at = from + 1; ; at += 2) {
-    at = sql.indexOf("'", at);
-    if (at < 0) return sql.length;
-    if (sql[at + 1] !== "'") return at + 1;
-  }
 }

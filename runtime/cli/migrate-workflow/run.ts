@@ -1,3 +1,4 @@
+import { readDatabase } from './apply-rows';
 import { migrateFiles } from './migrate-files';
 import { migrateInN8n } from './n8n/migrate-in-n8n';
 import { type MigrateOptions, readMigrateRequest, readUndoRequest } from './request';
@@ -10,6 +11,6 @@ export async function runMigrateWorkflow(words: readonly string[], options: Migr
     if (error.code !== 'EPIPE') throw error;
   });
   if (options.undo !== undefined) return undoMigration(readUndoRequest(words, options));
-  const request = readMigrateRequest(words, options);
+  const request = await readDatabase(readMigrateRequest(words, options));
   return request.n8n === undefined ? migrateFiles(request) : migrateInN8n(request, request.n8n);
 }

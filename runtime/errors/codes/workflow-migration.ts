@@ -30,6 +30,10 @@ export const WORKFLOW_MIGRATION_CODES = family('Migrated workflows', {
     'The workflows "{one}" and "{other}" both need the row {row}, with different values.',
     'Rename the agent or the tool in one of them, since rows are named after nodes.',
   ),
+  MIGRATION_ROWS_REFUSED: caller(
+    'The rows do not fit the database: {reason}. Nothing is written.',
+    'Correct --tier-map, or rename the tool in the workflow, then run it again.',
+  ),
   MIGRATION_STOPPED: callerLater(
     'Stopped by a signal: {done} of {total} files are written.',
     'Run the same command again: what is written stays as it is.',

@@ -3,6 +3,7 @@ import type { PlanContext } from '../context';
 import type { Cluster, ClusterPlan, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
 import { agentNames, type Issue, judgeIssues } from '../issue';
 import { parameterAt } from '../parameters';
+import { v3Flag } from '../v3-rules';
 import { canTellRuns, streamsAnswers } from './later-nodes';
 import { linkIssues } from './link-issues';
 import { newNode, takeName } from './new-node';
@@ -16,6 +17,9 @@ import { referenceIssues } from './reference-issues';
 export function planCluster(cluster: Cluster, context: PlanContext): ClusterPlan {
   const { workflow, options, graph } = context;
   if (cluster.alone?.reason === 'disabled') return leave(cluster, [{ ...cluster.alone }], context);
+  if (options.v3 === true && !cluster.branches.some(({ agent }) => v3Flag(agent) !== undefined)) {
+    return leave(cluster, [RUNS_IN_V3], context);
+  }
   const settings = cluster.branches.map(({ agent }) => readAgent(agent));
   const parts = planParts(cluster, settings, context);
   const node = newNode({ cluster, parts, name: takeName(cluster, context.names), options });
@@ -36,6 +40,11 @@ export function planCluster(cluster: Cluster, context: PlanContext): ClusterPlan
   context.names.add(node.name);
   return merge({ cluster, parts, node, notes: judged.notes }, context);
 }
+
+const RUNS_IN_V3: Issue = {
+  reason: 'runs-in-v3',
+  text: 'n8n 3 runs it as it is. Migrate without --v3 to have one node for it too.',
+};
 
 /** Behind a Model Selector every branch has the same agent. */
 function isFirstOfItsKind(issue: Issue, index: number, all: readonly Issue[]): boolean {
@@ -94,7 +103,7 @@ function merge({ cluster, parts, node, notes }: MergeRequest, context: PlanConte
       tiers: model.tiers,
       tools: tools.rows,
     },
-    notes: [...notes, ...ownNotes({ cluster, parts, node }, context), ...tools.notes],
+    notes: [...notes, ...ownNotes({ cluster, parts, node }, context), ...model.notes, ...tools.notes],
   };
 }
 

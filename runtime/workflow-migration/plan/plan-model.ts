@@ -1,10 +1,11 @@
 import type { JsonValue } from '../../util/json';
-import type { Branch, CredentialRef, TierReport, WorkflowNode } from '../contract';
+import type { Branch, CredentialRef, Note, TierReport, WorkflowNode } from '../contract';
 import { isSame, type MergedValue, mergeValues } from '../expressions/merge-values';
 import type { Issue } from '../issue';
 import { showName } from '../show-name';
+import { mapTier, requireTierStatement, type TierNames, tierNotes, wantedCode } from '../tiers/map-tier';
+import { isOptionValue, type PlannedTier, planTier, tierStatement } from '../tiers/tier-rows';
 import { isTierModel, type OwnModel, readModel, type TierModel } from './read-model';
-import { isOptionValue, type PlannedTier, planTier, tierStatement } from './tier-rows';
 
 /** How the new node comes to its models. */
 export interface ModelPlan {
@@ -15,10 +16,10 @@ export interface ModelPlan {
   readonly options?: { readonly temperature?: JsonValue; readonly maxTokens?: JsonValue };
   /** Model nodes that stay, the chat model first. */
   readonly connected: readonly WorkflowNode[];
+  /** The tier of each branch; none where the model stays connected. */
   readonly tiers: readonly TierReport[];
-  /** The tier of each branch; the same for all where the model stays connected. */
-  readonly codes: readonly (string | undefined)[];
   readonly statements: readonly string[];
+  readonly notes: readonly Note[];
   readonly issues: readonly Issue[];
 }
 
@@ -27,6 +28,7 @@ interface ModelRequest {
   /** The agents take a second model when the first one fails. */
   readonly needsFallback: boolean;
   readonly workflow: string;
+  readonly names: TierNames;
 }
 
 /**
@@ -62,7 +64,7 @@ function missingModel({ agent }: Branch, needsFallback: boolean): Issue {
 }
 
 function refuse(...issues: readonly Issue[]): ModelPlan {
-  return { tier: '', connected: [], tiers: [], codes: [], statements: [], issues };
+  return { tier: '', connected: [], tiers: [], statements: [], notes: [], issues };
 }
 
 /** The node asks for a credential of its provider all the same; where the model has one of these, it is that. */
@@ -74,8 +76,8 @@ function keepConnected(connected: readonly WorkflowNode[], model: TierModel | Ow
     tier: '',
     connected,
     tiers: [],
-    codes: [],
     statements: [],
+    notes: [],
     issues: [],
   };
 }
@@ -90,15 +92,15 @@ function ownModelIssues(branches: readonly Branch[], read: readonly (TierModel |
   });
 }
 
-function planTiers({ branches, workflow }: ModelRequest, models: readonly TierModel[]): ModelPlan {
+function planTiers(request: ModelRequest, models: readonly TierModel[]): ModelPlan {
   const [first] = models as readonly [TierModel, ...TierModel[]];
-  const planned = sharedRows(branches, models, workflow);
+  const { branches } = request;
+  const { planned, statements, notes } = nameTiers(sharedRows(request, models), request.names);
   const ofBranches = (value: (tier: PlannedTier) => JsonValue | undefined): MergedValue =>
     mergeValues(branches.map(({ when }, index) => ({ when, value: value(planned[index] as PlannedTier) })));
   const tier = ofBranches(({ report }) => report.code);
   const temperature = ofBranches((one) => one.temperature);
   const maxTokens = ofBranches((one) => one.maxTokens);
-  const rows = new Map(planned.flatMap(({ row }) => (row === undefined ? [] : [[row.code, row] as const])));
   return {
     provider: first.provider,
     credential: first.credential && { type: first.credentialType, ref: first.credential },
@@ -106,8 +108,8 @@ function planTiers({ branches, workflow }: ModelRequest, models: readonly TierMo
     options: { temperature: temperature?.value, maxTokens: maxTokens?.value },
     connected: [],
     tiers: planned.map(({ report }) => report),
-    codes: planned.map(({ report }) => report.code),
-    statements: [...rows.values()].map(tierStatement),
+    statements,
+    notes,
     issues: [
       ...providerIssues(models),
       ...droppedIssues(branches, models),
@@ -127,11 +129,36 @@ const ODD_NUMBER: Issue = {
   text: 'A temperature or a maximum of tokens is neither a number nor an expression. Correct it first.',
 };
 
+interface NamedTiers {
+  readonly planned: readonly PlannedTier[];
+  readonly statements: readonly string[];
+  readonly notes: readonly Note[];
+}
+
+/** The tiers under the names that the database has for them, where those are given. */
+function nameTiers(own: readonly PlannedTier[], names: TierNames): NamedTiers {
+  const wanted = own.map((tier) => wantedCode(tier, names));
+  const planned = own.map((tier, index) => {
+    const code = wanted[index];
+    return code === undefined ? tier : mapTier(tier, names, code);
+  });
+  const isFirst = ({ report }: PlannedTier, index: number): boolean =>
+    own.findIndex((other) => other.report.code === report.code) === index;
+  const rows = new Map(planned.flatMap(({ row }) => (row === undefined ? [] : [[row.code, row] as const])));
+  const required = new Set(wanted.filter((code) => code !== undefined));
+  return {
+    planned,
+    statements: [...[...required].map(requireTierStatement), ...[...rows.values()].map(tierStatement)],
+    notes: own.flatMap((tier, index) =>
+      wanted[index] !== undefined || isFirst(tier, index) ? tierNotes(tier, names, wanted[index]) : [],
+    ),
+  };
+}
+
 /** Branches with the same model and settings share a row, that of the first of them. */
 function sharedRows(
-  branches: readonly Branch[],
+  { branches, workflow, names: { known } }: ModelRequest,
   models: readonly TierModel[],
-  workflow: string,
 ): readonly PlannedTier[] {
   const planned: PlannedTier[] = [];
   for (const [index, model] of models.entries()) {
@@ -139,7 +166,9 @@ function sharedRows(
     const agent = branches[index]?.agent.name ?? '';
     const before = same < index ? planned[same] : undefined;
     planned.push(
-      before === undefined ? planTier(model, agent, workflow) : { ...before, report: { ...before.report, agent } },
+      before === undefined
+        ? planTier({ model, agent, workflow, known })
+        : { ...before, report: { ...before.report, agent } },
     );
   }
   return planned;

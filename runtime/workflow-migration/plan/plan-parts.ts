@@ -1,3 +1,4 @@
+import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { JsonValue } from '../../util/json';
 import type { PlanContext } from '../context';
 import type { Cluster, Workflow } from '../contract';
@@ -27,7 +28,8 @@ export function planParts(cluster: Cluster, settings: readonly AgentSettings[], 
   const { branches } = cluster;
   const { graph, workflow, options } = context;
   const needsFallback = settings.some((one) => one.needsFallback);
-  const model = planModel({ branches, needsFallback, workflow: workflow.name ?? '' });
+  const names = { known: options.tiers ?? BUILT_IN_TIERS, map: options.tierMap ?? new Map<string, string>() };
+  const model = planModel({ branches, needsFallback, workflow: workflow.name ?? '', names });
   const ofBranches = (value: (one: AgentSettings) => JsonValue): JsonValue | undefined =>
     mergeValues(branches.map(({ when }, index) => ({ when, value: value(settings[index] as AgentSettings) })))?.value;
   const carried = {
@@ -41,7 +43,7 @@ export function planParts(cluster: Cluster, settings: readonly AgentSettings[], 
     model,
     memory: planMemory(branches, graph, chatTriggerOf(workflow)),
     parser: planParser(branches, settings, graph),
-    tools: planTools({ branches, tiers: model.codes, options, codes: context.codes, graph }),
+    tools: planTools({ branches, tiers: model.tiers.map(({ code }) => code), options, codes: context.codes, graph }),
     message: carried.message ?? '',
     systemPrompt: carried.systemPrompt ?? '',
     maxIterations: carried.maxIterations ?? 0,

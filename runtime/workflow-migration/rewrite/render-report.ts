@@ -12,6 +12,7 @@ export function renderText({ file, report }: NamedReport): string {
     `${oneLine(file)}: ${oneLine(report.workflow)}`,
     ...(report.clusters.length === 0 ? ['  Left as it is.'] : report.clusters.flatMap(clusterLines)),
     ...section('Left as they are', leftLines(report.left)),
+    ...section('What n8n 3 changes', v3Lines(report)),
     ...section('To know or to do', report.notes.map(noteLine)),
   ];
   return `${lines.join('\n')}\n`;
@@ -36,6 +37,7 @@ function markdownOf({ file, report }: NamedReport): string {
     `File: ${escapeMarkdown(file)}`,
     ...report.clusters.map(clusterMarkdown),
     ...markdownList('Agents left as they are', leftLines(report.left)),
+    ...markdownList('What n8n 3 changes', v3Lines(report)),
     ...markdownList('To know or to do', report.notes.map(noteLine)),
   ];
   return parts.join('\n\n');
@@ -43,7 +45,7 @@ function markdownOf({ file, report }: NamedReport): string {
 
 function clusterMarkdown(cluster: ClusterReport): string {
   const rows = cluster.tiers.map(({ agent, code, model, isNew }) =>
-    [agent, code, model, isNew ? 'new, in the SQL file' : 'there already'].map(escapeMarkdown).join(' | '),
+    [agent, code, model, isNew ? 'new' : 'there already'].map(escapeMarkdown).join(' | '),
   );
   const table = ['| agent | tier | model | its row |', '| --- | --- | --- | --- |', ...rows.map((row) => `| ${row} |`)];
   return [
@@ -64,7 +66,7 @@ function clusterLines(cluster: ClusterReport): readonly string[] {
 function clusterFacts({ agents, router, removed, connected, unwired, tools }: ClusterReport): readonly string[] {
   const facts = [
     [`Stands for: ${names(agents)}`, agents.length > 0],
-    [`Behind the router: ${router ?? ''}`, router !== undefined],
+    [`${removed.includes(router ?? '') ? 'In place of' : 'Behind'} the router: ${router ?? ''}`, router !== undefined],
     [`Removed: ${names(removed)}`, removed.length > 0],
     [`Connected as before: ${names(connected)}`, connected.length > 0],
     [`No longer wired to it, and kept for others: ${names(unwired)}`, unwired.length > 0],
@@ -77,6 +79,15 @@ const tierFact = ({ agent, code, model, isNew }: TierReport): string =>
   `${agent}: tier ${code} with ${model}${isNew ? ', a new row' : ''}`;
 
 const names = (list: readonly string[]): string => list.join(', ');
+
+/** A line for each node that n8n's rules name. */
+function v3Lines({ v3 = [], left }: MigrationReport): readonly string[] {
+  return v3.map(({ node, rule, text, outcome }) => {
+    const reasons = left.filter((agent) => agent.node === node).map(({ reason }) => reason);
+    const why = outcome === 'left' ? ` (${names([...new Set(reasons)])})` : '';
+    return `${node} (${rule}): ${text} Here it is ${outcome}${why}.`;
+  });
+}
 
 /** A line for each reason, with all the agents that it holds for. */
 function leftLines(left: readonly LeftAgent[]): readonly string[] {

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../util/json';
-import type { MergePlan, Note, Workflow, WorkflowNode } from '../contract';
+import type { MergePlan, MigrationOptions, Note, Workflow, WorkflowNode } from '../contract';
 import { mapCodeTexts } from '../expressions/code-texts';
 import { renameReferences } from '../expressions/references';
 import { agentNames } from '../issue';
+import { collectReferences } from '../plan/reference-issues';
 import { showName } from '../show-name';
+import { bridgeRouters, type DroppedRouters, dropRouters } from './drop-routers';
 import { boxesOf } from './free-place';
 import { mergeRules } from './merge-rules';
 import { rewriteLinks } from './rewrite-links';
@@ -17,9 +19,17 @@ export interface Rewritten {
 }
 
 /** Puts the new nodes in the place of the agents, with all their links; everything else stays as it is. */
-export function rewriteWorkflow(original: Workflow, plans: readonly MergePlan[]): Rewritten {
-  const { workflow, notes } = mergeRules(original, plans);
-  const { connections, gone } = rewriteLinks(workflow, plans);
+export function rewriteWorkflow(
+  original: Workflow,
+  plans: readonly MergePlan[],
+  options: Pick<MigrationOptions, 'allow' | 'dropRouter'>,
+): Rewritten {
+  const drops = planDrops(original, plans, options);
+  const kept = plans.filter((plan) => !drops.dropped.has(plan));
+  const { workflow, notes } = mergeRules(original, kept);
+  const links = rewriteLinks(workflow, plans);
+  const connections = bridgeRouters(links.connections, drops);
+  const gone = new Set([...links.gone, ...[...drops.dropped.values()].flat().map(({ name }) => name)]);
   const renames = new Map(plans.flatMap((plan) => agentNames(plan.cluster).map((agent) => [agent, plan.node.name])));
   for (const [from, to] of renames) if (from === to) renames.delete(from);
   const nodes = replaceNodes(workflow, plans, gone).map((node) => renameIn(node, renames));
@@ -32,8 +42,18 @@ export function rewriteWorkflow(original: Workflow, plans: readonly MergePlan[])
       ...(pins.pinData === undefined ? {} : { pinData: pins.pinData }),
     },
     gone,
-    notes: [...notes, ...pins.notes],
+    notes: [...drops.notes, ...notes, ...pins.notes],
   };
+}
+
+function planDrops(
+  workflow: Workflow,
+  plans: readonly MergePlan[],
+  { allow, dropRouter }: Pick<MigrationOptions, 'allow' | 'dropRouter'>,
+): DroppedRouters {
+  if (dropRouter !== true) return { dropped: new Map(), notes: [] };
+  const mayTakeAll = allow.includes('unmatched-items');
+  return dropRouters({ workflow, plans, references: collectReferences(workflow), mayTakeAll });
 }
 
 /** The new node stands where the first of its agents stood. */

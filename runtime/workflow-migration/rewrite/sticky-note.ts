@@ -61,11 +61,10 @@ function contentOf({ node, cluster, connected, report }: MergePlan, gone: Readon
     '',
     ...report.tiers.map(
       ({ code, model, agent, isNew }) =>
-        `- ${showInMarkdown(agent)}: tier ${showInMarkdown(code)} (${showInMarkdown(model)})${isNew ? ', added by the SQL file' : ''}`,
+        `- ${showInMarkdown(agent)}: tier ${showInMarkdown(code)} (${showInMarkdown(model)})${isNew ? ', a new row' : ''}`,
     ),
     ...report.tools.map(
-      ({ node: tool, code }) =>
-        `- ${showInMarkdown(tool)}: row ${showInMarkdown(code)} of the database, added by the SQL file`,
+      ({ node: tool, code }) => `- ${showInMarkdown(tool)}: row ${showInMarkdown(code)} of the database`,
     ),
     ...connected.map(({ from }) => `- ${showInMarkdown(from)}: still connected`),
     ...notes.map((text) => `- ${text}`),

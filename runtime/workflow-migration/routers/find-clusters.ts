@@ -1,3 +1,4 @@
+import { AGENT_TYPE } from '../agent-type';
 import { attachments } from '../attachments';
 import type { Branch, Cluster, Reason, Router, Workflow, WorkflowNode } from '../contract';
 import { buildGraph, type Graph } from '../graph';
@@ -5,7 +6,7 @@ import { mergeAgents, type MergedAgents } from './merge-agents';
 import { splitBySelector } from './model-selector';
 import { mergeParallel } from './parallel-filters';
 import { routerKind } from './router-outputs';
-import { AGENT_TYPE, startSearch } from './router-search';
+import { startSearch } from './router-search';
 
 /** Agents that can be judged together, in the order of the workflow's nodes. */
 export function findClusters(workflow: Workflow): readonly Cluster[] {

@@ -1,8 +1,7 @@
+import { AGENT_TYPE } from '../agent-type';
 import type { Reason, WorkflowNode } from '../contract';
 import type { Edge, Graph } from '../graph';
 import { readRouter, type RoutedOutput, routerKind } from './router-outputs';
-
-export const AGENT_TYPE = '@n8n/n8n-nodes-langchain.agent';
 
 /** An agent that takes part in runs; n8n sends items past a disabled one. */
 export function isLiveAgent(node: WorkflowNode): boolean {

@@ -3,6 +3,7 @@ import type { Graph } from '../graph';
 import type { Issue } from '../issue';
 import { kindOf } from '../parameters';
 import { showName } from '../show-name';
+import { type Candidate, groupTools, readCandidates } from './group-tools';
 import { httpToolRow } from './http-tool-row';
 import { mcpServerRow } from './mcp-server-row';
 import { oldHttpToolRow } from './old-http-tool-row';
@@ -32,48 +33,62 @@ interface ToolsRequest {
   readonly graph: Graph;
 }
 
-interface Candidate {
-  readonly node: WorkflowNode;
-  /** Whether the agent of each branch has the tool. */
-  readonly ofBranch: readonly boolean[];
+interface PlannedRow {
+  readonly candidate: Candidate;
+  readonly row: MigratedToolRow;
 }
 
 /** Rows where a row is the same to the model and to the server; everything else stays where it is. */
 export function planTools(request: ToolsRequest): ToolsPlan {
-  const candidates = readCandidates(request.branches);
   const notes: Note[] = [];
-  const rows: { readonly node: string; readonly row: MigratedToolRow }[] = [];
+  const planned: PlannedRow[] = [];
   const connected: Candidate[] = [];
-  for (const candidate of candidates) {
+  const tryRow = (candidate: Candidate): MigratedToolRow | Refusal => {
+    const taken = planned.map(({ candidate: { node }, row }) => [row.code, node.name] as const);
+    return refuseTaken(readRow(candidate, request), new Map([...request.codes, ...taken]));
+  };
+  const place = (candidate: Candidate, row: MigratedToolRow | Refusal | undefined): void => {
     const { node } = candidate;
-    const taken = new Map([...request.codes, ...rows.map(({ node: other, row }) => [row.code, other] as const)]);
-    const row = request.options.tools === 'database' ? refuseTaken(readRow(candidate, request), taken) : undefined;
     if (row === undefined || isRefusal(row)) {
       connected.push(candidate);
       if (row !== undefined) notes.push({ node: node.name, text: `It stays connected: ${row.why}` });
-    } else {
-      rows.push({ node: node.name, row });
-      notes.push(...row.secrets.map((text) => ({ node: node.name, text })));
+      return;
     }
+    planned.push({ candidate, row });
+    const name = candidate.nodes[0]?.name ?? node.name;
+    notes.push(...row.secrets.map((text) => ({ node: name, text })), ...sharedNotes(candidate, row));
+  };
+  const isDatabase = request.options.tools === 'database';
+  for (const group of groupTools(readCandidates(request.branches), request.branches)) {
+    const whole = isDatabase && group.whole !== undefined ? tryRow(group.whole) : undefined;
+    if (group.whole !== undefined && whole !== undefined && !isRefusal(whole)) place(group.whole, whole);
+    else for (const member of group.members) place(member, isDatabase ? tryRow(member) : undefined);
+    notes.push(...(isDatabase ? group.notes : []));
   }
+  return toPlan(planned, connected, notes);
+}
+
+function toPlan(planned: readonly PlannedRow[], connected: readonly Candidate[], notes: readonly Note[]): ToolsPlan {
   const names = connected.map(({ node }) => allowedName(node));
   return {
     connected: connected.map(({ node }) => node),
-    rows: rows.map(({ node, row }) => ({ node, code: row.code })),
-    statements: rows.map(({ row }) => row.statement),
-    allowed: names.includes(undefined) ? undefined : [...rows.map(({ row }) => row.allowed), ...(names as string[])],
-    needsVault: rows.some(({ row }) => row.secrets.length > 0),
+    rows: planned.flatMap(({ candidate, row }) => candidate.nodes.map(({ name }) => ({ node: name, code: row.code }))),
+    statements: planned.map(({ row }) => row.statement),
+    allowed: names.includes(undefined) ? undefined : [...planned.map(({ row }) => row.allowed), ...(names as string[])],
+    needsVault: planned.some(({ row }) => row.secrets.length > 0),
     notes,
     issues: connected.flatMap((candidate) => [...sharedIssue(candidate), ...personIssue(candidate)]),
   };
 }
 
-function readCandidates(branches: readonly Branch[]): readonly Candidate[] {
-  const nodes = new Map(branches.flatMap(({ tools }) => tools.map((tool) => [tool.name, tool] as const)));
-  return [...nodes.values()].map((node) => ({
-    node,
-    ofBranch: branches.map(({ tools }) => tools.some(({ name }) => name === node.name)),
-  }));
+/** The model is shown one name where each branch had its own. */
+function sharedNotes({ nodes }: Candidate, { code }: MigratedToolRow): readonly Note[] {
+  const [first, ...others] = nodes;
+  if (first === undefined || others.length === 0) return [];
+  const names = others.map(({ name }) => showName(name)).join(', ');
+  return [
+    { node: first.name, text: `It is one row with ${names}, which are the same: the model sees the name ${code}.` },
+  ];
 }
 
 function isShared({ ofBranch }: Candidate): boolean {
@@ -81,10 +96,10 @@ function isShared({ ofBranch }: Candidate): boolean {
 }
 
 function readRow(candidate: Candidate, { branches, tiers, options, graph }: ToolsRequest): MigratedToolRow | Refusal {
-  const { node, ofBranch } = candidate;
+  const { node, nodes, ofBranch } = candidate;
   const agents = new Set(branches.map(({ agent }) => agent.name));
   // Whatever becomes of the others now, a second run has to find the same.
-  if (graph.outOf(node, 'ai_tool').some(({ to }) => !agents.has(to.name))) {
+  if (nodes.some((one) => graph.outOf(one, 'ai_tool').some(({ to }) => !agents.has(to.name)))) {
     return { why: 'other nodes than these agents use it too.' };
   }
   const allowedTiers = isShared(candidate) ? null : tiersOf(ofBranch, tiers);

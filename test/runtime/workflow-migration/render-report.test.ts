@@ -76,7 +76,7 @@ File: shop.json
 | agent | tier | model | its row |
 | --- | --- | --- | --- |
 | Agent nano | nano | qwen/qwen3-4b:free | there already |
-| Agent pro | shop\\_pro\\_1a2b3 | my/model | new, in the SQL file |
+| Agent pro | shop\\_pro\\_1a2b3 | my/model | new |
 
 ### Agents left as they are
 

@@ -1,4 +1,5 @@
 import type { MigrationOptions } from '../../../runtime/workflow-migration/contract';
+import { agencyFixtures } from './workflow-fixtures-agency';
 import { limitFixtures } from './workflow-fixtures-limits';
 import { routerFixtures } from './workflow-fixtures-routers';
 import { versionFixtures } from './workflow-fixtures-versions';
@@ -11,6 +12,7 @@ export const WORKFLOW_FIXTURES: Readonly<Record<string, WorkflowFixture>> = {
   ...routerFixtures(),
   ...limitFixtures(),
   ...wiringFixtures(),
+  ...agencyFixtures(),
 };
 
 /** What every golden migration is made with, beside what the fixture asks for. */
@@ -21,6 +23,6 @@ export const MIGRATION_OPTIONS: MigrationOptions = {
   allow: [],
 };
 
-export function optionsOf({ allow = [], tools = 'database' }: WorkflowFixture): MigrationOptions {
-  return { ...MIGRATION_OPTIONS, allow, tools };
+export function optionsOf({ allow = [], tools = 'database', asked = {} }: WorkflowFixture): MigrationOptions {
+  return { ...MIGRATION_OPTIONS, ...asked, allow, tools };
 }

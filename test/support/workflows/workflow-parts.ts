@@ -10,6 +10,8 @@ export interface WorkflowFixture {
   readonly tools?: MigrationOptions['tools'];
   /** True for one that has to be left as it is. */
   readonly isLeft?: boolean;
+  /** What else the migration is asked for. */
+  readonly asked?: Pick<MigrationOptions, 'tierMap' | 'dropRouter' | 'v3'>;
 }
 
 /** What a branch is, in a word, and what it runs on. */

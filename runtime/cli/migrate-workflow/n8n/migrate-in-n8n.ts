@@ -2,6 +2,7 @@ import { isRuntimeError } from '../../../errors/runtime-error';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 import { showName } from '../../../workflow-migration/show-name';
 import { UsageError } from '../../arguments';
+import { applyRows } from '../apply-rows';
 import type { Source } from '../find-sources';
 import { type FailedFile, failedFile, type FileOutcome, type MigratedFile } from '../migrate-source';
 import { printDryEnd, printEnd, reportProgress } from '../progress';
@@ -32,8 +33,10 @@ export async function migrateInN8n(request: MigrateRequest, address: N8nAddress)
   const outcomes = [...failures, ...failClashes(migrated, before)];
   if (request.isDryRun) {
     process.stdout.write(renderDryRun(outcomes));
+    await applyRows(request, outcomes, process.stderr);
     return printDryEnd(outcomes, process.stderr);
   }
+  await applyRows(request, outcomes, process.stdout);
   writeRecords(request, outcomes, before);
   const tell = reportProgress(outcomes.length);
   const written: FileOutcome[] = [];

@@ -1,21 +1,32 @@
 import { createHash } from 'node:crypto';
 
-import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { Tier } from '../../contracts/tenant';
 import { canonicalJson, type JsonValue } from '../../util/json';
 import type { TierReport } from '../contract';
 import { isExpression } from '../parameters';
+import type { TierModel } from '../plan/read-model';
 import { showName } from '../show-name';
 import { sqlNumber, sqlText } from '../sql-text';
-import type { TierModel } from './read-model';
 
 /** The tier of one branch, and what it cannot hold, which becomes an option of the node. */
 export interface PlannedTier {
   readonly report: TierReport;
+  /** What the branch has now. */
+  readonly values: TierValues;
   /** A row that the database lacks. */
   readonly row?: Tier;
   readonly temperature?: JsonValue;
   readonly maxTokens?: JsonValue;
+}
+
+export type TierValues = Pick<Tier, 'modelId' | 'temperature' | 'maxTokens'>;
+
+interface TierRequest {
+  readonly model: TierModel;
+  readonly agent: string;
+  readonly workflow: string;
+  /** The tiers that are there already. */
+  readonly known: readonly Tier[];
 }
 
 /** Codes are kept in the bills of every call, in a column of this width. */
@@ -26,10 +37,10 @@ const MAX_NAME = 100;
 const MAX_TOKENS = 2_147_483_647;
 
 /**
- * One of the five tiers where all of it is the same, else a row of its own. The code holds a part of a hash of the row, so
+ * One of the known tiers where all of it is the same, else a row of its own. The code holds a part of a hash of the row, so
  * that a code that is already there stands for the same model and settings.
  */
-export function planTier(model: TierModel, agent: string, workflow: string): PlannedTier {
+export function planTier({ model, agent, workflow, known }: TierRequest): PlannedTier {
   const { modelId } = model;
   const temperature = asTemperature(model.temperature);
   const maxTokens = asMaxTokens(model.maxTokens);
@@ -37,11 +48,9 @@ export function planTier(model: TierModel, agent: string, workflow: string): Pla
     temperature: temperature === undefined ? model.temperature : undefined,
     maxTokens: maxTokens === undefined ? model.maxTokens : undefined,
   };
-  const known = BUILT_IN_TIERS.find(
-    (tier) => tier.modelId === modelId && tier.temperature === temperature && tier.maxTokens === maxTokens,
-  );
-  if (known !== undefined) return { report: { code: known.code, model: modelId, agent, isNew: false } };
-  const values = { modelId, maxTokens, temperature };
+  const values: TierValues = { modelId, maxTokens, temperature };
+  const same = known.find((tier) => !isOfMigration(tier) && isSameTier(tier, values));
+  if (same !== undefined) return { report: { code: same.code, model: modelId, agent, isNew: false }, values };
   const hash = shortHash(canonicalJson([workflow, agent, values]));
   const code = [slug(workflow).slice(0, WORKFLOW_PART), slugOfAgent(agent), hash]
     .map((part) => part.replace(/^_+|_+$/g, ''))
@@ -50,7 +59,16 @@ export function planTier(model: TierModel, agent: string, workflow: string): Pla
   const name = Array.from(`${showName(workflow)}: ${showName(agent)}`)
     .slice(0, MAX_NAME)
     .join('');
-  return { report: { code, model: modelId, agent, isNew: true }, row: { code, name, ...values }, ...beside };
+  return { report: { code, model: modelId, agent, isNew: true }, row: { code, name, ...values }, values, ...beside };
+}
+
+function isSameTier(tier: Tier, { modelId, temperature, maxTokens }: TierValues): boolean {
+  return tier.modelId === modelId && tier.temperature === temperature && tier.maxTokens === maxTokens;
+}
+
+/** A row that an earlier run added stands for its own branch only: a second run has to give the same as the first. */
+function isOfMigration({ code, name }: Tier): boolean {
+  return /_[0-9a-z]{7}$/.test(code) && name.includes(': ');
 }
 
 /** 36 bits in as few characters as may be, so that like-named workflows do not meet. */

@@ -1,0 +1,127 @@
+import type { Connections, Link, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
+import type { FoundReference } from '../expressions/references';
+import { buildGraph, type Graph } from '../graph';
+import { agentNames } from '../issue';
+import { readRouter } from '../routers/router-outputs';
+import { showName } from '../show-name';
+
+/** Which routers go with the agents that they chose, by the plan. */
+export interface DroppedRouters {
+  readonly dropped: ReadonlyMap<MergePlan, readonly WorkflowNode[]>;
+  readonly notes: readonly Note[];
+}
+
+interface DropRequest {
+  readonly workflow: Workflow;
+  readonly plans: readonly MergePlan[];
+  readonly references: ReadonlyMap<string, readonly FoundReference[]>;
+  readonly mayTakeAll: boolean;
+}
+
+const UNMATCHED = 'unmatched-items';
+
+/** A router can go where all that it does is to choose the branch; else a note says what more it does. */
+export function dropRouters({ workflow, plans, references, mayTakeAll }: DropRequest): DroppedRouters {
+  const graph = buildGraph(workflow);
+  const dropped = new Map<MergePlan, readonly WorkflowNode[]>();
+  const notes: Note[] = [];
+  for (const plan of plans) {
+    const routers = routersOf(plan);
+    const [first] = routers;
+    if (first === undefined) continue;
+    const why = otherTask(plan, graph, references);
+    const isPartial = routers.some((router) => !takesAll(router, graph));
+    if (why !== undefined || (isPartial && !mayTakeAll)) {
+      notes.push({ node: first.name, text: `It stays: ${why ?? DROPS_ITEMS}` });
+      continue;
+    }
+    dropped.set(plan, routers);
+    if (isPartial) notes.push(partialNote(plan, first));
+  }
+  return { dropped, notes };
+}
+
+/** The nodes that choose the branch, the outermost first. A Model Selector is none: it goes with the models. */
+function routersOf({ cluster: { router, inner } }: MergePlan): readonly WorkflowNode[] {
+  if (router === undefined || router.kind === 'model-selector') return [];
+  return [router, ...inner].map(({ node }) => node);
+}
+
+function partialNote({ cluster }: MergePlan, { name }: WorkflowNode): Note {
+  const last = showName(cluster.branches.at(-1)?.agent.name ?? '');
+  const text = `Items that it led nowhere are answered now: those that no branch's rule takes, as by ${last}.`;
+  return { node: name, text, allowance: UNMATCHED };
+}
+
+const DROPS_ITEMS = `some items end there, since no rule takes them or an output leads nowhere. Link all outputs, one for all others too, to the agents, or allow that the branches take them with --allow ${UNMATCHED}.`;
+
+/** What a router does beside choosing the branch: the end of a sentence. */
+function otherTask(
+  plan: MergePlan,
+  graph: Graph,
+  references: ReadonlyMap<string, readonly FoundReference[]>,
+): string | undefined {
+  const { cluster, node, mergesRuns } = plan;
+  const routers = routersOf(plan);
+  const names = new Set(routers.map(({ name }) => name));
+  const ours = new Set([...names, ...agentNames(cluster)]);
+  const fed = cluster.inner.flatMap((inner) => graph.into(inner.node, 'main'));
+  const [outermost] = routers;
+  const readers = routers.flatMap(({ name }) => (references.get(name) ?? []).map(({ from }) => from));
+  const reader = readers.find((from) => !names.has(from));
+  const checks: readonly (readonly [boolean, string])[] = [
+    [
+      fed.some(({ from }) => !names.has(from.name)),
+      'several filters stand side by side, each of which gets all items.',
+    ],
+    [
+      routers.some((one) => graph.outOf(one, 'main').some(({ to }) => !ours.has(to.name))),
+      'it leads to other nodes too.',
+    ],
+    [routers.some(({ executeOnce }) => executeOnce === true), 'it takes the first item only (Execute Once).'],
+    [
+      outermost !== undefined && graph.into(outermost, 'main').some(({ from }) => ours.has(from.name)),
+      'the agents lead back to it.',
+    ],
+    [reader !== undefined, `${showName(reader ?? '')} reads it in an expression.`],
+    [
+      /\$prevNode|\$input\.context/.test(JSON.stringify(node.parameters)),
+      'the agents read which node their items came from.',
+    ],
+    [
+      !mergesRuns,
+      'nodes behind the agents may tell that they run once a branch. Allow one run for all with --allow merged-runs.',
+    ],
+  ];
+  return checks.find(([isTrue]) => isTrue)?.[1];
+}
+
+/** True where every item leaves by an output that leads on; nothing else is linked then. */
+function takesAll(node: WorkflowNode, graph: Graph): boolean {
+  const routing = readRouter(node);
+  if (routing.kind !== 'first-match') return false;
+  const linked = new Set(graph.outOf(node, 'main').map(({ output }) => output));
+  // What stands behind a rule that always holds is never asked.
+  const end = routing.outputs.findIndex(({ test }) => test.kind === 'always');
+  return end >= 0 && routing.outputs.slice(0, end + 1).every(({ output }) => linked.has(output));
+}
+
+/** The links without the routers: what fed the first of them feeds the new node. */
+export function bridgeRouters(connections: Connections, { dropped }: DroppedRouters): Connections {
+  const heirs = new Map(
+    [...dropped].flatMap(([plan, routers]) => routers.map(({ name }) => [name, plan.node.name] as const)),
+  );
+  if (heirs.size === 0) return connections;
+  const lead = (links: readonly Link[]): readonly Link[] =>
+    links.map((link) => ({ ...link, node: heirs.get(link.node) ?? link.node }));
+  return Object.fromEntries(
+    Object.entries(connections)
+      .filter(([name]) => !heirs.has(name))
+      .map(([name, byType]) => [
+        name,
+        Object.fromEntries(
+          Object.entries(byType).map(([type, outputs]) => [type, outputs.map((links) => links && lead(links))]),
+        ),
+      ]),
+  );
+}
