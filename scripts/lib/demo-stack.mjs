@@ -1,14 +1,11 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-
 import { startStandInModel } from '../../examples/demo/stand-in-model.mjs';
 import { startHookServer, startMcpServer } from '../../examples/demo/tool-servers.mjs';
 import { commandLine } from './command-line.mjs';
+import { readExample } from './examples.mjs';
 import { startN8n } from './n8n-host.mjs';
 import { buildPackage } from './package.mjs';
 import { startPostgres } from './postgres.mjs';
 import { postgresCredential } from './postgres-credential.mjs';
-import { root } from './run-steps.mjs';
 
 /** The tenant of `db seed-demo`. */
 export const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
@@ -44,8 +41,7 @@ export async function startDemoStack({ log, model }) {
     standIn,
     /** Imports a file of examples/workflows with this n8n's credentials, and activates it. */
     importExample: async (file) => {
-      const workflow = JSON.parse(readFileSync(path.join(root, 'examples/workflows', file), 'utf8'));
-      const { id } = await n8n.createWorkflow(withCredentials(workflow, credentials));
+      const { id } = await n8n.createWorkflow(readExample(file, credentials));
       await n8n.activate(id);
       return id;
     },
@@ -68,14 +64,4 @@ async function createCredentials(n8n, databaseUrl, { apiKey, url }) {
       name: 'Postgres',
     },
   };
-}
-
-/** @param {{ nodes: { credentials?: object }[] }} workflow */
-export function withCredentials(workflow, credentials) {
-  const nodes = workflow.nodes.map((node) => {
-    if (node.credentials === undefined) return node;
-    const named = Object.keys(node.credentials).map((type) => [type, credentials[type]]);
-    return { ...node, credentials: Object.fromEntries(named) };
-  });
-  return { ...workflow, nodes };
 }
