@@ -1,3 +1,4 @@
+export type { Admin } from './admin/admin';
 export { checkSqlRole } from './compose/check-sql-role';
 export { createRuntime, type Runtime } from './compose/create-runtime';
 export { type CatalogEntry, listTenants, listTenantTools } from './compose/editor-lists';

@@ -87,3 +87,14 @@ export function budgetExceeded(reserve: Reservation | undefined): RuntimeError {
     amount: limits.filter((text) => text !== '').join(' or '),
   });
 }
+
+/** The highest number that the database counts to. */
+const MAX_COUNT = 2_147_483_647;
+
+/** How many runs of the tenant may begin a minute; undefined: any number. Throws SETTING_INVALID. */
+export function readRunsPerMinute({ runsPerMinute: text }: TenantSettings): number | undefined {
+  if (text === undefined) return undefined;
+  const runs = Number(text);
+  if (/^\d+$/.test(text) && runs > 0 && runs <= MAX_COUNT) return runs;
+  throw new RuntimeError('SETTING_INVALID', { setting: 'runs_per_minute', reason: 'it is not a whole number above 0' });
+}

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 
+import { listKeys, nearestKey } from '../util/known-keys';
 import { UsageError } from './arguments';
+import { chooseFormat } from './output';
 
 type OptionTable = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly multiple?: boolean }>>;
 type Values<Options extends OptionTable> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
@@ -25,6 +27,7 @@ export interface Command {
   readonly words: readonly string[];
   readonly usage: string;
   readonly help: string;
+  /** Its own ones, without those that every command takes. */
   readonly options: readonly string[];
   /** `argv` is what follows the words. */
   readonly execute: (argv: readonly string[]) => number | Promise<number>;
@@ -33,6 +36,9 @@ export interface Command {
 export const TEXT = { type: 'string' } as const;
 export const TEXTS = { type: 'string', multiple: true } as const;
 export const FLAG = { type: 'boolean' } as const;
+
+/** What every command takes. */
+const SHARED = { json: FLAG, table: FLAG } as const;
 
 /**
  * A row of the command table.
@@ -43,24 +49,41 @@ export const FLAG = { type: 'boolean' } as const;
 export function command<const Options extends OptionTable>(row: CommandRow<Options>): Command {
   const { words, names = [], usage = '', help, options = {} as Options, run } = row;
   const text = [words, ...names.filter((name) => name !== '...'), usage].join(' ').trim();
-  const parse = (argv: readonly string[]): { values: Values<Options>; positionals: string[] } => {
-    try {
-      return parseArgs({ args: [...argv], options, allowPositionals: true });
-    } catch (error) {
-      throw new UsageError(`${(error as Error).message}\n\nuniversal-ai-agent ${text}`);
-    }
-  };
+  const all: OptionTable = { ...SHARED, ...options };
   return {
     words: words.split(' '),
     usage: text,
     help,
     options: Object.keys(options),
     execute: (argv) => {
-      const { values, positionals } = parse(argv);
+      const { values, positionals } = parse(argv, all, text);
+      const { json, table, ...own } = values;
+      chooseFormat({ json: json === true, table: table === true });
       checkNames({ words, names }, positionals.length);
-      return run(values, positionals);
+      return run(own as Values<Options>, positionals);
     },
   };
+}
+
+function parse(
+  argv: readonly string[],
+  options: OptionTable,
+  usage: string,
+): { readonly values: Values<OptionTable>; readonly positionals: string[] } {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(`${explain(error as Error, Object.keys(options))}\n\nuniversal-ai-agent ${usage}`);
+  }
+}
+
+/** An unknown option in our words: Node's own advise to quote it. */
+function explain({ message }: Error, known: readonly string[]): string {
+  const [, option] = /^Unknown option '(?:--)?([^']+)'/.exec(message) ?? [];
+  if (option === undefined) return message;
+  const nearest = nearestKey(option, known);
+  const meant = nearest === undefined ? '' : ` Did you mean --${nearest}?`;
+  return `There is no option ${option.startsWith('-') ? option : `--${option}`}.${meant}`;
 }
 
 /** What was given is not repeated: it may be a secret in the wrong place. */
@@ -79,15 +102,46 @@ export function findCommand(
   commands: readonly Command[],
   argv: readonly string[],
 ): { readonly command: Command; readonly rest: readonly string[] } {
-  const found = commands.find(({ words }) => words.every((word, index) => argv[index] === word));
-  if (found !== undefined) return { command: found, rest: argv.slice(found.words.length) };
-  const [first] = argv;
-  const actions = commands.filter(({ words }) => words[0] === first).map(({ words }) => words[1]);
-  if (actions.length > 0) throw new UsageError(`${String(first)} needs one of: ${actions.join(', ')}.`);
-  throw new UsageError(`Unknown command "${String(first)}". "universal-ai-agent help" lists them.`);
+  // The longest name wins: `run list` is no task for `run`.
+  const [command] = commands
+    .filter(({ words }) => words.every((_, index) => isWord({ words }, index, argv[index])))
+    .toSorted((one, other) => other.words.length - one.words.length);
+  if (command !== undefined) return { command, rest: argv.slice(command.words.length) };
+  throw new UsageError(unknownCommand(commands, argv));
 }
 
-/** The help of these commands. */
-export function helpText(commands: readonly Command[]): string {
-  return commands.map(({ usage, help }) => `  ${usage}\n      ${help.replaceAll('\n', '\n      ')}\n`).join('');
+/** The commands whose first word this is. */
+export function commandsOf(commands: readonly Command[], first: string): readonly Command[] {
+  return commands.filter((command) => isWord(command, 0, first));
+}
+
+/** `tool list` is `tools list` too: the first word of two may be in the singular or the plural. */
+function isWord({ words }: Pick<Command, 'words'>, index: number, given: string | undefined): boolean {
+  const word = words[index];
+  if (word === given) return true;
+  if (word === undefined || given === undefined || index > 0 || words.length === 1) return false;
+  return singular(word) === singular(given);
+}
+
+const singular = (word: string): string => word.replace(/s$/, '');
+
+/** An unknown action is not repeated: it may be a secret in the wrong place. */
+function unknownCommand(commands: readonly Command[], [first = '', second = '']: readonly string[]): string {
+  const group = commandsOf(commands, first);
+  if (group.length > 0) {
+    const [name = ''] = group[0]?.words ?? [];
+    return `${name} needs one of: ${group.map(actionOf).join(', ')}.${didYouMean(name, nearestAction(group, second))}`;
+  }
+  const name = nearestKey(first, [...new Set(commands.map(({ words: [word = ''] }) => word))]);
+  const meant = name === undefined ? '' : didYouMean(name, nearestAction(commandsOf(commands, name), second) ?? '');
+  return `Unknown command ${listKeys([first])}.${meant} "universal-ai-agent help" lists all.`;
+}
+
+const actionOf = ({ words }: Command): string => words[1] ?? '';
+
+const nearestAction = (group: readonly Command[], given: string): string | undefined =>
+  nearestKey(given, group.map(actionOf));
+
+function didYouMean(name: string, action: string | undefined): string {
+  return action === undefined ? '' : ` Did you mean "${[name, action].join(' ').trim()}"?`;
 }

@@ -6,6 +6,7 @@ import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { tryParseJson } from '../util/json';
 import type { ConsumerConfig } from '../worker';
 import { UsageError } from './arguments';
+import { printJson } from './output';
 
 const GRACE_SECONDS = 30;
 const WORKER_PORT = 9464;
@@ -55,6 +56,11 @@ export function openRuntime(): Runtime {
   return createRuntime({ ...sharedConfig(), model: modelConfig() });
 }
 
+/** The same where a key for the provider need not be there, and is used where it is. The caller closes it. */
+export function openInstallation(): Runtime {
+  return createRuntime({ ...sharedConfig(), model: optional('OPENROUTER_API_KEY') === undefined ? {} : modelConfig() });
+}
+
 function modelConfig(): RuntimeConfig['model'] {
   const baseUrl = optional('OPENROUTER_BASE_URL');
   return { apiKey: required('OPENROUTER_API_KEY'), ...(baseUrl === undefined ? {} : { baseUrl }) };
@@ -74,6 +80,14 @@ export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>,
   } finally {
     await runtime.close();
   }
+}
+
+/** One operation of administration, whose result is printed; the exit code is 0. */
+export function withAdmin(work: (admin: Runtime['admin']) => Promise<unknown>): Promise<number> {
+  return withToolRuntime(async ({ admin }) => {
+    printJson(await work(admin));
+    return 0;
+  });
 }
 
 type SharedConfig = Pick<

@@ -1,36 +1,40 @@
+import { version } from '../../package.json';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { escapeHidden } from '../util/text/escape-hidden';
 import { UsageError } from './arguments';
-import { findCommand, helpText } from './command';
+import { findCommand } from './command';
 import { auditCommand } from './commands/audit';
 import { dbCommands } from './commands/db';
+import { diagnosticsCommand } from './commands/diagnostics';
 import { keygenCommand } from './commands/keygen';
 import { mcpCommands } from './commands/mcp';
 import { migrateWorkflowCommand } from './commands/migrate-workflow';
 import { priceCommands } from './commands/price';
 import { queueCommands } from './commands/queue';
 import { runCommand } from './commands/run';
+import { runsCommands } from './commands/runs';
+import { tenantCommands } from './commands/tenant';
+import { tierCommands } from './commands/tier';
+import { toolCommands } from './commands/tool';
 import { toolsCommands } from './commands/tools';
 import { usageCommand } from './commands/usage';
 import { vaultCommands } from './commands/vault';
 import { workerCommand } from './commands/worker';
+import { type CommandGroup, helpText } from './help';
 import { printError } from './output';
 
 /** All commands, in the order of the help. */
-export const COMMANDS = [
-  runCommand,
-  ...dbCommands,
-  usageCommand,
-  auditCommand,
-  ...priceCommands,
-  ...toolsCommands,
-  ...mcpCommands,
-  workerCommand,
-  ...queueCommands,
-  ...vaultCommands,
-  keygenCommand,
-  migrateWorkflowCommand,
+const GROUPS: readonly CommandGroup[] = [
+  { title: 'Run', commands: [runCommand, ...runsCommands, workerCommand, ...queueCommands] },
+  {
+    title: 'Set up',
+    commands: [...dbCommands, diagnosticsCommand, ...tenantCommands, ...tierCommands, migrateWorkflowCommand],
+  },
+  { title: 'Tools', commands: [...toolsCommands, ...toolCommands, ...mcpCommands] },
+  { title: 'Money and traces', commands: [usageCommand, ...priceCommands, auditCommand] },
+  { title: 'Secrets', commands: [...vaultCommands, keygenCommand] },
 ];
+export const COMMANDS = GROUPS.flatMap(({ commands }) => commands);
 
 const ENVIRONMENT = `
 Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
@@ -42,24 +46,27 @@ Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
              AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with),
              N8N_API_KEY (for migrate-workflow with --n8n-url)
-Exit code: 0 done, 1 failed (one JSON line on standard error), 2 wrong use
+Exit code: 0 done, 1 failed (in a pipe, one JSON line on standard error), 2 wrong use
 `;
 
 async function main(argv: readonly string[]): Promise<number> {
-  const isHelp = argv.length === 0 || argv[0] === 'help' || argv.some((word) => word === '--help' || word === '-h');
-  if (!isHelp) {
+  const [first] = argv;
+  const isHelp = argv.length === 0 || first === 'help' || argv.some((word) => word === '--help' || word === '-h');
+  if (!isHelp && first !== '--version') {
     const { command, rest } = findCommand(COMMANDS, argv);
     return command.execute(rest);
   }
-  const words = argv.filter((word) => word !== 'help' && !word.startsWith('-'));
-  const asked = COMMANDS.filter((command) => words.every((word, index) => (command.words[index] ?? word) === word));
-  const text =
-    words.length > 0 && asked.length > 0
-      ? helpText(asked)
-      : `universal-ai-agent <command>\n\n${helpText(COMMANDS)}${ENVIRONMENT}`;
+  const text = isHelp ? helpText(GROUPS, helpWords(argv), ENVIRONMENT) : `${version}\n`;
   if (argv.length === 0) throw new UsageError(text);
   process.stdout.write(text);
   return 0;
+}
+
+/** The words of the command that is asked about: what follows its first option is not one of them. */
+function helpWords(argv: readonly string[]): readonly string[] {
+  const words = argv[0] === 'help' ? argv.slice(1) : argv;
+  const end = words.findIndex((word) => word.startsWith('-'));
+  return end === -1 ? words : words.slice(0, end);
 }
 
 /** Runs one command and sets the exit code. Never rejects. */

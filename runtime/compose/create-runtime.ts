@@ -1,3 +1,4 @@
+import type { Admin } from '../admin/admin';
 import { runAgent } from '../agent';
 import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from '../config/runtime-config';
 import type { LedgerStore } from '../contracts/ledger/ledger';
@@ -28,6 +29,7 @@ import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';
 import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
+import { createRuntimeAdmin } from './runtime-admin';
 import { createTaskParts } from './tasks';
 import { createToolSources } from './tool-sources';
 
@@ -39,6 +41,8 @@ export interface Runtime extends TaskHandling, TaskQueue {
   readonly run: (task: unknown, options?: RunOptions) => Promise<AgentResult>;
   /** A tenant's tools outside a run. */
   readonly tools: TenantTools;
+  /** Administration of the database; its methods reject with CONFIG_INVALID where plug-ins stand in its place. */
+  readonly admin: Admin;
   /** Closes every connection; runs under way should have ended. May be called twice. */
   readonly close: () => Promise<void>;
 }
@@ -50,7 +54,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const parsed = parseConfig(config);
   const sealer = parsed.vaultKey === undefined ? undefined : createSealer(parsed.vaultKey);
   const closers: Close[] = [];
-  const { mcpStore, ...plain } = stores(parsed, closers, sealer);
+  const { mcpStore, postgres, ...plain } = stores(parsed, closers, sealer);
   const kept = { ...plain, tenants: withVault(plain.tenants, sealer) };
   const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
   const redis = parsed.redis && createRedisConnection(parsed.redis);
@@ -75,20 +79,24 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox?.look();
     return runAgent(environment, task, options);
   };
+  const tools = createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 });
+  const runTask: Runtime['run'] = async (task, options) => {
+    refuseOtherTypes(task);
+    return run(readTask(task), options);
+  };
   let closing: Promise<void> | undefined;
   return {
     ...tasks.handling(run),
     ...tasks.queue,
-    run: async (task, options) => {
-      refuseOtherTypes(task);
-      return run(readTask(task), options);
-    },
-    tools: createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 }),
+    run: runTask,
+    tools,
+    admin: createRuntimeAdmin(parsed, { postgres, tenantTools: tools, sealer, redis, run: runTask }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
   };
 }
 
 interface Stores {
+  readonly postgres?: Postgres;
   readonly tenants: TenantStore;
   readonly ledger: LedgerStore;
   readonly mcpStore?: McpStore;
@@ -101,6 +109,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
   const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays, sealer });
   closers.push(ledger.close, postgres.close);
   return {
+    postgres,
     tenants: plugins.tenants ?? tenantStore(postgres),
     ledger: plugins.ledger ?? ledger,
     mcpStore: createMcpStore(postgres.query),

@@ -1,4 +1,5 @@
 import { caller, family, internal } from './code-row';
+import { ADMIN_CODES } from './codes/admin';
 import { BILLING_CODES } from './codes/billing';
 import { LEDGER_CODES } from './codes/ledger';
 import { MCP_CODES } from './codes/mcp';
@@ -33,6 +34,7 @@ export const ERROR_CODES = {
   ...STORAGE_CODES,
   ...QUEUE_CODES,
   ...WORKFLOW_MIGRATION_CODES,
+  ...ADMIN_CODES,
   ...family('This package and its configuration', {
     CONFIG_INVALID: caller('The configuration is not valid: {issues}.', 'Correct the setting that the message names.'),
     INTERNAL_ERROR: internal('Something unexpected went wrong: {reason}', 'Report it with the code and the message.'),

@@ -8,8 +8,8 @@ import type { McpConnection, McpTarget } from './connection';
 export interface McpClientPool {
   /** Lends a connection, which may still be connecting, for as long as `work` lasts. */
   readonly use: <T>(target: McpTarget, work: (connecting: Promise<McpConnection>) => Promise<T>) => Promise<T>;
-  /** Forgets and closes a connection that failed; the next `use` reconnects. */
-  readonly drop: (target: McpTarget, connection: McpConnection) => void;
+  /** Forgets and closes a connection that failed, or whatever one there is; the next `use` reconnects. */
+  readonly drop: (target: McpTarget, connection?: McpConnection) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -71,7 +71,9 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
     drop: (target, connection) => {
       const key = targetKey(target);
       const entry = entries.get(key);
-      void entry?.connecting.then((current) => current === connection && remove(key, entry)).catch(() => undefined);
+      void entry?.connecting
+        .then((current) => (connection ?? current) === current && remove(key, entry))
+        .catch(() => undefined);
     },
     close: async () => {
       stopSweeping();

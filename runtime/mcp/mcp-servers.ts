@@ -6,7 +6,7 @@ import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { startDeadline, untilAborted } from '../util/abort';
 import { checkHealth, type ServerHealth } from './check-health';
-import { createMcpClientPool, targetKey } from './client-pool';
+import { createMcpClientPool, type McpClientPool, targetKey } from './client-pool';
 import type { ConnectRequest, McpConnection, McpTarget } from './connection';
 import { createHttpClient } from './http-fetch';
 import { createMcpTransport } from './mcp-transport';
@@ -56,6 +56,8 @@ export interface McpServers {
   readonly refresh: (request: DiscoverRequest) => Promise<readonly ServerOffer[]>;
   /** Connects, pings each server, and lists its tools again. */
   readonly health: (request: DiscoverRequest) => Promise<readonly ServerHealth[]>;
+  /** Closes the connections to these servers; the next call makes new ones. */
+  readonly disconnect: (request: Omit<DiscoverRequest, 'signal'>) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -93,24 +95,33 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     return server;
   };
 
-  const refresh: McpServers['refresh'] = (request) =>
-    offers(read, request, (target) => directory.refresh(target, request.signal));
-
   return {
     transport: createMcpTransport(pool, readCatalogueRow(options)),
     discover: (request) =>
       offers(read, request, (target, row) =>
         request.isWanted(target.server) ? directory.toolsOf(target, storedTools(row), request.signal) : undefined,
       ),
-    refresh,
+    refresh: (request) => offers(read, request, (target) => directory.refresh(target, request.signal)),
     health: (request) =>
       Promise.all(request.servers.map((row) => checkHealth({ pool, read, directory }, request, row))),
+    disconnect: (request) => disconnect(pool, read, request),
     close: async () => {
       closing.abort();
       await pool.close();
       await http.close();
     },
   };
+}
+
+function disconnect(
+  pool: McpClientPool,
+  read: ReadTenantServer,
+  { tenantId, servers }: Omit<DiscoverRequest, 'signal'>,
+): void {
+  for (const row of servers) {
+    const server = read(tenantId, row);
+    if (!('code' in server)) pool.drop({ tenantId, server });
+  }
 }
 
 /** What each server gives; `toolsOf` says undefined for one that is not asked. */

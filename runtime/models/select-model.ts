@@ -52,7 +52,8 @@ function refuseAboveLimit(
   throw new RuntimeError('MODEL_NOT_ALLOWED', { model: modelId, maxTier });
 }
 
-function findTier(tiers: readonly Tier[], code: string): Tier {
+/** Throws TIER_UNKNOWN, which names those that there are. */
+export function findTier(tiers: readonly Tier[], code: string): Tier {
   const tier = tiers.find((candidate) => candidate.code === code);
   if (tier !== undefined) return tier;
   throw new RuntimeError('TIER_UNKNOWN', { tier: code, knownTiers: tiers.map((known) => known.code).join(', ') });

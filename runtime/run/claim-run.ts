@@ -1,4 +1,4 @@
-import { assertRunBudget, mostSpent, NOTHING_SPENT } from '../billing/budget';
+import { assertRunBudget, mostSpent, NOTHING_SPENT, readRunsPerMinute } from '../billing/budget';
 import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
 import type { ApprovalDecision, Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
@@ -14,7 +14,6 @@ import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
 import { safely } from './emit';
 import { loadHistory } from './memory';
-import { readRunsPerMinute } from './plan/resolve-limits';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
 

@@ -64,6 +64,8 @@ export interface TenantTools {
   readonly refresh: (query: ToolQuery & { readonly server?: string }) => Promise<ToolList>;
   /** The state of the tenant's MCP servers. */
   readonly health: (query: ToolQuery & { readonly server?: string }) => Promise<readonly ServerHealth[]>;
+  /** Closes the connections of this process to the tenant's MCP servers, and gives their names; the next call reconnects. */
+  readonly disconnect: (query: ToolQuery & { readonly server?: string }) => Promise<readonly string[]>;
 }
 
 interface TenantToolsParts extends CallParts {
@@ -113,6 +115,12 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
       bounded(given, async (query, signal) => {
         const servers = await serversOf(parts.tenants, query);
         return parts.mcp.health({ tenantId: query.tenantId, servers, signal });
+      }),
+    disconnect: (given) =>
+      bounded(given, async (query) => {
+        const servers = await serversOf(parts.tenants, query);
+        parts.mcp.disconnect({ tenantId: query.tenantId, servers });
+        return servers.map(({ name }) => name);
       }),
   };
 }

@@ -25,6 +25,13 @@ function isOfCloud(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address instanceof ipaddr.IPv4 && OF_CLOUDS.some((range) => address.match(range));
 }
 
+/** Addresses that lead to the settings and credentials of the machine itself, which no tool has anything to ask for. */
+export function isMetadataAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return parsed.range() === 'linkLocal' || isOfCloud(parsed) || parsed.toString() === 'fd00:ec2::254';
+}
+
 /** Names that no public address has: those of this machine, and `.internal`, which is kept for networks of one's own. */
 export function isPrivateName(host: string): boolean {
   return /(^|\.)(localhost|internal)$/.test(host);

@@ -10,7 +10,7 @@ interface SealedPlace {
   readonly name: string;
 }
 
-interface RotateReport {
+export interface RotateReport {
   /** The key that everything is sealed with now. */
   readonly key_id: string;
   /** Sealed anew by this call. */

@@ -1,30 +1,26 @@
 import { text } from 'node:stream/consumers';
 
-import { findRefusedRows } from '../../compose/refused-rows';
 import type { Postgres } from '../../storage/postgres/pool';
-import { databaseStatus, migrate } from '../../storage/schema/migrate';
-import { seedDemo } from '../../storage/schema/seed-demo';
 import { seedTools } from '../../storage/schema/seed-tools';
 import { makeSqlRole } from '../../storage/schema/sql-role';
 import { UsageError } from '../arguments';
 import { command, FLAG, TEXT, TEXTS } from '../command';
-import { withDatabase } from '../environment';
+import { withAdmin, withDatabase, withToolRuntime } from '../environment';
 import { printJson } from '../output';
 
 export const dbCommands = [
   command({
     words: 'db migrate',
     help: 'Create or adopt the tables; safe to repeat.',
-    run: () => print(migrate),
+    run: () => withAdmin(({ diagnostics }) => diagnostics.prepareDatabase()),
   }),
   command({
     words: 'db status',
     help: 'Tell what is applied and what is missing; exit 1 if anything is.',
     run: () =>
-      withDatabase(async (postgres) => {
-        const status = await databaseStatus(postgres);
-        // Rows can be read as soon as every table is there.
-        printJson(status.isReady ? { ...status, refusedRows: await findRefusedRows(postgres.query) } : status);
+      withToolRuntime(async ({ admin }) => {
+        const status = await admin.diagnostics.schema();
+        printJson(status);
         return status.isReady ? 0 : 1;
       }),
   }),
@@ -33,8 +29,10 @@ export const dbCommands = [
     usage: '[--tool-server URL] [--mcp-server URL]',
     help: 'Add a demo tenant with tools.',
     options: { 'tool-server': TEXT, 'mcp-server': TEXT },
-    run: (options) =>
-      print((postgres) => seedDemo(postgres, { toolServer: options['tool-server'], mcpServer: options['mcp-server'] })),
+    run: (options) => {
+      const servers = { toolServer: options['tool-server'], mcpServer: options['mcp-server'] };
+      return withAdmin(({ diagnostics }) => diagnostics.addDemoTenant(servers));
+    },
   }),
   command({
     words: 'db seed-tools',

@@ -1,15 +1,10 @@
 import { text } from 'node:stream/consumers';
 
-import { DEFAULTS } from '../../config/runtime-config';
-import { RuntimeError } from '../../errors/runtime-error';
-import { errorText } from '../../errors/to-runtime-error';
-import { readMcpServer } from '../../mcp/read-server';
-import { type AddedServer, addMcpServerStatement, approveMcpToolsStatement } from '../../storage/sql/manage-mcp';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../util/json';
 import { readTenant, UsageError } from '../arguments';
 import { waitForBrowser } from '../browser-login';
 import { command, TEXT, TEXTS } from '../command';
-import { withDatabase, withToolRuntime } from '../environment';
+import { withAdmin, withToolRuntime } from '../environment';
 import { printJson } from '../output';
 
 export const mcpCommands = [
@@ -45,6 +40,58 @@ export const mcpCommands = [
     options: { tenant: TEXT, tool: TEXTS },
     run: (options, [name = '']) => approve(name, options),
   }),
+  command({
+    words: 'mcp list',
+    usage: '--tenant ID',
+    help: "The tenant's MCP servers, without asking them.",
+    options: { tenant: TEXT },
+    run: (options) => {
+      const tenantId = readTenant(options, 'mcp list');
+      return withAdmin(({ mcpServer }) => mcpServer.list({ tenantId }));
+    },
+  }),
+  command({
+    words: 'mcp disconnect',
+    usage: '--tenant ID [--server NAME]',
+    help: 'Have every process ask for the lists of tools again with its next run.',
+    options: { tenant: TEXT, server: TEXT },
+    run: ({ server, ...options }) => {
+      const tenantId = readTenant(options, 'mcp disconnect');
+      return withAdmin(({ mcpServer }) => mcpServer.disconnect({ tenantId, server }));
+    },
+  }),
+  command({
+    words: 'mcp remove',
+    names: ['NAME'],
+    usage: '--tenant ID',
+    help: 'Take the server from the tenant; it is forgotten when no other tenant uses it.',
+    options: { tenant: TEXT },
+    run: (options, [server = '']) => {
+      const tenantId = readTenant(options, 'mcp remove');
+      return withAdmin(({ mcpServer }) => mcpServer.remove({ tenantId, server }));
+    },
+  }),
+  command({
+    words: 'logins list',
+    usage: '[--tenant ID]',
+    help: 'OAuth logins at MCP servers; no token is shown.',
+    options: { tenant: TEXT },
+    run: (options) => {
+      const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'logins list');
+      return withAdmin(({ oauthLogin }) => oauthLogin.list({ tenantId }));
+    },
+  }),
+  command({
+    words: 'logins revoke',
+    names: ['SERVER'],
+    usage: '--tenant ID',
+    help: 'Forget the tokens of a login.',
+    options: { tenant: TEXT },
+    run: (options, [server = '']) => {
+      const tenantId = readTenant(options, 'logins revoke');
+      return withAdmin(({ oauthLogin }) => oauthLogin.revoke({ tenantId, server }));
+    },
+  }),
 ];
 
 function health(options: { readonly tenant?: string; readonly server?: string }): Promise<number> {
@@ -66,35 +113,13 @@ interface AddOptions {
 
 async function add({ name, url, options }: { name: string; url: string; options: AddOptions }): Promise<number> {
   const tenantId = readTenant(options, 'mcp add');
-  const policy = options['on-tool-change'];
-  if (policy !== undefined && policy !== 'accept' && policy !== 'quarantine') {
+  const onToolChange = options['on-tool-change'] as 'accept' | undefined;
+  if (onToolChange !== undefined && !['accept', 'quarantine'].includes(onToolChange)) {
     throw new UsageError('--on-tool-change is one of: accept, quarantine.');
   }
   const auth = await readCredential(options);
-  const { transport = 'http' } = options;
-  checkServer({ name, url, transport, auth });
-  return withDatabase(async (postgres) => {
-    const request = { tenantId, name, url, transport, auth, policy };
-    const [added] = await postgres.query<AddedServer>(addMcpServerStatement(request));
-    if (added === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
-    if (added.url !== url || added.transport !== transport) {
-      throw new RuntimeError('MCP_SERVER_EXISTS', { server: name, url: added.url });
-    }
-    printJson({ tenant_id: tenantId, server: name, url, transport });
-    return 0;
-  });
-}
-
-function checkServer(server: Parameters<typeof readMcpServer>[0]): void {
-  try {
-    readMcpServer(server, {
-      discoveryTimeoutMs: DEFAULTS.mcpDiscoveryTimeoutMs,
-      callTimeoutMs: DEFAULTS.mcpCallTimeoutMs,
-      listTtlMs: DEFAULTS.mcpListTtlMs,
-    });
-  } catch (error) {
-    throw new RuntimeError('MCP_SERVER_INVALID', { server: server.name, reason: errorText(error) });
-  }
+  const server = { tenantId, name, url, transport: options.transport, auth, onToolChange };
+  return withAdmin(async ({ mcpServer }) => ({ tenant_id: tenantId, ...(await mcpServer.add(server)) }));
 }
 
 /** `--bearer TOKEN`, or `--auth FILE-CONTENT` as JSON; `-` reads either from standard input, where nobody looks on. */
@@ -108,14 +133,11 @@ async function readCredential({ bearer, auth }: AddOptions): Promise<JsonObject 
   throw new UsageError('--auth is not a JSON object.');
 }
 
-function approve(name: string, options: { readonly tenant?: string; readonly tool?: string[] }): Promise<number> {
+function approve(server: string, options: { readonly tenant?: string; readonly tool?: string[] }): Promise<number> {
   const tenantId = readTenant(options, 'mcp approve');
-  return withDatabase(async (postgres) => {
-    const rows = await postgres.query<{ name: string }>(
-      approveMcpToolsStatement({ tenantId, server: name, tools: options.tool }),
-    );
-    printJson({ tenant_id: tenantId, server: name, approved: rows.map((row) => row.name) });
-    return 0;
+  return withAdmin(async ({ mcpServer }) => {
+    const { approved } = await mcpServer.approve({ tenantId, server, tools: options.tool });
+    return { tenant_id: tenantId, server, approved };
   });
 }
 

@@ -1,10 +1,12 @@
-import { createPriceAdmin, type PriceAdmin } from '../../admin/prices';
-import type { ModelPrice } from '../../contracts/ledger/usage';
+import { readFile } from 'node:fs/promises';
+
+import type { NewPrice, PriceSync } from '../../admin/prices/prices';
+import { RuntimeError } from '../../errors/runtime-error';
+import { errorText } from '../../errors/to-runtime-error';
 import { UsageError } from '../arguments';
 import { command, FLAG, TEXT } from '../command';
-import { withDatabase } from '../environment';
+import { openInstallation, withAdmin } from '../environment';
 import { printJson } from '../output';
-import { readListedModels } from '../price-source';
 
 const PRICES = {
   input: TEXT,
@@ -19,7 +21,7 @@ export const priceCommands = [
   command({
     words: 'price list',
     help: 'The price of each model, in US dollars for a million tokens.',
-    run: () => withPrices(async (prices) => ({ prices: await prices.list() })),
+    run: () => withAdmin(({ price }) => price.list()),
   }),
   command({
     words: 'price set',
@@ -31,8 +33,8 @@ export const priceCommands = [
     run: (options, [modelId = '']) => {
       if (!/^\S{1,100}$/.test(modelId))
         throw new UsageError('MODEL is an id of at most 100 characters, without spaces.');
-      const price = readPrice(modelId, options);
-      return withPrices((prices) => prices.set(price, options.provider));
+      const given = { ...readPrice(modelId, options), provider: options.provider };
+      return withAdmin(({ price }) => price.set(given));
     },
   }),
   command({
@@ -46,17 +48,10 @@ that the list lacks. What is there is changed only where it is named.`,
   }),
 ];
 
-function withPrices(work: (prices: PriceAdmin) => Promise<unknown>): Promise<number> {
-  return withDatabase(async (postgres) => {
-    printJson(await work(createPriceAdmin(postgres)));
-    return 0;
-  });
-}
-
 type PriceOption = keyof typeof PRICES;
 type PriceOptions = Readonly<Partial<Record<PriceOption, string>>>;
 
-function readPrice(modelId: string, options: PriceOptions): ModelPrice {
+function readPrice(modelId: string, options: PriceOptions): NewPrice {
   return {
     modelId,
     inputPer1M: required(options, 'input'),
@@ -88,20 +83,29 @@ interface SyncOptions {
   readonly 'dry-run'?: boolean;
 }
 
-function sync(options: SyncOptions, words: readonly string[]): Promise<number> {
+async function sync(options: SyncOptions, words: readonly string[]): Promise<number> {
   const overwrite = readOverwrite(words, options);
-  const tiers = readTiers(options.tier);
-  return withPrices(async (prices) => {
-    const { source, provider, models } = await readListedModels(options.from);
-    const report = await prices.sync({
-      models,
-      provider: options.provider ?? provider,
-      overwrite,
-      tiers,
-      dryRun: options['dry-run'] === true,
-    });
-    return { source, models: models.length, ...report };
-  });
+  const tiers = Object.fromEntries(readTiers(options.tier));
+  const { provider, 'dry-run': dryRun } = options;
+  const request = { overwrite, tiers, provider, dryRun, ...(await readSource(options.from)) };
+  const runtime = openInstallation();
+  try {
+    const report = await runtime.admin.price.sync(request);
+    printJson({ source: options.from, ...report });
+    return 0;
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** An address, or what a file holds. */
+async function readSource(from: string | undefined): Promise<Pick<PriceSync, 'from' | 'list'>> {
+  if (from === undefined || /^https?:/i.test(from)) return { from };
+  try {
+    return { list: await readFile(from, 'utf8') };
+  } catch (error) {
+    throw new RuntimeError('PRICE_LIST_UNREACHABLE', { source: from, reason: errorText(error) });
+  }
 }
 
 function readOverwrite(words: readonly string[], { overwrite = false }: SyncOptions): 'all' | readonly string[] {

@@ -2,9 +2,9 @@ import { text } from 'node:stream/consumers';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { type JsonValue, tryParseJson } from '../../util/json';
-import { readTenant } from '../arguments';
+import { readTenant, readWhole } from '../arguments';
 import { command, TEXT } from '../command';
-import { withToolRuntime } from '../environment';
+import { withAdmin, withToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
 
 const COMMON = { tenant: TEXT, tier: TEXT } as const;
@@ -12,15 +12,13 @@ const COMMON = { tenant: TEXT, tier: TEXT } as const;
 export const toolsCommands = [
   command({
     words: 'tools list',
-    usage: '--tenant ID [--tier TIER]',
-    help: 'Every tool of the tenant: name, type, server, parameters.',
-    options: COMMON,
-    run: (options) => {
-      const query = { tenantId: readTenant(options, 'tools list'), tier: options.tier };
-      return withToolRuntime(async ({ tools }) => {
-        printJson(await tools.list(query));
-        return 0;
-      });
+    usage: '[--tenant ID [--tier TIER]] [--filter TEXT] [--limit N] [--after CODE]',
+    help: 'Every tool that the tenant is offered: name, type, server, parameters. Without a tenant, the catalogue.',
+    options: { ...COMMON, filter: TEXT, limit: TEXT, after: TEXT },
+    run: ({ tier, filter, limit, after, ...options }) => {
+      const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'tools list');
+      const query = { tenantId, tier, filter, limit: readWhole(limit, 'limit'), after };
+      return withAdmin(({ tool }) => tool.list(query));
     },
   }),
   command({

@@ -4,12 +4,10 @@ import type { VaultStore } from '../../contracts/tools/vault';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import { createVaultStore } from '../../storage/postgres/vault-store';
 import { encryptPlaintext } from '../../vault/encrypt-rows';
-import { canOpen, rotateVault } from '../../vault/rotate-key';
-import { createSealer, type Sealer, sealingKeyId } from '../../vault/sealer';
-import { SECRET_NAME, secretOwner } from '../../vault/secret-owner';
+import { createSealer, type Sealer } from '../../vault/sealer';
 import { readTenant, UsageError } from '../arguments';
 import { command, FLAG, TEXT } from '../command';
-import { readVaultKey, withDatabase } from '../environment';
+import { readVaultKey, withAdmin, withDatabase, withToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
 
 interface Vault {
@@ -26,26 +24,37 @@ export const vaultCommands = [
     usage: '--tenant ID|--shared --name NAME',
     help: 'Encrypt the secret on standard input; rows name it as vault:NAME.',
     options: { ...SCOPE, name: TEXT },
-    run: (options) => withVault((vault) => set(vault, options)),
+    run: async (options) => {
+      const secret = { ...readScope(options, 'vault set'), name: readName(options, 'vault set') };
+      readVaultKey();
+      const value = await readSecret();
+      return withAdmin((admin) => admin.secret.set({ ...secret, value }));
+    },
   }),
   command({
     words: 'vault list',
     usage: '--tenant ID|--shared',
     help: 'The names of the secrets, and whether the present key opens them.',
     options: SCOPE,
-    run: (options) => withVault((vault) => list(vault, options)),
+    run: (options) => {
+      const scope = readScope(options, 'vault list');
+      return withAdmin((admin) => admin.secret.list(scope));
+    },
   }),
   command({
     words: 'vault remove',
     usage: '--tenant ID|--shared --name NAME',
     help: 'Forget a secret.',
     options: { ...SCOPE, name: TEXT },
-    run: (options) => withVault((vault) => remove(vault, options)),
+    run: (options) => {
+      const secret = { ...readScope(options, 'vault remove'), name: readName(options, 'vault remove') };
+      return withAdmin((admin) => admin.secret.delete(secret));
+    },
   }),
   command({
     words: 'vault rotate',
     help: 'Re-encrypt everything with the first key of AGENT_VAULT_KEY.',
-    run: () => withVault(rotate),
+    run: rotate,
   }),
   command({
     words: 'vault encrypt',
@@ -70,46 +79,15 @@ interface Named extends Scope {
   readonly name?: string;
 }
 
-async function set({ store, sealer }: Vault, options: Named): Promise<number> {
-  const tenantId = readScope(options, 'vault set');
-  const name = readName(options, 'vault set');
-  const sealed = sealer.seal(await readSecret(), secretOwner(tenantId, name));
-  if (!(await store.set({ tenantId, name, sealed }))) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
-  printJson({ ...scopeOf(tenantId), name, key_id: sealer.keyId });
-  return 0;
-}
-
-async function list({ store, sealer }: Vault, options: Scope): Promise<number> {
-  const tenantId = readScope(options, 'vault list');
-  const rows = await store.list(tenantId);
-  const secrets = rows.map(({ tenant_id, name, sealed, updated_at }) => ({
-    name,
-    scope: tenant_id === null ? 'shared' : 'tenant',
-    key_id: sealingKeyId(sealed) ?? null,
-    is_readable: canOpen(sealer, sealed, secretOwner(tenant_id ?? undefined, name)),
-    updated_at,
-  }));
-  printJson({ ...scopeOf(tenantId), secrets });
-  return 0;
-}
-
-async function remove({ store }: Vault, options: Named): Promise<number> {
-  const tenantId = readScope(options, 'vault remove');
-  const name = readName(options, 'vault remove');
-  if (!(await store.remove(tenantId, name))) {
-    const scope = tenantId === undefined ? 'that is shared' : `of tenant ${tenantId}`;
-    throw new RuntimeError('VAULT_SECRET_UNKNOWN', { name, scope });
-  }
-  printJson({ ...scopeOf(tenantId), name, removed: true });
-  return 0;
-}
-
-async function rotate({ store, sealer }: Vault): Promise<number> {
-  const report = await rotateVault({ store, sealer, onProgress: tell });
-  printJson(report);
-  if (report.unreadable.length === 0 && report.changed.length === 0) return 0;
-  if (report.unreadable.length > 0) printError(describeError('VAULT_KEY_WRONG', { keyId: sealer.keyIds }));
-  return 1;
+async function rotate(): Promise<number> {
+  const { keyIds } = createSealer(readVaultKey());
+  return withToolRuntime(async ({ admin }) => {
+    const report = await admin.secret.rotate({ onProgress: tell });
+    printJson(report);
+    if (report.unreadable.length === 0 && report.changed.length === 0) return 0;
+    if (report.unreadable.length > 0) printError(describeError('VAULT_KEY_WRONG', { keyId: keyIds }));
+    return 1;
+  });
 }
 
 async function encrypt({ store, sealer }: Vault, isDryRun: boolean): Promise<number> {
@@ -122,26 +100,17 @@ function tell(progress: string): void {
   process.stderr.write(`${progress}\n`);
 }
 
-/** The tenant's id, or undefined for what is shared. */
-function readScope(options: Scope, command: string): string | undefined {
+function readScope(options: Scope, command: string): { readonly tenantId?: string; readonly shared?: boolean } {
   if (options.shared !== true) {
     if (options.tenant === undefined) throw new UsageError(`${command} needs --tenant ID or --shared.`);
-    return readTenant(options, command);
+    return { tenantId: readTenant(options, command) };
   }
   if (options.tenant !== undefined) throw new UsageError('Give --tenant or --shared, not both.');
-  return undefined;
-}
-
-function scopeOf(tenantId: string | undefined): object {
-  return tenantId === undefined ? { scope: 'shared' } : { tenant_id: tenantId };
+  return { shared: true };
 }
 
 function readName({ name }: Named, command: string): string {
   if (name === undefined) throw new UsageError(`${command} needs --name NAME.`);
-  // The text itself is not shown: it may be the secret, in the wrong place.
-  if (!SECRET_NAME.test(name)) {
-    throw new RuntimeError('VAULT_SECRET_INVALID', { reason: 'its name must match [A-Za-z0-9._-]{1,100}' });
-  }
   return name;
 }
 

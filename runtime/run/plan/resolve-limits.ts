@@ -1,6 +1,6 @@
 import type { TaskConfig } from '../../contracts/task';
 import type { TenantSettings, Tier } from '../../contracts/tenant';
-import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import { describeError, type ErrorSummary } from '../../errors/runtime-error';
 
 interface RunLimits {
   readonly maxIterations: number;
@@ -30,15 +30,4 @@ export function resolveLimits(request: {
       ? [describeError('ITERATIONS_CLAMPED', { asked, maxIterations, ceiling: defaults.iterationCeiling })]
       : [],
   };
-}
-
-/** The highest number that the database counts to. */
-const MAX_COUNT = 2_147_483_647;
-
-/** How many runs of the tenant may begin a minute; undefined: any number. Throws SETTING_INVALID. */
-export function readRunsPerMinute({ runsPerMinute: text }: TenantSettings): number | undefined {
-  if (text === undefined) return undefined;
-  const runs = Number(text);
-  if (/^\d+$/.test(text) && runs > 0 && runs <= MAX_COUNT) return runs;
-  throw new RuntimeError('SETTING_INVALID', { setting: 'runs_per_minute', reason: 'it is not a whole number above 0' });
 }

@@ -88,7 +88,7 @@ function checksum(sql: string): string {
   return createHash('sha256').update(sql).digest('hex');
 }
 
-interface DatabaseStatus {
+export interface DatabaseStatus {
   readonly isReady: boolean;
   readonly applied: readonly string[];
   readonly missing: readonly string[];

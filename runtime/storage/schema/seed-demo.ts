@@ -4,7 +4,7 @@ import type { Postgres } from '../postgres/pool';
 /** Fixed, so that the example workflows can name it. */
 export const DEMO_TENANT_ID = '11111111-1111-4111-8111-111111111111';
 
-interface SeedReport {
+export interface SeedReport {
   readonly tenant_id: string;
   readonly tools: readonly string[];
 }

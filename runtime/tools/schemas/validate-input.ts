@@ -33,6 +33,13 @@ export function compileInputSchema(schema: JsonObject): Tool['parseInput'] {
   };
 }
 
+/** Compiles the schema of a tool now: why no value could be checked with it. Undefined for one that can be used. */
+export async function whyUnusable(schema: JsonObject): Promise<string | undefined> {
+  const issues = await compileSchema(schema, 'schema')({});
+  const said = cannotBeChecked('schema', '');
+  return issues?.startsWith(said) === true ? issues.slice(said.length) : undefined;
+}
+
 /** The same for values of any kind, called `name` in what is wrong with them. */
 export function compileSchema(schema: JsonObject, name: string): SchemaCheck {
   const { bare, weight } = judgeOnce(schema);

@@ -33,6 +33,16 @@ it('seeds the demo tenant twice with the same result', async () => {
   ]);
 });
 
+it('prints a table where it is asked to, in colour only where colours are wanted', async () => {
+  const ask = (env: Record<string, string>) =>
+    runCli(['db', 'migrate', '--table'], { env: { DATABASE_URL: database.url, ...env } });
+  const first = await ask({});
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(first.stdout).toMatch(/^applied {2,}\S/);
+  expect(first.stdout).not.toContain('\u001b');
+  expect((await ask({ FORCE_COLOR: '1' })).stdout).toContain('\u001b[1mapplied');
+});
+
 it('seeds a tenant that can be run at once', async () => {
   await cli('db', 'migrate');
   await cli('db', 'seed-demo');

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
+import { version } from '../../../package.json';
 import type { AgentResult } from '../../../runtime';
 import { addTenant, addTool, enableTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
@@ -193,6 +194,14 @@ describe('wrong use', () => {
     for (const command of ['run', 'db migrate', 'db status', 'db seed-demo', 'usage']) {
       expect(outcome.stdout).toContain(command);
     }
+  });
+
+  it('shows one command alone for its --help, and the version for --version', async () => {
+    const help = await runCli(['usage', '--help']);
+    expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(help.stdout).toMatch(/^universal-ai-agent usage --tenant ID/);
+    expect(help.stdout).not.toContain('db migrate');
+    expect(await runCli(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Tool } from '../../../runtime';
-import { findRefusedRows } from '../../../runtime/compose/refused-rows';
+import { findRefusedRows } from '../../../runtime/admin/diagnostics/refused-rows';
+import { MCP_SERVER_DEFAULTS } from '../../../runtime/compose/mcp-defaults';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { addMcpServer, addTenant, addTool, enableTool, giveTool, useMcpServer } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
@@ -142,7 +143,7 @@ it('db status lists the rows that are refused, with the right names', async () =
   await useMcpServer(database, { tenantId: good, serverId: old });
   await useMcpServer(database, { tenantId: ofSetting, serverId: old, isEnabled: false });
   const postgres = createPostgres({ url: database.url, maxConnections: 2 });
-  const { rows, count } = await findRefusedRows(postgres.query).finally(() => postgres.close());
+  const { rows, count } = await findRefusedRows(postgres.query, MCP_SERVER_DEFAULTS).finally(() => postgres.close());
   const expected = [
     { tier: 'nano', problem: containing('"enable_tools" (did you mean "enabled_tools"?)') },
     { tenant: ofSetting, problem: containing('did you mean "monthly_cost_limit_usd"?') },

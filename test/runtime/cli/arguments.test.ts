@@ -42,10 +42,40 @@ it.each([
   ['an unknown action', ['fruit', 'sing'], 'fruit needs one of: list, add.'],
   ['a missing action', ['fruit'], 'fruit needs one of: list, add.'],
   ['an unknown command', ['sing'], 'Unknown command "sing".'],
+  ['a misspelt option', ['fruit', 'add', 'plum', '--taks', '-'], 'There is no option --taks. Did you mean --task?'],
+  ['a misspelt action', ['fruit', 'lst'], 'Did you mean "fruit list"?'],
+  ['a misspelt first word', ['friut', 'list'], 'Did you mean "fruit list"?'],
+  ['a misspelt command', ['eta', 'plum'], 'Did you mean "eat"?'],
+  ['two forms of output', ['fruit', 'list', '--json', '--table'], '--json or --table, not both'],
 ])('refuses %s as wrong use', (_what, argv, text) => {
   expect(() => execute(...argv)).toThrow(UsageError);
   expect(() => execute(...argv)).toThrow(text);
   expect(run).not.toHaveBeenCalled();
+});
+
+it('takes the singular and the plural of the first of two words', () => {
+  execute('fruits', 'add', 'plum');
+  expect(run).toHaveBeenCalledWith({}, ['plum']);
+  expect(() => execute('eats', 'plum')).toThrow('Unknown command');
+});
+
+it('tells a command of one word from a group whose singular it is', () => {
+  const [one, list] = [jest.fn(() => 0), jest.fn(() => 0)];
+  const both = [command({ words: 'run', help: '', run: one }), command({ words: 'runs list', help: '', run: list })];
+  const { command: found } = findCommand(both, ['run', 'list']);
+  expect(found.words).toEqual(['runs', 'list']);
+  expect(findCommand(both, ['runs', 'list']).command).toBe(found);
+  expect(findCommand(both, ['run', '--json']).command.words).toEqual(['run']);
+  expect(() => findCommand(both, ['runs', 'lst'])).toThrow('runs needs one of: list. Did you mean "runs list"?');
+});
+
+it('takes --json and --table with every command, and keeps them from it', () => {
+  execute('fruit', 'list', '--json');
+  execute('eat', 'plum', '--table');
+  expect(run.mock.calls).toEqual([
+    [{}, []],
+    [{}, ['plum']],
+  ]);
 });
 
 it('never repeats what may be a secret in the wrong place', () => {

@@ -1,30 +1,37 @@
-import { createReadStream } from 'node:fs';
-
-import { joinLists, type ListedModel, type PriceList, readPriceList } from '../billing/price-list';
-import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
-import { errorText } from '../errors/to-runtime-error';
-import { readModelList } from './environment';
+import { joinLists, type ListedModel, type PriceList, readPriceList } from '../../billing/price-list';
+import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
+import { errorText } from '../../errors/to-runtime-error';
 
 const TIMEOUT_MS = 30_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_PAGES = 50;
 
 interface Listed {
-  readonly source: string;
-  /** The name for rows that are added; undefined for a file. */
+  /** The address, without secrets. */
+  readonly source?: string;
+  /** The name for rows that are added. */
   readonly provider?: string;
   readonly models: readonly ListedModel[];
 }
 
-/** The models of a file or an address, or of the provider itself. Rejects with PRICE_LIST_UNREACHABLE, PRICE_LIST_INVALID. */
-export async function readListedModels(from: string | undefined): Promise<Listed> {
-  const { url, apiKey } = from === undefined ? readModelList() : { url: from };
+/** Where a list of models comes from. */
+export interface ListAddress {
+  readonly url: string;
+  /** For its own provider only. */
+  readonly apiKey?: string;
+}
+
+/** The models of a list that somebody has read already. Throws PRICE_LIST_INVALID. */
+export function modelsOfText(text: string): Listed {
+  const list = readPriceList(text);
+  if (list.next !== undefined) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is one page of several' });
+  return { models: joinLists([list]) };
+}
+
+/** The models that an address lists, page by page. Rejects with PRICE_LIST_UNREACHABLE, PRICE_LIST_INVALID. */
+export async function modelsOfAddress({ url, apiKey }: ListAddress): Promise<Listed> {
   try {
-    // A key is for its own provider only.
-    if (/^https?:\/\//i.test(url)) return await download(new URL(url), apiKey);
-    const list = readPriceList(await readBounded(createReadStream(url)));
-    if (list.next !== undefined) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is one page of several' });
-    return { source: url, models: joinLists([list]) };
+    return await download(new URL(url), apiKey);
   } catch (error) {
     if (isRuntimeError(error)) throw error;
     throw new RuntimeError('PRICE_LIST_UNREACHABLE', { source: withoutSecrets(url), reason: errorText(error) });

@@ -1,18 +1,17 @@
-import { errorText } from '../errors/to-runtime-error';
-import { readMcpServer } from '../mcp/read-server';
-import { checkTenantRules, readPermission, readToolRules } from '../permissions/read-tool-rules';
+import { errorText } from '../../errors/to-runtime-error';
+import { type McpServerDefaults, readMcpServer } from '../../mcp/read-server';
+import { checkTenantRules, readPermission, readToolRules } from '../../permissions/read-tool-rules';
 import {
   tenantServersStatement,
   tenantSettingsStatement,
   tenantToolsStatement,
   tierRulesStatement,
-} from '../storage/sql/list-rules';
-import type { Query } from '../storage/statement';
-import { parseServers, parseSettings, parseTools } from '../tenants/parse-snapshot';
-import { ownRules } from '../tools/build-tools';
-import { checkToolRow } from '../tools/check-row';
-import { tryParseJson } from '../util/json';
-import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
+} from '../../storage/sql/list-rules';
+import type { Query } from '../../storage/statement';
+import { parseServers, parseSettings, parseTools } from '../../tenants/parse-snapshot';
+import { ownRules } from '../../tools/build-tools';
+import { checkToolRow } from '../../tools/check-row';
+import { tryParseJson } from '../../util/json';
 
 /** A row whose rules or settings are refused, so that its tool, MCP server, tenant or tier does not work. */
 interface RefusedRow {
@@ -25,7 +24,7 @@ interface RefusedRow {
   readonly problem: string;
 }
 
-interface RefusedRows {
+export interface RefusedRows {
   /** The first of them. */
   readonly rows: readonly RefusedRow[];
   readonly count: number;
@@ -34,8 +33,8 @@ interface RefusedRows {
 const MAX_SHOWN = 100;
 
 /** Reads the rules and settings of every active row as a run would: one statement for each table. Changes nothing. */
-export async function findRefusedRows(query: Query): Promise<RefusedRows> {
-  const found = await Promise.all([ofTiers(query), ofTenants(query), ofTools(query), ofServers(query)]);
+export async function findRefusedRows(query: Query, servers: McpServerDefaults): Promise<RefusedRows> {
+  const found = await Promise.all([ofTiers(query), ofTenants(query), ofTools(query), ofServers(query, servers)]);
   const rows = found.flat();
   return { rows: rows.slice(0, MAX_SHOWN), count: rows.length };
 }
@@ -71,11 +70,11 @@ async function ofTools(query: Query): Promise<readonly RefusedRow[]> {
   );
 }
 
-async function ofServers(query: Query): Promise<readonly RefusedRow[]> {
+async function ofServers(query: Query, defaults: McpServerDefaults): Promise<readonly RefusedRow[]> {
   const rows = await query<{ servers: string; tenants: readonly string[] }>(tenantServersStatement);
   return rows.flatMap(({ servers, tenants }) =>
     parseServers(servers).flatMap((row) => {
-      const problem = problemOf(() => readMcpServer(row, MCP_SERVER_DEFAULTS));
+      const problem = problemOf(() => readMcpServer(row, defaults));
       return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, server: row.name, problem }));
     }),
   );

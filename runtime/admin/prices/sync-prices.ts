@@ -1,9 +1,9 @@
-import { findPrice } from '../billing/cost';
-import { nearestModels } from '../billing/nearest-models';
-import { type ListedModel, samePrice } from '../billing/price-list';
-import type { ModelPrice } from '../contracts/ledger/usage';
-import { RuntimeError } from '../errors/runtime-error';
-import { mergeTiers } from '../models/tiers';
+import { findPrice } from '../../billing/cost';
+import { nearestModels } from '../../billing/nearest-models';
+import { type ListedModel, samePrice } from '../../billing/price-list';
+import type { ModelPrice } from '../../contracts/ledger/usage';
+import { RuntimeError } from '../../errors/runtime-error';
+import { mergeTiers } from '../../models/tiers';
 import {
   COST_COLUMNS,
   LIST_PRICES,
@@ -13,8 +13,8 @@ import {
   setTierModelStatement,
   type TierModelRow,
   writePricesStatement,
-} from '../storage/sql/manage-prices';
-import type { Query } from '../storage/statement';
+} from '../../storage/sql/manage-prices';
+import type { Query } from '../../storage/statement';
 import { misfit, type Places, readPlaces, toPrice, toRow } from './price-rows';
 
 export interface SyncRequest {

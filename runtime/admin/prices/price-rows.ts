@@ -1,6 +1,6 @@
-import type { ModelPrice } from '../contracts/ledger/usage';
-import { COST_COLUMNS, PRICE_PLACES, type PriceRow } from '../storage/sql/manage-prices';
-import type { Query } from '../storage/statement';
+import type { ModelPrice } from '../../contracts/ledger/usage';
+import { COST_COLUMNS, PRICE_PLACES, type PriceRow } from '../../storage/sql/manage-prices';
+import type { Query } from '../../storage/statement';
 
 /** How many decimal places a column holds, where that is limited. */
 export type Places = ReadonlyMap<string, number>;

@@ -1,0 +1,67 @@
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+
+import type { Admin } from '../../runtime';
+import { readEgress } from '../shared/egress';
+import { type Asked, readInput } from './read-input';
+
+/** Lists that become one item for each entry, by the key that they come under. */
+const LISTS = ['tenants', 'tools', 'servers', 'secrets', 'logins', 'prices', 'tiers', 'runs', 'approvals'];
+
+type Operation = (input: IDataObject, host?: object) => Promise<unknown>;
+
+/** Carries out the operation of one item. Rejects with a RuntimeError. */
+export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutionData[]> {
+  const { context, library, index } = asked;
+  const read = (name: string): unknown => context.getNodeParameter(name, index, '');
+  const [resource, name] = [String(read('resource')), String(read('operation'))];
+  const operations = admin as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  const operation = operations[resource]?.[name];
+  if (operation === undefined) {
+    throw new library.RuntimeError('ADMIN_INPUT_INVALID', {
+      operation: `${resource} ${name}`,
+      issues: 'there is no such operation',
+    });
+  }
+  const input = readInput(asked);
+  const host = { egress: readEgress(context) };
+  const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
+  if (resource === 'tool' && name === 'create') await enableAtOnce(admin, asked, input);
+  return toItems(result, name).map((json) => ({ json, pairedItem: { item: index } }));
+}
+
+/** Every page of a list, as one. */
+async function allPages(operation: Operation, input: IDataObject): Promise<IDataObject> {
+  const { limit: _limit, ...query } = input;
+  const rows: unknown[] = [];
+  let key = '';
+  let after: unknown;
+  do {
+    const page = (await operation({
+      ...query,
+      ...(after === undefined ? {} : { after }),
+    })) as IDataObject;
+    key = LISTS.find((name) => name in page) ?? '';
+    rows.push(...(page[key] as unknown[]));
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+  return { [key]: rows };
+}
+
+async function enableAtOnce(admin: Admin, { context, index }: Asked, { code }: IDataObject): Promise<void> {
+  const tenantId = context.getNodeParameter('enableFor', index, '', { extractValue: true }) as string;
+  if (tenantId !== '') await admin.tool.enable({ tenantId, code: code as string });
+}
+
+/** A result as items: one for each entry of a list. What a tool gave is told under `result`. */
+function toItems(result: unknown, name: string): readonly IDataObject[] {
+  if (name === 'execute') return [toolResult(result as { readonly isError: boolean; readonly value: unknown })];
+  const json = result as IDataObject;
+  const key = name === 'sync' ? undefined : LISTS.find((list) => Array.isArray(json[list]));
+  return key === undefined ? [json] : (json[key] as IDataObject[]);
+}
+
+function toolResult({ isError, value }: { readonly isError: boolean; readonly value: unknown }): IDataObject {
+  // The code, message and hint that a model would be told.
+  if (isError) throw Object.assign(new Error(), value);
+  return { result: value as IDataObject };
+}

@@ -1,0 +1,53 @@
+import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
+
+import { modelProperties, tierProperties } from './models';
+import { approvalProperties, diagnosticsProperties, runProperties } from './runs';
+import { mcpServerProperties, oauthLoginProperties, secretProperties } from './servers';
+import { tenantProperties } from './tenant';
+import { toolProperties } from './tool';
+
+const ofProvider = {
+  show: { resource: ['approval', 'diagnostics', 'price'], operation: ['decide', 'summary', 'sync'] },
+};
+const ofVault = { show: { resource: ['approval', 'diagnostics', 'mcpServer', 'oauthLogin', 'secret', 'tool'] } };
+
+export const credentials: INodeCredentialDescription[] = [
+  { name: 'postgres', displayName: 'Credential for Postgres', required: true },
+  { name: 'openRouterApi', displayName: 'OpenRouter (optional)', displayOptions: ofProvider },
+  { name: 'openAiApi', displayName: 'Other Model Provider (optional)', displayOptions: ofProvider },
+  { name: 'universalAiAgentVaultApi', displayName: 'Vault Key (optional)', displayOptions: ofVault },
+  { name: 'redis', displayName: 'Redis (optional)', displayOptions: { show: { resource: ['diagnostics'] } } },
+];
+
+/** The resource, then the parameters of each; their names are the keys of the library's functions. */
+export const properties: INodeProperties[] = [
+  {
+    displayName: 'Resource',
+    name: 'resource',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      { name: 'Approval', value: 'approval' },
+      { name: 'Diagnostic', value: 'diagnostics' },
+      { name: 'MCP Server', value: 'mcpServer' },
+      { name: 'Model', value: 'price' },
+      { name: 'OAuth Login', value: 'oauthLogin' },
+      { name: 'Run', value: 'run' },
+      { name: 'Secret', value: 'secret' },
+      { name: 'Tenant', value: 'tenant' },
+      { name: 'Tier', value: 'tier' },
+      { name: 'Tool', value: 'tool' },
+    ],
+    default: 'tenant',
+  },
+  ...approvalProperties,
+  ...diagnosticsProperties,
+  ...mcpServerProperties,
+  ...modelProperties,
+  ...oauthLoginProperties,
+  ...runProperties,
+  ...secretProperties,
+  ...tenantProperties,
+  ...tierProperties,
+  ...toolProperties,
+];

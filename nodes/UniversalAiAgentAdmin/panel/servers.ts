@@ -1,0 +1,189 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+import { of, operations, server, tenant } from './common';
+
+export const mcpServerProperties: INodeProperties[] = [
+  operations(
+    'mcpServer',
+    [
+      {
+        name: 'Add',
+        value: 'add',
+        action: 'Add an MCP server',
+        description: 'Register a server and let the tenant use it',
+      },
+      {
+        name: 'Approve',
+        value: 'approve',
+        action: 'Approve the tools of an MCP server',
+        description: 'Approve tools that are new or changed',
+      },
+      {
+        name: 'Disconnect',
+        value: 'disconnect',
+        action: 'Disconnect MCP servers',
+        description: 'Close connections; the next run makes new ones',
+      },
+      {
+        name: 'Health',
+        value: 'health',
+        action: 'Check MCP servers',
+        description: 'Connect to each, and list its tools',
+      },
+      {
+        name: 'List',
+        value: 'list',
+        action: 'List MCP servers',
+        description: 'The servers of a tenant, without asking them',
+      },
+      {
+        name: 'Refresh',
+        value: 'refresh',
+        action: 'Refresh the tools of MCP servers',
+        description: 'Ask for lists of tools again',
+      },
+      {
+        name: 'Remove',
+        value: 'remove',
+        action: 'Remove an MCP server',
+        description: 'Take the server from the tenant',
+      },
+    ],
+    'add',
+  ),
+  tenant(of('mcpServer', 'add', 'approve', 'disconnect', 'health', 'list', 'refresh', 'remove')),
+  server(of('mcpServer', 'approve', 'remove')),
+  {
+    displayName: 'Name',
+    name: 'name',
+    type: 'string',
+    required: true,
+    default: '',
+    placeholder: 'e.g. shop',
+    description: 'Stands before the names of its tools, as in shop_search',
+    displayOptions: of('mcpServer', 'add'),
+  },
+  {
+    displayName: 'URL',
+    name: 'url',
+    type: 'string',
+    required: true,
+    default: '',
+    placeholder: 'e.g. https://mcp.example.com/mcp',
+    displayOptions: of('mcpServer', 'add'),
+  },
+  {
+    displayName: 'Additional Fields',
+    name: 'additionalFields',
+    type: 'collection',
+    placeholder: 'Add Field',
+    default: {},
+    displayOptions: of('mcpServer', 'add'),
+    options: [
+      {
+        displayName: 'Authentication',
+        name: 'auth',
+        type: 'json',
+        default: '{ "kind": "bearer", "token": "vault:NAME" }',
+        description: 'The credential as JSON; name secrets of the vault in it',
+      },
+      {
+        displayName: 'On Tool Change',
+        name: 'onToolChange',
+        type: 'options',
+        options: [
+          { name: 'Accept', value: 'accept' },
+          { name: 'Quarantine Until Approved', value: 'quarantine' },
+        ],
+        default: 'accept',
+        description: 'What happens with tools that are new or changed',
+      },
+      {
+        displayName: 'Transport',
+        name: 'transport',
+        type: 'options',
+        options: [
+          { name: 'HTTP', value: 'http' },
+          { name: 'Server-Sent Events', value: 'sse' },
+          { name: 'WebSocket', value: 'websocket' },
+        ],
+        default: 'http',
+      },
+    ],
+  },
+];
+
+export const oauthLoginProperties: INodeProperties[] = [
+  operations(
+    'oauthLogin',
+    [
+      {
+        name: 'List',
+        value: 'list',
+        action: 'List OAuth logins',
+        description: 'Logins at MCP servers, without their tokens',
+      },
+      {
+        name: 'Revoke',
+        value: 'revoke',
+        action: 'Revoke an OAuth login',
+        description: 'Forget the tokens; the next call has none',
+      },
+    ],
+    'list',
+  ),
+  tenant(of('oauthLogin', 'list'), false),
+  tenant(of('oauthLogin', 'revoke')),
+  server(of('oauthLogin', 'revoke')),
+];
+
+export const secretProperties: INodeProperties[] = [
+  operations(
+    'secret',
+    [
+      { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
+      { name: 'List', value: 'list', action: 'List secrets', description: 'Names only, never values' },
+      {
+        name: 'Rotate Key',
+        value: 'rotate',
+        action: 'Rotate the vault key',
+        description: 'Encrypt everything anew under the first key of the credential',
+      },
+      {
+        name: 'Set',
+        value: 'set',
+        action: 'Set a secret',
+        description: 'Encrypt a secret; tools name it as vault:NAME',
+      },
+    ],
+    'set',
+  ),
+  {
+    displayName: 'Shared by All Tenants',
+    name: 'shared',
+    type: 'boolean',
+    default: false,
+    description: 'Whether the tools of every tenant may name the secret',
+    displayOptions: of('secret', 'set', 'list', 'delete'),
+  },
+  tenant({ show: { ...of('secret', 'set', 'list', 'delete').show, shared: [false] } }),
+  {
+    displayName: 'Name',
+    name: 'name',
+    type: 'string',
+    required: true,
+    default: '',
+    placeholder: 'e.g. SHOP_KEY',
+    displayOptions: of('secret', 'set', 'delete'),
+  },
+  {
+    displayName: 'Value',
+    name: 'value',
+    type: 'string',
+    typeOptions: { password: true },
+    required: true,
+    default: '',
+    description: 'Give it by an expression: what is typed here is stored in the workflow as plain text',
+    displayOptions: of('secret', 'set'),
+  },
+];

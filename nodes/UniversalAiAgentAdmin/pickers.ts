@@ -1,0 +1,107 @@
+import type { IDataObject, ILoadOptionsFunctions, INodePropertyOptions, ResourceMapperFields } from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime';
+import { readDatabase } from '../shared/database';
+import { toNodeError } from '../shared/errors';
+
+/** A runtime for as long as a list of the panel takes: it must not keep connections while the editor is open. */
+async function withAdmin<T>(
+  context: ILoadOptionsFunctions,
+  work: (runtime: RuntimeLibrary.Runtime) => Promise<T>,
+): Promise<T> {
+  const library: typeof RuntimeLibrary = await import('../../runtime');
+  const database = readDatabase(library, await context.getCredentials('postgres'));
+  const runtime = library.createRuntime({ database, model: {} });
+  try {
+    return await work(runtime);
+  } catch (error) {
+    const nodeError = toNodeError(context.getNode(), error);
+    nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
+    throw nodeError;
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** The tools of the catalogue. */
+export function getTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  return withAdmin(this, async ({ admin }) => {
+    const { tools } = (await admin.tool.list({ limit: 1000 })) as { readonly tools: readonly Catalogued[] };
+    return tools.map(({ code, name, description }) => ({ name, value: code, description: description ?? undefined }));
+  });
+}
+
+interface Catalogued {
+  readonly code: string;
+  readonly name: string;
+  readonly description: string | null;
+}
+
+export function getTiers(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  return withAdmin(this, async ({ admin }) => {
+    const { tiers } = await admin.tier.list();
+    return tiers.map(({ code, name, model_id: model }) => ({
+      name: `${name ?? code}: ${model ?? 'no model'}`,
+      value: code,
+    }));
+  });
+}
+
+/** The MCP servers of the chosen tenant. */
+export function getServers(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  const tenantId = chosenTenant(this);
+  if (tenantId === undefined) return Promise.resolve([]);
+  return withAdmin(this, async ({ admin }) => {
+    const { servers } = await admin.mcpServer.list({ tenantId });
+    return servers.map(({ server, url }) => ({ name: server, value: server, description: url }));
+  });
+}
+
+/** The arguments of the chosen tool, for the form of Execute. */
+export async function getToolArguments(this: ILoadOptionsFunctions): Promise<ResourceMapperFields> {
+  const tenantId = chosenTenant(this);
+  const tool = this.getCurrentNodeParameter('tool');
+  if (tenantId === undefined || typeof tool !== 'string' || tool === '') return { fields: [] };
+  return withAdmin(this, async ({ tools }) => {
+    const { tools: offered } = await tools.list({ tenantId });
+    const found = offered.find((one) => one.name === tool || one.qualified_name === tool);
+    return { fields: (found?.parameters ?? []).map(toField) };
+  });
+}
+
+type Field = ResourceMapperFields['fields'][number];
+const TYPES: Readonly<Record<string, Field['type']>> = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  array: 'array',
+  object: 'object',
+};
+
+function toField({
+  name,
+  type,
+  required,
+}: {
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+}): Field {
+  return { id: name, displayName: name, required, display: true, defaultMatch: false, type: TYPES[type] ?? 'string' };
+}
+
+/** Makes a tenant of the name that was searched for, and gives its id. */
+export function createTenant(this: ILoadOptionsFunctions, payload: IDataObject | string | undefined): Promise<string> {
+  const name =
+    typeof payload === 'object' && typeof payload.name === 'string' && payload.name !== ''
+      ? payload.name
+      : 'New tenant';
+  return withAdmin(this, async ({ admin }) => (await admin.tenant.create({ name })).id);
+}
+
+function chosenTenant(context: ILoadOptionsFunctions): string | undefined {
+  const tenant = context.getCurrentNodeParameter('tenantId') as { readonly value?: unknown } | string | undefined;
+  const value = typeof tenant === 'object' ? tenant.value : tenant;
+  return typeof value === 'string' && /^[0-9a-f-]{36}$/i.test(value) ? value : undefined;
+}

@@ -1,0 +1,90 @@
+import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime';
+import { properties } from './panel/description';
+
+type Library = typeof RuntimeLibrary;
+
+/** Collections whose options are keys of the input themselves. */
+const FLAT = ['additionalFields', 'filters'];
+/** What steers the panel, and is no part of the input. */
+const PANEL = ['resource', 'operation', 'returnAll', 'schemaMode', 'enableFor'];
+
+/** One operation on one item. */
+export interface Asked {
+  readonly context: IExecuteFunctions;
+  readonly library: Library;
+  readonly index: number;
+}
+
+/**
+ * The parameters that the panel shows for the chosen operation, under the keys of the library's function: they have the
+ * same names. What is left empty is left out. Throws ADMIN_INPUT_INVALID for JSON that is none.
+ */
+export function readInput(asked: Asked): IDataObject {
+  const { context, index } = asked;
+  const input: IDataObject = {};
+  for (const property of properties.filter((one) => !PANEL.includes(one.name) && isShown(one, context, index))) {
+    const { name } = property;
+    const given = context.getNodeParameter(name, index, undefined, {
+      extractValue: property.type === 'resourceLocator',
+    });
+    if (FLAT.includes(name)) Object.assign(input, readCollection(asked, property, given as IDataObject));
+    else if (name === 'settings') input.settings = settingsOf(readCollection(asked, property, given as IDataObject));
+    else if (name === 'argumentFields') input.arguments = argumentsOf(given);
+    else if (name === 'fields') input.fields = (given as { field?: IDataObject[] } | undefined)?.field ?? [];
+    else input[name] = readValue(asked, property, given);
+  }
+  return withoutEmpty(input);
+}
+
+/** Whether the panel shows a parameter: all of what it names must be as it says. */
+function isShown({ displayOptions }: INodeProperties, context: IExecuteFunctions, index: number): boolean {
+  const conditions = Object.entries(displayOptions?.show ?? {});
+  return conditions.every(([name, values]) =>
+    (values as unknown[]).includes(context.getNodeParameter(name, index, '')),
+  );
+}
+
+function readCollection(asked: Asked, { options }: INodeProperties, given: IDataObject = {}): IDataObject {
+  const known = new Map(((options ?? []) as INodeProperties[]).map((option) => [option.name, option]));
+  const entries = Object.entries(given).map(([name, value]) => {
+    const option = known.get(name);
+    return [name, option === undefined ? value : readValue(asked, option, value)] as const;
+  });
+  return withoutEmpty(Object.fromEntries(entries));
+}
+
+function readValue(asked: Asked, { type, displayName }: INodeProperties, value: unknown): IDataObject[string] {
+  if (type !== 'json' || typeof value !== 'string') return value as IDataObject[string];
+  if (value.trim() === '') return undefined;
+  try {
+    return JSON.parse(value) as IDataObject;
+  } catch (error) {
+    const issues = `${displayName} is not valid JSON: ${(error as Error).message}`;
+    throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: operationName(asked), issues });
+  }
+}
+
+/** Settings that have no field of their own come as JSON beside them. */
+function settingsOf({ other, ...fields }: IDataObject): IDataObject | undefined {
+  const settings = { ...(other as IDataObject | undefined), ...fields };
+  return Object.keys(settings).length === 0 ? undefined : settings;
+}
+
+/** Of the resource mapper; an expression may give the arguments themselves. */
+function argumentsOf(given: unknown): IDataObject {
+  const { value } = (given ?? {}) as { readonly value?: IDataObject | null };
+  return withoutEmpty(value ?? {});
+}
+
+function withoutEmpty(object: IDataObject): IDataObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(([, value]) => value !== undefined && value !== '' && value !== null),
+  );
+}
+
+/** `tenant create`, for errors. */
+function operationName({ context, index }: Asked): string {
+  return ['resource', 'operation'].map((name) => context.getNodeParameter(name, index, '') as string).join(' ');
+}

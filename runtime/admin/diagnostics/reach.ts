@@ -1,0 +1,38 @@
+import { connect } from 'node:net';
+
+import { RuntimeError } from '../../errors/runtime-error';
+import { errorText } from '../../errors/to-runtime-error';
+import { hostOf } from '../../util/egress';
+
+const TIMEOUT_MS = 4000;
+
+/** Opens a connection to the server of an address, and closes it: nothing is sent. Rejects with SERVER_UNREACHABLE. */
+export async function reach(url: URL): Promise<void> {
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  const socket = connect({ host: hostOf(url), port, timeout: TIMEOUT_MS });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+      socket.once('timeout', () => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} seconds`)));
+    });
+  } catch (error) {
+    throw new RuntimeError('SERVER_UNREACHABLE', { server: url.host, reason: errorText(error) });
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Asks a provider for its list of models. Rejects with SERVER_UNREACHABLE. */
+export async function askProvider({ url, apiKey }: { readonly url: string; readonly apiKey?: string }): Promise<void> {
+  const response = await fetch(url, {
+    headers: apiKey === undefined || apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((error: unknown) => {
+    throw new RuntimeError('SERVER_UNREACHABLE', { server: new URL(url).host, reason: errorText(error) });
+  });
+  await response.body?.cancel();
+  // Providers that have no such list are there all the same.
+  if (response.status < 400 || response.status === 404) return;
+  throw new RuntimeError('SERVER_UNREACHABLE', { server: new URL(url).host, reason: `it answers HTTP ${response.status}` });
+}

@@ -1,0 +1,188 @@
+import * as z from 'zod/v4';
+
+import { RuntimeError } from '../../errors/runtime-error';
+import type { Postgres } from '../../storage/postgres/pool';
+import {
+  deleteTenantStatement,
+  getTenant,
+  listTenants,
+  patchSettingsStatement,
+  readSettings,
+  type TenantEntry,
+  TENANTS_TABLE,
+} from '../../storage/sql/admin/manage-tenants';
+import { insertRow, missingColumn, type RowValues, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import type { Query } from '../../storage/statement';
+import { asObject } from '../../tenants/read-object';
+import type { JsonObject } from '../../util/json';
+import { strictObject } from '../../util/known-keys';
+import { labelField, limitField, objectField, readInput, tenantIdField, toPage } from '../read-input';
+import { giveTool } from '../tools/tenant-tools';
+import { checkSettings } from './check-settings';
+
+export interface NewTenant {
+  /** What people call it; need not be unique. */
+  readonly name: string;
+  /** A UUID; one is made without it. */
+  readonly id?: string;
+  /** The keys that docs/configuration.md lists, such as `default_tier` and `monthly_cost_limit_usd`. */
+  readonly settings?: JsonObject;
+  /** Codes of tools that it is given at once. */
+  readonly tools?: readonly string[];
+}
+
+export interface TenantChange {
+  readonly tenantId: string;
+  readonly name?: string;
+  /** Laid over the settings that are there, key by key; null takes a key away. */
+  readonly settings?: JsonObject;
+}
+
+export interface TenantPage {
+  readonly tenants: readonly TenantEntry[];
+  /** Give it as `after` for the next page; null on the last one. */
+  readonly next: string | null;
+}
+
+interface OfTenant {
+  readonly tenantId: string;
+}
+
+/**
+ * The tenants of the installation. Every method rejects with ADMIN_INPUT_INVALID, TENANT_NOT_FOUND, a code for settings
+ * that no run could read (SETTING_INVALID, POLICY_INVALID, TIER_UNKNOWN) or a DB_ code; then nothing has changed.
+ */
+export interface TenantAdmin {
+  /** By name; `filter` is a part of the name, or an id. At most 1,000 at a time, 100 by default. */
+  readonly list: (query?: {
+    readonly filter?: string;
+    readonly active?: boolean;
+    readonly limit?: number;
+    readonly after?: string;
+  }) => Promise<TenantPage>;
+  readonly get: (tenant: OfTenant) => Promise<TenantEntry>;
+  readonly create: (tenant: NewTenant) => Promise<TenantEntry>;
+  readonly update: (change: TenantChange) => Promise<TenantEntry>;
+  /** Nothing runs for it any more; everything stays. */
+  readonly deactivate: (tenant: OfTenant) => Promise<TenantEntry>;
+  readonly activate: (tenant: OfTenant) => Promise<TenantEntry>;
+  /** Takes its tools, secrets, runs and bill along. Rejects with TENANT_ACTIVE as long as it is active. */
+  readonly delete: (tenant: OfTenant) => Promise<{ readonly tenant_id: string; readonly deleted: true }>;
+}
+
+const PAGE = 100;
+const SHAPES = {
+  list: strictObject({
+    filter: z.string().max(255).optional(),
+    active: z.boolean().optional(),
+    limit: limitField.default(PAGE),
+    after: z.uuid().optional(),
+  }),
+  one: strictObject({ tenantId: tenantIdField }),
+  create: strictObject({
+    name: labelField(255),
+    id: tenantIdField.optional(),
+    settings: objectField.optional(),
+    tools: z.array(z.string()).default([]),
+  }),
+  update: strictObject({
+    tenantId: tenantIdField,
+    name: labelField(255).optional(),
+    settings: objectField.optional(),
+  }),
+};
+
+export function createTenantAdmin({ query, transaction }: Postgres): TenantAdmin {
+  const setActive = async (input: unknown, isActive: boolean): Promise<TenantEntry> => {
+    const { tenantId } = readInput(SHAPES.one, input, isActive ? 'tenant activate' : 'tenant deactivate');
+    return transaction((inside) => change(inside, tenantId, { is_active: isActive }));
+  };
+  return {
+    list: async (input) => {
+      const { limit, ...given } = readInput(SHAPES.list, input, 'tenant list');
+      const rows = await query<TenantEntry>(listTenants({ ...given, rows: limit + 1 }));
+      const page = toPage(rows, limit, ({ id }) => id);
+      return { tenants: page.rows.map(toEntry), next: page.next };
+    },
+    get: async (input) => readTenant(query, readInput(SHAPES.one, input, 'tenant get').tenantId),
+    create: async (input) => {
+      const { tools, ...values } = readInput(SHAPES.create, input, 'tenant create');
+      return transaction(async (inside) => {
+        const table = await readTable(inside, values);
+        const [made] = await inside<{ id: string }>(insertRow(table, values));
+        if (made === undefined) throw new RuntimeError('TENANT_EXISTS', { tenantId: values.id });
+        for (const code of tools) await giveTool(inside, { tenantId: made.id, code });
+        return checkedTenant(inside, made.id);
+      });
+    },
+    update: async (input) => {
+      const { tenantId, ...values } = readInput(SHAPES.update, input, 'tenant update');
+      return transaction((inside) => change(inside, tenantId, values));
+    },
+    deactivate: (input) => setActive(input, false),
+    activate: (input) => setActive(input, true),
+    delete: async (input) => {
+      const { tenantId } = readInput(SHAPES.one, input, 'tenant delete');
+      await transaction(async (inside) => {
+        const { is_active: isActive } = await readTenant(inside, tenantId);
+        if (isActive) throw new RuntimeError('TENANT_ACTIVE', { tenantId });
+        await remove(inside, tenantId);
+      });
+      return { tenant_id: tenantId, deleted: true };
+    },
+  };
+}
+
+async function change(
+  query: Query,
+  tenantId: string,
+  { settings, ...values }: Omit<TenantChange, 'tenantId'> & { readonly is_active?: boolean },
+): Promise<TenantEntry> {
+  const table = await readTable(query, { ...values, settings });
+  await readTenant(query, tenantId);
+  if (values.name !== undefined || values.is_active !== undefined) {
+    await query(updateRow(table, { id: tenantId }, values));
+  }
+  if (settings !== undefined) await query(patchSettingsStatement(table, tenantId, settings));
+  return checkedTenant(query, tenantId);
+}
+
+/** What was written is checked as it stands: the transaction takes it back where no run could read it. */
+async function checkedTenant(query: Query, tenantId: string): Promise<TenantEntry> {
+  const [row] = await query<{ settings: string | null }>(readSettings({ tenantId }));
+  await checkSettings(query, row?.settings ?? null);
+  return readTenant(query, tenantId);
+}
+
+async function readTenant(query: Query, tenantId: string): Promise<TenantEntry> {
+  const [row] = await query<TenantEntry>(getTenant({ tenantId }));
+  if (row === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
+  return toEntry(row);
+}
+
+/** An adopted table may keep settings as text, or have none. */
+function toEntry(row: TenantEntry): TenantEntry {
+  return { ...row, settings: asObject(row.settings) };
+}
+
+/** Throws TENANT_COLUMN_MISSING for a value that the table has no column for. */
+async function readTable(query: Query, values: RowValues): Promise<Table> {
+  const [table] = await query<Table>(TENANTS_TABLE);
+  if (table === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'there is no table of tenants' });
+  const column = missingColumn(table, values);
+  if (column !== undefined) throw new RuntimeError('TENANT_COLUMN_MISSING', { table: table.name, column });
+  return table;
+}
+
+const FOREIGN_KEY = /violates foreign key constraint/;
+
+async function remove(query: Query, tenantId: string): Promise<void> {
+  const table = await readTable(query, {});
+  try {
+    await query(deleteTenantStatement(table, tenantId));
+  } catch (error) {
+    const { message } = error as Error;
+    if (!FOREIGN_KEY.test(message)) throw error;
+    throw new RuntimeError('TENANT_IN_USE', { tenantId, reason: message }, { cause: error });
+  }
+}

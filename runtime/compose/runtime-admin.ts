@@ -1,0 +1,44 @@
+import type { Admin, AdminPorts } from '../admin/admin';
+import { lazyAdmin } from '../admin/lazy-admin';
+import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
+import { RuntimeError } from '../errors/runtime-error';
+import { createPostgres, type Postgres } from '../storage/postgres/pool';
+import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
+
+interface RuntimePorts extends Pick<AdminPorts, 'tenantTools' | 'sealer' | 'redis' | 'run'> {
+  readonly postgres?: Postgres;
+}
+
+/** Administration with what the runtime has opened. It is loaded and made with its first use. */
+export function createRuntimeAdmin(config: ParsedConfig, { postgres, ...ports }: RuntimePorts): Admin {
+  let made: Promise<Admin> | undefined;
+  return lazyAdmin(() => (made ??= make(config, postgres, ports)));
+}
+
+async function make(
+  { database, model }: ParsedConfig,
+  postgres: Postgres | undefined,
+  ports: Omit<RuntimePorts, 'postgres'>,
+): Promise<Admin> {
+  if (database === undefined || postgres === undefined) {
+    throw new RuntimeError('CONFIG_INVALID', { issues: 'administration needs a database' });
+  }
+  const { createAdmin } = await import('../admin/admin');
+  const { apiKey, baseUrl } = model ?? { apiKey: '', baseUrl: DEFAULTS.baseUrl };
+  const listedAt = { url: `${baseUrl.replace(/\/+$/, '')}/models`, ...(apiKey === '' ? {} : { apiKey }) };
+  return createAdmin({
+    ...ports,
+    postgres,
+    serverDefaults: MCP_SERVER_DEFAULTS,
+    listedAt,
+    provider: apiKey === '' ? undefined : listedAt,
+    withPatience: async (work) => {
+      const patient = createPostgres({ ...database, queryTimeoutMs: 0 });
+      try {
+        return await work(patient);
+      } finally {
+        await patient.close();
+      }
+    },
+  });
+}

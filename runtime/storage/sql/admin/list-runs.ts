@@ -1,0 +1,86 @@
+import type { JsonValue } from '../../../util/json';
+import { named } from '../named';
+
+/** A run in the list: what it is, and what became of it. */
+export interface RunEntry {
+  readonly tenant_id: string;
+  readonly task_id: string;
+  readonly run_id: string;
+  readonly trace_id: string | null;
+  /** `running`, `waiting`, `done` or `failed`. */
+  readonly state: string;
+  /** The status of the result; null while it runs. */
+  readonly status: string | null;
+  readonly agent_tier: string | null;
+  readonly model_used: string | null;
+  readonly cost_usd: string | null;
+  readonly attempt: number;
+  readonly user_id: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const ENTRY = `
+run.tenant_id::text AS tenant_id, run.task_id, run.run_id::text AS run_id, run.trace_id, run.state,
+  run.result ->> 'status' AS status, run.result ->> 'agent_tier' AS agent_tier, run.result ->> 'model_used' AS model_used,
+  run.result ->> 'cost_usd' AS cost_usd, run.attempt, run.user_id, run.created_at, run.updated_at`;
+
+/** The newest first. `after` is the task id of the last one seen. */
+export const listRuns = named<{
+  readonly tenantId: string;
+  readonly state?: string;
+  readonly after?: string;
+  readonly rows: number;
+}>(`
+SELECT ${ENTRY} FROM elo_agent_runs AS run
+WHERE run.tenant_id = :tenantId::uuid AND (:state::text IS NULL OR run.state = :state)
+  AND (:after::text IS NULL OR (run.created_at, run.task_id) < (
+    SELECT before.created_at, before.task_id FROM elo_agent_runs AS before
+    WHERE before.tenant_id = :tenantId::uuid AND before.task_id = :after
+  ))
+ORDER BY run.created_at DESC, run.task_id DESC LIMIT :rows`);
+
+/** By the id of the run or of its task. JSON comes as text: a result may hold what JSONB refuses. */
+export const getRun = named<{ readonly tenantId: string; readonly id: string }>(`
+SELECT ${ENTRY}, run.result::text AS result FROM elo_agent_runs AS run
+WHERE run.tenant_id = :tenantId::uuid AND (run.task_id = :id OR run.run_id::text = lower(:id))`);
+
+export interface ModelCallEntry {
+  readonly call_no: number;
+  readonly model_requested: string;
+  readonly model_billed: string | null;
+  readonly prompt_tokens: string | null;
+  readonly completion_tokens: string | null;
+  readonly cost_usd: string | null;
+  readonly error_code: string | null;
+  readonly opened_at: Date;
+  readonly closed_at: Date | null;
+}
+
+export const listModelCalls = named<{ readonly tenantId: string; readonly taskId: string }>(`
+SELECT call_no, model_requested, model_billed, prompt_tokens::text AS prompt_tokens, completion_tokens::text AS completion_tokens,
+  cost_exact::text AS cost_usd, error_code, opened_at, closed_at
+FROM elo_agent_model_calls WHERE tenant_id = :tenantId::uuid AND task_id = :taskId
+ORDER BY opened_at, call_no LIMIT 1000`);
+
+/** A tool call that a person has to decide on. */
+export interface WaitingEntry {
+  readonly tenant_id: string;
+  readonly tenant: string;
+  readonly run_id: string;
+  readonly task_id: string;
+  readonly tool: string | null;
+  readonly reason: string | null;
+  readonly arguments: JsonValue;
+  readonly user_id: string | null;
+  readonly waiting_since: Date;
+}
+
+/** The longest waiting first; of one tenant, or of all. */
+export const listWaiting = named<{ readonly tenantId?: string; readonly rows: number }>(`
+SELECT run.tenant_id::text AS tenant_id, tenant.name AS tenant, run.run_id::text AS run_id, run.task_id,
+  run.result -> 'awaiting' ->> 'tool' AS tool, run.result -> 'awaiting' ->> 'reason' AS reason,
+  run.result -> 'awaiting' -> 'arguments' AS arguments, run.user_id, run.updated_at AS waiting_since
+FROM elo_agent_runs AS run JOIN elo_v_agent_tenants AS tenant ON tenant.id = run.tenant_id
+WHERE run.state = 'waiting' AND (:tenantId::uuid IS NULL OR run.tenant_id = :tenantId::uuid)
+ORDER BY run.updated_at LIMIT :rows`);
