@@ -12,6 +12,7 @@ const CREDENTIALS_OF = {
   [`${OURS}Admin`]: ['postgres'],
   'n8n-nodes-base.telegram': ['telegramApi'],
   'n8n-nodes-base.telegramTrigger': ['telegramApi'],
+  'n8n-nodes-base.postgres': ['postgres'],
   'n8n-nodes-base.emailSend': ['smtp'],
 };
 

@@ -30,11 +30,15 @@ const TO_CHOOSE = /^(Issues|Credentials for .+ are not set\.|Parameter "(Tenant|
 /** What the editor finds wrong with the nodes on the canvas. */
 async function issues(): Promise<readonly string[]> {
   const { page } = editor;
+  const title = page.getByText('Issues', { exact: true });
+  const lists: string[] = [];
   for (const mark of await page.locator('[data-test-id="node-issues"]').all()) {
     await mark.hover();
-    await page.getByText('Issues', { exact: true }).last().waitFor();
+    await title.waitFor();
+    lists.push(await title.locator('xpath=..').innerText());
+    await page.mouse.move(0, 0);
+    await title.waitFor({ state: 'hidden' });
   }
-  const lists = await page.getByText('Issues', { exact: true }).locator('xpath=..').allInnerTexts();
   return lists.flatMap((list) => list.split('\n')).filter((line) => line.trim() !== '');
 }
 

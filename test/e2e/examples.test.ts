@@ -1,9 +1,9 @@
-import { readExample } from '../../scripts/lib/examples.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
 import { eventually } from '../support/values/agent-fixture';
 import { createTable, tableRows } from './support/data-tables';
+import { byId, type Examples, examplesIn } from './support/examples';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 import { addRedisCredential } from './support/queue';
 import { startTelegram, type Telegram } from './support/telegram';
@@ -13,13 +13,13 @@ let database: TestDatabase;
 let models: ModelServer;
 let redis: TestRedis;
 let telegram: Telegram;
-let credentials: Record<string, Credential>;
+let examples: Examples;
 
 beforeAll(async () => {
   n8n = await connect();
   [database, models, redis] = await Promise.all([createMigratedDatabase(), startModelServer(), startRedis()]);
   telegram = await startTelegram();
-  credentials = {
+  const credentials: Record<string, Credential> = {
     openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-examples', url: models.url }),
     postgres: await addPostgresCredential(n8n, database.url),
     redis: await addRedisCredential(n8n, redis),
@@ -32,40 +32,13 @@ beforeAll(async () => {
       name: 'Telegram',
     },
   };
+  examples = examplesIn(n8n, credentials);
 });
 afterAll(() => Promise.all([models.close(), telegram.close(), redis.close(), database.close()]));
 beforeEach(() => {
   models.received.length = 0;
   models.always((request) => textReply(`${request.model}: ${request.messages.at(-1)?.content ?? ''}`).body);
 });
-
-type Parameters = Record<string, object>;
-
-/** An example with some nodes' parameters set, as a person would after the import. */
-function example(file: string, changes: Parameters = {}): Record<string, unknown> {
-  const workflow = readExample(file, credentials);
-  const nodes = (workflow.nodes as { name: string; parameters: object }[]).map((node) => ({
-    ...node,
-    parameters: { ...node.parameters, ...changes[node.name] },
-  }));
-  return { ...workflow, nodes };
-}
-
-/** Publishes an example for the time of `use`. */
-async function whilePublished<T>(
-  file: string,
-  { changes, use }: { readonly changes?: Parameters; readonly use: (id: string) => Promise<T> },
-): Promise<T> {
-  const { id } = await n8n.createWorkflow(example(file, changes));
-  await n8n.activate(id);
-  try {
-    return await use(id);
-  } finally {
-    await n8n.deactivate(id);
-  }
-}
-
-const byId = (value: string): object => ({ __rl: true, mode: 'id', value });
 
 describe('chat-with-memory.json', () => {
   const CHAT = '4d1f6a52-1c53-4b8a-9d7e-00000000000a';
@@ -78,7 +51,7 @@ describe('chat-with-memory.json', () => {
     const use = async (): Promise<void> => {
       for (const message of messages) await say(message);
     };
-    return whilePublished('chat-with-memory.json', { changes, use });
+    return examples.whilePublished('chat-with-memory.json', { changes, use });
   };
 
   it('remembers a conversation, and tells nothing of it to another tenant with the same session', async () => {
@@ -95,7 +68,7 @@ it('one-agent.json gives each request the model of its tier', async () => {
   const tenant = await addTenant(database);
   const tiers = ['nano', 'small', 'optima', 'pro', 'expert'];
   const requests = tiers.map((tier) => ({ tenant, tier, message: `as ${tier}` }));
-  const reply = await whilePublished('one-agent.json', {
+  const reply = await examples.whilePublished('one-agent.json', {
     use: () => n8n.callWebhook('one-agent', { requests }),
   });
   const answers = reply.json as { output: string; agent_tier: string }[];
@@ -106,7 +79,7 @@ it('one-agent.json gives each request the model of its tier', async () => {
 it('agent-task.json does a task once', async () => {
   const tenant = await addTenant(database);
   const task = { task_id: 'from-example', config: { agent_tier: 'pro', message: 'once' }, meta: { tenant_id: tenant } };
-  const answers = await whilePublished('agent-task.json', {
+  const answers = await examples.whilePublished('agent-task.json', {
     use: async () => [
       await n8n.callWebhook('agent-task', { tasks: [task, { ...task, task_id: 'bad', meta: {} }] }),
       await n8n.callWebhook('agent-task', { tasks: [task] }),
@@ -123,8 +96,8 @@ it('enqueue-and-get-result.json gets the answer that queue.json makes', async ()
   const tenant = await addTenant(database);
   const ask = (): ReturnType<N8n['callWebhook']> =>
     n8n.callWebhook('enqueue-task', { tenant, tier: 'small', message: 'from far' });
-  const reply = await whilePublished('queue.json', {
-    use: () => whilePublished('enqueue-and-get-result.json', { use: ask }),
+  const reply = await examples.whilePublished('queue.json', {
+    use: () => examples.whilePublished('enqueue-and-get-result.json', { use: ask }),
   });
   expect(reply.json).toMatchObject({ status: 'completed', agent_tier: 'small' });
   expect((reply.json as { output: string }).output).toContain('from far');
@@ -145,8 +118,8 @@ it('find-orders.json is a tool that an agent can use', async () => {
   });
   const ask = (): ReturnType<N8n['callWebhook']> =>
     n8n.callWebhook('one-agent', { requests: [{ tenant, tier: 'pro', message: 'orders?' }] });
-  const reply = await whilePublished('find-orders.json', {
-    use: () => whilePublished('one-agent.json', { use: ask }),
+  const reply = await examples.whilePublished('find-orders.json', {
+    use: () => examples.whilePublished('one-agent.json', { use: ask }),
   });
   const [answer] = reply.json as { output: string }[];
   expect(JSON.parse(answer?.output ?? '')).toMatchObject({ customer: 'Ada', orders: [{ id: 1001 }, { id: 1002 }] });
@@ -156,7 +129,7 @@ it('error-branch.json tells errors that may pass from those that need a change',
   const tenant = await addTenant(database);
   const ask = (who: string): ReturnType<N8n['callWebhook']> =>
     n8n.callWebhook('ask', { tenant: who, tier: 'pro', message: 'hello' });
-  const answers = await whilePublished('error-branch.json', {
+  const answers = await examples.whilePublished('error-branch.json', {
     use: async () => {
       const good = await ask(tenant);
       const stranger = await ask('00000000-0000-4000-8000-000000000000');
@@ -184,7 +157,7 @@ it('telegram.json answers a chat that has a tenant, and no other one', async () 
   const tenant = await addTenant(database);
   const rows = [{ app: 'telegram', channel: '4711', tenant_id: tenant }];
   await createTable(n8n, { name: 'tenant_channels', columns: ['app', 'channel', 'server', 'tenant_id'], rows });
-  await whilePublished('telegram.json', {
+  await examples.whilePublished('telegram.json', {
     use: async () => {
       await telegram.receive(666, 'a stranger');
       await telegram.receive(4711, 'a customer');
@@ -207,7 +180,7 @@ it('evaluation.json measures cost, tool calls and answers of a data table', asyn
     messages.at(-1)?.role === 'tool' ? textReply('It is red.').body : toolReply([{ name: 'no_such_tool' }]).body,
   );
   const source = { dataTableId: byId(table) };
-  const { id } = await n8n.createWorkflow(example('evaluation.json', { 'Dataset Row': source, 'Save Answer': source }));
+  const id = await examples.load('evaluation.json', { 'Dataset Row': source, 'Save Answer': source });
   await n8n.rest('POST', `/workflows/${id}/test-runs/new`, {});
   const { metrics } = await eventually(async () => {
     const [run] = (await n8n.rest('GET', `/workflows/${id}/test-runs`)) as { status: string; metrics: object }[];
