@@ -100,6 +100,11 @@ export default tseslint.config(
     },
   },
   {
+    // A model must not administer.
+    files: ['nodes/UniversalAiAgentAdmin/UniversalAiAgentAdmin.node.ts'],
+    rules: off('@n8n/community-nodes/node-usable-as-tool'),
+  },
+  {
     // The fields of a server stand in the order in which a person fills them in.
     files: ['nodes/UniversalAiAgent/read/mcp-servers.ts'],
     rules: off('n8n-nodes-base/node-param-fixed-collection-type-unsorted-items'),

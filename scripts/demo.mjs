@@ -1,79 +1,111 @@
-// Shows the whole thing on this machine: a real n8n runs the example workflow for one item a tier and prints the bill.
-import { commandLine } from './lib/command-line.mjs';
-import { DEMO_TENANT, startDemoStack } from './lib/demo-stack.mjs';
+// Shows the whole thing on this machine: a real n8n, two tenants, every tier, the bill; then what else there is, an act a line.
+import pg from 'pg';
+
+import * as acts from './lib/demo/acts.mjs';
+import { log, printTable, sumUsd } from './lib/demo/print.mjs';
+import { chatWorkflow, n8nAgentWorkflow, taskWorkflow } from './lib/demo/workflows.mjs';
+import { startDemoStack } from './lib/demo-stack.mjs';
 
 const TIERS = ['nano', 'small', 'optima', 'pro', 'expert'];
-const MESSAGE = 'Which orders does Ada have, and when will they be delivered to Lisbon?';
+const QUESTIONS = {
+  'Demo shop': 'Which orders does Ada have, and when are they delivered to Lisbon?',
+  'Demo travel': 'Which trips has Ada booked, and what is the weather in Lisbon?',
+};
 
 const keepsOpen = process.argv.includes('--keep');
-const startedAt = performance.now();
-const log = (line) =>
-  process.stdout.write(`[${String(Math.round((performance.now() - startedAt) / 1000)).padStart(3)} s] ${line}\n`);
-
 const apiKey = process.env.OPENROUTER_API_KEY;
 const url = process.env.OPENROUTER_BASE_URL ?? 'https://openrouter.ai/api/v1';
 const stack = await startDemoStack({ log, model: apiKey ? { apiKey, url } : undefined });
-log(
-  apiKey
-    ? `Models are asked at ${url}.`
-    : 'OPENROUTER_API_KEY is not set: a local stand-in answers in place of the models.',
-);
+const database = new pg.Client({ connectionString: stack.databaseUrl });
 try {
-  const workflowId = await runWorkflow();
-  await printBill();
-  if (keepsOpen) await waitForInterrupt(workflowId);
+  await database.connect();
+  log(
+    apiKey ? `Models are asked at ${url}.` : 'OPENROUTER_API_KEY is not set: a local stand-in answers for the models.',
+  );
+  await importAndActivate(taskWorkflow(stack.credentials));
+  await stack.importExample('one-agent.json');
+  await showTiers();
+  const demo = { stack, database };
+  await acts.insertRow(demo);
+  await acts.repeatTask(demo);
+  await acts.exceedBudget(demo);
+  await acts.approve(demo);
+  const migrated = await acts.migrate(demo);
+  if (keepsOpen) await keepOpen(migrated);
 } finally {
+  await database.end();
   await stack.stop();
 }
-log('Done.');
+log(keepsOpen ? 'Done.' : 'Done. "npm run demo -- --keep" leaves n8n open, with a chat to try.');
 
-async function runWorkflow() {
-  const workflowId = await stack.importExample('one-agent.json');
-  log(`The workflow is active; sending its webhook one request of ${TIERS.length} items, one a tier …`);
-  const requests = TIERS.map((tier) => ({ tenant: DEMO_TENANT, tier, message: MESSAGE }));
-  const reply = await stack.n8n.callWebhook('one-agent', { requests });
-  if (reply.status !== 200 || !Array.isArray(reply.json) || reply.json.length !== TIERS.length) {
-    throw new Error(`The webhook answered HTTP ${reply.status}: ${reply.text.slice(0, 2000)}`);
-  }
-  for (const item of reply.json) printItem(item);
-  return workflowId;
+async function importAndActivate(workflow) {
+  const { id } = await stack.n8n.createWorkflow(workflow);
+  await stack.n8n.activate(id);
 }
 
-function printItem(item) {
-  const calls = item.result.tool_calls.map(({ tool, arguments: input, result, error, duration_ms: ms }) => {
-    const outcome = error === undefined ? JSON.stringify(result) : `failed: ${error.code}`;
-    return `             ${tool}(${JSON.stringify(input)}) → ${outcome} (${ms} ms)`;
-  });
-  process.stdout.write(
-    [
-      '',
-      `  ${item.agent_tier.padEnd(7)}  ${item.model_used}`,
-      `  tools      ${calls.length === 0 ? 'none' : `${calls.length} call(s)`}`,
-      ...calls,
-      `  answer     ${item.output}`,
-      `  tokens     ${item.tokens.prompt} in, ${item.tokens.completion} out, ${item.iterations} model call(s)`,
-      `  cost       $${item.cost_usd}`,
-      '',
-    ].join('\n'),
+async function showTiers() {
+  const requests = stack.tenants.flatMap(({ id, name }) =>
+    TIERS.map((tier) => ({ tenant: id, tier, message: QUESTIONS[name] })),
   );
-}
-
-async function printBill() {
-  const { months } = await commandLine(['usage', '--tenant', DEMO_TENANT], {
-    env: { DATABASE_URL: stack.databaseUrl },
-  });
-  log('The bill of the tenant, from the database (the free tier is not billed):');
-  for (const line of months) {
-    process.stdout.write(
-      `  ${line.month}  ${line.agent_tier.padEnd(7)} ${line.model_id.padEnd(28)} ${line.total_tokens.padStart(6)} tokens  $${line.total_cost_usd}\n`,
-    );
+  log(`One workflow with one node gets ${requests.length} items: two tenants, each with every tier …`);
+  const { status, text, json } = await stack.n8n.callWebhook('one-agent', { requests });
+  if (status !== 200 || !Array.isArray(json) || json.length !== requests.length) {
+    throw new Error(`The webhook answered HTTP ${status}: ${text.slice(0, 2000)}`);
   }
+  const nameOf = (index) => stack.tenants[Math.floor(index / TIERS.length)].name;
+  const sum = sumUsd(json.map((item) => item.cost_usd));
+  printTable(
+    ['tenant', 'tier', 'model', 'tools', 'seconds', 'cost'],
+    [
+      ...json.map((item, index) => [
+        nameOf(index),
+        item.agent_tier,
+        item.model_used,
+        String(item.result.tool_calls.length),
+        (item.duration_ms / 1000).toFixed(2),
+        `$${item.cost_usd}`,
+      ]),
+      ['sum', '', '', '', '', `$${sum}`],
+    ],
+  );
+  json.forEach((item, index) => {
+    if (item.agent_tier !== 'pro') return;
+    const tools = item.result.tool_calls.map(({ tool }) => tool).join(', ') || 'no tool';
+    process.stdout.write(`  ${nameOf(index)} asks ${tools}\n    ${item.output}\n`);
+  });
+  process.stdout.write('\n');
+  const billed = await acts.readBill(stack);
+  log(`The bill in the database: $${billed}. The free tier nano gets no tools and costs nothing.`);
 }
 
-async function waitForInterrupt(workflowId) {
-  const { email, password } = stack.n8n.owner;
-  const address = `${stack.n8n.baseUrl}/workflow/${workflowId}/executions`;
-  log(`The run is at ${address} (sign in as ${email} with ${password}). Press Ctrl-C to end.`);
+async function keepOpen([before, after]) {
+  const [shop] = stack.tenants;
+  const { n8n, credentials } = stack;
+  const chat = await n8n.createWorkflow(chatWorkflow(credentials, shop));
+  const other = await n8n.createWorkflow(n8nAgentWorkflow(credentials, stack.mcpUrl));
+  await n8n.createWorkflow({ ...before, name: 'Five branches, before' });
+  await n8n.createWorkflow({ ...after, name: 'Five branches, migrated' });
+  const { email, password } = n8n.owner;
+  process.stdout.write(
+    `
+  Editor        ${n8n.baseUrl}
+  Sign in as    ${email}
+  Password      ${password}
+  DATABASE_URL  ${stack.databaseUrl}
+
+  To try
+  - Chat with memory: ${n8n.baseUrl}/workflow/${chat.id}
+    Select "Open chat" and ask: Which orders does Ada have?
+  - The same with n8n's own AI Agent, to compare: ${n8n.baseUrl}/workflow/${other.id}
+  - Take the tools away, and ask again:
+    psql "$DATABASE_URL" -c "UPDATE elo_t_tenant_tools SET is_enabled = false WHERE tenant_id = '${shop.id}'"
+  - Run "Five branches, before" and "Five branches, migrated", beside them in the list of workflows.
+  - Read the bill, in this folder and with DATABASE_URL set:
+    node_modules/.bin/node dist/runtime/cli.js usage --tenant ${shop.id}
+
+`,
+  );
+  log('Press Ctrl-C to end.');
   const waiting = setInterval(() => {}, 60_000);
   await new Promise((resolve) => {
     process.once('SIGINT', resolve);

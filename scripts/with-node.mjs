@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { ensureHostInstalled } from './lib/n8n-install.mjs';
 import { ensureInstalled, npm } from './lib/npm-install.mjs';
 
+// One clock for what is installed and what runs then.
+const startedAt = Date.now();
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const programs = path.join(root, 'node_modules', '.bin');
 
@@ -31,7 +33,7 @@ const script = target.endsWith('.mjs') ? path.join(root, target) : path.join(pro
 const child = spawn(path.join(programs, 'node'), [script, ...args], {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, PATH: programs + path.delimiter + process.env.PATH },
+  env: { ...process.env, PATH: programs + path.delimiter + process.env.PATH, STARTED_AT: String(startedAt) },
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code, signal) => {

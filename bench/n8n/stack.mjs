@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { ensureHostInstalled, startN8n } from '../../scripts/lib/n8n-host.mjs';
 import { buildPackage } from '../../scripts/lib/package.mjs';
@@ -14,8 +13,6 @@ import { installBareLoop } from './bare-loop-package.mjs';
 import { processorClock } from './n8n-processor-time.mjs';
 import { seedTenant } from './seed.mjs';
 import { workflowOf } from './workflows.mjs';
-
-const withoutSqlite = fileURLToPath(new URL('./without-sqlite.cjs', import.meta.url));
 
 /** What is the same for both engines. */
 export async function startServers({ packageFile, log }) {
@@ -54,10 +51,8 @@ export async function startEngine(servers, { engine, subjects, nodeOptions, log 
       postgresUrl: await servers.postgres.createDatabase(`n8n_${engine}`),
       packageTarball: servers.packageTarball,
       userFolder,
-      env: {
-        ...(engine === 'default' ? {} : { N8N_EXPRESSION_ENGINE: engine }),
-        NODE_OPTIONS: [`--require=${JSON.stringify(withoutSqlite)}`, ...nodeOptions].join(' '),
-      },
+      env: engine === 'default' ? {} : { N8N_EXPRESSION_ENGINE: engine },
+      nodeOptions,
       log: () => {},
     });
     const credentials = await createCredentials(n8n, servers);

@@ -1,28 +1,19 @@
 // A stand-in for a model provider: speaks the OpenAI chat API, needs no key and no network, and says what it is.
 import { createServer } from 'node:http';
 
-const NAME = 'local stand-in model';
+import { sentenceOf } from './stand-in-sentences.mjs';
 
-/** What it calls: a tool that the request offers and that the message mentions, once each. */
-const HABITS = [
-  { tool: 'find_orders', when: /order/i, arguments: () => ({ customer: 'Ada' }) },
-  { tool: 'delivery_estimate', when: /deliver|arrive/i, arguments: () => ({ city: 'Lisbon' }) },
-];
+const MODELS = ['local-stand-in'];
 
 /**
  * @param {{ port?: number, onRequest?: (request: object) => void }} [options]
  * @returns {Promise<{ url: string, close: () => Promise<void> }>} url up to and with /v1
  */
 export function startStandInModel({ port = 0, onRequest = () => {} } = {}) {
-  const server = createServer(async (incoming, response) => {
-    const chunks = [];
-    for await (const chunk of incoming) chunks.push(chunk);
-    const request = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    onRequest(request);
-    const body = JSON.stringify(answer(request));
-    response
-      .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
-      .end(body);
+  const server = createServer((incoming, response) => {
+    reply(incoming, response, onRequest).catch((error) =>
+      sendJson(response, 400, { error: { message: error.message } }),
+    );
   });
   return new Promise((resolve) => {
     server.listen(port, '127.0.0.1', () => {
@@ -32,6 +23,41 @@ export function startStandInModel({ port = 0, onRequest = () => {} } = {}) {
       });
     });
   });
+}
+
+async function reply(incoming, response, onRequest) {
+  // Editors ask for the list of models, to choose from.
+  if (incoming.method === 'GET') return sendJson(response, 200, { data: MODELS.map((id) => ({ id, name: id })) });
+  const chunks = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const request = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  onRequest(request);
+  const completion = answer(request);
+  if (request.stream === true) sendStream(response, completion);
+  else sendJson(response, 200, completion);
+}
+
+function sendJson(response, status, value) {
+  const body = JSON.stringify(value);
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+    .end(body);
+}
+
+/** The whole answer as one piece. */
+function sendStream(response, { choices: [{ message, finish_reason: finish }], usage, ...rest }) {
+  const calls = message.tool_calls?.map((call, index) => ({ index, ...call }));
+  const delta = { ...message, ...(calls === undefined ? {} : { tool_calls: calls }) };
+  const chunk = { ...rest, object: 'chat.completion.chunk' };
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of [
+    { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },
+    { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: finish }] },
+    { ...chunk, choices: [], usage },
+  ]) {
+    response.write(`data: ${JSON.stringify(event)}\n\n`);
+  }
+  response.end('data: [DONE]\n\n');
 }
 
 function answer(request) {
@@ -52,27 +78,68 @@ function answer(request) {
   };
 }
 
+/** It calls each tool whose subject the question mentions, one after the other, once. */
 function nextToolCall({ messages, tools = [], tool_choice: choice }) {
   if (choice === 'none') return undefined;
-  const question = messages.findLast(({ role }) => role === 'user')?.content ?? '';
-  const called = messages.flatMap((message) => message.tool_calls ?? []).map((call) => call.function.name);
-  const offered = tools.map((tool) => tool.function.name);
-  const habit = HABITS.find(
-    ({ tool, when }) => offered.includes(tool) && !called.includes(tool) && when.test(question),
-  );
-  if (habit === undefined) return undefined;
-  const call = { name: habit.tool, arguments: JSON.stringify(habit.arguments()) };
+  const { questions, turn } = conversation(messages);
+  const called = callsOf(turn).map((call) => call.function.name);
+  const next = tools.find(({ function: { name } }) => !called.includes(name) && subjectOf(name).test(questions.at(-1)));
+  if (next === undefined) return undefined;
+  const { name, parameters } = next.function;
+  const call = { name, arguments: JSON.stringify(argumentsFor(parameters, questions)) };
   return {
     role: 'assistant',
     content: null,
-    tool_calls: [{ id: `call_${called.length + 1}`, type: 'function', function: call }],
+    tool_calls: [{ id: `call_${messages.length}_${called.length + 1}`, type: 'function', function: call }],
   };
 }
 
-function finalText({ model, messages }) {
-  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
-  const found = results.length === 0 ? 'I have no tools for this.' : `My tools say: ${results.join(' and ')}.`;
-  return `(${NAME} for ${model}) ${found}`;
+/** What was asked so far, and what has happened since the last question. */
+function conversation(messages) {
+  const asked = messages.findLastIndex(({ role }) => role === 'user');
+  const questions = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content));
+  return { questions: questions.length === 0 ? [''] : questions, turn: messages.slice(asked + 1) };
+}
+
+const textOf = (content) =>
+  typeof content === 'string' ? content : (content ?? []).map(({ text = '' }) => text).join(' ');
+
+const callsOf = (messages) => messages.flatMap((message) => message.tool_calls ?? []);
+
+/** `find_orders` is about "order", `delivery_estimate` about "deliv": the word's beginning, so that "delivered" counts. */
+function subjectOf(tool) {
+  const [subject = tool] = tool
+    .split(/[^a-z]+/i)
+    .filter((word) => !/^(find|get|list|search|mcp|client|tool|call|)$/i.test(word));
+  return new RegExp(`\\b${subject.replace(/s$/, '').slice(0, 5)}`, 'i');
+}
+
+/** A person, a city and a number that were named last, also in an earlier question. */
+function argumentsFor({ properties = {} }, questions) {
+  const named = (pattern, otherwise) =>
+    questions.flatMap((text) => [...text.matchAll(pattern)].map(([, word]) => word)).at(-1) ?? otherwise;
+  const valueOf = (name, { type }) => {
+    if (type === 'integer' || type === 'number') return Number(named(/\b(\d+)\b/g, '1001'));
+    if (/city|place|town/i.test(name)) return named(/\b(?:to|in|reach|at|for)\s+(?!Ada\b)([A-Z]\w+)/g, 'Lisbon');
+    if (/customer|person|name/i.test(name)) return named(/\b(?:does|has|do|of|for|did|about)\s+([A-Z]\w+)/g, 'Ada');
+    return questions.at(-1);
+  };
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, valueOf(name, schema)]));
+}
+
+function finalText({ messages, tools = [] }) {
+  const { questions, turn } = conversation(messages);
+  const names = new Map(callsOf(turn).map((call) => [call.id, call.function.name]));
+  const found = turn
+    .filter(({ role }) => role === 'tool')
+    .map(({ tool_call_id: id, content }) => sentenceOf(names.get(id) ?? 'the tool', textOf(content)));
+  if (found.length > 0) return found.join(' ');
+  if (/\b(before|earlier|remember|last question)\b/i.test(questions.at(-1)) && questions.length > 1) {
+    return `Before this you asked: "${questions.at(-2)}"`;
+  }
+  if (tools.length === 0) return 'I have no tools here, so I cannot look that up.';
+  const list = tools.map((tool) => tool.function.name).join(', ');
+  return `I am a local stand-in for a model and know only what my tools know: ${list}. Ask about one of them.`;
 }
 
 /** Near enough: four characters a token. */

@@ -6,6 +6,25 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod/v4';
 
+const HOOK_TOOLS = {
+  find_orders: ({ customer }) => ({
+    customer,
+    orders: [
+      { id: 1001, item: 'bicycle bell', state: 'sent' },
+      { id: 1002, item: 'chain', state: 'packed' },
+    ],
+  }),
+  find_trips: ({ customer }) => ({
+    customer,
+    trips: [
+      { to: 'Lisbon', month: 'May' },
+      { to: 'Oslo', month: 'June' },
+    ],
+  }),
+  return_policy: () => ({ days: 30 }),
+  refund_order: ({ order }) => ({ order, refunded: true }),
+};
+
 /**
  * The hook answers `{tool, arguments, tenant_id, meta}` with what the tool found.
  * @param {{ port?: number }} [options]
@@ -13,14 +32,7 @@ import { z } from 'zod/v4';
 export function startHookServer({ port = 0 } = {}) {
   return listen(port, async (incoming, response) => {
     const { tool, arguments: input } = await readJson(incoming);
-    const orders = [
-      { id: 1001, item: 'bicycle bell', state: 'sent' },
-      { id: 1002, item: 'chain', state: 'packed' },
-    ];
-    sendJson(
-      response,
-      tool === 'find_orders' ? { customer: input.customer, orders } : { success: false, error: 'unknown tool' },
-    );
+    sendJson(response, HOOK_TOOLS[tool]?.(input) ?? { success: false, error: 'unknown tool' });
   });
 }
 
@@ -38,11 +50,18 @@ export function startMcpServer({ port = 0 } = {}) {
 }
 
 async function openSession(sessions) {
-  const server = new McpServer({ name: 'demo-delivery', version: '1.0.0' });
+  const server = new McpServer({ name: 'demo', version: '1.0.0' });
+  const answer = (value) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] });
+  const inputSchema = { city: z.string() };
   server.registerTool(
-    'estimate',
-    { description: 'Days until a delivery reaches a city', inputSchema: { city: z.string() } },
-    ({ city }) => ({ content: [{ type: 'text', text: JSON.stringify({ city, days: 3 }) }] }),
+    'delivery_estimate',
+    { description: 'Days until a delivery reaches a city', inputSchema },
+    ({ city }) => answer({ city, days: 3 }),
+  );
+  server.registerTool(
+    'weather_forecast',
+    { description: 'The weather of the next days in a city', inputSchema },
+    ({ city }) => answer({ city, weather: 'sun and 24 degrees' }),
   );
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: () => randomUUID(),

@@ -30,7 +30,6 @@ export class UniversalAiAgentAdmin implements INodeType {
     outputs: [NodeConnectionTypes.Main],
     credentials,
     properties,
-    usableAsTool: true,
   };
 
   methods = {

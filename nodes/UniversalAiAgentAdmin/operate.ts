@@ -4,7 +4,8 @@ import type { Admin } from '../../runtime';
 import { readEgress } from '../shared/egress';
 import { type Asked, readInput } from './read-input';
 
-/** Lists that become one item for each entry, by the key that they come under. */
+/** Operations whose list becomes one item for each entry, and the keys that such lists come under. */
+const LISTING = ['list', 'health', 'refresh'];
 const LISTS = ['tenants', 'tools', 'servers', 'secrets', 'logins', 'prices', 'tiers', 'runs', 'approvals'];
 
 type Operation = (input: IDataObject, host?: object) => Promise<unknown>;
@@ -25,7 +26,6 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
   const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
-  if (resource === 'tool' && name === 'create') await enableAtOnce(admin, asked, input);
   return toItems(result, name).map((json) => ({ json, pairedItem: { item: index } }));
 }
 
@@ -47,16 +47,11 @@ async function allPages(operation: Operation, input: IDataObject): Promise<IData
   return { [key]: rows };
 }
 
-async function enableAtOnce(admin: Admin, { context, index }: Asked, { code }: IDataObject): Promise<void> {
-  const tenantId = context.getNodeParameter('enableFor', index, '', { extractValue: true }) as string;
-  if (tenantId !== '') await admin.tool.enable({ tenantId, code: code as string });
-}
-
 /** A result as items: one for each entry of a list. What a tool gave is told under `result`. */
 function toItems(result: unknown, name: string): readonly IDataObject[] {
   if (name === 'execute') return [toolResult(result as { readonly isError: boolean; readonly value: unknown })];
   const json = result as IDataObject;
-  const key = name === 'sync' ? undefined : LISTS.find((list) => Array.isArray(json[list]));
+  const key = LISTING.includes(name) ? LISTS.find((list) => Array.isArray(json[list])) : undefined;
   return key === undefined ? [json] : (json[key] as IDataObject[]);
 }
 

@@ -3,6 +3,8 @@ import type { ICredentialDataDecryptedObject, IExecuteFunctions } from 'n8n-work
 import { credentialText, readDatabase } from '../shared/database';
 import type { Library } from '../shared/item';
 import { readRedis } from '../shared/redis';
+import { credentials } from './panel/description';
+import { isShown } from './read-input';
 
 type Config = Parameters<Library['useRuntime']>[0];
 
@@ -25,7 +27,10 @@ export async function readConfig(context: IExecuteFunctions, library: Library): 
 }
 
 async function optional(context: IExecuteFunctions, type: string): Promise<ICredentialDataDecryptedObject | undefined> {
-  if (context.getNode().credentials?.[type] === undefined) return undefined;
+  const description = credentials.find(({ name }) => name === type);
+  // n8n finds none that the panel hides.
+  const isHidden = description !== undefined && !isShown(description, context, 0);
+  if (isHidden || context.getNode().credentials?.[type] === undefined) return undefined;
   const credential: ICredentialDataDecryptedObject = await context.getCredentials(type);
   return credential;
 }

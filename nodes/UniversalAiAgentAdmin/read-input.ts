@@ -8,7 +8,7 @@ type Library = typeof RuntimeLibrary;
 /** Collections whose options are keys of the input themselves. */
 const FLAT = ['additionalFields', 'filters'];
 /** What steers the panel, and is no part of the input. */
-const PANEL = ['resource', 'operation', 'returnAll', 'schemaMode', 'enableFor'];
+const PANEL = ['resource', 'operation', 'returnAll', 'schemaMode'];
 
 /** One operation on one item. */
 export interface Asked {
@@ -32,18 +32,24 @@ export function readInput(asked: Asked): IDataObject {
     if (FLAT.includes(name)) Object.assign(input, readCollection(asked, property, given as IDataObject));
     else if (name === 'settings') input.settings = settingsOf(readCollection(asked, property, given as IDataObject));
     else if (name === 'argumentFields') input.arguments = argumentsOf(given);
+    // One tenant in the panel, a list of them in the library.
+    else if (name === 'enableFor') input.enableFor = given === '' ? undefined : [given];
     else if (name === 'fields') input.fields = (given as { field?: IDataObject[] } | undefined)?.field ?? [];
     else input[name] = readValue(asked, property, given);
   }
   return withoutEmpty(input);
 }
 
-/** Whether the panel shows a parameter: all of what it names must be as it says. */
-function isShown({ displayOptions }: INodeProperties, context: IExecuteFunctions, index: number): boolean {
-  const conditions = Object.entries(displayOptions?.show ?? {});
-  return conditions.every(([name, values]) =>
-    (values as unknown[]).includes(context.getNodeParameter(name, index, '')),
-  );
+/** Whether the panel shows a parameter or a credential. */
+export function isShown(
+  { displayOptions }: Pick<INodeProperties, 'displayOptions'>,
+  context: IExecuteFunctions,
+  index: number,
+): boolean {
+  const { show = {}, hide = {} } = displayOptions ?? {};
+  const holds = ([name, values]: [string, unknown]): boolean =>
+    (values as unknown[]).includes(context.getNodeParameter(name, index, ''));
+  return Object.entries(show).every(holds) && !Object.entries(hide).some(holds);
 }
 
 function readCollection(asked: Asked, { options }: INodeProperties, given: IDataObject = {}): IDataObject {

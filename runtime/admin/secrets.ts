@@ -91,8 +91,7 @@ export function createSecretAdmin(store: VaultStore, sealer: Sealer | undefined)
       }
       return { ...shown(tenantId), name, removed: true };
     },
-    rotate: async ({ onProgress = () => undefined } = {}) =>
-      rotateVault({ store, sealer: needSealer(), onProgress }),
+    rotate: async ({ onProgress = () => undefined } = {}) => rotateVault({ store, sealer: needSealer(), onProgress }),
   };
 }
 

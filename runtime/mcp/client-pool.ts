@@ -39,17 +39,14 @@ export function createMcpClientPool(options: McpClientPoolOptions): McpClientPoo
     const oldest = monotonicMs() - options.idleMs;
     for (const [key, entry] of longestIdle(entries)) if (entry.lastUsedAt < oldest) remove(key, entry);
   };
-  const makeRoom = (): void => {
-    if (entries.size < options.maxConnections) return;
-    for (const [key, entry] of longestIdle(entries).slice(0, 1)) remove(key, entry);
-  };
   const stopSweeping = every(Math.max(1000, options.idleMs / 2), sweep);
 
   const find = (target: McpTarget): Entry => {
     const key = targetKey(target);
     const known = entries.get(key);
     if (known !== undefined) return known;
-    makeRoom();
+    const surplus = entries.size < options.maxConnections ? [] : longestIdle(entries).slice(0, 1);
+    for (const [other, idle] of surplus) remove(other, idle);
     const connecting = options.connect(target, () => remove(key, entry));
     const entry: Entry = { connecting, users: 0, lastUsedAt: monotonicMs() };
     entries.set(key, entry);

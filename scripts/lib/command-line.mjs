@@ -10,7 +10,16 @@ const program = path.join(root, 'dist/runtime/cli.js');
  * @param {string[]} args
  * @param {{ env?: Record<string, string>, input?: string }} [options]
  */
-export function commandLine(args, { env = {}, input } = {}) {
+export async function commandLine(args, options) {
+  return JSON.parse(await commandLineText(args, options));
+}
+
+/**
+ * The same for a command whose output is for people.
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string>, input?: string }} [options]
+ */
+export function commandLineText(args, { env = {}, input } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...args], { env: { ...process.env, ...env } });
     let output = '';
@@ -19,7 +28,7 @@ export function commandLine(args, { env = {}, input } = {}) {
     child.stderr.on('data', (chunk) => (errors += chunk));
     child.on('error', reject);
     child.on('close', (code) => {
-      if (code === 0) resolve(JSON.parse(output));
+      if (code === 0) resolve(output);
       else reject(new Error(`universal-ai-agent ${args.join(' ')} ended with ${code}: ${errors}`));
     });
     child.stdin.end(input);

@@ -7,11 +7,8 @@ import { buildPackage } from './package.mjs';
 import { startPostgres } from './postgres.mjs';
 import { postgresCredential } from './postgres-credential.mjs';
 
-/** The tenant of `db seed-demo`. */
-export const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
-
 /**
- * Postgres with a seeded tenant, tool servers, a model, and a real n8n with our packed node and the example workflows.
+ * Postgres with the tenants of `db seed-demo`, tool servers, a model, and a real n8n with our packed node and the example workflows.
  * @param {{ log: (line: string) => void, model?: { apiKey: string, url: string } }} options without `model`, the stand-in answers
  */
 export async function startDemoStack({ log, model }) {
@@ -28,7 +25,8 @@ export async function startDemoStack({ log, model }) {
   ]);
   const env = { DATABASE_URL: databaseUrl };
   await commandLine(['db', 'migrate'], { env });
-  await commandLine(['db', 'seed-demo', '--tool-server', hook.url, '--mcp-server', `${mcp.url}/mcp`], { env });
+  const servers = ['--tool-server', hook.url, '--mcp-server', `${mcp.url}/mcp`];
+  const { tenants } = await commandLine(['db', 'seed-demo', ...servers], { env });
 
   log('Starting n8n with the packed node (about half a minute) …');
   const n8n = await startN8n({ postgresUrl: await postgres.createDatabase('n8n'), packageTarball, log });
@@ -36,9 +34,13 @@ export async function startDemoStack({ log, model }) {
   return {
     n8n,
     databaseUrl,
+    env,
+    tenants: tenants.map(({ tenant_id: id, name }) => ({ id, name })),
+    hookUrl: hook.url,
+    mcpUrl: `${mcp.url}/mcp`,
     credentials,
     modelRequests,
-    standIn,
+    hasStandIn: model === undefined,
     /** Imports a file of examples/workflows with this n8n's credentials, and activates it. */
     importExample: async (file) => {
       const { id } = await n8n.createWorkflow(readExample(file, credentials));

@@ -1,3 +1,5 @@
+import path from 'node:path';
+
 /**
  * @typedef {object} N8nSettings
  * @property {string} userFolder
@@ -5,6 +7,7 @@
  * @property {number} brokerPort
  * @property {string} encryptionKey
  * @property {string} postgresUrl
+ * @property {string[]} [nodeOptions] more options of its Node
  */
 
 /**
@@ -16,6 +19,8 @@ export function n8nEnvironment({ postgresUrl, ...settings }) {
   return { ...inheritedEnvironment(), ...instanceEnvironment(settings), ...databaseEnvironment(postgresUrl) };
 }
 
+const withoutSqlite = path.join(import.meta.dirname, 'without-sqlite.cjs');
+
 /** The caller's environment without what would configure n8n or Node behind our back. */
 function inheritedEnvironment() {
   const foreign = /^(N8N_|DB_|QUEUE_|EXECUTIONS_|NODES_|npm_|NODE_OPTIONS$|NODE_ENV$)/i;
@@ -23,8 +28,10 @@ function inheritedEnvironment() {
 }
 
 /** @param {Omit<N8nSettings, 'postgresUrl'>} settings */
-function instanceEnvironment({ userFolder, port, brokerPort, encryptionKey }) {
+function instanceEnvironment({ userFolder, port, brokerPort, encryptionKey, nodeOptions = [] }) {
   return {
+    // Without it, n8n's own AI Agent does not load in an n8n that was installed without scripts.
+    NODE_OPTIONS: [`--require=${JSON.stringify(withoutSqlite)}`, ...nodeOptions].join(' '),
     N8N_USER_FOLDER: userFolder,
     N8N_ENCRYPTION_KEY: encryptionKey,
     N8N_LISTEN_ADDRESS: '127.0.0.1',

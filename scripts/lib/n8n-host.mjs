@@ -39,10 +39,11 @@ const readyDeadlineMs = 120_000;
  * @param {string} [options.userFolder] kept on stop and good for another start on the same database;
  *   without it a temporary one is made and deleted
  * @param {Record<string, string>} [options.env] wins over the defaults
+ * @param {string[]} [options.nodeOptions] more options of its Node
  * @param {(line: string) => void} options.log
  * @returns {Promise<N8nHost>}
  */
-export async function startN8n({ postgresUrl, packageTarball, userFolder, env = {}, log }) {
+export async function startN8n({ postgresUrl, packageTarball, userFolder, env = {}, nodeOptions, log }) {
   const startedAt = performance.now();
   const folder = openUserFolder(userFolder);
   const { encryptionKey, owner } = identityOf(folder.path);
@@ -50,7 +51,7 @@ export async function startN8n({ postgresUrl, packageTarball, userFolder, env = 
 
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const settings = { userFolder: folder.path, port, encryptionKey, postgresUrl };
+  const settings = { userFolder: folder.path, port, encryptionKey, postgresUrl, nodeOptions };
   const n8n = startProgram(['start'], { ...n8nEnvironment({ ...settings, brokerPort: await freePort() }), ...env });
   const kill = () => n8n.stop({ signal: 'SIGKILL' });
   const stop = async () => {

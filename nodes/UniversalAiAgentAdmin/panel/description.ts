@@ -6,17 +6,36 @@ import { mcpServerProperties, oauthLoginProperties, secretProperties } from './s
 import { tenantProperties } from './tenant';
 import { toolProperties } from './tool';
 
+/**
+ * Credentials that only some operations need. They are hidden instead of shown: were they shown by resource and operation, the editor
+ * would take these for the node's choice of an authentication, and leave them out of the panel. One match hides.
+ */
+const QUIET = ['addDemoTenant', 'prepareDatabase', 'schema'];
 const ofProvider = {
-  show: { resource: ['approval', 'diagnostics', 'price'], operation: ['decide', 'summary', 'sync'] },
+  hide: {
+    resource: ['mcpServer', 'oauthLogin', 'run', 'secret', 'tenant', 'tier', 'tool'],
+    operation: [...QUIET, 'list', 'set'],
+  },
 };
-const ofVault = { show: { resource: ['approval', 'diagnostics', 'mcpServer', 'oauthLogin', 'secret', 'tool'] } };
+const ofVault = {
+  hide: {
+    resource: ['price', 'run', 'tenant', 'tier'],
+    operation: [...QUIET, 'add', 'approve', 'create', 'disable', 'enable', 'remove', 'setLimits', 'update'],
+  },
+};
+const ofRedis = {
+  hide: {
+    resource: ['approval', 'mcpServer', 'oauthLogin', 'price', 'run', 'secret', 'tenant', 'tier', 'tool'],
+    operation: QUIET,
+  },
+};
 
 export const credentials: INodeCredentialDescription[] = [
   { name: 'postgres', displayName: 'Credential for Postgres', required: true },
   { name: 'openRouterApi', displayName: 'OpenRouter (optional)', displayOptions: ofProvider },
   { name: 'openAiApi', displayName: 'Other Model Provider (optional)', displayOptions: ofProvider },
   { name: 'universalAiAgentVaultApi', displayName: 'Vault Key (optional)', displayOptions: ofVault },
-  { name: 'redis', displayName: 'Redis (optional)', displayOptions: { show: { resource: ['diagnostics'] } } },
+  { name: 'redis', displayName: 'Redis (optional)', displayOptions: ofRedis },
 ];
 
 /** The resource, then the parameters of each; their names are the keys of the library's functions. */

@@ -34,5 +34,8 @@ export async function askProvider({ url, apiKey }: { readonly url: string; reado
   await response.body?.cancel();
   // Providers that have no such list are there all the same.
   if (response.status < 400 || response.status === 404) return;
-  throw new RuntimeError('SERVER_UNREACHABLE', { server: new URL(url).host, reason: `it answers HTTP ${response.status}` });
+  throw new RuntimeError('SERVER_UNREACHABLE', {
+    server: new URL(url).host,
+    reason: `it answers HTTP ${response.status}`,
+  });
 }

@@ -68,7 +68,10 @@ export async function limitTool(query: Query, limits: ToolLimits): Promise<Given
 }
 
 /** The tool as the tenant has it, locked. Throws TENANT_NOT_FOUND or TOOL_UNKNOWN. */
-async function findTool(query: Query, { tenantId, code }: OfTenant): Promise<{ readonly id: number; readonly row: string }> {
+async function findTool(
+  query: Query,
+  { tenantId, code }: OfTenant,
+): Promise<{ readonly id: number; readonly row: string }> {
   const [tenant] = await query(tenantExistsStatement(tenantId));
   if (tenant === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
   const [tool] = await query<{ id: number; row: string }>(readToolRow({ tenantId, code }));
@@ -80,7 +83,10 @@ async function findTool(query: Query, { tenantId, code }: OfTenant): Promise<{ r
 export async function unknownTool(query: Query, tool: string): Promise<RuntimeError> {
   const codes = (await query<{ code: string }>(TOOL_CODES)).map(({ code }) => code);
   const nearest = nearestKey(tool, codes);
-  return new RuntimeError('TOOL_UNKNOWN', { tool, nearest: nearest === undefined ? '' : ` Did you mean "${nearest}"?` });
+  return new RuntimeError('TOOL_UNKNOWN', {
+    tool,
+    nearest: nearest === undefined ? '' : ` Did you mean "${nearest}"?`,
+  });
 }
 
 async function readGiven(query: Query, { tenantId, code }: OfTenant): Promise<GivenTool> {

@@ -47,6 +47,11 @@ export interface ToolChange {
   readonly isActive?: boolean;
 }
 
+export interface NewTool extends ToolChange {
+  /** Tenants that get it at once. */
+  readonly enableFor?: readonly string[];
+}
+
 type Offered = Awaited<ReturnType<TenantTools['list']>>;
 
 /**
@@ -63,7 +68,7 @@ export interface ToolAdmin {
     readonly after?: string;
   }) => Promise<{ readonly tools: readonly CatalogueEntry[]; readonly next: string | null } | Offered>;
   /** Rejects with TOOL_EXISTS, too. */
-  readonly create: (tool: ToolChange, host?: AdminHost) => Promise<CatalogueEntry>;
+  readonly create: (tool: NewTool, host?: AdminHost) => Promise<CatalogueEntry>;
   /** What is left out stays as it is. */
   readonly update: (tool: ToolChange, host?: AdminHost) => Promise<CatalogueEntry>;
   /** Rejects with TOOL_IN_USE as long as a tenant has it. */
@@ -96,6 +101,9 @@ const change = {
   transportConfig: objectField.optional(),
   isActive: z.boolean().optional(),
 };
+const isOneSchema = (given: { readonly fields?: unknown; readonly parametersSchema?: unknown }): boolean =>
+  given.fields === undefined || given.parametersSchema === undefined;
+const BOTH_SCHEMAS = 'has both fields and parametersSchema';
 const grant = { tenantId: tenantIdField, code: z.string().min(1).max(200) };
 const SHAPES = {
   list: strictObject({
@@ -105,10 +113,8 @@ const SHAPES = {
     limit: limitField.default(100),
     after: z.string().optional(),
   }),
-  change: strictObject(change).refine(
-    ({ fields, parametersSchema }) => fields === undefined || parametersSchema === undefined,
-    'has both fields and parametersSchema',
-  ),
+  create: strictObject({ ...change, enableFor: z.array(tenantIdField).default([]) }).refine(isOneSchema, BOTH_SCHEMAS),
+  change: strictObject(change).refine(isOneSchema, BOTH_SCHEMAS),
   one: strictObject({ code: grant.code }),
   grant: strictObject(grant),
   enable: strictObject({ ...grant, customConfig: objectField.optional() }),
@@ -137,11 +143,12 @@ export function createToolAdmin({ query, transaction }: Postgres, tenantTools: T
       return { tools: page.rows, next: page.next };
     },
     create: async (input, host = {}) => {
-      const given = readInput(SHAPES.change, input, 'tool create');
+      const { enableFor, ...given } = readInput(SHAPES.create, input, 'tool create');
       return transaction(async (inside) => {
         const values = { ...columnsOf(given), name: given.name ?? given.code, transport: given.transport ?? 'hook' };
         const rows = await inside(insertRow(await toolsTable(inside, values), values));
         if (rows.length === 0) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
+        for (const tenantId of enableFor) await giveTool(inside, { tenantId, code: given.code }, host);
         return checkedTool(inside, given.code, host);
       });
     },

@@ -27,7 +27,7 @@ export const dbCommands = [
   command({
     words: 'db seed-demo',
     usage: '[--tool-server URL] [--mcp-server URL]',
-    help: 'Add a demo tenant with tools.',
+    help: 'Add two demo tenants with tools.',
     options: { 'tool-server': TEXT, 'mcp-server': TEXT },
     run: (options) => {
       const servers = { toolServer: options['tool-server'], mcpServer: options['mcp-server'] };

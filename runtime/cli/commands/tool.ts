@@ -24,7 +24,11 @@ const USAGE =
   '[--name NAME] [--description TEXT] [--transport hook|rest|mcp|builtin|workflow] [--endpoint URL] [--auth-header TEXT|-] [--timeout-ms N] [--schema JSON|-] [--field NAME:TYPE[:DESCRIPTION]]... [--tiers TIER,...|all] [--mcp-tool NAME] [--config JSON|-] [--active|--inactive]';
 
 type ChangeOptions = Readonly<{
-  [Name in keyof typeof CHANGE]?: Name extends 'field' ? string[] : Name extends 'active' | 'inactive' ? boolean : string;
+  [Name in keyof typeof CHANGE]?: Name extends 'field'
+    ? string[]
+    : Name extends 'active' | 'inactive'
+      ? boolean
+      : string;
 }>;
 
 export const toolCommands = [
@@ -38,12 +42,7 @@ a name with ! behind it has to be there: --field "customer!:string:Name of the c
     run: async (options, [code = '']) => {
       const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'tool add');
       const tool = await readChange(code, options);
-      return withAdmin(async (admin) => {
-        const made = await admin.tool.create(tool);
-        if (tenantId === undefined) return made;
-        await admin.tool.enable({ tenantId, code });
-        return { ...made, tenants: made.tenants + 1 };
-      });
+      return withAdmin((admin) => admin.tool.create({ ...tool, enableFor: tenantId === undefined ? [] : [tenantId] }));
     },
   }),
   command({

@@ -21,7 +21,10 @@ export const STORAGE_CODES = family('Postgres and Redis', {
     ),
   ),
   DB_SCHEMA_MISSING: ofInstallation(
-    tenant('The database lacks our tables: {reason}.', 'Run `universal-ai-agent db migrate` against this database.'),
+    tenant(
+      'The database lacks our tables: {reason}.',
+      'Add the node Universal AI Agent Admin and select Diagnostics, then Prepare Database; or run `universal-ai-agent db migrate` against this database.',
+    ),
   ),
   DB_SCHEMA_DAMAGED: ofInstallation(
     tenant(

@@ -21,7 +21,6 @@ export default async function globalSetup() {
       N8N_LOG_OUTPUT: 'console,file',
       N8N_LOG_LEVEL: 'debug',
       N8N_LOG_FILE_LOCATION: logFile,
-      NODE_OPTIONS: `--require ${path.join(import.meta.dirname, 'without-sqlite.cjs')}`,
     },
     log: (line) => process.stdout.write(`${line}\n`),
   });

@@ -8,6 +8,7 @@ import { errorLine, runCli } from '../../support/worlds/cli';
 jest.setTimeout(30_000);
 
 const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
+const SECOND_TENANT = '22222222-2222-4222-8222-222222222222';
 
 let database: TestDatabase;
 
@@ -18,18 +19,27 @@ afterEach(() => database.close());
 
 const cli = (...args: string[]) => runCli(args, { env: { DATABASE_URL: database.url } });
 
-it('seeds the demo tenant twice with the same result', async () => {
+it('seeds the demo tenants twice with the same result', async () => {
   await cli('db', 'migrate');
-  const report = { tenant_id: DEMO_TENANT, tools: ['find_orders', 'delivery_estimate'] };
+  const report = {
+    tenants: [
+      { tenant_id: DEMO_TENANT, name: 'Demo shop', tools: ['find_orders', 'delivery_estimate'] },
+      { tenant_id: SECOND_TENANT, name: 'Demo travel', tools: ['find_trips', 'weather_forecast'] },
+    ],
+  };
   for (let time = 1; time <= 2; time++) {
     const { exitCode, stdout, stderr } = await cli('db', 'seed-demo', '--tool-server', 'http://tools.test');
     expect({ exitCode, stderr, report: JSON.parse(stdout) as unknown }).toEqual({ exitCode: 0, stderr: '', report });
   }
-  expect(await database.query('SELECT id FROM elo_t_tenants')).toEqual([{ id: DEMO_TENANT }]);
-  expect(await database.query('SELECT count(*)::int AS links FROM elo_t_tenant_tools')).toEqual([{ links: 2 }]);
-  expect(await database.query('SELECT code, mcp_endpoint FROM elo_agent_tools ORDER BY sort_order')).toEqual([
-    { code: 'find_orders', mcp_endpoint: 'http://tools.test/hook' },
-    { code: 'delivery_estimate', mcp_endpoint: 'http://127.0.0.1:8802/mcp' },
+  const tenants = await database.query('SELECT id, name FROM elo_t_tenants ORDER BY id');
+  expect(tenants).toEqual(report.tenants.map(({ tenant_id: id, name }) => ({ id, name })));
+  const offered = `SELECT tenant_id, code, mcp_endpoint FROM elo_t_tenant_tools AS link
+    JOIN elo_agent_tools AS tool ON tool.id = link.tool_id ORDER BY tenant_id, sort_order`;
+  expect(await database.query(offered)).toEqual([
+    { tenant_id: DEMO_TENANT, code: 'find_orders', mcp_endpoint: 'http://tools.test/hook' },
+    { tenant_id: DEMO_TENANT, code: 'delivery_estimate', mcp_endpoint: 'http://127.0.0.1:8802/mcp' },
+    { tenant_id: SECOND_TENANT, code: 'find_trips', mcp_endpoint: 'http://tools.test/hook' },
+    { tenant_id: SECOND_TENANT, code: 'weather_forecast', mcp_endpoint: 'http://127.0.0.1:8802/mcp' },
   ]);
 });
 
