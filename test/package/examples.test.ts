@@ -25,6 +25,11 @@ it.each(readdirSync(EXAMPLES))('%s says what to set and what it costs, and names
   expect(pinData).toEqual({});
 });
 
+it('README leads to every example', () => {
+  const readme = readFileSync(path.resolve(EXAMPLES, '../../README.md'), 'utf8');
+  expect(readdirSync(EXAMPLES).filter((file) => !readme.includes(`(examples/workflows/${file})`))).toEqual([]);
+});
+
 it('error-branch.json tries again for codes of the error table that may pass, all of the model, the database and Redis among them', () => {
   const branch = read('error-branch.json').nodes.find(({ name }) => name === 'May Pass by Itself');
   const codes = JSON.stringify(branch?.parameters).match(/\b[A-Z]+_[A-Z_]+\b/g) ?? [];
