@@ -1,14 +1,11 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-
 import { startStandInModel } from '../../examples/demo/stand-in-model.mjs';
 import { startHookServer, startMcpServer } from '../../examples/demo/tool-servers.mjs';
 import { commandLine } from './command-line.mjs';
+import { readExample } from './examples.mjs';
 import { startN8n } from './n8n-host.mjs';
 import { buildPackage } from './package.mjs';
 import { startPostgres } from './postgres.mjs';
 import { postgresCredential } from './postgres-credential.mjs';
-import { root } from './run-steps.mjs';
 
 /**
  * Postgres with the tenants of `db seed-demo`, tool servers, a model, and a real n8n with our packed node and the example workflows.
@@ -46,8 +43,7 @@ export async function startDemoStack({ log, model }) {
     hasStandIn: model === undefined,
     /** Imports a file of examples/workflows with this n8n's credentials, and activates it. */
     importExample: async (file) => {
-      const workflow = JSON.parse(readFileSync(path.join(root, 'examples/workflows', file), 'utf8'));
-      const { id } = await n8n.createWorkflow(withCredentials(workflow, credentials));
+      const { id } = await n8n.createWorkflow(readExample(file, credentials));
       await n8n.activate(id);
       return id;
     },
@@ -70,14 +66,4 @@ async function createCredentials(n8n, databaseUrl, { apiKey, url }) {
       name: 'Postgres',
     },
   };
-}
-
-/** @param {{ nodes: { credentials?: object }[] }} workflow */
-export function withCredentials(workflow, credentials) {
-  const nodes = workflow.nodes.map((node) => {
-    if (node.credentials === undefined) return node;
-    const named = Object.keys(node.credentials).map((type) => [type, credentials[type]]);
-    return { ...node, credentials: Object.fromEntries(named) };
-  });
-  return { ...workflow, nodes };
 }

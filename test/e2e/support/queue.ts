@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { readExample } from '../../../scripts/lib/examples.mjs';
 import { programPath, REDIS } from '../../../scripts/lib/system-programs.mjs';
 import type { TestRedis } from '../../support/servers/redis';
 import type { Credential, N8n } from './host';
@@ -17,7 +16,6 @@ export async function addRedisCredential(n8n: Creator, redis: TestRedis): Promis
 interface WorkflowNode {
   readonly name: string;
   parameters: Record<string, unknown>;
-  credentials: Record<string, Credential>;
 }
 
 /** The example's workflow with real credentials; `change` may set parameters. */
@@ -25,17 +23,13 @@ export function queueWorkflow(
   credentials: Record<string, Credential>,
   change: { readonly trigger?: object; readonly agent?: object } = {},
 ): { readonly name: string; readonly nodes: readonly WorkflowNode[] } & Record<string, unknown> {
-  const file = path.resolve(__dirname, '../../../examples/workflows/queue.json');
-  const workflow = JSON.parse(readFileSync(file, 'utf8')) as { name: string; nodes: [WorkflowNode, WorkflowNode] };
-  const [trigger, agent] = workflow.nodes;
+  const workflow = readExample('queue.json', credentials);
+  const [trigger, agent] = workflow.nodes as readonly WorkflowNode[];
   for (const [node, parameters] of [
     [trigger, change.trigger],
     [agent, change.agent],
   ] as const) {
-    node.parameters = { ...node.parameters, ...parameters };
-    node.credentials = Object.fromEntries(
-      Object.keys(node.credentials).map((type) => [type, credentials[type] as Credential]),
-    );
+    if (node !== undefined) node.parameters = { ...node.parameters, ...parameters };
   }
   return workflow;
 }

@@ -1,0 +1,126 @@
+import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { eventually } from '../support/values/agent-fixture';
+import { type Examples, examplesIn } from './support/examples';
+import { addModelCredential, addPostgresCredential, connect, type Credential, ended, type N8n } from './support/host';
+import { type MailServer, startMailServer } from './support/mail';
+
+let n8n: N8n;
+let database: TestDatabase;
+let models: ModelServer;
+let empty: TestDatabase;
+let mail: MailServer;
+let smtp: Credential;
+let openRouterApi: Credential;
+let examples: Examples;
+
+beforeAll(async () => {
+  n8n = await connect();
+  [database, models, mail] = await Promise.all([createMigratedDatabase(), startModelServer(), startMailServer()]);
+  const data = { host: '127.0.0.1', port: mail.port, secure: false, disableStartTls: true, user: '', password: '' };
+  smtp = { id: await n8n.createCredential({ name: 'SMTP', type: 'smtp', data }), name: 'SMTP' };
+  openRouterApi = await addModelCredential(n8n, { apiKey: 'sk-or-admin', url: models.url });
+  examples = examplesIn(n8n, { openRouterApi, postgres: await addPostgresCredential(n8n, database.url), smtp });
+});
+afterAll(() => Promise.all([models.close(), mail.close(), empty.close(), database.close()]));
+
+/** Presses "Execute workflow", and expects that it succeeds. */
+async function execute(id: string, trigger: string): Promise<Readonly<Record<string, readonly object[]>>> {
+  const { status, data } = await ended(n8n, await n8n.runManually(id, trigger));
+  expect([status, data.resultData.error?.message]).toEqual(['success', undefined]);
+  const runs = Object.entries(data.resultData.runData);
+  return Object.fromEntries(runs.map(([name, [run]]) => [name, (run.data.main[0] ?? []).map(({ json }) => json)]));
+}
+
+it('first-tenant.json makes an empty database answer with a tool, without SQL', async () => {
+  empty = await createDatabase();
+  const inEmpty = examplesIn(n8n, { openRouterApi, postgres: await addPostgresCredential(n8n, empty.url) });
+  const output = await execute(await inEmpty.load('first-tenant.json'), 'Start');
+  const [tenant] = output['Create Tenant'] as { id: string }[];
+  models.always(({ messages }) => {
+    const { role, content } = messages.at(-1) ?? {};
+    if (role === 'tool') return textReply(String(content)).body;
+    return toolReply([{ name: 'find_orders', arguments: { customer: 'Ada' } }]).body;
+  });
+  const ask = (): ReturnType<N8n['callWebhook']> =>
+    n8n.callWebhook('one-agent', {
+      requests: [{ tenant: tenant?.id, tier: '', message: 'Which orders does Ada have?' }],
+    });
+  const reply = await inEmpty.whilePublished('find-orders.json', {
+    use: () => inEmpty.whilePublished('one-agent.json', { use: ask }),
+  });
+  expect(reply.json).toMatchObject([{ agent_tier: 'pro', output: expect.stringContaining('1001') as string }]);
+});
+
+it('onboarding-form.json creates the tenant that a person fills in', async () => {
+  await database.query(
+    `INSERT INTO elo_agent_tools (code, name, description, parameters_schema, mcp_endpoint)
+     VALUES ('find_orders', 'Find orders', 'Find orders', '{"type":"object"}', 'http://127.0.0.1:1')`,
+  );
+  await examples.whilePublished('onboarding-form.json', {
+    use: async (id) => {
+      const form = new FormData();
+      ['Acme Bikes', 'pro', '25', '["find_orders"]'].forEach((value, index) => form.set(`field-${index}`, value));
+      const response = await fetch(`${n8n.baseUrl}/form/onboarding`, { method: 'POST', body: form });
+      const { formWaitingUrl } = (await response.json()) as { formWaitingUrl: string };
+      // The page asked for before the form waits is another one.
+      await eventually(async () => {
+        const [{ status }] = (await n8n.executions(id)) as [{ status: string }];
+        return status === 'waiting' ? status : undefined;
+      });
+      const lastPage = await (await fetch(formWaitingUrl)).text();
+      expect(lastPage).toMatch(/Acme Bikes is ready[^]*It has 1 tool\(s\) and a budget of 25 US dollars a month/);
+    },
+  });
+  const rows = await database.query(
+    `SELECT settings, (SELECT count(*)::int FROM elo_t_tenant_tools WHERE tenant_id = tenant.id) AS tools
+     FROM elo_t_tenants AS tenant WHERE name = 'Acme Bikes'`,
+  );
+  expect(rows).toEqual([{ settings: { default_tier: 'pro', monthly_cost_limit_usd: '25' }, tools: 1 }]);
+});
+
+/** One line of the bill, so many months ago. */
+async function spend(tenant: string, { usd, monthsAgo = 0 }: { usd: string; monthsAgo?: number }): Promise<void> {
+  await database.query(
+    `INSERT INTO elo_t_token_usage (tenant_id, task_id, model_id, agent_tier, prompt_tokens, completion_tokens, total_tokens, cost_usd, created_at)
+     VALUES ($1, gen_random_uuid()::text, 'openai/gpt-4o-mini', 'pro', 90, 10, 100, $2, date_trunc('month', now()) - make_interval(months => $3))`,
+    [tenant, usd, monthsAgo],
+  );
+}
+
+it('budget-alarm.json mails the tenants that are near their budget', async () => {
+  const settings = { monthly_cost_limit_usd: '10' };
+  const [near, far] = [
+    await addTenant(database, { name: 'Near', settings }),
+    await addTenant(database, { name: 'Far', settings }),
+  ];
+  await spend(near, { usd: '8.5' });
+  await spend(far, { usd: '7.5' });
+  await spend(await addTenant(database, { name: 'Without budget' }), { usd: '99' });
+  const output = await execute(await examples.load('budget-alarm.json'), 'Every Morning');
+  expect(output['Over 80 Percent']).toMatchObject([{ name: 'Near' }]);
+  const [alarm] = await mail.mails(1);
+  expect(alarm).toMatch(/^Subject: Budget: Near has used \$8\.5\S* of \$10\r$/m);
+});
+
+it('monthly-bill.json mails the lines of the month before', async () => {
+  const tenant = await addTenant(database, { name: '=Billed' });
+  await spend(tenant, { usd: '1.25', monthsAgo: 1 });
+  await spend(tenant, { usd: '1.5', monthsAgo: 1 });
+  await spend(tenant, { usd: '64', monthsAgo: 2 });
+  const before = (await mail.mails(1)).length;
+  const output = await execute(await examples.load('monthly-bill.json'), 'First of the Month');
+  expect(output['Lines of Last Month']).toEqual([
+    {
+      tenant: "'=Billed",
+      tenant_id: tenant,
+      model: 'openai/gpt-4o-mini',
+      tier: 'pro',
+      tasks: 2,
+      tokens: '200',
+      cost_usd: '2.75000000',
+    },
+  ]);
+  const bill = (await mail.mails(before + 1)).at(-1) ?? '';
+  expect(bill).toMatch(/filename=bill-\d{4}-\d{2}\.csv/);
+});
