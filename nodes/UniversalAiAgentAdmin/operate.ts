@@ -1,12 +1,25 @@
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type { Admin } from '../../runtime';
 import { readEgress } from '../shared/egress';
 import { type Asked, readInput } from './read-input';
 
 /** Operations whose list becomes one item for each entry, and the keys that such lists come under. */
-const LISTING = ['list', 'health', 'refresh'];
-const LISTS = ['tenants', 'tools', 'servers', 'secrets', 'logins', 'prices', 'tiers', 'runs', 'approvals'];
+const LISTING = ['list', 'health', 'refresh', 'summary', 'topSpenders', 'unknown'];
+const LISTS = [
+  'tenants',
+  'tools',
+  'servers',
+  'secrets',
+  'logins',
+  'prices',
+  'tiers',
+  'runs',
+  'approvals',
+  'usage',
+  'spenders',
+  'unknown_usage',
+];
 
 type Operation = (input: IDataObject, host?: object) => Promise<unknown>;
 
@@ -26,7 +39,23 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
   const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
+  if (name === 'export') return [await toFile(context, result as ExportedFile, index)];
   return toItems(result, name).map((json) => ({ json, pairedItem: { item: index } }));
+}
+
+interface ExportedFile {
+  readonly file_name: string;
+  readonly mime_type: string;
+  readonly text: string;
+}
+
+async function toFile(
+  { helpers }: IExecuteFunctions,
+  { file_name: name, mime_type: mimeType, text }: ExportedFile,
+  index: number,
+): Promise<INodeExecutionData> {
+  const data = await helpers.prepareBinaryData(Buffer.from(text), name, mimeType);
+  return { json: { file_name: name, mime_type: mimeType }, binary: { data }, pairedItem: { item: index } };
 }
 
 /** Every page of a list, as one. */

@@ -12,6 +12,7 @@ import { createOAuthLoginAdmin, type OAuthLoginAdmin } from './servers/oauth-log
 import { createTenantAdmin, type TenantAdmin } from './tenants/tenants';
 import { createTierAdmin, type TierAdmin } from './tiers';
 import { createToolAdmin, type ToolAdmin } from './tools/tools';
+import { createUsageAdmin, type UsageAdmin } from './usage/usage';
 
 /**
  * Administration: one function for each operation, with the same checks and results for the node, the command line and a program.
@@ -28,6 +29,7 @@ export interface Admin {
   readonly oauthLogin: OAuthLoginAdmin;
   readonly price: PriceAdmin;
   readonly tier: TierAdmin;
+  readonly usage: UsageAdmin;
   readonly run: RunAdmin;
   readonly approval: ApprovalAdmin;
   readonly diagnostics: DiagnosticsAdmin;
@@ -52,6 +54,7 @@ export function createAdmin({ listedAt, run, withPatience, ...installation }: Ad
     oauthLogin: createOAuthLoginAdmin({ postgres, tenantTools, sealer }),
     price: createPriceAdmin(postgres, listedAt),
     tier: createTierAdmin(postgres),
+    usage: createUsageAdmin(postgres),
     run: createRunAdmin(postgres),
     approval: createApprovalAdmin(postgres, run),
     diagnostics: createDiagnosticsAdmin({ ...installation, vault }, withPatience),

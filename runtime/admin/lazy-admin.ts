@@ -9,6 +9,7 @@ export const ADMIN_OPERATIONS = {
   oauthLogin: ['list', 'revoke'],
   price: ['list', 'set', 'sync'],
   tier: ['list', 'set'],
+  usage: ['summary', 'topSpenders', 'unknown', 'export'],
   run: ['list', 'get'],
   approval: ['list', 'decide'],
   diagnostics: ['summary', 'schema', 'prepareDatabase', 'addDemoTenant'],

@@ -17,7 +17,7 @@ import { tenantCommands } from './commands/tenant';
 import { tierCommands } from './commands/tier';
 import { toolCommands } from './commands/tool';
 import { toolsCommands } from './commands/tools';
-import { usageCommand } from './commands/usage';
+import { usageCommands } from './commands/usage';
 import { vaultCommands } from './commands/vault';
 import { workerCommand } from './commands/worker';
 import { type CommandGroup, helpText } from './help';
@@ -31,7 +31,7 @@ const GROUPS: readonly CommandGroup[] = [
     commands: [...dbCommands, diagnosticsCommand, ...tenantCommands, ...tierCommands, migrateWorkflowCommand],
   },
   { title: 'Tools', commands: [...toolsCommands, ...toolCommands, ...mcpCommands] },
-  { title: 'Money and traces', commands: [usageCommand, ...priceCommands, auditCommand] },
+  { title: 'Money and traces', commands: [...usageCommands, ...priceCommands, auditCommand] },
   { title: 'Secrets', commands: [...vaultCommands, keygenCommand] },
 ];
 export const COMMANDS = GROUPS.flatMap(({ commands }) => commands);

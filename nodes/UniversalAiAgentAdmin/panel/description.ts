@@ -5,6 +5,7 @@ import { approvalProperties, diagnosticsProperties, runProperties } from './runs
 import { mcpServerProperties, oauthLoginProperties, secretProperties } from './servers';
 import { tenantProperties } from './tenant';
 import { toolProperties } from './tool';
+import { usageProperties } from './usage';
 
 /**
  * Credentials that only some operations need. They are hidden instead of shown: were they shown by resource and operation, the editor
@@ -13,19 +14,19 @@ import { toolProperties } from './tool';
 const QUIET = ['addDemoTenant', 'prepareDatabase', 'schema'];
 const ofProvider = {
   hide: {
-    resource: ['mcpServer', 'oauthLogin', 'run', 'secret', 'tenant', 'tier', 'tool'],
+    resource: ['mcpServer', 'oauthLogin', 'run', 'secret', 'tenant', 'tier', 'tool', 'usage'],
     operation: [...QUIET, 'list', 'set'],
   },
 };
 const ofVault = {
   hide: {
-    resource: ['price', 'run', 'tenant', 'tier'],
+    resource: ['price', 'run', 'tenant', 'tier', 'usage'],
     operation: [...QUIET, 'add', 'approve', 'create', 'disable', 'enable', 'remove', 'setLimits', 'update'],
   },
 };
 const ofRedis = {
   hide: {
-    resource: ['approval', 'mcpServer', 'oauthLogin', 'price', 'run', 'secret', 'tenant', 'tier', 'tool'],
+    resource: ['approval', 'mcpServer', 'oauthLogin', 'price', 'run', 'secret', 'tenant', 'tier', 'tool', 'usage'],
     operation: QUIET,
   },
 };
@@ -56,6 +57,7 @@ export const properties: INodeProperties[] = [
       { name: 'Tenant', value: 'tenant' },
       { name: 'Tier', value: 'tier' },
       { name: 'Tool', value: 'tool' },
+      { name: 'Usage', value: 'usage' },
     ],
     default: 'tenant',
   },
@@ -69,4 +71,5 @@ export const properties: INodeProperties[] = [
   ...tenantProperties,
   ...tierProperties,
   ...toolProperties,
+  ...usageProperties,
 ];

@@ -1,40 +1,65 @@
-import { RuntimeError } from '../../errors/runtime-error';
-import {
-  monthlyUsageStatement,
-  tenantExistsStatement,
-  unknownUsageStatement,
-  USAGE_GROUPS,
-  type UsageGroup,
-} from '../../storage/sql/usage-report';
-import { readTenant, UsageError } from '../arguments';
+import { writeFile } from 'node:fs/promises';
+
+import { USAGE_GROUPS, type UsageGroup } from '../../storage/sql/usage-report';
+import { readTenant, readWhole, UsageError } from '../arguments';
 import { command, TEXT } from '../command';
-import { withDatabase } from '../environment';
-import { printJson } from '../output';
+import { withAdmin } from '../environment';
 
-export const usageCommand = command({
-  words: 'usage',
-  usage: '--tenant ID [--by model|client|dialog|user|session]',
-  help: "The tenant's tokens and cost by month, and the model calls whose usage is unknown.",
-  options: { tenant: TEXT, by: TEXT },
-  run: (options) => {
-    const tenant = readTenant(options, 'usage');
-    const by = readGroup(options.by);
-    return withDatabase(async ({ query }) => {
-      const [months, unknown, known] = await Promise.all([
-        query(monthlyUsageStatement(tenant, by)),
-        query(unknownUsageStatement(tenant)),
-        query(tenantExistsStatement(tenant)),
-      ]);
-      // An adopted bill may have lines of tenants that are gone.
-      if (known.length === 0 && months.length === 0) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId: tenant });
-      printJson({ tenant_id: tenant, months, unknown_usage: unknown });
-      return 0;
-    });
-  },
-});
+const PERIOD = { tenant: TEXT, from: TEXT, until: TEXT } as const;
 
-function readGroup(by = 'model'): UsageGroup {
-  const known = USAGE_GROUPS.find((group) => group === by);
-  if (known === undefined) throw new UsageError(`usage --by takes one of ${USAGE_GROUPS.join(', ')}.`);
-  return known;
+export const usageCommands = [
+  command({
+    words: 'usage',
+    usage: `[--tenant ID] [--by ${USAGE_GROUPS.join('|')},...] [--from DAY] [--until DAY]`,
+    help: 'Tokens and cost by month, of one tenant or of all, and the model calls whose usage is unknown.',
+    options: { ...PERIOD, by: TEXT },
+    run: (options) => {
+      const tenantId = tenantOf(options, 'usage');
+      const by = readGroups(options.by);
+      return withAdmin(async ({ usage }) => {
+        const { from, until } = options;
+        const { usage: months } = await usage.summary({ tenantId, by, from, until });
+        return { tenant_id: tenantId, months, ...(await usage.unknown({ tenantId })) };
+      });
+    },
+  }),
+  command({
+    words: 'usage top',
+    usage: '[--from DAY] [--until DAY] [--limit N]',
+    help: 'The tenants that spent most.',
+    options: { from: TEXT, until: TEXT, limit: TEXT },
+    run: ({ limit, ...period }) => {
+      const query = { ...period, limit: readWhole(limit, 'limit') };
+      return withAdmin(({ usage }) => usage.topSpenders(query));
+    },
+  }),
+  command({
+    words: 'usage export',
+    names: ['FILE'],
+    usage: '[--tenant ID] [--from DAY] [--until DAY]',
+    help: 'Write the lines of the bill to a file: CSV, or JSON where the name ends so.',
+    options: PERIOD,
+    run: ({ from, until, ...options }, [file = '']) => {
+      const tenantId = tenantOf(options, 'usage export');
+      const format = file.endsWith('.json') ? 'json' : 'csv';
+      return withAdmin(async ({ usage }) => {
+        const { text, mime_type } = await usage.export({ tenantId, from, until, format });
+        await writeFile(file, text);
+        return { file, mime_type };
+      });
+    },
+  }),
+];
+
+function tenantOf(options: { readonly tenant?: string }, words: string): string | undefined {
+  return options.tenant === undefined ? undefined : readTenant(options, words);
+}
+
+/** One word stands for itself beside the month; several are taken as they are. */
+function readGroups(given = 'model,tier'): readonly UsageGroup[] {
+  const groups = given.split(',').map((word) => USAGE_GROUPS.find((group) => group === word.trim()));
+  if (groups.includes(undefined)) throw new UsageError(`usage --by takes ${USAGE_GROUPS.join(', ')}.`);
+  const known = groups.filter((group) => group !== undefined);
+  if (known.includes('month') || known.includes('day')) return known;
+  return given === 'model' ? ['month', 'model', 'tier'] : ['month', ...known];
 }

@@ -56,6 +56,10 @@ export const ADMIN_CODES = family('Administration', {
     'The ledger refuses the ends of {count} run(s), whose usage is not on the bill.',
     'See `universal-ai-agent queue status`, and book them by hand.',
   ),
+  USAGE_TOO_LONG: caller(
+    'The bill has more than {most} lines.',
+    'Name a tenant, or a shorter time with from and until.',
+  ),
   RUN_NOT_FOUND: caller(
     'Tenant {tenantId} has no run or task "{id}".',
     'List the runs of the tenant. Results are kept for 30 days.',

@@ -301,3 +301,36 @@ describe('diagnostics', () => {
     await lost.close();
   });
 });
+
+it('usage is summed by hand-worked lines, and exported without a formula in it', async () => {
+  const { usage, tenant } = runtime.admin;
+  const [{ id: one }, { id: other }] = [await tenant.create({ name: 'one' }), await tenant.create({ name: 'other' })];
+  const line = (id: string, task: string, more: readonly [string, number, string]): Promise<unknown> =>
+    database.query(
+      `INSERT INTO elo_t_token_usage (tenant_id, task_id, model_id, agent_tier, prompt_tokens, completion_tokens, total_tokens, cost_usd, created_at)
+       VALUES ($1, $2, $3, 'pro', 10, 5, 15, $4, $5::timestamptz)`,
+      [id, task, ...more],
+    );
+  await line(one, '=1+1', ['a/b', 0.1, '2026-01-31T23:59:59Z']);
+  await line(one, 't2', ['a/b', 0.2, '2026-02-01T00:00:00Z']);
+  await line(other, 't3', ['c/d', 0.3, '2026-02-02T12:00:00Z']);
+  const cost = ({ total_cost_usd }: object & { readonly total_cost_usd?: unknown }): unknown => total_cost_usd;
+  const byMonth = (await usage.summary({ by: ['month'] })).usage;
+  expect(byMonth.map((row) => [row.month, row.request_count, cost(row)])).toEqual([
+    ['2026-02', 2, '0.50000000'],
+    ['2026-01', 1, '0.10000000'],
+  ]);
+  const ofOne = (await usage.summary({ tenantId: one, by: ['tenant', 'day'], from: '2026-02-01' })).usage;
+  expect(ofOne).toMatchObject([{ tenant_id: one, day: '2026-02-01', total_tokens: '15' }]);
+  expect((await usage.topSpenders()).spenders).toMatchObject([
+    { tenant: expect.any(String) as string, total_cost_usd: '0.30000000', share_percent: '50.00' },
+    { total_cost_usd: '0.30000000', share_percent: '50.00' },
+  ]);
+  const { text } = await usage.export({ tenantId: one, until: '2026-02-01' });
+  expect(text.split('\r\n')).toHaveLength(3);
+  expect(text).toContain(",'=1+1,");
+  expect(JSON.parse((await usage.export({ format: 'json' })).text)).toHaveLength(3);
+  await refuses(usage.summary({ by: ['week' as 'day'] }), 'ADMIN_INPUT_INVALID');
+  await refuses(usage.summary({ from: '2026-02-31' }), 'ADMIN_INPUT_INVALID');
+  await refuses(usage.summary({ tenantId: '00000000-0000-4000-8000-000000000000' }), 'TENANT_NOT_FOUND');
+});

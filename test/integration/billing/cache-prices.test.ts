@@ -2,7 +2,7 @@ import { createRuntime, type Model, type Runtime } from '../../../runtime';
 import type { ModelPrice, Usage } from '../../../runtime/contracts/ledger/usage';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
-import { monthlyUsageStatement } from '../../../runtime/storage/sql/usage-report';
+import { usageStatement } from '../../../runtime/storage/sql/usage-report';
 import { addTenant, createDatabase, type TestDatabase } from '../../support/servers/database';
 import { aTask, failureOf } from '../../support/values/agent-fixture';
 
@@ -59,7 +59,7 @@ async function priceMini(price: Partial<ModelPrice>): Promise<void> {
 }
 
 async function months(tenantId: string): Promise<Record<string, unknown>[]> {
-  const { text, values } = monthlyUsageStatement(tenantId);
+  const { text, values } = usageStatement(['month', 'model', 'tier'], { tenantId: tenantId });
   return database.query(text, values);
 }
 
