@@ -106,7 +106,7 @@ it('stands under AI and then Agents in the list of nodes, once, and can be a too
   const response = await editor.page.request.get(`${n8n.baseUrl}/types/nodes.json`);
   const types = (await response.json()) as { name: string; codex?: { subcategories?: { AI?: string[] } } }[];
   const nodes = types.filter(({ name }) => name.startsWith('n8n-nodes-universal-ai-agent.'));
-  expect(nodes.map(({ name }) => name).sort()).toEqual([TYPE, `${TYPE}Tool`, `${TYPE}Trigger`]);
+  expect(nodes.map(({ name }) => name).sort()).toEqual([TYPE, `${TYPE}Admin`, `${TYPE}Tool`, `${TYPE}Trigger`]);
   expect(nodes.find(({ name }) => name === TYPE)?.codex?.subcategories?.AI).toContain('Agents');
 });
 
