@@ -1,17 +1,24 @@
 import { readTenant, UsageError } from '../arguments';
-import type { MigrateOptions, MigrateRequest } from './request';
 
-export const ALL_TENANTS = 'all';
+const ALL_TENANTS = 'all';
+/** The tenants that get rows: these, or all that are active. */
+export type TenantIds = readonly string[] | typeof ALL_TENANTS;
+
 const DEFAULT_TENANT = '={{ $json.tenant_id }}';
 
 interface Tenants {
   /** What the new nodes have. */
   readonly parameter: string;
-  readonly apply: MigrateRequest['apply'];
+  readonly apply?: TenantIds;
+}
+
+interface GivenOptions {
+  readonly tenant?: readonly string[];
+  readonly apply?: boolean;
 }
 
 /** One id or an expression for the node; with --apply the tenants that get the rows too. */
-export function readTenants({ tenant = [], apply = false }: Pick<MigrateOptions, 'tenant' | 'apply'>): Tenants {
+export function readTenants({ tenant = [], apply = false }: GivenOptions): Tenants {
   const expressions = tenant.filter(isExpression).map((text) => text.replace(/^=?/, '='));
   const ids = readIds(tenant.filter((text) => !isExpression(text)));
   checkTenants({ expressions, ids, apply });
@@ -20,9 +27,7 @@ export function readTenants({ tenant = [], apply = false }: Pick<MigrateOptions,
   return { parameter: expressions[0] ?? own ?? DEFAULT_TENANT, apply: apply ? ids : undefined };
 }
 
-type Ids = NonNullable<MigrateRequest['apply']>;
-
-function readIds(texts: readonly string[]): Ids {
+function readIds(texts: readonly string[]): TenantIds {
   const words = wordsOf(texts);
   if (!words.includes(ALL_TENANTS)) return [...new Set(words.map((word) => readTenant({ tenant: word }, '--tenant')))];
   if (words.length > 1) throw new UsageError('--tenant takes ids, or all, not both.');
@@ -31,7 +36,7 @@ function readIds(texts: readonly string[]): Ids {
 
 interface GivenTenants {
   readonly expressions: readonly string[];
-  readonly ids: Ids;
+  readonly ids: TenantIds;
   readonly apply: boolean;
 }
 

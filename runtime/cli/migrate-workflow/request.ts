@@ -6,7 +6,7 @@ import {
 } from '../../workflow-migration/contract';
 import { UsageError } from '../arguments';
 import { readN8nKey } from '../environment';
-import { type ALL_TENANTS, readTenants, readTierMap } from './request-lists';
+import { readTenants, readTierMap, type TenantIds } from './request-lists';
 
 const COMMAND = 'migrate-workflow';
 
@@ -46,7 +46,7 @@ export interface MigrateRequest {
   readonly overwrite: boolean;
   readonly n8n?: N8nAddress;
   /** The tenants whose rows are written into the database; undefined: none are. */
-  readonly apply?: readonly string[] | typeof ALL_TENANTS;
+  readonly apply?: TenantIds;
   readonly options: MigrationOptions;
 }
 

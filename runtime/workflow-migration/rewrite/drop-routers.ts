@@ -29,7 +29,7 @@ export function dropRouters({ workflow, plans, references, mayTakeAll }: DropReq
     const routers = routersOf(plan);
     const [first] = routers;
     if (first === undefined) continue;
-    const why = otherTask(plan, graph, references);
+    const why = hasOddLinks(routers, workflow) ? ELSEWHERE : otherTask(plan, graph, references);
     const isPartial = routers.some((router) => !takesAll(router, graph));
     if (why !== undefined || (isPartial && !mayTakeAll)) {
       notes.push({ node: first.name, text: `It stays: ${why ?? DROPS_ITEMS}` });
@@ -55,6 +55,23 @@ function partialNote({ cluster }: MergePlan, { name }: WorkflowNode): Note {
 
 const DROPS_ITEMS = `some items end there, since no rule takes them or an output leads nowhere. Link all outputs, one for all others too, to the agents, or allow that the branches take them with --allow ${UNMATCHED}.`;
 
+const ELSEWHERE = 'it leads to other nodes too.';
+
+/** Links that no router has: of another kind than for items, or to an input that it does not have. */
+function hasOddLinks(routers: readonly WorkflowNode[], { connections }: Workflow): boolean {
+  const names = new Set(routers.map(({ name }) => name));
+  return Object.entries(connections).some(([from, byType]) =>
+    Object.entries(byType).some(([type, outputs]) =>
+      outputs
+        .flatMap((links) => links ?? [])
+        .some((link) => {
+          const isInto = names.has(link.node) && (type !== 'main' || link.type !== 'main' || link.index !== 0);
+          return isInto || (names.has(from) && (type !== 'main' || link.type !== 'main'));
+        }),
+    ),
+  );
+}
+
 /** What a router does beside choosing the branch: the end of a sentence. */
 function otherTask(
   plan: MergePlan,
@@ -74,10 +91,7 @@ function otherTask(
       fed.some(({ from }) => !names.has(from.name)),
       'several filters stand side by side, each of which gets all items.',
     ],
-    [
-      routers.some((one) => graph.outOf(one, 'main').some(({ to }) => !ours.has(to.name))),
-      'it leads to other nodes too.',
-    ],
+    [routers.some((one) => graph.outOf(one, 'main').some(({ to }) => !ours.has(to.name))), ELSEWHERE],
     [routers.some(({ executeOnce }) => executeOnce === true), 'it takes the first item only (Execute Once).'],
     [
       outermost !== undefined && graph.into(outermost, 'main').some(({ from }) => ours.has(from.name)),
@@ -107,20 +121,27 @@ function takesAll(node: WorkflowNode, graph: Graph): boolean {
 }
 
 /** The links without the routers: what fed the first of them feeds the new node. */
-export function bridgeRouters(connections: Connections, { dropped }: DroppedRouters): Connections {
+export function bridgeRouters(
+  connections: Connections,
+  { dropped }: DroppedRouters,
+  names: ReadonlySet<string>,
+): Connections {
   const heirs = new Map(
     [...dropped].flatMap(([plan, routers]) => routers.map(({ name }) => [name, plan.node.name] as const)),
   );
   if (heirs.size === 0) return connections;
-  const lead = (links: readonly Link[]): readonly Link[] =>
-    links.map((link) => ({ ...link, node: heirs.get(link.node) ?? link.node }));
+  // A link from a node that is not there led nothing to the router.
+  const lead = (links: readonly Link[], from: string): readonly Link[] =>
+    links
+      .filter(({ node }) => names.has(from) || !heirs.has(node))
+      .map((link) => ({ ...link, node: heirs.get(link.node) ?? link.node }));
   return Object.fromEntries(
     Object.entries(connections)
       .filter(([name]) => !heirs.has(name))
       .map(([name, byType]) => [
         name,
         Object.fromEntries(
-          Object.entries(byType).map(([type, outputs]) => [type, outputs.map((links) => links && lead(links))]),
+          Object.entries(byType).map(([type, outputs]) => [type, outputs.map((links) => links && lead(links, name))]),
         ),
       ]),
   );

@@ -28,7 +28,8 @@ export function rewriteWorkflow(
   const kept = plans.filter((plan) => !drops.dropped.has(plan));
   const { workflow, notes } = mergeRules(original, kept);
   const links = rewriteLinks(workflow, plans);
-  const connections = bridgeRouters(links.connections, drops);
+  const names = new Set([...original.nodes, ...plans.map(({ node }) => node)].map(({ name }) => name));
+  const connections = bridgeRouters(links.connections, drops, names);
   const gone = new Set([...links.gone, ...[...drops.dropped.values()].flat().map(({ name }) => name)]);
   const renames = new Map(plans.flatMap((plan) => agentNames(plan.cluster).map((agent) => [agent, plan.node.name])));
   for (const [from, to] of renames) if (from === to) renames.delete(from);
