@@ -21,8 +21,8 @@ export async function startServers({ packageFile, log }) {
   const packageTarball = packageFile ?? buildPackage();
   log('starting Postgres and the servers');
   const postgres = await startPostgres();
-  const model = startProcess('./model-server.mjs');
-  const tool = startProcess('./tool-server.mjs');
+  const model = startProcess(new URL('model-server.mjs', import.meta.url));
+  const tool = startProcess(new URL('tool-server.mjs', import.meta.url));
   const stop = async () => {
     for (const child of [model, tool]) child.stop();
     await postgres.stop();
