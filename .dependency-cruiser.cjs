@@ -73,6 +73,7 @@ module.exports = {
     home('libpg-query', 'tools'),
     home('re2js', 'tools|permissions'),
     home('big[.]js', 'billing'),
+    home('d3-scale', 'admin'),
     rule('not-to-tests', { path: '^(runtime|nodes)/' }, { path: '^(test|examples|bench|scripts)/' }),
     rule('resolvable', {}, { couldNotResolve: true }),
   ],

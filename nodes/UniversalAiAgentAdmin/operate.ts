@@ -39,7 +39,7 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
   const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
-  if (name === 'export') return [await toFile(context, result as ExportedFile, index)];
+  if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
   return toItems(result, name).map((json) => ({ json, pairedItem: { item: index } }));
 }
 

@@ -78,7 +78,7 @@ function settingsOf({ other, ...fields }: IDataObject): IDataObject | undefined 
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
 
-/** Of the resource mapper; an expression may give the arguments themselves. */
+/** The form's values; an expression may give the arguments themselves. */
 function argumentsOf(given: unknown): IDataObject {
   const { value } = (given ?? {}) as { readonly value?: IDataObject | null };
   return withoutEmpty(value ?? {});

@@ -9,7 +9,7 @@ export const ADMIN_OPERATIONS = {
   oauthLogin: ['list', 'revoke'],
   price: ['list', 'set', 'sync'],
   tier: ['list', 'set'],
-  usage: ['summary', 'topSpenders', 'unknown', 'export'],
+  usage: ['summary', 'topSpenders', 'unknown', 'export', 'report'],
   run: ['list', 'get'],
   approval: ['list', 'decide'],
   diagnostics: ['summary', 'schema', 'prepareDatabase', 'addDemoTenant'],

@@ -14,7 +14,7 @@ export function readInput<T extends z.ZodType>(schema: T, input: unknown, operat
   throw new RuntimeError('ADMIN_INPUT_INVALID', { operation, issues: describeIssues(error, 'the input') });
 }
 
-/** As Postgres writes it: what is sealed for a tenant is sealed for this text. */
+/** A tenant's id as Postgres writes it: what is sealed for a tenant is sealed for this text. */
 export const tenantIdField = z.uuid().toLowerCase();
 export const objectField = z.custom<JsonObject>(isJsonObject, 'must be a JSON object');
 /** A name that people read. */

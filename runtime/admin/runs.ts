@@ -37,7 +37,7 @@ export interface RunAdmin {
     readonly limit?: number;
     readonly after?: string;
   }) => Promise<{ readonly runs: readonly RunEntry[]; readonly next: string | null }>;
-  /** By its id or by the id of its task. */
+  /** One run, by its id or by the id of its task. */
   readonly get: (query: { readonly tenantId: string; readonly id: string }) => Promise<RunDetails>;
 }
 

@@ -12,7 +12,7 @@ import { labelField, objectField, readInput } from './read-input';
 
 /** What is left out of a tier that is there stays as it is; null empties it. */
 export interface TierChange {
-  /** At most 20 letters, digits, `_` and `-`. */
+  /** Letters, digits, `_` and `-`, at most 20. */
   readonly code: string;
   readonly name?: string;
   /** Has to be there for a new tier. */
@@ -30,7 +30,7 @@ export interface TierChange {
 
 /** The tiers. Every method rejects with ADMIN_INPUT_INVALID, POLICY_INVALID or a DB_ code; then nothing has changed. */
 export interface TierAdmin {
-  /** With the prices of their models; the lowest one first. */
+  /** All of them, with the prices of their models; the lowest one first. */
   readonly list: () => Promise<{ readonly tiers: readonly TierEntry[] }>;
   /** Makes a tier, or changes one. */
   readonly set: (tier: TierChange) => Promise<TierEntry>;

@@ -89,7 +89,7 @@ export interface MigrationReport {
   readonly left: readonly LeftAgent[];
   /** What a person has to do or know, each by the name of a node. */
   readonly notes: readonly Note[];
-  /** With `v3`: the nodes that n8n's own rules for version 3 name. */
+  /** The nodes, with `v3`, that n8n's own rules for version 3 name. */
   readonly v3?: readonly FlaggedAgent[];
 }
 

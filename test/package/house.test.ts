@@ -35,8 +35,20 @@ it('few files lie loose: at most 5 in the runtime itself, at most 15 in any fold
   expect(crowded).toEqual([]);
 });
 
-/** Shapes on the wire: rows, keys of Redis, options of a command. */
-const ON_THE_WIRE = ['DeadEntry', 'MigrateOptions', 'QueueKeys', 'SnapshotColumns', 'TaskRow'];
+/** Shapes on the wire: rows, keys of Redis, options of a command, the resources of administration. */
+const ON_THE_WIRE = [
+  'Admin',
+  'CatalogueEntry',
+  'DeadEntry',
+  'MigrateOptions',
+  'QueueKeys',
+  'RunEntry',
+  'ServerEntry',
+  'SnapshotColumns',
+  'TaskRow',
+  'TierEntry',
+  'ToolChange',
+];
 
 it('an interface outside the contracts has at most 9 members', () => {
   const large = sources

@@ -73,7 +73,7 @@ it('n8n can read what the list of nodes is to say of them: it drops the whole of
   for (const name of descriptions) {
     expect(JSON.parse(read(name))).toMatchObject({
       resources: {},
-      alias: expect.arrayContaining(['queue']) as unknown,
+      alias: expect.arrayContaining(['tenant']) as unknown,
     });
   }
 });

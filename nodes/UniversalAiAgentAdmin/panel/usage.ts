@@ -32,6 +32,12 @@ export const usageProperties: INodeProperties[] = [
         description: 'One line for each task, as a CSV or JSON file',
       },
       {
+        name: 'HTML Report',
+        value: 'report',
+        action: 'Make an HTML report',
+        description: 'Cost by day, tenant, model and tier with charts, models and tools, as one file',
+      },
+      {
         name: 'Summary',
         value: 'summary',
         action: 'Sum up usage',
@@ -52,7 +58,7 @@ export const usageProperties: INodeProperties[] = [
     ],
     'summary',
   ),
-  tenant(of('usage', 'summary', 'export', 'unknown'), false),
+  tenant(of('usage', 'summary', 'export', 'report', 'unknown'), false),
   {
     displayName: 'Group By',
     name: 'by',
@@ -98,7 +104,7 @@ export const usageProperties: INodeProperties[] = [
     type: 'collection',
     placeholder: 'Add Filter',
     default: {},
-    displayOptions: of('usage', 'summary', 'topSpenders', 'export'),
+    displayOptions: of('usage', 'summary', 'topSpenders', 'export', 'report'),
     options: period,
   },
 ];

@@ -43,7 +43,7 @@ const SHAPES = {
   }),
 };
 
-/** Without these nothing runs. */
+/** Nothing runs without these. */
 const VITAL = ['database', 'schema', 'model provider'];
 
 export function createDiagnosticsAdmin(

@@ -17,7 +17,7 @@ interface Listed {
 /** Where a list of models comes from. */
 export interface ListAddress {
   readonly url: string;
-  /** For its own provider only. */
+  /** The key for that provider, sent to no other. */
   readonly apiKey?: string;
 }
 

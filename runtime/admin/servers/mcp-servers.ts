@@ -29,11 +29,11 @@ export interface NewServer {
   readonly tenantId: string;
   /** Stands before the names of its tools. */
   readonly name: string;
-  /** For the transport stdio the command line, as a JSON array of its words. */
+  /** Its address; the command line as a JSON array of its words for the transport stdio. */
   readonly url: string;
   /** `http` (default), `sse`, `websocket` or `stdio`. */
   readonly transport?: string;
-  /** As docs/mcp.md has it: `{kind: 'bearer', token: 'vault:NAME'}`. */
+  /** The credential as docs/mcp.md has it: `{kind: 'bearer', token: 'vault:NAME'}`. */
   readonly auth?: JsonObject;
   /** What a changed or new tool gets. Default `accept`. */
   readonly onToolChange?: 'accept' | 'quarantine';

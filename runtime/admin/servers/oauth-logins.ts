@@ -22,7 +22,7 @@ export interface LoginEntry {
 
 /** The OAuth logins of tenants. Every method rejects with ADMIN_INPUT_INVALID, TENANT_NOT_FOUND, LOGIN_UNKNOWN or a DB_ code. */
 export interface OAuthLoginAdmin {
-  /** Of one tenant, or of all. */
+  /** Those of one tenant, or of all. */
   readonly list: (query?: { readonly tenantId?: string }) => Promise<{ readonly logins: readonly LoginEntry[] }>;
   /** Forgets the tokens here: the next call has none. The provider still knows them until they expire. */
   readonly revoke: (login: {

@@ -53,7 +53,7 @@ interface OfTenant {
  * that no run could read (SETTING_INVALID, POLICY_INVALID, TIER_UNKNOWN) or a DB_ code; then nothing has changed.
  */
 export interface TenantAdmin {
-  /** By name; `filter` is a part of the name, or an id. At most 1,000 at a time, 100 by default. */
+  /** Sorted by name; `filter` is a part of the name, or an id. At most 1,000 at a time, 100 by default. */
   readonly list: (query?: {
     readonly filter?: string;
     readonly active?: boolean;

@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import type { Postgres } from '../../storage/postgres/pool';
+import { getTenant, type TenantEntry } from '../../storage/sql/admin/manage-tenants';
 import {
   billedLines,
   topSpenders,
@@ -10,6 +11,7 @@ import {
   type UsageGroup,
   usageStatement,
 } from '../../storage/sql/usage-report';
+import type { Query } from '../../storage/statement';
 import type { JsonObject } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
 import { limitField, readInput, tenantIdField } from '../read-input';
@@ -38,9 +40,15 @@ export interface UsageAdmin {
     readonly tenantId?: string;
   }) => Promise<{ readonly unknown_usage: readonly JsonObject[] }>;
   /** The lines themselves as a file. Rejects with USAGE_TOO_LONG for more than 100,000 of them. */
-  readonly export: (
-    query?: UsagePeriod & { readonly format?: 'csv' | 'json' },
-  ) => Promise<{ readonly file_name: string; readonly mime_type: string; readonly text: string }>;
+  readonly export: (query?: UsagePeriod & { readonly format?: 'csv' | 'json' }) => Promise<UsageFile>;
+  /** Cost by day, tenant, model and tier, latency, failures and tools, as one HTML page that asks for nothing outside itself. */
+  readonly report: (query?: UsagePeriod) => Promise<UsageFile>;
+}
+
+export interface UsageFile {
+  readonly file_name: string;
+  readonly mime_type: string;
+  readonly text: string;
 }
 
 const MOST_LINES = 100_000;
@@ -55,6 +63,7 @@ const SHAPES = {
   }),
   spenders: strictObject({ from: period.from, until: period.until, limit: limitField.default(20) }),
   unknown: strictObject({ tenantId: period.tenantId }),
+  report: strictObject(period),
   export: strictObject({ ...period, format: z.enum(['csv', 'json']).default('csv') }),
 };
 
@@ -79,12 +88,33 @@ export function createUsageAdmin({ query }: Postgres): UsageAdmin {
       if (lines.tenantId !== undefined) await checkTenant(query, lines.tenantId);
       const rows = await query<JsonObject>(billedLines({ ...lines, rows: MOST_LINES + 1 }));
       if (rows.length > MOST_LINES) throw new RuntimeError('USAGE_TOO_LONG', { most: MOST_LINES });
-      const name = ['usage', lines.from, lines.until].filter((part) => part !== undefined).join('-');
+      const name = fileName(lines);
       return format === 'csv'
         ? { file_name: `${name}.csv`, mime_type: 'text/csv', text: toCsv(COLUMNS, rows) }
         : { file_name: `${name}.json`, mime_type: 'application/json', text: JSON.stringify(rows) };
     },
+    report: async (input) => {
+      const lines = readInput(SHAPES.report, input, 'usage report');
+      const tenant = lines.tenantId === undefined ? undefined : await tenantName(query, lines.tenantId);
+      // The charts' library comes with it.
+      const { makeReport } = await import('./report/make-report');
+      return {
+        file_name: `${fileName(lines)}.html`,
+        mime_type: 'text/html',
+        text: await makeReport(query, lines, tenant),
+      };
+    },
   };
+}
+
+async function tenantName(query: Query, tenantId: string): Promise<string> {
+  const [tenant] = await query<TenantEntry>(getTenant({ tenantId }));
+  if (tenant === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
+  return tenant.name;
+}
+
+function fileName({ from, until }: UsagePeriod): string {
+  return ['usage', from, until].filter((part) => part !== undefined).join('-');
 }
 
 /** The columns of the file, also where it has no lines. */

@@ -83,15 +83,19 @@ interface SyncOptions {
   readonly 'dry-run'?: boolean;
 }
 
-async function sync(options: SyncOptions, words: readonly string[]): Promise<number> {
+function sync(options: SyncOptions, words: readonly string[]): Promise<number> {
   const overwrite = readOverwrite(words, options);
   const tiers = Object.fromEntries(readTiers(options.tier));
   const { provider, 'dry-run': dryRun } = options;
-  const request = { overwrite, tiers, provider, dryRun, ...(await readSource(options.from)) };
+  return syncFrom(options.from, { overwrite, tiers, provider, dryRun });
+}
+
+async function syncFrom(from: string | undefined, given: PriceSync): Promise<number> {
+  const request = { ...given, ...(await readSource(from)) };
   const runtime = openInstallation();
   try {
     const report = await runtime.admin.price.sync(request);
-    printJson({ source: options.from, ...report });
+    printJson({ source: from, ...report });
     return 0;
   } finally {
     await runtime.close();

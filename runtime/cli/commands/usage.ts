@@ -10,14 +10,19 @@ const PERIOD = { tenant: TEXT, from: TEXT, until: TEXT } as const;
 export const usageCommands = [
   command({
     words: 'usage',
-    usage: `[--tenant ID] [--by ${USAGE_GROUPS.join('|')},...] [--from DAY] [--until DAY]`,
-    help: 'Tokens and cost by month, of one tenant or of all, and the model calls whose usage is unknown.',
-    options: { ...PERIOD, by: TEXT },
+    usage: `[--tenant ID] [--by ${USAGE_GROUPS.join('|')},...] [--from DAY] [--until DAY] [--html FILE]`,
+    help: `Tokens and cost by month, of one tenant or of all, and the model calls whose usage is unknown; with --html\na report with charts, as one file.`,
+    options: { ...PERIOD, by: TEXT, html: TEXT },
     run: (options) => {
       const tenantId = tenantOf(options, 'usage');
       const by = readGroups(options.by);
       return withAdmin(async ({ usage }) => {
-        const { from, until } = options;
+        const { from, until, html } = options;
+        if (html !== undefined) {
+          const { text, mime_type } = await usage.report({ tenantId, from, until });
+          await writeFile(html, text);
+          return { file: html, mime_type };
+        }
         const { usage: months } = await usage.summary({ tenantId, by, from, until });
         return { tenant_id: tenantId, months, ...(await usage.unknown({ tenantId })) };
       });
@@ -58,7 +63,8 @@ function tenantOf(options: { readonly tenant?: string }, words: string): string 
 /** One word stands for itself beside the month; several are taken as they are. */
 function readGroups(given = 'model,tier'): readonly UsageGroup[] {
   const groups = given.split(',').map((word) => USAGE_GROUPS.find((group) => group === word.trim()));
-  if (groups.includes(undefined)) throw new UsageError(`usage --by takes ${USAGE_GROUPS.join(', ')}.`);
+  if (groups.includes(undefined))
+    throw new UsageError(`usage --by takes one of ${USAGE_GROUPS.join(', ')}; or several, with commas between.`);
   const known = groups.filter((group) => group !== undefined);
   if (known.includes('month') || known.includes('day')) return known;
   return given === 'model' ? ['month', 'model', 'tier'] : ['month', ...known];

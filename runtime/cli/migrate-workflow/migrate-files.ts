@@ -3,13 +3,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
-import { applyRows } from './apply-rows';
 import { findSources, type Found, type Source } from './find-sources';
 import { type FailedFile, failedFile, type FileOutcome } from './migrate-source';
 import { printDryEnd, printEnd, reportProgress } from './progress';
 import { entriesOfBefore, writeRecords } from './records';
 import { markdownName, type MigrateRequest } from './request';
-import { failClashes } from './row-clashes';
+import { applyRows } from './rows/apply-rows';
+import { failClashes } from './rows/row-clashes';
 import { renderDryRun, runMigrations } from './run-migrations';
 import { isFolder, realPlace, refuseOther, writeWhole } from './write-files';
 

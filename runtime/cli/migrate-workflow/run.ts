@@ -1,7 +1,7 @@
-import { readDatabase } from './apply-rows';
 import { migrateFiles } from './migrate-files';
 import { migrateInN8n } from './n8n/migrate-in-n8n';
 import { type MigrateOptions, readMigrateRequest, readUndoRequest } from './request';
+import { readDatabase } from './rows/apply-rows';
 import { undoMigration } from './undo';
 
 /** `migrate-workflow IN... -o OUT --sql FILE`, from and to a running n8n with `--n8n-url`, and back with `--undo`. */

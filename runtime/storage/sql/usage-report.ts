@@ -33,22 +33,23 @@ const OF_LINES = `(:tenantId::uuid IS NULL OR tenant_id = :tenantId::uuid)
 const COST = 'sum(elo_agent_line_cost(cost_usd::numeric, cost_exact))';
 
 /**
- * The bill by these groups, times newest first. From the lines: an installation's own view knows no caches, and a
+ * The bill by these groups, times newest first; its sum without any. From the lines: an installation's own view knows no caches, and a
  * column that is too narrow for a line has the exact figure beside it.
  */
 export function usageStatement(by: readonly UsageGroup[], lines: BilledLines): Statement {
   const shown = by.map((group) => GROUPS[group]);
   const order = shown.map(([name]) => (name === 'month' || name === 'day' ? `${name} DESC` : name));
   return named<BilledLines>(`
-SELECT ${shown.map(([name, column]) => `${column} AS ${name}`).join(', ')}, count(*)::int AS request_count,
+SELECT ${shown.map(([name, column]) => `${column} AS ${name}, `).join('')}count(*)::int AS request_count,
   sum(prompt_tokens)::text AS total_prompt_tokens, sum(completion_tokens)::text AS total_completion_tokens,
   sum(total_tokens)::text AS total_tokens, coalesce(sum(cached_tokens), 0)::text AS total_cached_tokens,
   coalesce(sum(cache_write_tokens), 0)::text AS total_cache_written_tokens,
   coalesce(sum(reasoning_tokens), 0)::text AS total_reasoning_tokens,
   ${COST}::text AS total_cost_usd, round(coalesce(sum(saved_exact), 0), 8)::text AS total_saved_usd
 FROM elo_t_token_usage WHERE ${OF_LINES}
-GROUP BY ${shown.map((_, index) => index + 1).join(', ')}
-ORDER BY ${order.join(', ')}`)(lines);
+${shown.length === 0 ? '' : `GROUP BY ${shown.map((_, index) => index + 1).join(', ')} ORDER BY ${order.join(', ')}`}`)(
+    lines,
+  );
 }
 
 /** The dearest tenants first. One that is gone has no name. */

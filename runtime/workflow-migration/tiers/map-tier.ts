@@ -8,7 +8,7 @@ import type { PlannedTier, TierValues } from './tier-rows';
 export interface TierNames {
   /** The tiers that are there already. */
   readonly known: readonly Tier[];
-  /** From a code of the report, an agent's name or a model id to the code of a tier that is there. */
+  /** Leads from a code of the report, an agent's name or a model id to the code of a tier that is there. */
   readonly map: ReadonlyMap<string, string>;
 }
 

@@ -173,7 +173,7 @@ describe('wrong use', () => {
     ['a task file that is not there', ['run', '--task', '/does/not/exist.json']],
     ['db without an action', ['db']],
     ['db with an unknown action', ['db', 'drop']],
-    ['usage without a tenant', ['usage']],
+    ['usage of a tenant that is no id', ['usage', '--by', 'week']],
   ])('exits with 2 and says what is right: %s', async (_what, args) => {
     const outcome = await runCli(args, { env });
     expect(outcome).toMatchObject({ exitCode: 2, stdout: '' });
@@ -199,7 +199,7 @@ describe('wrong use', () => {
   it('shows one command alone for its --help, and the version for --version', async () => {
     const help = await runCli(['usage', '--help']);
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(help.stdout).toMatch(/^universal-ai-agent usage --tenant ID/);
+    expect(help.stdout).toMatch(/^universal-ai-agent usage \[--tenant ID\]/);
     expect(help.stdout).not.toContain('db migrate');
     expect(await runCli(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });

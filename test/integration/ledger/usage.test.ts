@@ -169,7 +169,7 @@ describe('by whom a task was for', () => {
   it('refuses a group that there is none of', async () => {
     const { exitCode, stderr } = await cli(agent.tenantId, '--by', 'tool');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('usage --by takes one of model, client, dialog, user, session.');
+    expect(stderr).toContain('usage --by takes one of tenant, month, day, model, tier, client, dialog, user, session;');
   });
 });
 

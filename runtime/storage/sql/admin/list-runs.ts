@@ -40,7 +40,7 @@ WHERE run.tenant_id = :tenantId::uuid AND (:state::text IS NULL OR run.state = :
   ))
 ORDER BY run.created_at DESC, run.task_id DESC LIMIT :rows`);
 
-/** By the id of the run or of its task. JSON comes as text: a result may hold what JSONB refuses. */
+/** Found by the id of the run or of its task. JSON comes as text: a result may hold what JSONB refuses. */
 export const getRun = named<{ readonly tenantId: string; readonly id: string }>(`
 SELECT ${ENTRY}, run.result::text AS result FROM elo_agent_runs AS run
 WHERE run.tenant_id = :tenantId::uuid AND (run.task_id = :id OR run.run_id::text = lower(:id))`);

@@ -1,6 +1,6 @@
 import { type MigratedFile, sha256 } from '../../../../runtime/cli/migrate-workflow/migrate-source';
 import type { MigratedEntry } from '../../../../runtime/cli/migrate-workflow/report-file';
-import { failClashes } from '../../../../runtime/cli/migrate-workflow/row-clashes';
+import { failClashes } from '../../../../runtime/cli/migrate-workflow/rows/row-clashes';
 
 const file = (path: string, sql: string): MigratedFile => ({
   kind: 'migrated',

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
 
-import type { ToolChange } from '../../admin/tools/tools';
-import { readJsonOption, readTenant, readWhole, readWords, UsageError } from '../arguments';
-import { command, FLAG, TEXT, TEXTS } from '../command';
-import { withAdmin } from '../environment';
+import type { ToolChange } from '../../../admin/tools/tools';
+import { readJsonOption, readTenant, readWhole, readWords, UsageError } from '../../arguments';
+import { command, FLAG, TEXT, TEXTS } from '../../command';
+import { withAdmin } from '../../environment';
 
 const CHANGE = {
   name: TEXT,

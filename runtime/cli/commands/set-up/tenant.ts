@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../util/json';
-import { readJsonOption, readTenant, readWhole } from '../arguments';
-import { command, FLAG, TEXT, TEXTS } from '../command';
-import { withAdmin } from '../environment';
+import type { JsonObject } from '../../../util/json';
+import { readJsonOption, readTenant, readWhole } from '../../arguments';
+import { command, FLAG, TEXT, TEXTS } from '../../command';
+import { withAdmin } from '../../environment';
 
 /** Options that stand for one setting each; the rest come with --settings. */
 const SETTINGS = {

@@ -1,6 +1,6 @@
-import { RuntimeError } from '../../errors/runtime-error';
-import { failedFile, type FileOutcome, sha256 } from './migrate-source';
-import { isContinued, type ReportEntry } from './report-file';
+import { RuntimeError } from '../../../errors/runtime-error';
+import { failedFile, type FileOutcome, sha256 } from '../migrate-source';
+import { isContinued, type ReportEntry } from '../report-file';
 import { statementsOf } from './sql-statements';
 
 /** Rows that are inserted once, whoever comes first, named by their first literal. */

@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers';
 
-import { RuntimeError } from '../../errors/runtime-error';
-import { type JsonValue, tryParseJson } from '../../util/json';
-import { readTenant, readWhole } from '../arguments';
-import { command, TEXT } from '../command';
-import { withAdmin, withToolRuntime } from '../environment';
-import { printError, printJson } from '../output';
+import { RuntimeError } from '../../../errors/runtime-error';
+import { type JsonValue, tryParseJson } from '../../../util/json';
+import { readTenant, readWhole } from '../../arguments';
+import { command, TEXT } from '../../command';
+import { withAdmin, withToolRuntime } from '../../environment';
+import { printError, printJson } from '../../output';
 
 const COMMON = { tenant: TEXT, tier: TEXT } as const;
 

@@ -1,6 +1,6 @@
-import { readJsonOption, readWhole, UsageError } from '../arguments';
-import { command, FLAG, TEXT } from '../command';
-import { withAdmin } from '../environment';
+import { readJsonOption, readWhole, UsageError } from '../../arguments';
+import { command, FLAG, TEXT } from '../../command';
+import { withAdmin } from '../../environment';
 
 export const tierCommands = [
   command({

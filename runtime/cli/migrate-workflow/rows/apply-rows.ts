@@ -1,10 +1,10 @@
-import type { Tier } from '../../contracts/tenant';
-import { RuntimeError } from '../../errors/runtime-error';
-import type { Query } from '../../storage/statement';
-import { withDatabase } from '../environment';
-import type { FileOutcome } from './migrate-source';
-import { plural } from './progress';
-import type { MigrateRequest } from './request';
+import type { Tier } from '../../../contracts/tenant';
+import { RuntimeError } from '../../../errors/runtime-error';
+import type { Query } from '../../../storage/statement';
+import { withDatabase } from '../../environment';
+import type { FileOutcome } from '../migrate-source';
+import { plural } from '../progress';
+import type { MigrateRequest } from '../request';
 import { type SqlStatement, statementsOf } from './sql-statements';
 
 /** The request with the tiers that the database has. Throws for tenants that it does not have, before anything is done. */
