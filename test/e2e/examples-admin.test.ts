@@ -25,6 +25,7 @@ let examples: Examples;
 
 beforeAll(async () => {
   n8n = await connect();
+  empty = await createDatabase();
   [database, models, mail] = await Promise.all([createMigratedDatabase(), startModelServer(), startMailServer()]);
   const data = { host: '127.0.0.1', port: mail.port, secure: false, disableStartTls: true, user: '', password: '' };
   smtp = { id: await n8n.createCredential({ name: 'SMTP', type: 'smtp', data }), name: 'SMTP' };
@@ -43,7 +44,6 @@ async function execute(id: string, trigger: string): Promise<Readonly<Record<str
 }
 
 it('first-tenant.json makes an empty database answer with a tool, without SQL', async () => {
-  empty = await createDatabase();
   const inEmpty = examplesIn(n8n, { openRouterApi, postgres: await addPostgresCredential(n8n, empty.url) });
   const output = await execute(await inEmpty.load('first-tenant.json'), 'Start');
   const [tenant] = output['Create Tenant'] as { id: string }[];
