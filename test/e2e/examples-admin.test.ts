@@ -1,7 +1,15 @@
-import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import {
+  addTenant,
+  addTool,
+  createDatabase,
+  createMigratedDatabase,
+  enableTool,
+  type TestDatabase,
+} from '../support/servers/database';
+import { sendJson, startServer } from '../support/servers/http-server';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { eventually } from '../support/values/agent-fixture';
-import { type Examples, examplesIn } from './support/examples';
+import { byId, type Examples, examplesIn } from './support/examples';
 import { addModelCredential, addPostgresCredential, connect, type Credential, ended, type N8n } from './support/host';
 import { type MailServer, startMailServer } from './support/mail';
 
@@ -12,15 +20,18 @@ let empty: TestDatabase;
 let mail: MailServer;
 let smtp: Credential;
 let openRouterApi: Credential;
+let postgres: Credential;
 let examples: Examples;
 
 beforeAll(async () => {
   n8n = await connect();
+  empty = await createDatabase();
   [database, models, mail] = await Promise.all([createMigratedDatabase(), startModelServer(), startMailServer()]);
   const data = { host: '127.0.0.1', port: mail.port, secure: false, disableStartTls: true, user: '', password: '' };
   smtp = { id: await n8n.createCredential({ name: 'SMTP', type: 'smtp', data }), name: 'SMTP' };
   openRouterApi = await addModelCredential(n8n, { apiKey: 'sk-or-admin', url: models.url });
-  examples = examplesIn(n8n, { openRouterApi, postgres: await addPostgresCredential(n8n, database.url), smtp });
+  postgres = await addPostgresCredential(n8n, database.url);
+  examples = examplesIn(n8n, { openRouterApi, postgres, smtp });
 });
 afterAll(() => Promise.all([models.close(), mail.close(), empty.close(), database.close()]));
 
@@ -33,7 +44,6 @@ async function execute(id: string, trigger: string): Promise<Readonly<Record<str
 }
 
 it('first-tenant.json makes an empty database answer with a tool, without SQL', async () => {
-  empty = await createDatabase();
   const inEmpty = examplesIn(n8n, { openRouterApi, postgres: await addPostgresCredential(n8n, empty.url) });
   const output = await execute(await inEmpty.load('first-tenant.json'), 'Start');
   const [tenant] = output['Create Tenant'] as { id: string }[];
@@ -123,4 +133,52 @@ it('monthly-bill.json mails the lines of the month before', async () => {
   ]);
   const bill = (await mail.mails(before + 1)).at(-1) ?? '';
   expect(bill).toMatch(/filename=bill-\d{4}-\d{2}\.csv/);
+});
+
+it('asks a person as docs/ask-a-person.md says, and goes on once it is decided', async () => {
+  const tools = await startServer((_request, response) => sendJson(response, { paid: 7 }));
+  const tenant = await addTenant(database);
+  await enableTool(database, {
+    tenantId: tenant,
+    toolId: await addTool(database, { code: 'pay', endpoint: tools.url }),
+  });
+  const node = (name: string, type: string, parameters: object): object => ({
+    id: name,
+    name,
+    type: `n8n-nodes-universal-ai-agent.${type}`,
+    typeVersion: 1,
+    position: [0, 0],
+    parameters: { tenantId: byId(tenant), ...parameters },
+    credentials: { openRouterApi, postgres },
+  });
+  const rule = { resource: 'tool', operation: 'setLimits', code: 'pay', permissions: '{ "decision": "ask" }' };
+  const decide = { resource: 'approval', operation: 'decide', runId: '={{ $json.run_id }}', decision: 'approve' };
+  const main = (name: string): object => ({ main: [[{ node: name, type: 'main', index: 0 }]] });
+  const { id } = await n8n.createWorkflow({
+    name: 'Ask a person',
+    nodes: [
+      {
+        id: 'start',
+        name: 'Start',
+        type: 'n8n-nodes-base.manualTrigger',
+        typeVersion: 1,
+        position: [0, 0],
+        parameters: {},
+      },
+      node('Rule', 'universalAiAgentAdmin', rule),
+      node('Agent', 'universalAiAgent', { tier: 'pro', message: 'Pay 7' }),
+      node('Decide', 'universalAiAgentAdmin', decide),
+    ],
+    connections: { Start: main('Rule'), Rule: main('Agent'), Agent: main('Decide') },
+  });
+  models.always(({ messages }) =>
+    messages.at(-1)?.role === 'tool'
+      ? textReply('Paid.').body
+      : toolReply([{ name: 'pay', arguments: { amount: 7 } }]).body,
+  );
+  const { Agent: asked, Decide: done } = await execute(id, 'Start');
+  expect(asked).toMatchObject([{ status: 'awaiting_input', awaiting: { tool: 'pay', arguments: { amount: 7 } } }]);
+  expect(done).toMatchObject([{ status: 'completed', result: { text: 'Paid.' } }]);
+  expect(tools.requests).toHaveLength(1);
+  await tools.close();
 });

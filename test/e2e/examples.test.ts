@@ -40,28 +40,28 @@ beforeEach(() => {
   models.always((request) => textReply(`${request.model}: ${request.messages.at(-1)?.content ?? ''}`).body);
 });
 
-describe('chat-with-memory.json', () => {
-  const CHAT = '4d1f6a52-1c53-4b8a-9d7e-00000000000a';
+it('chat-with-memory.json remembers a conversation, and tells nothing of it to another tenant with the same session', async () => {
+  const tenantOf = async (): Promise<object> => ({ tenantId: byId(await addTenant(database)) });
   const say = async (chatInput: string): Promise<void> => {
-    const { status } = await n8n.callWebhook(`${CHAT}/chat`, { action: 'sendMessage', sessionId: 'one', chatInput });
+    const message = { action: 'sendMessage', sessionId: 'one', chatInput };
+    const { status } = await n8n.callWebhook('4d1f6a52-1c53-4b8a-9d7e-00000000000a/chat', message);
     expect(status).toBe(200);
   };
-  const conversation = (tenant: string, messages: readonly string[]): Promise<void> => {
-    const changes = { Chat: { public: true, mode: 'webhook' }, 'Universal AI Agent': { tenantId: byId(tenant) } };
-    const use = async (): Promise<void> => {
-      for (const message of messages) await say(message);
-    };
-    return examples.whilePublished('chat-with-memory.json', { changes, use });
-  };
-
-  it('remembers a conversation, and tells nothing of it to another tenant with the same session', async () => {
-    await conversation(await addTenant(database), ['I am Ada', 'Who am I?']);
-    await conversation(await addTenant(database), ['And I?']);
-    const said = models.received.map(({ messages }) =>
-      messages.filter(({ role }) => role === 'user').map(({ content }) => content),
-    );
-    expect(said).toEqual([['I am Ada'], ['I am Ada', 'Who am I?'], ['And I?']]);
+  const changes = { Chat: { public: true, mode: 'webhook' }, 'Universal AI Agent': await tenantOf() };
+  await examples.whilePublished('chat-with-memory.json', {
+    changes,
+    use: async (id) => {
+      await say('I am Ada');
+      await say('Who am I?');
+      // A memory belongs to its workflow, so the other tenant has to be in the same one.
+      await examples.change(id, { 'Universal AI Agent': await tenantOf() });
+      await say('And I?');
+    },
   });
+  const said = models.received.map(({ messages }) =>
+    messages.filter(({ role }) => role === 'user').map(({ content }) => content),
+  );
+  expect(said).toEqual([['I am Ada'], ['I am Ada', 'Who am I?'], ['And I?']]);
 });
 
 it('one-agent.json gives each request the model of its tier', async () => {
