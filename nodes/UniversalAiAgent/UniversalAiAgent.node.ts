@@ -30,7 +30,7 @@ export class UniversalAiAgent implements INodeType {
     version: [1],
     defaultVersion: 1,
     subtitle:
-      '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ($parameter["inputMode"] === "item" ? "task from item" : $parameter["tier"] || "tenant default") }}',
+      '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ($parameter["inputMode"] === "item" ? "task from item" : [($parameter["tenantId"] || {}).cachedResultName, $parameter["tier"] || "tenant default"].filter(Boolean).join(" · ")) }}',
     description: DESCRIPTION,
     defaults: { name: 'Universal AI Agent' },
     inputs,

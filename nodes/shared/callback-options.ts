@@ -3,7 +3,7 @@ import type { IDataObject, INodeProperties } from 'n8n-workflow';
 import type { RuntimeConfig } from '../../runtime';
 
 export const callbackHosts: INodeProperties = {
-  displayName: 'Callback Hosts',
+  displayName: 'Callback: Hosts',
   name: 'callbackHosts',
   type: 'string',
   default: '',
@@ -13,7 +13,7 @@ export const callbackHosts: INodeProperties = {
 };
 
 export const callbackKeyPrefixes: INodeProperties = {
-  displayName: 'Callback Key Prefixes',
+  displayName: 'Callback: Key Prefixes',
   name: 'callbackKeyPrefixes',
   type: 'string',
   default: 'elo:results:, elo:counter:, elo:status:',

@@ -23,6 +23,7 @@ export function toJson(result: AgentResult, hasConnectedModel = false): IDataObj
     model_used,
     agent_tier,
     tokens,
+    tool_calls: result.result.tool_calls.length,
     ...(rest as unknown as IDataObject),
     ...(steps === undefined ? {} : { steps: steps }),
     ...(hasConnectedModel ? {} : { tokenUsage }),

@@ -20,7 +20,7 @@ function ofModel({
   completion_tokens,
   cost_usd,
 }: Of<'model'>): IDataObject {
-  return { step, kind: 'model', name: model, ms, tokens: prompt_tokens + completion_tokens, cost_usd, error: null };
+  return { step, kind: 'model', name: model, ms, tokens: prompt_tokens + completion_tokens, cost, error: null };
 }
 
 /** Calls stand in the same order in the trace and among the tool calls. */
@@ -31,5 +31,5 @@ function ofTool(
   const place = code === undefined ? -1 : failed.findIndex((call) => call.tool === tool);
   const [call] = place < 0 ? [] : failed.splice(place, 1);
   const { message } = (call?.error ?? {}) as { readonly message?: string };
-  return { step, kind: 'tool', name: tool, ms, tokens: null, cost_usd: null, error: message ?? code ?? null };
+  return { step, kind: 'tool', name: tool, ms, tokens: null, cost: null, error: message ?? code ?? null };
 }
