@@ -153,4 +153,5 @@ it('goes from an empty database to an answer with an own tool, in the editor alo
   expect(await page.locator('[data-test-id="output-panel"]').innerText()).toContain('find_orders');
   // What a person does between the empty canvas and the answer.
   expect(clicks).toBeLessThanOrEqual(40);
+  await n8n.deactivate(toolId);
 }, 180_000);

@@ -40,17 +40,13 @@ it("shows the figures of a ledger worked by hand, asks for nothing, and takes no
   const asked: string[] = [];
   page.on('request', (request) => asked.push(request.url()));
   await page.setContent(text);
-  const charts = await page
-    .locator('svg')
-    .evaluateAll((all) =>
-      all.map((svg) => [
-        svg.getAttribute('aria-label'),
-        [...svg.querySelectorAll('rect')].map((bar) => [
-          bar.textContent,
-          Math.round(Number(bar.getAttribute('width'))),
-        ]),
-      ]),
-    );
+  // As text, since it runs in the page.
+  const charts = await page.evaluate<readonly (readonly [string, readonly (readonly [string, number])[]])[]>(
+    `[...document.querySelectorAll('svg')].map((svg) => [
+      svg.getAttribute('aria-label'),
+      [...svg.querySelectorAll('rect')].map((bar) => [bar.textContent, Math.round(Number(bar.getAttribute('width')))]),
+    ])`,
+  );
   const [days, tenants, models, tiers] = charts;
   expect(days).toEqual([
     'Cost by day in US dollars',

@@ -18,7 +18,7 @@ function ofModel({
   duration_ms: ms,
   prompt_tokens,
   completion_tokens,
-  cost_usd,
+  cost_usd: cost,
 }: Of<'model'>): IDataObject {
   return { step, kind: 'model', name: model, ms, tokens: prompt_tokens + completion_tokens, cost, error: null };
 }
