@@ -1,0 +1,64 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
+import { connect, type N8n } from './support/host';
+
+const PICTURES = path.resolve(__dirname, '../..', '.cache/screenshots');
+const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+
+let n8n: N8n;
+let editor: Editor;
+let workflowId: string;
+
+beforeAll(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  n8n = await connect();
+  const start = { id: 'm', name: 'Start', type: 'n8n-nodes-base.manualTrigger', typeVersion: 1 };
+  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 1 };
+  ({ id: workflowId } = await n8n.createWorkflow({
+    name: 'Panel',
+    nodes: [
+      { ...start, position: [0, 0], parameters: {} },
+      { ...agent, position: [260, 0], parameters: {} },
+    ],
+    connections: { Start: { main: [[{ node: 'Agent', type: 'main', index: 0 }]] } },
+  }));
+  editor = await openEditor({ host: n8n });
+  await editor.login();
+});
+afterAll(() => editor.close());
+
+it.each([
+  [1440, 900, ['tenantId', 'tier', 'message', 'systemPrompt']],
+  [1024, 700, ['tenantId', 'tier', 'message']],
+])('what everybody fills in is in sight at %ix%i', async (width, height, names) => {
+  const { page } = editor;
+  await page.setViewportSize({ width, height });
+  await editor.openWorkflow(workflowId);
+  await editor.openNode('Agent');
+  await page.waitForLoadState('networkidle');
+  await editor.screenshot(path.join(PICTURES, `panel-${width}.png`));
+  const bottoms = names.map(async (name) => {
+    const box = await page.locator(`[data-test-id="parameter-input-${name}"]`).first().boundingBox();
+    return [name, (box?.y ?? Infinity) + (box?.height ?? 0) <= height - 40] as const;
+  });
+  expect(await Promise.all(bottoms)).toEqual(names.map((name) => [name, true]));
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
+it.each(['agent', 'tenant', 'openrouter', 'queue', 'redis', 'budget', 'cost'])(
+  'a search for "%s" finds the node, with its own description',
+  async (words) => {
+    const { page } = editor;
+    await editor.openWorkflow(workflowId);
+    await page.locator('[data-test-id="node-creator-plus-button"]').first().click();
+    const creator = page.locator('[data-test-id="node-creator"]');
+    await creator.locator('input').first().fill(words);
+    await creator.getByText('AI agent for many tenants').first().waitFor();
+    await editor.screenshot(path.join(PICTURES, `creator-${words}.png`));
+    const text = await creator.innerText();
+    // n8n puts Magento 2 before it for "agent".
+    expect(text.indexOf('Universal AI Agent')).toBeGreaterThan(-1);
+  },
+);
