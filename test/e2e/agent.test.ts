@@ -130,6 +130,7 @@ it("takes the documents' task as the item, unchanged", async () => {
     model_used: 'openai/gpt-4o-mini',
     agent_tier: 'pro',
     iterations: 2,
+    tool_calls: 1,
     tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, cache_written: 0, reasoning: 0 },
     cost_usd: '0.00039150',
     duration_ms: expect.any(Number) as number,

@@ -150,7 +150,7 @@ it('offers the credentials for MCP servers with the option that needs them', asy
   await editor.openNode('Universal AI Agent');
   const panel = editor.page.locator('[data-test-id="ndv"]');
   await panel.getByText('Bearer for MCP Servers').waitFor();
-  await panel.getByText('MCP Servers', { exact: true }).scrollIntoViewIfNeeded();
+  await panel.getByText('Tools: MCP Servers', { exact: true }).scrollIntoViewIfNeeded();
   await editor.screenshot(path.join(PICTURES, 'mcp-servers.png'));
   const text = await panel.innerText();
   for (const label of [
