@@ -143,6 +143,7 @@ it('offers the credentials that n8n holds, each kind in its own list', async () 
 it('offers the credentials for MCP servers with the option that needs them', async () => {
   const { id } = await n8n.createWorkflow(
     workflow({
+      useVaultKey: true,
       mcpServers: { servers: [{ name: 'shop', url: 'https://mcp.example.com/mcp', authentication: 'httpBearerAuth' }] },
     }),
   );

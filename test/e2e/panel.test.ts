@@ -58,7 +58,26 @@ it.each(['agent', 'tenant', 'openrouter', 'queue', 'redis', 'budget', 'cost'])(
     await creator.getByText('AI agent for many tenants').first().waitFor();
     await editor.screenshot(path.join(PICTURES, `creator-${words}.png`));
     const text = await creator.innerText();
-    // n8n puts Magento 2 before it for "agent".
     expect(text.indexOf('Universal AI Agent')).toBeGreaterThan(-1);
+    // Fuzzy search finds "agent" in its name.
+    expect(`${text}Magento`.indexOf('Magento')).toBeGreaterThan(text.indexOf('Universal AI Agent'));
   },
 );
+
+it('shows a credential where something asks for it', async () => {
+  const { page } = editor;
+  const slots = async (parameters: object): Promise<string> => {
+    const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 1, position: [0, 0], parameters };
+    const { id } = await n8n.createWorkflow({ name: 'Credentials', nodes: [agent], connections: {} });
+    await editor.openWorkflow(id);
+    await editor.openNode('Agent');
+    const shown = page.locator('[data-test-id="node-credentials-slot"]');
+    await shown.first().waitFor();
+    return (await shown.allInnerTexts()).join(' ');
+  };
+  expect(await slots({})).not.toMatch(/Redis|Vault|SQL/);
+  expect(await slots({ useRedis: true, options: { useVaultKey: true, useSqlRole: true } })).toMatch(
+    /Vault Key.*Role for SQL Queries.*Credential for Redis/s,
+  );
+  expect(await slots({ operation: 'enqueue' })).toMatch(/Credential for Redis/);
+});

@@ -58,7 +58,7 @@ async function panelOf(name: string, node: object): Promise<Shown> {
 }
 
 it('offers all credentials to run a task', async () => {
-  const shown = await panelOf('run', { type: TYPE, parameters: { inputMode: 'item' } });
+  const shown = await panelOf('run', { type: TYPE, parameters: { inputMode: 'item', useRedis: true } });
   expect(shown.credentials).toEqual([NAMES.openRouterApi, NAMES.postgres, NAMES.redis]);
   for (const label of ['Operation', 'Model Provider', 'Input Mode']) expect(shown.text).toContain(label);
 });

@@ -93,7 +93,7 @@ it('keeps every secret of a vaulted set-up out of the database, the answers, the
   const encrypted = await vault(['encrypt']);
   expect(encrypted).toMatchObject({ exitCode: 0 });
 
-  const id = await activate('vaulted', FIELDS);
+  const id = await activate('vaulted', { ...FIELDS, options: { useVaultKey: true } });
   models.script(
     toolReply([
       { name: 'notify', arguments: { text: 'Hi' } },

@@ -60,7 +60,7 @@ describe('in a workflow', () => {
       ...more,
     });
     const agent = node('agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-      parameters: { tenantId: '={{ $json.tenant }}', tier: 'pro', message: 'x' },
+      parameters: { tenantId: '={{ $json.tenant }}', tier: 'pro', message: 'x', useRedis: true },
       credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
     });
     const run = await runInEngine({

@@ -59,7 +59,7 @@ async function run({
     id: 'agent',
     name: 'Agent',
     type: TYPE,
-    parameters,
+    parameters: { useRedis: true, ...parameters },
     credentials: Object.fromEntries(Object.keys(credentials).map((name) => [name, { id: name, name }])),
     ...node,
   };

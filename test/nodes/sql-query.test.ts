@@ -41,7 +41,12 @@ async function runNode(more: object): Promise<Record<string, unknown>> {
     ...more,
   };
   const agent = node('Agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-    parameters: { tenantId: { __rl: true, mode: 'id', value: tenant }, tier: 'pro', message: 'Who am I?' },
+    parameters: {
+      tenantId: { __rl: true, mode: 'id', value: tenant },
+      tier: 'pro',
+      message: 'Who am I?',
+      options: { useSqlRole: true },
+    },
     credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
   });
   const connections = { Items: { main: [[{ node: 'Agent', type: 'main' as const, index: 0 }]] } };

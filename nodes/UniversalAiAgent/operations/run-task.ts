@@ -8,7 +8,7 @@ import { readConnected } from '../host/connected';
 import { hasConnectedModel } from '../host/connected-model';
 import { noteRun } from '../host/custom-data';
 import { readMcpServers } from '../read/mcp-servers';
-import { readConfig, readTask } from '../read/request';
+import { readConfig, readTask, usesRedis } from '../read/request';
 import { toJson, toReportItem } from './result';
 
 /** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
@@ -44,8 +44,7 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
  */
 function isAnswered({ context, index }: TaskItem, task: IDataObject): boolean {
   if (!hasCallback(task)) return false;
-  const hasRedis = context.getNode().credentials?.redis !== undefined;
-  return hasRedis || context.getInputData()[index]?.json.delivery !== undefined;
+  return usesRedis(context) || context.getInputData()[index]?.json.delivery !== undefined;
 }
 
 function hasCallback({ callback }: IDataObject): boolean {

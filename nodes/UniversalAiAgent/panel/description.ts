@@ -18,6 +18,11 @@ const ofRunFields = { show: { operation: ['run'], inputMode: ['fields'] } };
 const otherOperations = ['enqueue', 'getResult'];
 const notOther = { hide: { operation: otherOperations } };
 
+const ofVaultKey = { show: { 'options.useVaultKey': [true] } };
+const ofSqlRole = { show: { 'options.useSqlRole': [true] } };
+/** n8n leaves out what an operation does not show, so this holds for a run only. */
+const unlessWithoutRedis = { hide: { useRedis: [false] } };
+
 /**
  * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
  * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n looks at
@@ -34,17 +39,17 @@ export const credentials: INodeCredentialDescription[] = [
   { name: 'postgres', displayName: 'Credential for Postgres', required: true, displayOptions: notOther },
   {
     name: 'universalAiAgentVaultApi',
-    displayName: 'Vault Key (optional)',
+    displayName: 'Vault Key',
     testedBy: 'testVaultKey',
-    displayOptions: notOther,
+    displayOptions: ofVaultKey,
   },
   {
     name: 'universalAiAgentSqlApi',
-    displayName: 'Role for SQL Queries (optional)',
+    displayName: 'Role for SQL Queries',
     testedBy: 'testSqlRole',
-    displayOptions: notOther,
+    displayOptions: ofSqlRole,
   },
-  { name: 'redis', displayName: 'Credential for Redis' },
+  { name: 'redis', displayName: 'Credential for Redis', displayOptions: unlessWithoutRedis },
   { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
   { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
   { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },
@@ -265,6 +270,16 @@ export const properties: INodeProperties[] = [
     placeholder: '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }',
     description: 'JSON Schema of the answer. Empty means that the connected output parser decides.',
     displayOptions: { show: { ...ofRunFields.show, hasOutputParser: [true] } },
+  },
+  {
+    displayName: 'Use Redis',
+    name: 'useRedis',
+    type: 'boolean',
+    noDataExpression: true,
+    default: false,
+    description:
+      'Whether to answer the callbacks of tasks, to offer redis_get, and to share the rate limits of tools with other processes. Set this when tasks come from the trigger.',
+    displayOptions: ofRun,
   },
   options,
   resultOptions,

@@ -257,6 +257,26 @@ export const options: INodeProperties = {
       placeholder: '{ "send_message": { "decision": "ask", "max_calls_per_run": 1 } }',
       description: 'Rules for tools by name. They can only narrow what tenant and tier allow.',
     },
+    {
+      displayName: 'Tools: SQL Role',
+      name: 'useSqlRole',
+      type: 'boolean',
+      noDataExpression: true,
+      default: true,
+      description:
+        'Whether to offer the tool sql_query, with the credential of its read-only role. Set this when agents are to ask the database of a tenant.',
+      displayOptions: ofRun,
+    },
+    {
+      displayName: 'Tools: Vault Key',
+      name: 'useVaultKey',
+      type: 'boolean',
+      noDataExpression: true,
+      default: true,
+      description:
+        'Whether to open sealed secrets and logins with a vault key. Set this when tools or MCP servers name a secret of the vault.',
+      displayOptions: ofRun,
+    },
   ],
 };
 

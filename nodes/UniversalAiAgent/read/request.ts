@@ -24,9 +24,9 @@ export async function readConfig({ context, library, index, options }: TaskItem)
     context.getCredentials('postgres', index),
     // A connected chat model needs none.
     optionalCredential(context, isOpenAi ? 'openAiApi' : 'openRouterApi', index),
-    optionalCredential(context, VAULT, index),
-    optionalCredential(context, 'redis', index),
-    optionalCredential(context, SQL, index),
+    options.useVaultKey === true ? optionalCredential(context, VAULT, index) : undefined,
+    usesRedis(context) ? optionalCredential(context, 'redis', index) : undefined,
+    options.useSqlRole === true ? optionalCredential(context, SQL, index) : undefined,
   ]);
   return {
     database: readDatabase(library, postgres),
@@ -35,6 +35,12 @@ export async function readConfig({ context, library, index, options }: TaskItem)
     ...(redis === undefined ? {} : { redis: readRedis(redis), callbacks: readCallbacks(options) }),
     ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
   };
+}
+
+/** n8n gives no credential that the panel hides. The switch takes no expression, so it need not be evaluated. */
+export function usesRedis(context: IExecuteFunctions): boolean {
+  const { credentials, parameters } = context.getNode();
+  return credentials?.redis !== undefined && parameters.useRedis === true;
 }
 
 export async function optionalCredential(

@@ -57,7 +57,7 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   ),
   REDIS_MISSING: caller(
     '{what} needs Redis, and none is connected.',
-    'Give a Redis: the credential of the node, REDIS_URL on the command line, or redis in the configuration.',
+    'Give a Redis: "Use Redis" and its credential in the node, REDIS_URL on the command line, or redis in the configuration.',
   ),
   REDIS_UNAVAILABLE: ofInstallation(
     upstreamLater('Redis cannot be reached or failed: {reason}.', 'Check that it runs, and host, port and password.'),

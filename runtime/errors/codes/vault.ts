@@ -4,7 +4,7 @@ import { caller, family } from '../code-row';
 export const VAULT_CODES = family('The vault', {
   VAULT_KEY_MISSING: caller(
     'Secrets and OAuth tokens are encrypted, and there is no vault key.',
-    'Provide the vault key in the credential of the node, or as AGENT_VAULT_KEY on the command line.',
+    'Set the option "Tools: Vault Key" of the node and select the credential, or give AGENT_VAULT_KEY on the command line.',
   ),
   VAULT_KEY_INVALID: caller(
     'The vault key is not 32 bytes as base64.',

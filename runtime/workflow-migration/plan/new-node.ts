@@ -68,6 +68,7 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions): JsonObjec
       // Nodes behind it may take the whole item: a table, a chat, whoever called the workflow.
       simplifyOutput: true,
       tools: tools.allowed,
+      useVaultKey: tools.needsVault ? true : undefined,
     }),
   });
 }
