@@ -79,34 +79,6 @@ it('prepares an empty database, and says before that it has to be', async () => 
   await empty.close();
 });
 
-it('a tenant is the same in the node and on the command line, from its making to its end', async () => {
-  const [made] = await admin({
-    resource: 'tenant',
-    operation: 'create',
-    name: 'Acme',
-    settings: { default_tier: 'pro', monthly_cost_limit_usd: '20', other: '{"callback_hosts": ["example.com"]}' },
-  });
-  const settings = { default_tier: 'pro', monthly_cost_limit_usd: '20', callback_hosts: ['example.com'] };
-  expect(made).toMatchObject({ name: 'Acme', is_active: true, settings });
-  const tenantId = tenantOf(made?.id);
-  const [got] = await admin({ resource: 'tenant', operation: 'get', tenantId });
-  expect(await cli('tenant', 'get', '--tenant', String(made?.id))).toEqual({ exitCode: 0, ...got });
-  const listed = await admin({ resource: 'tenant', operation: 'list', filters: { filter: 'acm' } });
-  expect(await cli('tenant', 'list', '--filter', 'acm')).toEqual({ exitCode: 0, tenants: listed, next: null });
-
-  const [refused] = await admin({ resource: 'tenant', operation: 'update', tenantId, settings: { max_tier: 'gold' } });
-  expect(refused?.error).toMatchObject({ code: 'TIER_UNKNOWN' });
-  expect(await cli('tenant', 'set', '--tenant', String(made?.id), '--max-tier', 'gold')).toMatchObject({
-    exitCode: 1,
-    code: 'TIER_UNKNOWN',
-  });
-  const [active] = await admin({ resource: 'tenant', operation: 'delete', tenantId });
-  expect(active?.error).toMatchObject({ code: 'TENANT_ACTIVE' });
-  expect(await admin({ resource: 'tenant', operation: 'deactivate', tenantId })).toMatchObject([{ is_active: false }]);
-  const end = { tenant_id: made?.id, deleted: true };
-  expect(await admin({ resource: 'tenant', operation: 'delete', tenantId })).toEqual([end]);
-});
-
 it('a tool is made from a form, given, limited, listed and called', async () => {
   const runtime = createRuntime({ database: { url: database.url }, model: {} });
   const { id } = await runtime.admin.tenant.create({ name: 'With tools' });
@@ -156,45 +128,4 @@ it('a tool is made from a form, given, limited, listed and called', async () => 
   const unread = { schemaMode: 'json', parametersSchema: '{"type":' };
   const [json] = await admin({ resource: 'tool', operation: 'create', code: 'other', endpoint: 'http://x', ...unread });
   expect(json?.error).toMatchObject({ code: 'ADMIN_INPUT_INVALID' });
-});
-
-it('tiers, prices, secrets, servers, runs and approvals are those of the command line', async () => {
-  const runtime = createRuntime({ database: { url: database.url }, model: {} });
-  const { id } = await runtime.admin.tenant.create({ name: 'Others' });
-  await runtime.close();
-  const tenantId = tenantOf(id);
-  const tenant = ['--tenant', id];
-  await admin({
-    resource: 'tier',
-    operation: 'set',
-    code: 'gold',
-    modelId: 'openai/gpt-4o',
-    additionalFields: { rank: 9 },
-  });
-  expect(await cli('tier', 'list')).toEqual({
-    exitCode: 0,
-    tiers: await admin({ resource: 'tier', operation: 'list' }),
-  });
-  const price = { modelId: 'openai/gpt-4o', inputPer1M: '2.5', outputPer1M: '10' };
-  await admin({ resource: 'price', operation: 'set', ...price });
-  const prices = await admin({ resource: 'price', operation: 'list' });
-  expect(prices).toContainEqual(expect.objectContaining({ model_id: 'openai/gpt-4o', output_cost_per_1m: '10' }));
-  expect(await cli('price', 'list')).toEqual({ exitCode: 0, prices });
-  await admin({ resource: 'secret', operation: 'set', tenantId, name: 'SHOP', value: 'sk-shop-1' });
-  const secrets = await admin({ resource: 'secret', operation: 'list', tenantId });
-  expect(await cli('vault', 'list', ...tenant)).toMatchObject({ exitCode: 0, secrets });
-  expect(JSON.stringify(secrets)).not.toContain('sk-shop-1');
-  await admin({ resource: 'mcpServer', operation: 'add', tenantId, name: 'shop', url: 'http://127.0.0.1:9/mcp' });
-  const servers = await admin({ resource: 'mcpServer', operation: 'list', tenantId });
-  expect(servers).toMatchObject([{ server: 'shop', auth: 'none' }]);
-  expect(await cli('mcp', 'list', ...tenant)).toEqual({ exitCode: 0, servers });
-  expect(await admin({ resource: 'mcpServer', operation: 'remove', tenantId, server: 'shop' })).toMatchObject([
-    { removed: true },
-  ]);
-  expect(await admin({ resource: 'run', operation: 'list', tenantId })).toEqual([{}]);
-  expect(await cli('runs', 'list', ...tenant)).toEqual({ exitCode: 0, runs: [], next: null });
-  const [lost] = await admin({ resource: 'run', operation: 'get', tenantId, id: 'nobody' });
-  expect(lost?.error).toMatchObject({ code: 'RUN_NOT_FOUND' });
-  expect(await cli('runs', 'get', 'nobody', ...tenant)).toMatchObject({ exitCode: 1, code: 'RUN_NOT_FOUND' });
-  expect(await cli('approvals', 'list')).toEqual({ exitCode: 0, approvals: [] });
 });

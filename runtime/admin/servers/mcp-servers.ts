@@ -106,6 +106,10 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
     refresh: async (input) => tenantTools.refresh(readInput(SHAPES.servers, input, 'mcp refresh')),
     approve: async (input) => {
       const given = readInput(SHAPES.approve, input, 'mcp approve');
+      const { tenantId, server } = given;
+      const servers = await query<ServerEntry>(listServers({ tenantId }));
+      if (!servers.some((one) => one.server === server))
+        throw new RuntimeError('MCP_SERVER_UNKNOWN', { tenantId, server });
       const rows = await query<{ name: string }>(approveMcpToolsStatement(given));
       return { approved: rows.map(({ name }) => name) };
     },

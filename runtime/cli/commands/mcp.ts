@@ -119,7 +119,7 @@ async function add({ name, url, options }: { name: string; url: string; options:
   }
   const auth = await readCredential(options);
   const server = { tenantId, name, url, transport: options.transport, auth, onToolChange };
-  return withAdmin(async ({ mcpServer }) => ({ tenant_id: tenantId, ...(await mcpServer.add(server)) }));
+  return withAdmin(({ mcpServer }) => mcpServer.add(server));
 }
 
 /** `--bearer TOKEN`, or `--auth FILE-CONTENT` as JSON; `-` reads either from standard input, where nobody looks on. */
@@ -135,10 +135,7 @@ async function readCredential({ bearer, auth }: AddOptions): Promise<JsonObject 
 
 function approve(server: string, options: { readonly tenant?: string; readonly tool?: string[] }): Promise<number> {
   const tenantId = readTenant(options, 'mcp approve');
-  return withAdmin(async ({ mcpServer }) => {
-    const { approved } = await mcpServer.approve({ tenantId, server, tools: options.tool });
-    return { tenant_id: tenantId, server, approved };
-  });
+  return withAdmin(({ mcpServer }) => mcpServer.approve({ tenantId, server, tools: options.tool }));
 }
 
 async function login(name: string, options: { readonly tenant?: string; readonly port?: string }): Promise<number> {

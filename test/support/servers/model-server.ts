@@ -53,6 +53,8 @@ export async function startModelServer(): Promise<ModelServer> {
   let queue: ScriptedReply[] = [];
   let fallback: ((request: ModelServerRequest) => unknown) | undefined;
   const server = await startServer(async (raw, response) => {
+    // Whoever looks whether the provider is there asks for its list.
+    if (raw.method === 'GET') return sendJson(response, { data: [] });
     const request = JSON.parse(raw.body) as ModelServerRequest;
     received.push(request);
     const reply = queue.shift();
