@@ -12,11 +12,11 @@ import { toNodeError } from '../shared/errors';
 import { inputs } from './host/connected';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
-import { isSimplified, simplifyOutput } from './operations/simplify-output';
+import { readShape, shapeOutput } from './operations/output-shape';
 import { isStreaming, streamAnswer, streamError } from './operations/stream-answer';
 import { credentials, properties } from './panel/description';
 import { reportWarnings } from './panel/hints';
-import { getTenantTools, getTiers, searchTenants } from './panel/pickers';
+import { getModels, getTenantTools, getTiers, searchTenants } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
 
@@ -42,7 +42,7 @@ export class UniversalAiAgent implements INodeType {
 
   methods = {
     listSearch: { searchTenants },
-    loadOptions: { getTenantTools, getTiers },
+    loadOptions: { getModels, getTenantTools, getTiers },
     credentialTest: { testSqlRole, testVaultKey },
   };
 
@@ -55,17 +55,16 @@ export class UniversalAiAgent implements INodeType {
 
     for (let index = 0; index < this.getInputData().length; index++) {
       try {
-        const { item, warnings: ofItem } = await operationOf(
-          this.getNode(),
-          library,
-        )({ context: this, library, index });
+        const shape = readShape(this, index, library);
+        const operation = operationOf(this.getNode(), library);
+        const { item, warnings: ofItem } = await operation({ context: this, library, index });
         warnings.push(...ofItem);
         if (streams) await streamAnswer(this, item, index);
-        output.push(isSimplified(this, index) ? simplifyOutput(item) : item);
+        output.push(shapeOutput(item, shape, this.getInputData()[index]));
       } catch (error) {
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
         if (streams) await streamError(this, error as Error, index);
-        output.push(toErrorItem(this, error, index));
+        output.push(toErrorItem({ context: this, library, index }, error));
       }
     }
     reportWarnings(this, warnings);

@@ -9,7 +9,7 @@ export const callbackHosts: INodeProperties = {
   default: '',
   placeholder: 'e.g. app.example.com, *.internal.example.com',
   description:
-    'Hosts that webhooks of tasks may call, with commas between them; these may be private ones. Empty means any public host, or those of the tenant.',
+    'Hosts that webhooks of tasks may call, with commas between them; these may be private ones. Set this when answers go to servers of your own. Empty means any public host, or those of the tenant.',
 };
 
 export const callbackKeyPrefixes: INodeProperties = {
@@ -17,7 +17,8 @@ export const callbackKeyPrefixes: INodeProperties = {
   name: 'callbackKeyPrefixes',
   type: 'string',
   default: 'elo:results:, elo:counter:, elo:status:',
-  description: 'How the Redis keys have to begin that tasks may be answered on, with commas between them',
+  description:
+    'How the Redis keys have to begin that tasks may be answered on, with commas between them. Set this when producers wait on keys of another form.',
 };
 
 /** Where answers may go that a task asks for; the same for the node and for the trigger, which answers for lost tasks. */

@@ -95,6 +95,49 @@ it("takes the tenant's default tier when none is chosen, and a tenant given as p
   expect(outputOf(await run([item()], { parameters }), 'Agent')[0]?.json.agent_tier).toBe('optima');
 });
 
+it('takes the message of a chat before it, where that is the source', async () => {
+  const { message: _message, ...rest } = FIELDS;
+  await run([{ ...item(), chatInput: 'from the chat' }], { parameters: { ...rest, promptType: 'auto' } });
+  expect(models.received[0]?.messages.at(-1)?.content).toBe('from the chat');
+  await expect(run([item()], { parameters: { ...rest, promptType: 'auto' } })).resolves.toMatchObject({
+    data: { resultData: { error: { message: expect.stringContaining('config.message') as string } } },
+  });
+});
+
+describe('the shape of the item', () => {
+  const shaped = async (options: object, node: Partial<INode> = {}): Promise<unknown> => {
+    const all = { ...FIELDS, options } as INodeParameters;
+    return outputOf(await run([item({ chat: 7 })], { parameters: all, node }), 'Agent')[0]?.json;
+  };
+
+  it('keeps the fields of the incoming item, under those of the result', async () => {
+    expect(await shaped({ includeInputFields: true })).toMatchObject({ chat: 7, output: 'to: hello', tier: 'pro' });
+    expect(await shaped({ includeInputFields: true, simplifyOutput: true })).toEqual({
+      ...item({ chat: 7 }),
+      output: 'to: hello',
+    });
+  });
+
+  it('has the result, or the answer alone, under the field that is named', async () => {
+    expect(await shaped({ outputField: 'agent' })).toEqual({
+      agent: expect.objectContaining({ output: 'to: hello', status: 'completed' }) as object,
+    });
+    expect(await shaped({ outputField: 'agent', simplifyOutput: true })).toEqual({ agent: 'to: hello' });
+  });
+
+  it('keeps them on a failed item too', async () => {
+    const options = { includeInputFields: true, maxIterations: -1 };
+    const failed = await shaped(options, { onError: 'continueRegularOutput' });
+    expect(failed).toMatchObject({ chat: 7, error: { code: 'INPUT_INVALID' } });
+  });
+
+  it('is refused before anything is spent when it cannot be', async () => {
+    const failed = await shaped({ outputField: '__proto__' }, { onError: 'continueRegularOutput' });
+    expect(failed).toMatchObject({ error: { code: 'INPUT_INVALID' } });
+    expect(models.received).toEqual([]);
+  });
+});
+
 it('shows the model prompts that are no text as JSON', async () => {
   const parameters = { ...FIELDS, systemPrompt: '={{ $json.rules }}', message: '={{ $json.order }}' };
   await run([{ ...item(), rules: 7, order: { id: 1, lines: ['a'] } }], { parameters });

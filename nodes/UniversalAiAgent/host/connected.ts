@@ -13,8 +13,9 @@ export const inputs: INodeTypeDescription['inputs'] = [
   NodeConnectionTypes.Main,
   { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Model', required: false, maxConnections: 1 },
   { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Fallback', required: false, maxConnections: 1 },
-  { type: NodeConnectionTypes.AiMemory, displayName: 'Memory', required: false, maxConnections: 1 },
+  // Between the two longest labels, which would touch.
   { type: NodeConnectionTypes.AiTool, displayName: 'Tools', required: false },
+  { type: NodeConnectionTypes.AiMemory, displayName: 'Memory', required: false, maxConnections: 1 },
   { type: NodeConnectionTypes.AiOutputParser, displayName: 'Parser', required: false, maxConnections: 1 },
 ];
 

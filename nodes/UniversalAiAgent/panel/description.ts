@@ -153,6 +153,26 @@ export const properties: INodeProperties[] = [
     displayOptions: ofFields,
   },
   {
+    displayName: 'Source for Prompt (User Message)',
+    name: 'promptType',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      {
+        name: 'Connected Chat Trigger Node',
+        value: 'auto',
+        description: "Takes the field 'chatInput' that a chat trigger before this node gives",
+      },
+      {
+        name: 'Define Below',
+        value: 'define',
+        description: 'Write the message, or take it from other nodes with an expression',
+      },
+    ],
+    default: 'define',
+    displayOptions: ofFields,
+  },
+  {
     displayName: 'Message',
     name: 'message',
     type: 'string',
@@ -161,7 +181,7 @@ export const properties: INodeProperties[] = [
     default: '={{ $json.chatInput }}',
     placeholder: 'e.g. Find all orders of client X',
     description: 'What the agent should do or answer',
-    displayOptions: ofFields,
+    displayOptions: { show: { ...ofFields.show, promptType: ['define'] } },
   },
   {
     displayName: 'System Prompt',

@@ -9,6 +9,24 @@ const ofRun = { show: { '/operation': ['run'] } };
 const ofItemRun = { show: { '/operation': ['run'], '/inputMode': ['item'] } };
 const ofEnqueue = { show: { '/operation': ['enqueue'] } };
 
+const outputField: INodeProperties = {
+  displayName: 'Output: Field',
+  name: 'outputField',
+  type: 'string',
+  default: 'agent',
+  description:
+    'The field of the item that holds the result. Set this when its fields would write over others. With Output: Simplify it holds the answer alone.',
+};
+
+const includeInputFields: INodeProperties = {
+  displayName: 'Output: Include Input Fields',
+  name: 'includeInputFields',
+  type: 'boolean',
+  default: true,
+  description:
+    'Whether to keep the fields of the incoming item, under those of the result. Set this when later nodes need them, such as the ID of a chat.',
+};
+
 /** What most workflows leave as it is. Names are fixed: a task has the same ones in snake case. */
 export const options: INodeProperties = {
   displayName: 'Options',
@@ -36,7 +54,7 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 0 },
       default: 3,
-      description: 'How often one tool may be called in a run',
+      description: 'How often one tool may be called in a run. Lower it for tools that cost money or send messages.',
     },
     {
       displayName: 'Limit: Cost (USD)',
@@ -44,7 +62,8 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 0, numberPrecision: 6 },
       default: 1,
-      description: 'What a run may cost. Once it has, no further model call is made.',
+      description:
+        'What a run may cost. Once it has, no further model call is made. Set this when one run must not eat up the budget of the tenant.',
     },
     {
       displayName: 'Limit: Identical Calls',
@@ -52,7 +71,8 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 2 },
       default: 3,
-      description: 'Stop a tool from being called again after this many identical calls with identical results',
+      description:
+        'Stop a tool from being called again after this many identical calls with identical results. Raise it for tools that are asked until something is ready.',
     },
     {
       displayName: 'Limit: Iterations',
@@ -60,7 +80,8 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 1, maxValue: 50 },
       default: 10,
-      description: 'How many model calls the agent may make. A limit in the settings of the tenant wins.',
+      description:
+        'How many model calls the agent may make. Raise it for tasks of many steps; a limit in the settings of the tenant wins.',
     },
     {
       displayName: 'Limit: Timeout Seconds',
@@ -68,7 +89,7 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 1 },
       default: 300,
-      description: 'When to stop the whole run',
+      description: 'When to stop the whole run. Lower it where somebody waits for the answer.',
     },
     {
       displayName: 'Limit: Tool Calls',
@@ -76,7 +97,7 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 0 },
       default: 20,
-      description: 'How many tool calls a run may make',
+      description: 'How many tool calls a run may make. Set this when tools are slow or cost money.',
     },
     {
       displayName: 'Limit: Total Tokens',
@@ -84,7 +105,8 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 0 },
       default: 100000,
-      description: 'How many tokens a run may use. Once it has, no further model call is made.',
+      description:
+        'How many tokens a run may use. Once it has, no further model call is made. Set this for models that have no price.',
     },
     {
       displayName: 'Limit: When Iterations Are Used Up',
@@ -96,7 +118,8 @@ export const options: INodeProperties = {
         { name: 'Return What There Is', value: 'partial' },
       ],
       default: 'error',
-      description: 'What to do when the agent has used all its iterations without an answer',
+      description:
+        'What to do when the agent has used all its iterations without an answer. Ask for one where somebody waits for it.',
     },
     {
       displayName: 'Model: Max Tokens',
@@ -104,15 +127,17 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 1 },
       default: 1000,
-      description: 'How many tokens one reply of the model may have. Without it the tier decides.',
+      description:
+        'How many tokens one reply of the model may have. Raise it when answers are cut off; without it the tier decides.',
     },
     {
-      displayName: 'Model: Override',
+      displayName: 'Model: Override Name or ID',
       name: 'modelOverride',
-      type: 'string',
+      type: 'options',
+      typeOptions: { loadOptionsMethod: 'getModels' },
       default: '',
-      placeholder: 'e.g. openai/gpt-4o-mini',
-      description: 'Another model than the one of the tier, within what the tenant may use',
+      description:
+        'Another model than the one of the tier, within what the tenant may use. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
     },
     {
       displayName: 'Model: Temperature',
@@ -120,21 +145,25 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 0, maxValue: 2, numberPrecision: 2 },
       default: 0.7,
-      description: 'How freely the model answers. Without it the tier decides.',
+      description:
+        'How freely the model answers. Lower it for answers that must be the same each time; without it the tier decides.',
     },
+    outputField,
+    includeInputFields,
     {
       displayName: 'Output: Include Trace',
       name: 'includeTrace',
       type: 'boolean',
       default: true,
-      description: 'Whether to add a list of every model call and tool call with its time and cost',
+      description:
+        'Whether to add a list of every model call and tool call with its time and cost. Turn it off when many items pass.',
     },
     {
       displayName: 'Output: Record Usage',
       name: 'recordUsage',
       type: 'boolean',
       default: true,
-      description: 'Whether to write a line to the token usage table of the tenant',
+      description: 'Whether to write a line to the bill of the tenant. Turn it off for tests of your own.',
     },
     {
       displayName: 'Output: Simplify',
@@ -142,7 +171,7 @@ export const options: INodeProperties = {
       type: 'boolean',
       default: false,
       description:
-        'Whether to put only the answer into the item, as the AI Agent node does, without steps, tokens and cost',
+        'Whether to put only the answer into the item, as the AI Agent node does. Set this when a node behind takes the whole item, such as a table.',
       displayOptions: ofRun,
     },
     {
@@ -151,7 +180,8 @@ export const options: INodeProperties = {
       type: 'number',
       typeOptions: { minValue: 1 },
       default: 1,
-      description: 'The task goes after those with a lower number. Tasks without a priority go before all others.',
+      description:
+        'Set this when other tasks should go first: those with a lower number do. Tasks without a priority go before all others.',
       displayOptions: ofEnqueue,
     },
     {
@@ -160,7 +190,8 @@ export const options: INodeProperties = {
       type: 'string',
       default: '',
       placeholder: 'e.g. elo:results:trace-1',
-      description: 'The Redis key for the answer. Without one the task has a key of its own.',
+      description:
+        'The Redis key for the answer. Set this when another program waits on a key of its choice; without it the task has its own.',
       displayOptions: ofEnqueue,
     },
     {
@@ -168,7 +199,7 @@ export const options: INodeProperties = {
       name: 'taskList',
       type: 'string',
       default: 'elo:tasks:pending',
-      description: 'The Redis list to push the task to',
+      description: 'The Redis list to push the task to. Set this when your workers read another list.',
       displayOptions: ofEnqueue,
     },
     {
@@ -177,7 +208,8 @@ export const options: INodeProperties = {
       type: 'fixedCollection',
       placeholder: 'Add Decision',
       default: {},
-      description: 'A decision on a tool call that an earlier run waits for',
+      description:
+        'A decision on a tool call that an earlier run waits for. Set this in the workflow that goes on with it.',
       options: [
         {
           displayName: 'Decision',
@@ -213,7 +245,7 @@ export const options: INodeProperties = {
       typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
       default: [],
       description:
-        'Never these tools, whatever else allows them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+        'Never these tools, whatever else allows them. Set this where a tool would be dangerous. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
     },
     {
       displayName: 'Tools: Choice',
@@ -225,7 +257,7 @@ export const options: INodeProperties = {
         { name: 'Required', value: 'required', description: 'The first reply must call a tool' },
       ],
       default: 'auto',
-      description: 'Whether the model may or must call tools',
+      description: 'Whether the model may or must call tools. Require it when an answer without them would be a guess.',
     },
     {
       displayName: 'Tools: Execution',
@@ -237,7 +269,8 @@ export const options: INodeProperties = {
         { name: 'Sequential', value: 'sequential', description: 'In the order in which the model asked' },
       ],
       default: 'parallel',
-      description: 'How the tool calls of one reply are made',
+      description:
+        'How the tool calls of one reply are made. Choose Sequential when one depends on what another has changed.',
     },
     { ...mcpServers, displayName: 'Tools: MCP Servers', displayOptions: ofRun },
     {
@@ -247,7 +280,7 @@ export const options: INodeProperties = {
       typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
       default: [],
       description:
-        'Only these tools of the tenant; an empty list means none. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+        'Only these tools of the tenant; an empty list means none. Set this when the task needs few of them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
     },
     {
       displayName: 'Tools: Permissions',
@@ -255,7 +288,8 @@ export const options: INodeProperties = {
       type: 'json',
       default: '{}',
       placeholder: '{ "send_message": { "decision": "ask", "max_calls_per_run": 1 } }',
-      description: 'Rules for tools by name. They can only narrow what tenant and tier allow.',
+      description:
+        'Rules for tools by name: limits, patterns, a person who is asked. They can only narrow what tenant and tier allow.',
     },
     {
       displayName: 'Tools: SQL Role',
@@ -288,5 +322,5 @@ export const resultOptions: INodeProperties = {
   placeholder: 'Add Option',
   default: {},
   displayOptions: { show: { operation: ['getResult'] } },
-  options: [callbackKeyPrefixes],
+  options: [callbackKeyPrefixes, outputField, includeInputFields],
 };

@@ -58,3 +58,13 @@ export async function getTiers(this: ILoadOptionsFunctions): Promise<INodeProper
   };
   return [fallback, ...(known.length > 0 ? known : BUILT_IN)];
 }
+
+/** Models that have a price. Another one can be given by an expression. */
+export async function getModels(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  const prices = await withAdmin(this, async ({ admin }) => (await admin.price.list()).prices).catch(() => []);
+  return prices.map(({ model_id: model, input_cost_per_1m: input, output_cost_per_1m: output }) => ({
+    name: model,
+    value: model,
+    description: `$${input} / $${output} per 1M`,
+  }));
+}

@@ -110,11 +110,16 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
       ...options,
       agent_tier: tier === '' ? undefined : (tier as string),
       system_prompt: promptOf(read('systemPrompt')),
-      message: promptOf(read('message')),
+      message: promptOf(isFromChat(context) ? context.getInputData()[index]?.json.chatInput : read('message')),
       context: readContext(library, read('context')),
     },
     meta: { tenant_id: tenantIdOf(tenant), ...readIdentity(item) },
   };
+}
+
+/** The source takes no expression, so n8n need not be asked. */
+function isFromChat(context: IExecuteFunctions): boolean {
+  return context.getNode().parameters.promptType === 'auto';
 }
 
 /** An expression may give an object or a number, which n8n's AI Agent shows to the model as JSON. */

@@ -8,7 +8,7 @@ export const RUN_CODES = family('How a run ends', {
   ),
   MAX_ITERATIONS_REACHED: tenant(
     'The agent used all {maxIterations} iterations without a final answer.',
-    'Raise Max Iterations, or set On Max Iterations to return a partial or a final answer.',
+    'Raise Limit: Iterations, or choose another value for Limit: When Iterations Are Used Up.',
   ),
   TOOL_ERRORS_REPEATED: tenant(
     'Every tool call failed in {count} steps in a row; the last error was {lastCode}.',
@@ -24,19 +24,19 @@ export const RUN_CODES = family('How a run ends', {
   ),
   RUN_TIMEOUT: callerLater(
     'The run took longer than {timeoutSeconds} seconds.',
-    'Raise Timeout Seconds, or give the agent less to do.',
+    'Raise Limit: Timeout Seconds, or give the agent less to do.',
   ),
   RUN_CANCELLED: caller('The run was cancelled.', 'Nothing to do: it was stopped on request.'),
   ITERATIONS_CLAMPED: warning(
     tenant(
-      'Max Iterations {asked} was lowered to {maxIterations}.',
+      'The limit of {asked} iterations was lowered to {maxIterations}.',
       'Raise settings.max_iterations of the tenant; the hard ceiling is {ceiling}.',
     ),
   ),
   FINAL_ANSWER_MISSING: warning(
     tenant(
       'The model gave no final answer when asked for one: the text is the last one it wrote before, if any.',
-      'Raise Max Iterations, or use a more capable model.',
+      'Raise Limit: Iterations, or use a more capable model.',
     ),
   ),
   MEMORY_UNAVAILABLE: upstreamLater(

@@ -103,7 +103,7 @@ export const TOOLS_CODES = family('Tools', {
   CONNECTED_TOOL_UNUSABLE: warning(
     caller(
       'The connected tool "{tool}" cannot be used: {reason}.',
-      'Connect another tool. If a person must approve its calls, connect the tool itself and set its decision to ask in the option Tool Permissions.',
+      'Connect another tool. If a person must approve its calls, connect the tool itself and set its decision to ask in the option Tools: Permissions.',
     ),
   ),
   TOOL_NOT_LOADED: warning(
