@@ -4,6 +4,7 @@ export { createRuntime, type Runtime } from './compose/create-runtime';
 export { type CatalogEntry, listTenants, listTenantTools } from './compose/editor-lists';
 export { migrateWorkflow } from './compose/migrate-workflow';
 export { useRuntime, useTaskQueue } from './compose/shared-runtime';
+export type { StreamEvent } from './compose/stream-run';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Connected, ConnectedTool, Memory, NamedModel, OutputFormat } from './contracts/connected';
 export type { OnEvent, RunEvent } from './contracts/event';

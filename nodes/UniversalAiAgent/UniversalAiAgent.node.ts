@@ -10,10 +10,10 @@ import type * as RuntimeLibrary from '../../runtime';
 import { DESCRIPTION } from '../shared/about';
 import { toNodeError } from '../shared/errors';
 import { inputs } from './host/connected';
+import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
-import { isStreaming, streamAnswer, streamError } from './operations/stream-answer';
 import { credentials, properties } from './panel/description';
 import { reportWarnings } from './panel/hints';
 import { getModels, getTenantTools, getTiers, searchTenants } from './panel/pickers';
@@ -51,19 +51,19 @@ export class UniversalAiAgent implements INodeType {
     const library: typeof RuntimeLibrary = await import('../../runtime');
     const output: INodeExecutionData[] = [];
     const warnings: RuntimeLibrary.AgentResult['warnings'][number][] = [];
-    const streams = isStreaming(this);
 
     for (let index = 0; index < this.getInputData().length; index++) {
+      const chat = openChatStream(this, index);
       try {
         const shape = readShape(this, index, library);
         const operation = operationOf(this.getNode(), library);
-        const { item, warnings: ofItem } = await operation({ context: this, library, index });
+        const { item, warnings: ofItem } = await operation({ context: this, library, index, onEvent: chat?.onEvent });
         warnings.push(...ofItem);
-        if (streams) await streamAnswer(this, item, index);
+        await chat?.finish(item.json);
         output.push(shapeOutput(item, shape, this.getInputData()[index]));
       } catch (error) {
+        await chat?.fail(this.continueOnFail() ? (error as Error) : undefined);
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
-        if (streams) await streamError(this, error as Error, index);
         output.push(toErrorItem({ context: this, library, index }, error));
       }
     }

@@ -9,6 +9,8 @@ export interface Item {
   readonly context: IExecuteFunctions;
   readonly library: Library;
   readonly index: number;
+  /** Is told of a run piece by piece. */
+  readonly onEvent?: RuntimeLibrary.OnEvent;
 }
 
 /** The same, with the parameter `options`, which is read once. */

@@ -30,6 +30,7 @@ import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';
 import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 import { createRuntimeAdmin } from './runtime-admin';
+import { type StreamEvent, streamRun } from './stream-run';
 import { createTaskParts } from './tasks';
 import { createToolSources } from './tool-sources';
 
@@ -39,6 +40,12 @@ export interface Runtime extends TaskHandling, TaskQueue {
    * RuntimeError.
    */
   readonly run: (task: unknown, options?: RunOptions) => Promise<AgentResult>;
+  /**
+   * The same, as an iterator of what happens, piece by piece; the last event is `run-end`, with the result. Throws the
+   * RuntimeError of a run that fails. Whoever leaves before the end cancels the run.
+   * @example for await (const event of runtime.stream(task)) if (event.type === 'text-delta') print(event.text);
+   */
+  readonly stream: (task: unknown, options?: RunOptions) => AsyncGenerator<StreamEvent, void, undefined>;
   /** A tenant's tools outside a run. */
   readonly tools: TenantTools;
   /** Administration of the database; its methods reject with CONFIG_INVALID where plug-ins stand in its place. */
@@ -89,6 +96,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     ...tasks.handling(run),
     ...tasks.queue,
     run: runTask,
+    stream: (task, options) => streamRun((given) => runTask(task, given), options),
     tools,
     admin: createRuntimeAdmin(parsed, { postgres, tenantTools: tools, sealer, redis, run: runTask }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),

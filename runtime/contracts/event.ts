@@ -1,6 +1,6 @@
 import type { RunStatus } from './result';
 
-/** What a caller can watch while a run is under way. No event carries arguments, results or secrets. */
+/** What a caller can watch while a run is under way. No event carries arguments, results of tools or secrets. */
 export type RunEvent =
   | {
       readonly type: 'run-start';
@@ -10,6 +10,10 @@ export type RunEvent =
       readonly tools: number;
     }
   | { readonly type: 'step-start'; readonly step: number }
+  /** A piece of what the model says, where the run was asked to stream. */
+  | { readonly type: 'text-delta'; readonly step: number; readonly text: string }
+  /** A piece of what the model says to itself; never a part of the answer. */
+  | { readonly type: 'reasoning-delta'; readonly step: number; readonly text: string }
   | { readonly type: 'tool-call'; readonly step: number; readonly tool: string; readonly toolCallId: string }
   | {
       readonly type: 'tool-result';

@@ -22,12 +22,22 @@ export interface ModelRequest {
   readonly redact?: Redact;
   /** Filled in while the call is under way, also when it fails. */
   readonly attempts: RequestAttempts;
+  /** Asks for the reply piece by piece. A model that cannot give it so never calls this. Must not throw. */
+  readonly onDelta?: (delta: ModelDelta) => void;
+}
+
+/** A piece of a reply, as it came. */
+export interface ModelDelta {
+  readonly kind: 'text' | 'reasoning';
+  readonly text: string;
 }
 
 /** Counts the HTTP requests of one model call, its retries included. */
 export interface RequestAttempts {
   sent: number;
   answered: number;
+  /** Pieces of a reply were handed on, so no other try may follow: its text would stand there twice. */
+  isShown?: true;
   /** What was used by replies that could not be taken as an answer. Each is paid for all the same. */
   wasted?: WastedReply[];
 }

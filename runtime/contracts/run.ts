@@ -6,6 +6,8 @@ import type { EgressFilter } from './tools/tool';
 /** What the host of a run, such as n8n, gives beside the task. */
 export interface HostOptions {
   readonly onEvent?: OnEvent;
+  /** Asks models for their replies piece by piece, for `text-delta` and `reasoning-delta`. Default false. */
+  readonly stream?: boolean;
   /** Runs even if the task was done before: a manual test in the editor. Default false. */
   readonly fresh?: boolean;
   /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */

@@ -120,4 +120,6 @@ export interface LoopInput {
   readonly stop: LoopStop;
   readonly observer: LoopObserver;
   readonly emit: OnEvent;
+  /** Asks for replies piece by piece, and tells of the pieces. */
+  readonly streams?: boolean;
 }

@@ -14,6 +14,7 @@ import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-
 import type { LoopInput, OpenedStep } from './loop-contract';
 import { type AskedCall, prepareToolCalls } from './prepare-tool-calls';
 import type { OpenStep, RunState } from './run-state';
+import { showDeltas } from './show-deltas';
 import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';
 
 export interface StepResult {
@@ -155,6 +156,7 @@ async function callModel(
   const { settings } = input;
   const attempts: RequestAttempts = { sent: 0, answered: 0 };
   const startedAt = monotonicMs();
+  const shown = input.streams === true ? showDeltas(input, call.step) : undefined;
   const request: ModelRequest = {
     modelId: settings.modelId,
     messages: state.messages,
@@ -166,6 +168,7 @@ async function callModel(
     signal: input.stop.signal,
     redact: input.scope.redact,
     attempts,
+    ...(shown === undefined ? {} : { onDelta: shown.push }),
   };
   const ended = { step: call.step, attempts };
   const received = await untilAborted(input.model.generate(request), input.stop.signal)
@@ -178,6 +181,7 @@ async function callModel(
       throw error;
     });
   const reply = withoutSecrets(received, input.scope.redact);
+  shown?.end();
   const durationMs = elapsedMs(startedAt);
   input.observer.modelCallEnded({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.

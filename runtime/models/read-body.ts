@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, type InputType } from 'node:zlib';
 
 /** Four times what 128,000 tokens of answer come to. Going through more of it would hold up the event loop. */
-const MAX_REPLY_BYTES = 1024 * 1024;
+export const MAX_REPLY_BYTES = 1024 * 1024;
 
 export interface ReadBody {
   readonly text: string;

@@ -12,6 +12,7 @@ import {
 } from '../util/json';
 import { turn } from '../util/turn';
 import { type ReadBody, readBody } from './read-body';
+import { isEventStream, readStream } from './streamed/read-stream';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {
@@ -43,7 +44,13 @@ export function createTransport(): ModelTransport {
         body: init.body as string,
         signal: init.signal,
       });
-      const read = await readBody(body, headers['content-encoding']);
+      const encoding = headers['content-encoding'];
+      if (isEventStream(headers)) {
+        const streamed = await readStream(body, encoding, call);
+        if (!streamed.isCut) attempts.answered++;
+        return toResponse({ status: statusCode, headers: withoutRetry(headers, call), ...streamed }, call);
+      }
+      const read = await readBody(body, encoding);
       attempts.answered++;
       await turn();
       return toResponse({ status: statusCode, headers, ...read }, call);
@@ -57,6 +64,11 @@ export function createTransport(): ModelTransport {
     fetch: send as unknown as typeof globalThis.fetch,
     close: () => dispatcher.close(),
   };
+}
+
+/** The openai client tries again what may pass, unless the server says that it should not. */
+function withoutRetry(headers: Headers, { attempts }: OwnCall): Headers {
+  return attempts.isShown === true ? { ...headers, 'x-should-retry': 'false' } : headers;
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;

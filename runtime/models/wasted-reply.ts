@@ -1,9 +1,9 @@
-import type { RequestAttempts } from '../contracts/model';
+import type { ModelRequest, RequestAttempts } from '../contracts/model';
 import { isJsonObject, type JsonValue } from '../util/json';
 import { readReplyUsage } from './normalize-reply';
 
 /** The model call that a request is one of. */
-export interface OwnCall {
+export interface OwnCall extends Partial<Pick<ModelRequest, 'signal' | 'onDelta'>> {
   readonly attempts: RequestAttempts;
   readonly modelId: string;
 }

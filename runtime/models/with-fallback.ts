@@ -10,6 +10,8 @@ export function withFallback(model: Model, fallback: NamedModel): Model {
   return {
     generate: (request) =>
       model.generate(request).catch(async (failure: unknown) => {
+        // Another answer behind half of one is of no use.
+        if (request.attempts.isShown === true) throw failure;
         if (request.signal.aborted || !isRuntimeError(failure) || !failure.code.startsWith('LLM_')) throw failure;
         const reply = await askInstead(fallback, request);
         if (reply === undefined) throw failure;

@@ -22,5 +22,7 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     stop: { signal: run.deadline.signal, error: () => stopError(run) },
     observer,
     emit: run.emit,
+    // An answer that must have a form may be asked for again, so nothing of it is shown before.
+    streams: host.stream === true && plan.format === undefined,
   });
 }

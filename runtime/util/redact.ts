@@ -5,7 +5,11 @@ const MARK = '[redacted]';
 /** Shorter values would blank out ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 
-export type Redact = (text: string) => string;
+export interface Redact {
+  (text: string): string;
+  /** Where in the text a secret may have begun that the next piece of a stream could complete; its length: nowhere. */
+  readonly mayBeginAt?: (text: string) => number;
+}
 
 /** A line break or another character as JSON writes it: its letter is no part of the word that follows. */
 const ESCAPE = String.raw`(?<=\\[bfnrt])`;
@@ -45,9 +49,20 @@ export function redactForms(text: string): string {
   return text.replace(SECRET_FORMS, MARK);
 }
 
+/** All of these forms are words of ASCII, some behind another word; a private key ends where it says so. */
+redactForms.mayBeginAt = (text: string): number => {
+  const key = text.lastIndexOf('-----BEGIN ');
+  const words = /(?:[!-~]{1,200}\s{1,5})?[!-~]{0,2000}$/.exec(text)?.index ?? text.length;
+  return key === -1 || text.includes('-----END ', key) ? words : Math.min(key, words);
+};
+
 /** Both, one after the other. */
 export function redactBoth(first: Redact | undefined, second: Redact): Redact {
-  return first === undefined ? second : (text) => second(first(text));
+  if (first === undefined) return second;
+  const begin = ({ mayBeginAt }: Redact, text: string): number => mayBeginAt?.(text) ?? text.length;
+  return Object.assign((text: string) => second(first(text)), {
+    mayBeginAt: (text: string) => Math.min(begin(first, text), begin(second, text)),
+  });
 }
 
 /**
@@ -58,7 +73,17 @@ export function createRedactor(secrets: Iterable<string | undefined>): Redact {
   const forms = new Set<string>();
   for (const secret of secrets)
     for (const part of secretParts(secret)) for (const form of formsOf(part)) forms.add(form);
-  return forms.size === 0 ? (text) => text : replaceAny([...forms], MARK);
+  if (forms.size === 0) return (text) => text;
+  const words = [...forms];
+  const longest = Math.max(...words.map(({ length }) => length));
+  return Object.assign(replaceAny(words, MARK), {
+    mayBeginAt: (text: string): number => {
+      for (let at = Math.max(0, text.length - longest + 1); at < text.length; at++) {
+        if (words.some((word) => word.startsWith(text.slice(at)))) return at;
+      }
+      return text.length;
+    },
+  });
 }
 
 /** The secret as servers may write it. */

@@ -1,8 +1,11 @@
+import type { ServerResponse } from 'node:http';
+
 import type { ICredentialDataDecryptedObject, INode, IRun, StructuredChunk } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { sendStream } from '../support/servers/stream-reply';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
@@ -126,4 +129,50 @@ it('gives the answer also when the chat has gone', async () => {
     onChunk: () => Promise.reject(new Error('the response is closed')),
   });
   expect(outputOf(run, 'Agent')[0]?.json.output).toBe('Two orders.');
+});
+
+describe('while the model writes', () => {
+  const slowly = (body: unknown, delayMs = 15) => (_request: unknown, response: ServerResponse) =>
+    sendStream(response, body as object, { size: 300, delayMs });
+  const long = 'Ada has two orders. One is shipped, the other is in production until Friday.';
+  const contentsOf = (chunks: readonly (readonly [string, number | undefined, string | undefined])[]): string[] =>
+    chunks.map(([type, , content]) => (type === 'item' ? (content ?? '') : `(${type})`));
+
+  it('sends its text in several chunks of one message, and nothing twice', async () => {
+    models.script(slowly(textReply(long).body));
+    const { run, chunks } = await chat();
+    const contents = contentsOf(chunks);
+    expect([contents[0], contents.at(-1)]).toEqual(['(begin)', '(end)']);
+    expect(contents.length).toBeGreaterThan(4);
+    expect(contents.slice(1, -1).join('')).toBe(long);
+    expect(outputOf(run, 'Agent')[0]?.json.output).toBe(long);
+  });
+
+  it('gives what is said before a tool call a message of its own, and tells of the call where it is asked to', async () => {
+    const asking = toolReply([{ name: 'send_fax', arguments: {} }]).body as { choices: { message: object }[] };
+    Object.assign(asking.choices[0]?.message ?? {}, { content: 'Let me see what there is.' });
+    models.script(slowly(asking, 0), slowly(textReply(long).body, 0));
+    const { chunks } = await chat({ options: { streamToolProgress: true } });
+    const text = contentsOf(chunks).join('');
+    expect(text).toBe(
+      `(begin)Let me see what there is.(end)(begin)Calling send_fax …(end)(begin)${long}(end)`,
+    );
+  });
+
+  it('sends the answer as a whole where streaming is turned off', async () => {
+    models.script(slowly(textReply(long).body));
+    const { chunks } = await chat({ options: { enableStreaming: false } });
+    expect(contentsOf(chunks)).toEqual(['(begin)', long, '(end)']);
+    expect(models.received.at(-1)).not.toHaveProperty('stream');
+  });
+
+  it('ends a message that breaks off, and says why', async () => {
+    models.script((_request, response) =>
+      sendStream(response, textReply(long).body as object, { until: 1500, delayMs: 5 }),
+    );
+    const { chunks } = await chat({ node: { onError: 'continueRegularOutput' } });
+    const contents = contentsOf(chunks);
+    expect(contents.slice(-3)).toEqual(['(end)', '(begin)', '(error)']);
+    expect(long.startsWith(contents.slice(1, -3).join(''))).toBe(true);
+  });
 });

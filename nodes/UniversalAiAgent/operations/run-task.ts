@@ -28,6 +28,7 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
       mcpServers,
       egress: readEgress(context),
       connected,
+      ...(item.onEvent === undefined ? {} : { onEvent: item.onEvent, stream: true }),
     };
     if (item.options.writeCallback === false) delete task.callback;
     if (isAnswered(item, task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);

@@ -148,6 +148,16 @@ export const options: INodeProperties = {
       description:
         'How freely the model answers. Lower it for answers that must be the same each time; without it the tier decides.',
     },
+    {
+      displayName: 'Output: Enable Streaming',
+      name: 'enableStreaming',
+      type: 'boolean',
+      noDataExpression: true,
+      default: true,
+      description:
+        'Whether to show the answer while the model writes it, where the trigger streams. Turn it off when the answer must come as a whole.',
+      displayOptions: ofRun,
+    },
     outputField,
     includeInputFields,
     {
@@ -172,6 +182,16 @@ export const options: INodeProperties = {
       default: false,
       description:
         'Whether to put only the answer into the item, as the AI Agent node does. Set this when a node behind takes the whole item, such as a table.',
+      displayOptions: ofRun,
+    },
+    {
+      displayName: 'Output: Stream Tool Progress',
+      name: 'streamToolProgress',
+      type: 'boolean',
+      noDataExpression: true,
+      default: true,
+      description:
+        'Whether to tell a chat that streams which tool is called, each in a line of its own. Set this when tools are slow.',
       displayOptions: ofRun,
     },
     {

@@ -22,7 +22,7 @@ export const runCommand = command({
   words: 'run',
   usage: '--task FILE | --tenant ID --message TEXT [--tier TIER] [--system-prompt TEXT]  [--events]',
   help: `Run a task and print its result. FILE is the task's JSON, - is standard input.
---events prints what happens on standard error, one JSON line each.`,
+--events prints what happens on standard error, one JSON line each, and the answer piece by piece.`,
   options: { task: TEXT, tenant: TEXT, tier: TEXT, message: TEXT, 'system-prompt': TEXT, events: FLAG },
   run,
 });
@@ -36,7 +36,7 @@ async function run(options: RunOptions): Promise<number> {
   try {
     const onEvent =
       options.events === true ? (event: unknown) => process.stderr.write(`${JSON.stringify(event)}\n`) : undefined;
-    const result = await runtime.run(task, { signal: cancel.signal, onEvent });
+    const result = await runtime.run(task, { signal: cancel.signal, onEvent, stream: options.events === true });
     printJson(result);
     return reportLedger(result);
   } catch (error) {

@@ -40,7 +40,7 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
   const generate = async (request: ModelRequest): Promise<ModelReply> => {
     const { modelId, attempts, timeoutMs, signal } = request;
     const self = `${modelId}@${host}`;
-    const fetchOptions: CallInit = { call: { attempts, modelId } };
+    const fetchOptions: CallInit = { call: { attempts, modelId, signal, onDelta: request.onDelta } };
     try {
       const response = await client
         .post('/chat/completions', {

@@ -21,6 +21,7 @@ export function requestBody(request: ModelRequest, to = ''): string {
     fields.push(`"tools":${remember(toolListTexts, tools, toolListText)}`, `"tool_choice":"${request.toolChoice}"`);
     if (!request.parallelToolCalls) fields.push('"parallel_tool_calls":false');
   }
+  if (request.onDelta !== undefined) fields.push('"stream":true,"stream_options":{"include_usage":true}');
   if (request.temperature !== undefined) fields.push(`"temperature":${request.temperature}`);
   if (request.maxTokens !== undefined) fields.push(`"${limitName(request.modelId)}":${request.maxTokens}`);
   return `{${fields.join(',')}}`;

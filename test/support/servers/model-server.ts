@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import { sendJson, startServer, type TestServer } from './http-server';
+import { sendStream } from './stream-reply';
 
 /** The parts of a chat completion request that tests look at. */
 export interface ModelServerRequest {
@@ -22,6 +23,7 @@ export interface ModelServerRequest {
   readonly parallel_tool_calls?: boolean;
   readonly temperature?: number;
   readonly max_tokens?: number;
+  readonly stream?: boolean;
 }
 
 export type ScriptedReply =
@@ -62,9 +64,9 @@ export async function startModelServer(): Promise<ModelServer> {
     if (reply !== undefined) {
       if (reply.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, reply.delayMs));
       for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
-      return sendJson(response, reply.body, reply.status ?? 200);
+      return send(request, response, reply);
     }
-    if (fallback !== undefined) return sendJson(response, fallback(request));
+    if (fallback !== undefined) return send(request, response, { body: fallback(request) });
     sendJson(response, { error: { message: 'no reply is scripted for this request' } }, 418);
   });
   return {
@@ -80,6 +82,16 @@ export async function startModelServer(): Promise<ModelServer> {
     left: () => queue.length,
     close: server.close,
   };
+}
+
+/** In pieces, where the request asks for them. */
+function send(
+  { stream }: ModelServerRequest,
+  response: ServerResponse,
+  { body, status = 200 }: { readonly body: unknown; readonly status?: number },
+): void | Promise<void> {
+  const isReply = status === 200 && typeof body === 'object' && body !== null && 'choices' in body;
+  return stream === true && isReply ? sendStream(response, body) : sendJson(response, body, status);
 }
 
 interface UsageFields {

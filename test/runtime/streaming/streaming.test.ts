@@ -1,0 +1,161 @@
+import { type AgentResult, createRuntime, type RunEvent, type Runtime, type RuntimeError } from '../../../runtime';
+import { createMemoryLedger, type MemoryLedger } from '../../../runtime/testing';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../../support/servers/model-server';
+import { sendStream, streamText } from '../../support/servers/stream-reply';
+import { withCode } from '../../support/setup/matchers';
+import { memoryTenants, TENANT_ID } from '../../support/values/memory-stores';
+
+const SECRET = 'sk-stream-0123456789abcdef';
+
+let models: ModelServer;
+let ledger: MemoryLedger;
+let runtime: Runtime;
+let events: RunEvent[];
+let tasks = 0;
+
+beforeEach(async () => {
+  models = await startModelServer();
+  ledger = createMemoryLedger();
+  events = [];
+  runtime = createRuntime({
+    model: { apiKey: SECRET, baseUrl: models.url, maxRetries: 2 },
+    plugins: { tenants: memoryTenants([]), ledger },
+  });
+});
+afterEach(() => Promise.all([runtime.close(), models.close()]));
+
+const task = (): object => ({
+  task_id: `stream-${(tasks += 1)}`,
+  config: { message: 'Say it', agent_tier: 'pro' },
+  meta: { tenant_id: TENANT_ID },
+});
+
+const run = (): ReturnType<Runtime['run']> =>
+  runtime.run(task(), { stream: true, onEvent: (event) => void events.push(event) });
+
+const shown = (type: 'text-delta' | 'reasoning-delta' = 'text-delta'): readonly string[] =>
+  events.flatMap((event) => (event.type === type && 'text' in event ? [event.text] : []));
+
+it('tells the text in pieces before the end, and gives the whole of it', async () => {
+  models.script(textReply('Größe 42 is in stock – 7 pairs of it.'));
+  expect((await run()).result.text).toBe('Größe 42 is in stock – 7 pairs of it.');
+  expect(shown().length).toBeGreaterThan(3);
+  expect(shown().join('')).toBe('Größe 42 is in stock – 7 pairs of it.');
+  expect(models.received[0]).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+});
+
+it('asks for no stream where nobody listens to one', async () => {
+  models.script(textReply('Hello'));
+  await runtime.run(task(), { onEvent: (event) => void events.push(event) });
+  expect(models.received[0]).not.toHaveProperty('stream');
+  expect(shown()).toEqual([]);
+});
+
+it('never tells reasoning as text, be it a field or a mark within the text', async () => {
+  const { body } = textReply('<think>secret plan</think> The answer < 5 is 4.');
+  const [choice] = (body as { choices: { message: object }[] }).choices;
+  Object.assign(choice?.message ?? {}, { reasoning: 'I think so' });
+  models.script({ body });
+  await run();
+  expect(shown().join('')).toBe('The answer < 5 is 4.');
+  expect(shown('reasoning-delta').join('')).toBe('I think so');
+});
+
+it('tells no secret, wherever it is cut', async () => {
+  models.script(textReply(`The key is ${SECRET} and ghp_${'a1'.repeat(18)} too, sk is short.`));
+  const { result } = await run();
+  expect(shown().join('')).toBe(result.text);
+  expect(result.text).toBe('The key is [redacted] and [redacted] too, sk is short.');
+});
+
+it('takes a reply that comes as a whole all the same', async () => {
+  models.script((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(textReply('At once').body));
+  });
+  expect((await run()).result.text).toBe('At once');
+  expect(shown()).toEqual([]);
+});
+
+it('asks again for a stream that fails before its first piece, and not after it', async () => {
+  models.script((_request, response) => sendStream(response, textReply('x').body as object, { until: 30 }), textReply('Now'));
+  expect((await run()).result.text).toBe('Now');
+  expect(models.received).toHaveLength(2);
+  models.script((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('data: {"choices":[{"index":0,"delta":{"content":"Half an answer is "}}]}\n\n');
+    response.end('data: {"error":{"code":503,"message":"overloaded"},"choices":[]}\n\n');
+  });
+  await expect(run()).rejects.toThrow(withCode('LLM_UNAVAILABLE'));
+  expect(models.received).toHaveLength(3);
+  expect(shown().join('')).toBe('NowHalf an ');
+});
+
+const ANSWER = 'The answer that is cut somewhere in it.';
+const WHOLE = textReply(ANSWER, { prompt: 100, completion: 20 }).body as object;
+const LENGTH = Buffer.byteLength(streamText(WHOLE));
+/** From here on the first piece of text has come. */
+const FIRST_PIECE = streamText(WHOLE).indexOf('\n\n', streamText(WHOLE).indexOf('The a')) + 2;
+const text = (): string => shown().join('');
+
+it.each(Array.from({ length: 20 }, (_, index) => Math.floor(((index + 0.5) * LENGTH) / 20)))(
+  'a stream that breaks off after %i bytes is one clean error, and every request is billed or unknown',
+  async (until) => {
+    let requests = 0;
+    models.always(() => undefined);
+    models.script(
+      ...Array.from({ length: 3 }, () => (_request: unknown, response: Parameters<typeof sendStream>[0]) => {
+        requests += 1;
+        return sendStream(response, WHOLE, { until });
+      }),
+    );
+    const ended = await run().catch((error: RuntimeError) => error);
+    const result = ('code' in ended ? ended.result : ended) as AgentResult;
+    const unknown = result.warnings.filter(({ code }) => code === 'USAGE_UNKNOWN').map(({ message }) => message);
+    if ('code' in ended) {
+      expect(ended.code).toBe('LLM_UNAVAILABLE');
+      // Nothing of it was shown, so it was asked for again; each may have been paid for.
+      expect(requests).toBe(text() === '' && until < FIRST_PIECE ? 3 : 1);
+      expect(unknown).toEqual([expect.stringContaining(`${requests} request(s)`)]);
+    } else {
+      expect([requests, result.result.text, text()]).toEqual([1, ANSWER, ANSWER]);
+      expect(result.tokens.total === 120 || result.warnings.length === 1).toBe(true);
+    }
+  },
+);
+
+describe('runtime.stream', () => {
+  it('gives the events in their order, and the result last', async () => {
+    models.script(toolReply([{ name: 'nothing' }]), textReply('Done'));
+    const types: string[] = [];
+    let last: unknown;
+    for await (const event of runtime.stream(task())) {
+      if (types.at(-1) !== event.type) types.push(event.type);
+      last = event;
+    }
+    expect(types).toEqual(
+      'run-start step-start tool-call tool-result step-end step-start text-delta step-end run-end'.split(' '),
+    );
+    expect(last).toMatchObject({ type: 'run-end', status: 'completed', result: { result: { text: 'Done' } } });
+  });
+
+  it('cancels the run of whoever leaves', async () => {
+    let hasClosed = (): void => undefined;
+    const closed = new Promise<void>((resolve) => (hasClosed = resolve));
+    models.script((_request, response) => {
+      response.on('close', hasClosed);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"choices":[{"index":0,"delta":{"content":"One two three four "}}]}\n\n');
+    });
+    for await (const event of runtime.stream(task())) if (event.type === 'text-delta') break;
+    await closed;
+  });
+
+  it('throws what the run fails of', async () => {
+    models.script({ body: { error: { message: 'no' } }, status: 401 });
+    const all = async (): Promise<void> => {
+      for await (const event of runtime.stream(task())) events.push(event);
+    };
+    await expect(all()).rejects.toThrow(withCode('LLM_AUTH_FAILED'));
+  });
+});
