@@ -14,7 +14,7 @@ export async function* streamRun(run: Run, options: RunOptions = {}): AsyncGener
   const events: StreamEvent[] = [];
   const left = new AbortController();
   let wake = (): void => undefined;
-  let isOver = false;
+  const state = { isOver: false };
   const signal = options.signal === undefined ? left.signal : AbortSignal.any([options.signal, left.signal]);
   const onEvent = (event: RunEvent): unknown => {
     // It comes once more, with the result.
@@ -23,7 +23,7 @@ export async function* streamRun(run: Run, options: RunOptions = {}): AsyncGener
     return options.onEvent?.(event);
   };
   const ended = run({ ...options, signal, stream: true, onEvent }).finally(() => {
-    isOver = true;
+    state.isOver = true;
     wake();
   });
   // It is awaited below, unless nobody waits any more.
@@ -33,7 +33,7 @@ export async function* streamRun(run: Run, options: RunOptions = {}): AsyncGener
       const batch = events.splice(0);
       yield* batch;
       if (batch.length > 0) continue;
-      if (isOver) break;
+      if (state.isOver) break;
       await new Promise<void>((resolve) => (wake = resolve));
     }
     const result = await ended;

@@ -14,34 +14,49 @@ export interface MergedReply {
 }
 
 export function openReply(): MergedReply {
-  return { fields: {}, message: { role: 'assistant', content: null }, calls: [], finishReason: undefined, hasChoice: false, size: 0 };
+  return {
+    fields: {},
+    message: { role: 'assistant', content: null },
+    calls: [],
+    finishReason: undefined,
+    hasChoice: false,
+    size: 0,
+  };
 }
 
+interface Shown {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+const NOTHING: Shown = { text: '', reasoning: '' };
+
 /** Adds one chunk (`chat.completion.chunk`), and gives its text and reasoning. */
-export function mergeChunk(reply: MergedReply, chunk: JsonObject): { readonly text: string; readonly reasoning: string } {
-  for (const key of ['id', 'model', 'provider']) reply.fields[key] ??= chunk[key];
+export function mergeChunk(reply: MergedReply, chunk: JsonObject): Shown {
+  const { fields } = reply;
+  for (const key of ['id', 'model', 'provider']) fields[key] ??= chunk[key];
   // Every chunk of some providers has the sum so far; the last one counts.
-  for (const key of ['usage', 'error']) if (chunk[key] !== undefined && chunk[key] !== null) reply.fields[key] = chunk[key];
+  for (const key of ['usage', 'error']) fields[key] = chunk[key] ?? fields[key];
   const choice = Array.isArray(chunk.choices) ? (chunk.choices as JsonValue[]).find(isFirst) : undefined;
-  if (!isJsonObject(choice)) return { text: '', reasoning: '' };
+  if (!isJsonObject(choice)) return NOTHING;
   reply.hasChoice = true;
-  if (choice.finish_reason !== undefined && choice.finish_reason !== null) reply.finishReason = choice.finish_reason;
-  if (isJsonObject(choice.error)) reply.fields.error = choice.error;
-  const delta = isJsonObject(choice.delta) ? choice.delta : {};
-  return mergeDelta(reply, delta);
+  reply.finishReason = choice.finish_reason ?? reply.finishReason;
+  fields.error = choice.error ?? fields.error;
+  return isJsonObject(choice.delta) ? mergeDelta(reply, choice.delta) : NOTHING;
 }
 
 function isFirst(choice: JsonValue): boolean {
   return isJsonObject(choice) && (choice.index === undefined || choice.index === 0);
 }
 
-function mergeDelta(reply: MergedReply, delta: JsonObject): { readonly text: string; readonly reasoning: string } {
+function mergeDelta(reply: MergedReply, delta: JsonObject): Shown {
   const { message } = reply;
   const text = append(reply, 'content', delta.content);
   const reasoning = append(reply, 'reasoning', delta.reasoning);
   const content = append(reply, 'reasoning_content', delta.reasoning_content);
   if (Array.isArray(delta.content)) message.content = [...listOf(message.content), ...(delta.content as JsonValue[])];
-  if (Array.isArray(delta.reasoning_details)) message.reasoning_details = mergeDetails(message, delta.reasoning_details);
+  if (Array.isArray(delta.reasoning_details))
+    message.reasoning_details = mergeDetails(message, delta.reasoning_details);
   if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls as JsonValue[]) mergeCall(reply, call);
   return { text: text + partsText(delta.content), reasoning: reasoning || content };
 }
@@ -86,32 +101,39 @@ function joined(last: JsonObject, piece: JsonObject): JsonObject {
   const grown = GROWING.filter((key) => typeof piece[key] === 'string' && typeof last[key] === 'string').map(
     (key) => [key, `${last[key] as string}${piece[key] as string}`] as const,
   );
-  const given = Object.entries(piece).filter(([, value]) => value !== null && value !== undefined);
+  const given = Object.entries(piece).filter(([, value]) => value !== null);
   return { ...last, ...Object.fromEntries(given), ...Object.fromEntries(grown) };
 }
 
-/** Some providers leave out the index: then a new id begins a new call, and anything else goes on with the last one. */
 function mergeCall(reply: MergedReply, piece: JsonValue): void {
   if (!isJsonObject(piece)) return;
   const call = callOf(reply.calls, piece);
-  const [fn, given] = [call.function as Fields, isJsonObject(piece.function) ? piece.function : {}];
-  if (typeof piece.id === 'string' && piece.id !== '') call.id ??= piece.id;
-  if (typeof given.name === 'string' && given.name !== '') fn.name ??= given.name;
-  const text = given.arguments;
-  if (typeof text === 'string') {
-    fn.arguments = (typeof fn.arguments === 'string' ? fn.arguments : '') + text;
-    reply.size += text.length;
-  } else if (text !== undefined && text !== null) fn.arguments = text;
+  const given = isJsonObject(piece.function) ? piece.function : {};
+  // Some send id and name with every piece.
+  call.id ||= piece.id;
+  const fn = call.function as Fields;
+  fn.name ||= given.name;
+  if (typeof given.arguments !== 'string') fn.arguments ??= given.arguments;
+  else {
+    fn.arguments = (typeof fn.arguments === 'string' ? fn.arguments : '') + given.arguments;
+    reply.size += given.arguments.length;
+  }
 }
 
-function callOf(calls: Fields[], { index, id }: JsonObject): Fields {
-  const isNew = typeof id === 'string' && id !== '' && !calls.some((call) => call.id === id);
-  const known = typeof index === 'number' ? calls.find((call) => call.index === index) : isNew ? undefined : calls.at(-1);
+/** Some providers leave out the index: then a new id begins a new call, and anything else goes on with the last one. */
+function callOf(calls: Fields[], piece: JsonObject): Fields {
+  const known = knownCall(calls, piece);
   if (known !== undefined) return known;
   const call: Fields = { type: 'function', function: {} };
-  if (typeof index === 'number') call.index = index;
+  if (typeof piece.index === 'number') call.index = piece.index;
   calls.push(call);
   return call;
+}
+
+function knownCall(calls: readonly Fields[], { index, id }: JsonObject): Fields | undefined {
+  if (typeof index === 'number') return calls.find((call) => call.index === index);
+  const isNew = typeof id === 'string' && id !== '' && !calls.some((call) => call.id === id);
+  return isNew ? undefined : calls.at(-1);
 }
 
 /** As the provider sends it unstreamed. */

@@ -109,7 +109,7 @@ it.each(Array.from({ length: 20 }, (_, index) => Math.floor(((index + 0.5) * LEN
         return sendStream(response, WHOLE, { until });
       }),
     );
-    const ended = await run().catch((error: RuntimeError) => error);
+    const ended = await run().catch((error: unknown) => error as RuntimeError);
     const result = ('code' in ended ? ended.result : ended) as AgentResult;
     const unknown = result.warnings.filter(({ code }) => code === 'USAGE_UNKNOWN').map(({ message }) => message);
     if ('code' in ended) {
