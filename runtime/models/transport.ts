@@ -45,7 +45,8 @@ export function createTransport(): ModelTransport {
         signal: init.signal,
       });
       const encoding = headers['content-encoding'];
-      if (isEventStream(headers)) {
+      // A reply is not judged by its type, unless a stream was asked for.
+      if (call.onDelta !== undefined && isEventStream(headers)) {
         const streamed = await readStream(body, encoding, call);
         if (!streamed.isCut) attempts.answered++;
         return toResponse({ status: statusCode, headers: withoutRetry(headers, call), ...streamed }, call);

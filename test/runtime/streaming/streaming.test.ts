@@ -77,6 +77,14 @@ it('takes a reply that comes as a whole all the same', async () => {
   expect(shown()).toEqual([]);
 });
 
+it('takes a whole reply for what it is, whatever its type, where no stream was asked for', async () => {
+  models.script((_request, response) => {
+    response.setHeader('content-type', 'text/event-stream');
+    response.end(JSON.stringify(textReply('Plain').body));
+  });
+  expect((await runtime.run(task())).result.text).toBe('Plain');
+});
+
 it('asks again for a stream that fails before its first piece, and not after it', async () => {
   models.script((_request, response) => sendStream(response, textReply('x').body as object, { until: 30 }), textReply('Now'));
   expect((await run()).result.text).toBe('Now');
