@@ -132,8 +132,10 @@ it('gives the answer also when the chat has gone', async () => {
 });
 
 describe('while the model writes', () => {
-  const slowly = (body: unknown, delayMs = 15) => (_request: unknown, response: ServerResponse) =>
-    sendStream(response, body as object, { size: 300, delayMs });
+  const slowly =
+    (body: unknown, delayMs = 15) =>
+    (_request: unknown, response: ServerResponse) =>
+      sendStream(response, body as object, { size: 300, delayMs });
   const long = 'Ada has two orders. One is shipped, the other is in production until Friday.';
   const contentsOf = (chunks: readonly (readonly [string, number | undefined, string | undefined])[]): string[] =>
     chunks.map(([type, , content]) => (type === 'item' ? (content ?? '') : `(${type})`));
@@ -154,9 +156,7 @@ describe('while the model writes', () => {
     models.script(slowly(asking, 0), slowly(textReply(long).body, 0));
     const { chunks } = await chat({ options: { streamToolProgress: true } });
     const text = contentsOf(chunks).join('');
-    expect(text).toBe(
-      `(begin)Let me see what there is.(end)(begin)Calling send_fax …(end)(begin)${long}(end)`,
-    );
+    expect(text).toBe(`(begin)Let me see what there is.(end)(begin)Calling send_fax …(end)(begin)${long}(end)`);
   });
 
   it('sends the answer as a whole where streaming is turned off', async () => {

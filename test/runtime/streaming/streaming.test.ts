@@ -86,7 +86,10 @@ it('takes a whole reply for what it is, whatever its type, where no stream was a
 });
 
 it('asks again for a stream that fails before its first piece, and not after it', async () => {
-  models.script((_request, response) => sendStream(response, textReply('x').body as object, { until: 30 }), textReply('Now'));
+  models.script(
+    (_request, response) => sendStream(response, textReply('x').body as object, { until: 30 }),
+    textReply('Now'),
+  );
   expect((await run()).result.text).toBe('Now');
   expect(models.received).toHaveLength(2);
   models.script((_request, response) => {

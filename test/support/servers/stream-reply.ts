@@ -8,7 +8,11 @@ interface Call {
 
 interface Completion {
   readonly choices?: readonly {
-    readonly message: { readonly content?: unknown; readonly reasoning?: string; readonly tool_calls?: readonly Call[] };
+    readonly message: {
+      readonly content?: unknown;
+      readonly reasoning?: string;
+      readonly tool_calls?: readonly Call[];
+    };
     readonly finish_reason: string;
   }[];
   readonly usage?: object;
