@@ -14,8 +14,7 @@ import { type Redact, redactJson } from '../util/redact';
 import { turn } from '../util/turn';
 import type { AdmittedToolCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
-import { mayRepeat } from './may-repeat';
-import type { Repeated } from './repeated-calls';
+import { mayRepeat, type Repeated } from './repeated-calls';
 import type { RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
 

@@ -34,6 +34,8 @@ export interface LoopSettings {
   readonly temperature?: number;
   readonly maxTokens?: number;
   readonly modelTimeoutMs: number;
+  /** Asks for replies piece by piece, and tells of the pieces. */
+  readonly streams?: boolean;
 }
 
 /** One model call that ended, well or not. */
@@ -120,6 +122,4 @@ export interface LoopInput {
   readonly stop: LoopStop;
   readonly observer: LoopObserver;
   readonly emit: OnEvent;
-  /** Asks for replies piece by piece, and tells of the pieces. */
-  readonly streams?: boolean;
 }

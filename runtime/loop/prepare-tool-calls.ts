@@ -8,7 +8,7 @@ import { canonicalJson } from '../util/json';
 import { turn } from '../util/turn';
 import { type AdmittedToolCall, admitToolCall } from './admit-tool-call';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
-import { mayRepeat } from './may-repeat';
+import { mayRepeat } from './repeated-calls';
 import type { OpenStep, RunState } from './run-state';
 
 /** A call that a person has to decide on. */

@@ -1,5 +1,5 @@
 import type { StepRecord } from '../contracts/ledger/step';
-import type { ToolOutput } from '../contracts/tools/tool';
+import type { Tool, ToolOutput } from '../contracts/tools/tool';
 import { canonicalJson, isJsonObject, type JsonObject } from '../util/json';
 
 /** The same call gave the same answer often enough: this is it. */
@@ -114,6 +114,16 @@ async function compare(before: Promise<ToolOutput> | undefined, now: Promise<Too
     const output = await now;
     if (output.isError) return false;
     return before === undefined || canonicalJson((await before).value) === canonicalJson(output.value);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a call may be made again whose outcome is unknown. A tool that cannot tell must not be called again. */
+export function mayRepeat({ isRepeatable }: Tool, input: JsonObject): boolean {
+  if (typeof isRepeatable !== 'function') return isRepeatable === true;
+  try {
+    return isRepeatable(input);
   } catch {
     return false;
   }

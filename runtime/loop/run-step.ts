@@ -156,7 +156,7 @@ async function callModel(
   const { settings } = input;
   const attempts: RequestAttempts = { sent: 0, answered: 0 };
   const startedAt = monotonicMs();
-  const shown = input.streams === true ? showDeltas(input, call.step) : undefined;
+  const shown = settings.streams === true ? showDeltas(input, call.step) : undefined;
   const request: ModelRequest = {
     modelId: settings.modelId,
     messages: state.messages,

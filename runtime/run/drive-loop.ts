@@ -11,7 +11,8 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     model: plan.model,
     format: plan.format,
     toolset: plan.toolset,
-    settings: plan.settings,
+    // An answer that must have a form may be asked for again, so nothing of it is shown before.
+    settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
     start: { messages: run.opening, keepsOpening: host.connected?.memory !== undefined, progress: run.earlier },
     scope: {
       meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
@@ -22,7 +23,5 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     stop: { signal: run.deadline.signal, error: () => stopError(run) },
     observer,
     emit: run.emit,
-    // An answer that must have a form may be asked for again, so nothing of it is shown before.
-    streams: host.stream === true && plan.format === undefined,
   });
 }

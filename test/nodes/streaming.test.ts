@@ -160,7 +160,7 @@ describe('while the model writes', () => {
   });
 
   it('sends the answer as a whole where streaming is turned off', async () => {
-    models.script(slowly(textReply(long).body));
+    models.script(textReply(long));
     const { chunks } = await chat({ options: { enableStreaming: false } });
     expect(contentsOf(chunks)).toEqual(['(begin)', long, '(end)']);
     expect(models.received.at(-1)).not.toHaveProperty('stream');

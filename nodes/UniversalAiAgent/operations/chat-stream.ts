@@ -5,7 +5,7 @@ import type { ChunkType, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import type { OnEvent } from '../../../runtime';
 import { isToolVariant } from '../read/tool-variant';
 
-/** On a worker each chunk is a message in Redis, so pieces of a model wait for one another so long. */
+/** Pieces of a model wait for one another so long: on a worker each chunk is a message in Redis. */
 const CHUNK_MS = 40;
 
 /** What a chat that streams is told of one item. */

@@ -136,7 +136,7 @@ function knownCall(calls: readonly Fields[], { index, id }: JsonObject): Fields 
   return isNew ? undefined : calls.at(-1);
 }
 
-/** As the provider sends it unstreamed. */
+/** The reply as the provider sends it unstreamed. */
 export function toBody({ fields, message, calls, finishReason, hasChoice }: MergedReply): JsonObject {
   const toolCalls = calls.map(({ index: _index, ...call }) => call);
   const whole = { ...message, ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }) };

@@ -1,6 +1,6 @@
 import type { ToolRow } from '../../../runtime/contracts/tenant';
 import type { ToolSettings } from '../../../runtime/contracts/tools/tool-transport';
-import { mayRepeat } from '../../../runtime/loop/may-repeat';
+import { mayRepeat } from '../../../runtime/loop/repeated-calls';
 import { combinePermissions } from '../../../runtime/permissions/combine-permissions';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission } from '../../../runtime/permissions/read-tool-rules';
