@@ -104,12 +104,14 @@ it('enqueue-and-get-result.json gets the answer that queue.json makes', async ()
 });
 
 it('find-orders.json is a tool that an agent can use', async () => {
+  // Other tests have the same tool active at the same time.
+  const own = 'find-orders-of-examples';
   const tenant = await addTenant(database);
   await database.query(
     `WITH tool AS (INSERT INTO elo_agent_tools (code, name, description, parameters_schema, mcp_endpoint)
        VALUES ('find_orders', 'Find orders', 'Find orders', $2, $3) RETURNING id)
      INSERT INTO elo_t_tenant_tools (tenant_id, tool_id) SELECT $1, id FROM tool`,
-    [tenant, '{"type":"object","properties":{"customer":{"type":"string"}}}', `${n8n.baseUrl}/webhook/find-orders`],
+    [tenant, '{"type":"object","properties":{"customer":{"type":"string"}}}', `${n8n.baseUrl}/webhook/${own}`],
   );
   models.always(({ messages }) => {
     const { role, content } = messages.at(-1) ?? {};
@@ -119,6 +121,7 @@ it('find-orders.json is a tool that an agent can use', async () => {
   const ask = (): ReturnType<N8n['callWebhook']> =>
     n8n.callWebhook('one-agent', { requests: [{ tenant, tier: 'pro', message: 'orders?' }] });
   const reply = await examples.whilePublished('find-orders.json', {
+    changes: { Webhook: { path: own } },
     use: () => examples.whilePublished('one-agent.json', { use: ask }),
   });
   const [answer] = reply.json as { output: string }[];

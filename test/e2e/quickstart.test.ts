@@ -48,12 +48,16 @@ async function picture(name: string): Promise<void> {
 
 it('leads from an empty database to an answer with a tool, in the editor alone', async () => {
   const { page } = editor;
-  const tool = await examples.load('find-orders.json');
+  // Other tests have the same tool active at the same time.
+  const own = 'find-orders-quickstart';
+  const tool = await examples.load('find-orders.json', { Webhook: { path: own } });
   await n8n.activate(tool);
   await editor.openWorkflow(tool);
   await picture('1-tool');
 
-  await editor.openWorkflow(await examples.load('first-tenant.json'));
+  await editor.openWorkflow(
+    await examples.load('first-tenant.json', { 'Create Tool': { endpoint: `${n8n.baseUrl}/webhook/${own}` } }),
+  );
   await byTestId('execute-workflow-button').click();
   await byTestId('canvas-node-status-success').nth(3).waitFor();
   await picture('2-first-tenant');
