@@ -71,6 +71,26 @@ export default tseslint.config(
   },
   { files: ['test/support/values/properties.ts'], rules: off('no-restricted-imports') },
   {
+    // What `npm test` runs must hold on a machine of any speed. Pauses are measured by `npm run bench -- --pause`.
+    files: ['test/{runtime,golden,package,integration,nodes,hostile}/**/*.test.ts'],
+    ignores: [
+      'test/hostile/queue-*',
+      'test/integration/queue/queue-{failures,crashes,closing,stalls}.test.ts',
+      'test/integration/{cli/cli-worker,ledger/outbox,tasks/callbacks-failures,tasks/callbacks-crashes}.test.ts',
+    ],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[
+          'MemberExpression[object.name="performance"][property.name="now"]',
+          'MemberExpression[object.name="process"][property.name="hrtime"]',
+          // A date that is made from now is no measurement.
+          'CallExpression[callee.object.name="Date"][callee.property.name="now"]:not(NewExpression CallExpression)',
+        ].map((selector) => ({ selector, message: 'No test measures time: wait for a state that the product shows.' })),
+      ],
+    },
+  },
+  {
     files: ['scripts/**/*.mjs', 'examples/**/*.mjs', 'bench/**/*.mjs', 'gulpfile.js'],
     rules: sizes,
   },

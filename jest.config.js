@@ -2,6 +2,8 @@
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
+  // Other work shares the machine, and a loaded one takes its time.
+  setupFilesAfterEnv: ['<rootDir>/test/support/setup/long-timeout.ts'],
   transform: {
     '\\.(ts|mts|mjs|sql)$': '<rootDir>/test/support/setup/esbuild-transform.cjs',
     'node_modules/.+\\.js$': '<rootDir>/test/support/setup/esbuild-transform.cjs',
@@ -22,10 +24,7 @@ const suite = (displayName, folders, more = {}) => ({
   testMatch: folders.map((folder) => `<rootDir>/test/${folder}/**/*.test.ts`),
   ...more,
 });
-// A real n8n, a browser, a storm, or a loaded machine takes its time.
-const patient = { setupFilesAfterEnv: ['<rootDir>/test/support/setup/long-timeout.ts'] };
 const withPostgres = {
-  ...patient,
   globalSetup: '<rootDir>/test/support/setup/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/setup/global-teardown.mjs',
 };
@@ -46,7 +45,6 @@ module.exports = {
       testPathIgnorePatterns: ['/node_modules/', ...slow.map((name) => `/test/${name}[.]test[.]ts$`)],
     }),
     suite('e2e', ['e2e'], {
-      ...patient,
       globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',
       globalTeardown: '<rootDir>/test/e2e/support/global-teardown.mjs',
     }),

@@ -1,7 +1,9 @@
-import { BUILD, CONFORMANCE, jest } from './lib/checks.mjs';
+import { BUILD, CONFORMANCE } from './lib/checks.mjs';
 import { runSteps } from './lib/run-steps.mjs';
+import { runTests } from './lib/run-tests.mjs';
 import { REDIS, requirePrograms } from './lib/system-programs.mjs';
 
 await requirePrograms([REDIS], { log: (line) => process.stdout.write(`${line}\n`) });
+await runSteps([BUILD, CONFORMANCE]);
 // These tests wait for leases and restarts more than they compute.
-await runSteps([BUILD, CONFORMANCE, jest(['long'], '--maxWorkers=2')]);
+process.exit((await runTests(['long'], { options: ['--maxWorkers=2'] })) ? 0 : 1);

@@ -1,8 +1,10 @@
-import { BUILD, CHECKS, jest } from './lib/checks.mjs';
+import { BUILD, CHECKS } from './lib/checks.mjs';
 import { runSteps, runTogether } from './lib/run-steps.mjs';
+import { runTests } from './lib/run-tests.mjs';
 import { REDIS, requirePrograms } from './lib/system-programs.mjs';
 
 await requirePrograms([REDIS], { log: (line) => process.stdout.write(`${line}\n`) });
 await runTogether(CHECKS);
+await runSteps([BUILD]);
 // One worker is what jest takes on two processors; these tests wait more than they compute.
-await runSteps([BUILD, jest(['unit', 'integration'], '--maxWorkers=2')]);
+process.exit((await runTests(['unit', 'integration'], { options: ['--maxWorkers=2'] })) ? 0 : 1);

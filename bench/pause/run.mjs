@@ -15,6 +15,8 @@ const isQuick = process.argv.includes('--quick');
 const ROUNDS = isQuick ? 1 : 7;
 const PAUSE_MS = 50;
 const RSS_MB = 64;
+/** Beyond so many times a bar, the process ends with 1. */
+const RED = 5;
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 /** Answers by address: `/model/3`, `/mcp/3` and `/page/3` belong to the input of that number. */
@@ -126,10 +128,11 @@ async function measureProcess({ servers, tenants, databaseUrl }) {
   }
 }
 
-function row(name, figures) {
+function row(name, figures, atOnce = 1) {
   const pauses = figures.map(({ pauseMs }) => pauseMs);
   const rss = figures.map(({ rssMb }) => rssMb);
   const over = medianOf(pauses) > PAUSE_MS || medianOf(rss) > RSS_MB ? '  <- over' : '';
+  if (medianOf(pauses) > RED * PAUSE_MS * atOnce || medianOf(rss) > RED * RSS_MB * atOnce) process.exitCode = 1;
   const cells = [medianOf(pauses), Math.max(...pauses), medianOf(rss), Math.max(...rss)].map((value) =>
     value.toFixed(0).padStart(6),
   );
@@ -158,6 +161,7 @@ try {
   row(
     'all of them at once',
     rounds.map(({ together }) => together),
+    4,
   );
 } finally {
   servers.close();

@@ -13,17 +13,18 @@ function cleanEnvironment() {
 
 /**
  * Runs a program of node_modules with this Node.
- * @param {{ name: string, program: string, args?: string[] }} step `program` such as `jest/bin/jest.js`
+ * @param {{ name: string, program: string, args?: string[], cwd?: string, env?: NodeJS.ProcessEnv }} step `program` such as
+ *   `jest/bin/jest.js`; `env` is added to this process's own; `cwd` defaults to the project
  * @param {'inherit' | 'pipe'} output shown as it comes, or when the program has ended
  * @returns {Promise<boolean>} whether it went well
  */
-function run({ name, program, args = [] }, output) {
+export function run({ name, program, args = [], cwd = root, env = {} }, output) {
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [path.join(root, 'node_modules', program), ...args], {
-      cwd: root,
+      cwd,
       stdio: ['inherit', output, output],
-      env: cleanEnvironment(),
+      env: { ...cleanEnvironment(), ...env },
     });
     const said = [];
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk));

@@ -115,8 +115,11 @@ it('uses two real servers in one execution, and greets none of them again in the
   scriptBothServers();
   const second = await call('real-servers');
   expect(JSON.stringify(second.result.tool_calls[2]?.result)).toContain('Chain for 12 euro');
-  expect(everything.methods.slice(before.everything)).toEqual(['tools/call']);
-  expect(playwright.methods.slice(before.playwright)).toEqual(['tools/call', 'tools/call']);
+  // A server may also ask, and be answered, as often as it likes.
+  const since = (server: RealMcpServer, count: number): string[] =>
+    server.methods.slice(count).filter((method) => method === 'initialize' || method.startsWith('tools/'));
+  expect(since(everything, before.everything)).toEqual(['tools/call']);
+  expect(since(playwright, before.playwright)).toEqual(['tools/call', 'tools/call']);
 });
 
 it('offers the tools of a server that stands in the workflow, and gives it the credential that n8n holds', async () => {

@@ -112,7 +112,7 @@ describe('the import rules', () => {
   let broken: ReadonlyMap<string, readonly string[]>;
   beforeAll(() => {
     broken = brokenRules(PLANTS);
-  }, 60_000);
+  });
 
   it.each(PLANTS.map(([folder, , rule], index) => [rule, folder, index] as const))(
     '%s catches a file planted in %s',

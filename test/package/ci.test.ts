@@ -25,7 +25,14 @@ const runs = (): string[] => {
   return calls.filter((call) => /^npm (run|test)/.test(call));
 };
 
-function run(script: string, ...args: readonly string[]): { status: number | null; stderr: string } {
+function run(
+  script: string,
+  ...args: readonly string[]
+): {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+} {
   const env = { PATH: `${machine}:${process.env.PATH ?? ''}`, HOME: machine };
   return spawnSync(path.join(CI, script), args, { env, encoding: 'utf8' });
 }
@@ -48,17 +55,29 @@ it('makes none where mounts are not allowed, and leaves nothing behind', () => {
   expect(existsSync(path.join(machine, '.cache'))).toBe(false);
 });
 
-it("then runs the README's two commands in place, and says what that cannot show", () => {
+it("then runs the README's two commands in place, says what that cannot show, and ends with the count", () => {
   place('id', 'echo 1000');
-  const { status, stderr } = run('run');
+  place('npm', 'case "$*" in test) echo "3 passed, 0 failed";; esac');
+  const { status, stdout } = run('run');
   expect(status).toBe(0);
-  expect(stderr).toContain('a step that is missing from the installation is not noticed');
-  expect(runs()).toEqual(['npm run demo', 'npm test', 'npm run test:e2e', 'npm run test:long']);
+  expect(stdout).toContain('a step that is missing from the installation is not noticed');
+  expect(stdout).toMatch(/\nok after \d+ s: npm test\n3 passed, 0 failed\n$/);
+  expect(runs()).toEqual(['npm run demo', 'npm test']);
 });
 
-it('ends at the first command that fails', () => {
+it.each([
+  { command: 'run demo', says: '', called: ['npm run demo'], last: '0 passed, 1 failed' },
+  {
+    command: 'test',
+    says: 'echo "4 passed, 2 failed"; ',
+    called: ['npm run demo', 'npm test'],
+    last: '4 passed, 2 failed',
+  },
+])('ends at the first command that fails: npm $command', ({ command, says, called, last }) => {
   place('id', 'echo 1000');
-  place('npm', 'case "$*" in test) exit 1;; esac');
-  expect(run('run').status).toBe(1);
-  expect(runs()).toEqual(['npm run demo', 'npm test']);
+  place('npm', `case "$*" in "${command}") ${says}exit 1;; esac`);
+  const { status, stdout } = run('run');
+  expect(status).toBe(1);
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe(last);
+  expect(runs()).toEqual(called);
 });

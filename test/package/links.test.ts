@@ -7,7 +7,7 @@ import { type UnpackedPackage, unpackPackage } from '../support/worlds/unpack-pa
 let packed: UnpackedPackage;
 beforeAll(() => {
   packed = unpackPackage();
-}, 60_000);
+});
 afterAll(() => packed.remove());
 
 const filesOf = (folder: string, ending: RegExp): string[] =>

@@ -17,7 +17,7 @@ const file = (name: string): string => packed.file(name);
 
 beforeAll(() => {
   packed = unpackPackage();
-}, 60_000);
+});
 afterAll(() => packed.remove());
 
 const inFreshNode = (script: string, ...flags: readonly string[]): string =>

@@ -1,9 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 import type { CheckedFor } from '../../contracts/tools/tool';
 import { createFairLimit, NOT_DONE } from '../../util/fair-limit';
+import { askFork, forkLimited } from '../../util/fork-limited';
 import type { SchemaJob, SchemaVerdict } from './schema-process';
 
 /** However many runs check by large schemas at once: each process takes a processor and its memory. */
@@ -11,9 +12,7 @@ const MAX_PROCESSES = 2;
 /** More than these do not wait: they would wait longer than a run may take. */
 const MAX_WAITING = 100;
 const oneOfFew = createFairLimit({ running: MAX_PROCESSES, waiting: MAX_WAITING });
-/** A check that takes longer is given up. */
-const MAX_MS = 5000;
-const MEMORY_LIMIT = '--max-old-space-size=64';
+const MEMORY_MB = 64;
 /** A process without work is ended after so long. */
 const IDLE_MS = 10_000;
 
@@ -40,40 +39,14 @@ export async function askSchemaProcess(job: SchemaJob, checkedFor?: CheckedFor):
 async function checkThere(job: SchemaJob): Promise<SchemaVerdict> {
   let child: ChildProcess | undefined;
   try {
-    child = takeIdle() ?? start();
-    const verdict = await verdictOf(child, job);
+    child = takeIdle() ?? forkLimited(processFile(), MEMORY_MB);
+    const verdict = await askFork<SchemaVerdict>(child, job);
     keep(child);
     return verdict;
   } catch {
     child?.kill('SIGKILL');
     return { reason: 'it takes too much time or memory' };
   }
-}
-
-function start(): ChildProcess {
-  return fork(processFile(), [], {
-    env: {},
-    execArgv: [MEMORY_LIMIT],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
-
-function verdictOf(child: ChildProcess, job: SchemaJob): Promise<SchemaVerdict> {
-  return new Promise<SchemaVerdict>((resolve, reject) => {
-    const tooLong = setTimeout(() => end(new Error('it took too long')), MAX_MS);
-    const onEnd = (): void => end(new Error('the process ended'));
-    const onMessage = (verdict: unknown): void => end(verdict as SchemaVerdict);
-    const end = (outcome: SchemaVerdict | Error): void => {
-      clearTimeout(tooLong);
-      child.off('message', onMessage).off('error', end).off('exit', onEnd);
-      if (outcome instanceof Error) reject(outcome);
-      else resolve(outcome);
-    };
-    child.on('message', onMessage).on('error', end).on('exit', onEnd);
-    child.send(job, (error) => {
-      if (error !== null) end(error);
-    });
-  });
 }
 
 function takeIdle(): ChildProcess | undefined {

@@ -294,7 +294,7 @@ describe('room in the month', () => {
       );
       expect(counted?.used).toBe(5);
     }
-  }, 90_000);
+  });
 });
 
 describe('limits of a run', () => {

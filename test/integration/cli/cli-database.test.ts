@@ -5,8 +5,6 @@ import { aTask } from '../../support/values/agent-fixture';
 import { errorLine, runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
 const SECOND_TENANT = '22222222-2222-4222-8222-222222222222';
 

@@ -5,8 +5,6 @@ import { type AgentFixture, startAgentFixture } from '../../support/values/agent
 import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(60_000);
-
 let fixture: AgentFixture;
 let mcp: TestMcpServer;
 let hook: TestServer;

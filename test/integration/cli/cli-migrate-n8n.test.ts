@@ -11,8 +11,6 @@ import {
 import type { CliOutcome } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const KEY = 'n8n-key-9f8e7d';
 
 interface Stored {

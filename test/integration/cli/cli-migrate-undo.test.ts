@@ -11,8 +11,6 @@ import { agent, openRouter, prompts } from '../../support/workflows/workflow-par
 import type { CliOutcome } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const OURS = 'universalAiAgent';
 
 let folder: MigrationFolder;

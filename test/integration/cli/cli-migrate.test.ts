@@ -12,8 +12,6 @@ import {
 import { startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const OURS = 'universalAiAgent';
 const AGENT = 'agent';
 

@@ -7,8 +7,6 @@ import { sendJson, startServer, type TestServer } from '../../support/servers/ht
 import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const MINI = 'openai/gpt-4o-mini';
 const SONNET = 'anthropic/claude-3.5-sonnet';
 const LIST = {

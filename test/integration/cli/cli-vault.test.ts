@@ -7,8 +7,6 @@ import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 import { aVaultKey, dumpDatabase, linesWith, setSecret } from '../../support/worlds/vault';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(60_000);
-
 const KEY = aVaultKey();
 let fixture: AgentFixture;
 let hook: TestServer;

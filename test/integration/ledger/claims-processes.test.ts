@@ -6,8 +6,6 @@ import { type AgentFixture, aTask, eventually, gate, startAgentFixture } from '.
 import { runCli, startCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 let agent: AgentFixture;
 let env: Readonly<Record<string, string>>;
 

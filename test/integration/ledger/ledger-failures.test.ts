@@ -16,8 +16,6 @@ import {
 } from '../../support/values/agent-fixture';
 
 // Retries take seconds.
-jest.setTimeout(30_000);
-
 let agent: AgentFixture;
 let postgres: Postgres | undefined;
 let recordAs: (progress: RunProgress, record: LedgerStore['record']) => ReturnType<LedgerStore['record']>;

@@ -8,8 +8,6 @@ import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../su
 import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 let agent: AgentFixture;
 
 beforeAll(async () => {

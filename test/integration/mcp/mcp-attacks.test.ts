@@ -10,8 +10,6 @@ import { startCli } from '../../support/worlds/cli';
 import { mcpWorld, named, text } from '../../support/worlds/mcp-world';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(60_000);
-
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call } = world;
 

@@ -5,6 +5,7 @@ import { sendJson, startServer } from '../../support/servers/http-server';
 import { startMcpServer } from '../../support/servers/mcp-server';
 import { type RawMcpServer, type RpcHandlers, startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { containing, matching } from '../../support/setup/matchers';
+import { eventually } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 import { mcpWorld, named, type Registered } from '../../support/worlds/mcp-world';
 
@@ -252,9 +253,10 @@ describe('a server that fails among three', () => {
     const runtime = aRuntime();
     expect((await offer(runtime, tenantId)).codes).toEqual(['MCP_SERVER_SKIPPED']);
     await server.restart();
-    const endsAt = performance.now() + 5000;
-    let { names } = await offer(runtime, tenantId);
-    while (names.length === 0 && performance.now() < endsAt) ({ names } = await offer(runtime, tenantId));
+    const names = await eventually(async () => {
+      const offered = await offer(runtime, tenantId);
+      return offered.names.length > 0 ? offered.names : undefined;
+    });
     expect(names).toEqual([`${code}_a`]);
   });
 

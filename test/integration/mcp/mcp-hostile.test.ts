@@ -3,6 +3,7 @@ import '../../support/setup/errors-of-node';
 import { sendJson, startServer } from '../../support/servers/http-server';
 import type { ServedTool } from '../../support/servers/mcp-server';
 import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { eventually } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 import { mcpWorld, named, type Offer } from '../../support/worlds/mcp-world';
 
@@ -139,12 +140,11 @@ it('a server that announces changes all the time is heard all the same', async (
   await offer(runtime, tenantId);
   await until(() => server.openStreams() === 1);
   tools.push('fetch');
-  const endsAt = performance.now() + 2000;
-  let { names } = await offer(runtime, tenantId);
-  while (names.length === 1 && performance.now() < endsAt) {
+  const names = await eventually(async () => {
     await server.announceChange();
-    ({ names } = await offer(runtime, tenantId));
-  }
+    const offered = await offer(runtime, tenantId);
+    return offered.names.length > 1 ? offered.names : undefined;
+  });
   expect(names).toHaveLength(2);
 });
 

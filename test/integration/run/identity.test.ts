@@ -6,8 +6,6 @@ import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../su
 import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const COLUMNS = 'client_id, dialog_id, user_id, session_id';
 const IDENTITY = { client_id: 'c1', dialog_id: 'd1', user_id: 'u1', session_id: 's1' };
 

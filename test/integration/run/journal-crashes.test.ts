@@ -3,8 +3,6 @@ import { eventually } from '../../support/values/agent-fixture';
 import { assertPaired, crashWorld, neverAnswered, toolTexts } from '../../support/worlds/crash-world';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(60_000);
-
 const world = crashWorld();
 const models = () => world.agent().models;
 const usage = { prompt: 1000, completion: 100 };

@@ -10,8 +10,6 @@ import realInstallation from '../../support/values/real-installation.sql';
 import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const DOCUMENTS_TENANT = 'aaaaaaaa-0000-4000-8000-000000000001';
 const SHOP = 'bbbbbbbb-0000-4000-8000-000000000001';
 const CLOSED_SHOP = 'bbbbbbbb-0000-4000-8000-000000000002';

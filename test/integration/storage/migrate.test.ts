@@ -7,8 +7,6 @@ import { everyTimerBut } from '../../support/values/timers';
 import { runCli } from '../../support/worlds/cli';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 const NAMES = MIGRATIONS.map(({ name }) => name);
 
 let database: TestDatabase;

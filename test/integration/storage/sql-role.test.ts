@@ -5,8 +5,6 @@ import { errorLine, runCli } from '../../support/worlds/cli';
 import { adminUrlOf, asAdmin, dropRole, newRoleName, queryAs, urlAs } from '../../support/worlds/sql-role';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 let database: TestDatabase;
 let alice: string;
 let bob: string;

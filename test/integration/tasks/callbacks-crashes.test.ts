@@ -8,8 +8,6 @@ import { aTask, eventually, gate } from '../../support/values/agent-fixture';
 import { callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
 // A process of its own takes long to start on a busy machine.
-jest.setTimeout(60_000);
-
 let fixture: TaskFixture;
 let script: string;
 

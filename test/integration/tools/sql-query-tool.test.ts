@@ -7,8 +7,6 @@ import { runCli } from '../../support/worlds/cli';
 import { createSqlRole, dropRole, type TestRole, urlAs } from '../../support/worlds/sql-role';
 
 // Processes of their own take long to start on a busy machine.
-jest.setTimeout(30_000);
-
 let fixture: AgentFixture;
 let role: TestRole;
 let tenantId: string;

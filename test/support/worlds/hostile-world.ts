@@ -57,7 +57,6 @@ export interface Aftermath {
   readonly executions: readonly ExecutionRow[];
   readonly events: readonly RunEvent[];
   readonly state: string | undefined;
-  readonly durationMs: number;
 }
 
 export type HostileTool = Partial<TestTool> & { readonly code: string; readonly customConfig?: object };
@@ -115,11 +114,9 @@ export function hostileWorld(plugins: readonly Tool[] = []): HostileWorld {
     const events: RunEvent[] = [];
     const task = aTask(tenantId, given.config);
     const onEvent = (event: RunEvent): void => void events.push(event);
-    const startedAt = performance.now();
     const { result, error } = await endOf((given.runtime ?? fixture.runtime).run(task, { onEvent, ...given.options }));
-    const durationMs = performance.now() - startedAt;
     return {
-      ...{ tenantId, taskId: task.task_id, result, error, events, durationMs },
+      ...{ tenantId, taskId: task.task_id, result, error, events },
       sent: fixture.models.received.slice(before.sent),
       executed: hooks.requests.slice(before.executed).map(toExecuted),
       ...(await recordsOf(fixture, task.task_id)),

@@ -195,7 +195,7 @@ export function workerWorld(settings: { readonly redis?: readonly string[] } = {
       await untilTrue(async () => {
         const all = await Promise.all(tasks.map(({ task_id: taskId }) => reports(taskId)));
         return all.every((list) => list.length > 0);
-      }, 60_000);
+      });
       return (await Promise.all(tasks.map(({ task_id: taskId }) => reports(taskId)))).map(([first]) => first ?? {});
     },
     dead: async () =>
