@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { RuntimeError } from '../errors/runtime-error';
 import { isUuid } from '../util/clock';
 import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
+import { terminal } from './terminal';
 
 /** Wrong use of the command line: exit code 2, with this text. */
 export class UsageError extends Error {
@@ -20,7 +21,7 @@ export function readTenant({ tenant }: { readonly tenant?: string }, command: st
 /** `--settings JSON`, or `-` for JSON on standard input. Throws a UsageError. */
 export async function readJsonOption(given: string | undefined, name: string): Promise<JsonObject | undefined> {
   if (given === undefined) return undefined;
-  const parsed = tryParseJson(given === '-' ? await text(process.stdin) : given);
+  const parsed = tryParseJson(given === '-' ? await text(terminal().stdin) : given);
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
   throw new UsageError(`--${name} is not a JSON object.`);
 }

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
+import { terminal } from './terminal';
 
 /**
  * A login in a browser that comes back to this machine's loopback. Where the browser runs elsewhere, the address that
@@ -25,10 +26,10 @@ export function waitForBrowser(port: number): BrowserLogin & { readonly close: (
           server.close();
           server.closeIdleConnections();
           input.close();
-          (process.stdin as Partial<Socket>).unref?.();
+          (terminal().stdin as Partial<Socket>).unref?.();
         };
         // The browser may be back before a person has read this, so it comes last.
-        server.on('listening', () => process.stderr.write(invitation(url)));
+        server.on('listening', () => terminal().stderr.write(invitation(url)));
       }),
     close: () => stop(),
   };
@@ -51,7 +52,7 @@ function listen(
     if (isAnswer) answer(url.searchParams);
   });
   server.on('error', fail).listen(port, '127.0.0.1');
-  const input = createInterface({ input: process.stdin });
+  const input = createInterface({ input: terminal().stdin });
   input.on('line', (line) => {
     const pasted = URL.parse(line.trim());
     if (pasted?.searchParams.has('code') === true) answer(pasted.searchParams);

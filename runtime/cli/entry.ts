@@ -5,5 +5,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(`universal-ai-agent needs Node.js 22.19 or newer; this is ${process.versions.node}.\n`);
   process.exitCode = 2;
 } else {
-  void import('./main').then(({ runCommandLine }) => runCommandLine(process.argv.slice(2)));
+  void import('./main').then(async ({ runCommandLine }) => {
+    process.exitCode = await runCommandLine(process.argv.slice(2), process);
+  });
 }

@@ -7,6 +7,7 @@ import { tryParseJson } from '../util/json';
 import type { ConsumerConfig } from '../worker';
 import { UsageError } from './arguments';
 import { printJson } from './output';
+import { terminal } from './terminal';
 
 const GRACE_SECONDS = 30;
 const WORKER_PORT = 9464;
@@ -21,7 +22,7 @@ function required(name: string): string {
 }
 
 function optional(name: string): string | undefined {
-  const value = process.env[name];
+  const value = terminal().env[name];
   return value === '' ? undefined : value;
 }
 

@@ -22,6 +22,7 @@ import { vaultCommands } from './commands/vault';
 import { workerCommand } from './commands/worker';
 import { type CommandGroup, helpText } from './help';
 import { printError } from './output';
+import { type Terminal, terminal, withTerminal } from './terminal';
 
 /** All commands, in the order of the help. */
 const GROUPS: readonly CommandGroup[] = [
@@ -58,7 +59,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const text = isHelp ? helpText(GROUPS, helpWords(argv), ENVIRONMENT) : `${version}\n`;
   if (argv.length === 0) throw new UsageError(text);
-  process.stdout.write(text);
+  terminal().stdout.write(text);
   return 0;
 }
 
@@ -69,18 +70,20 @@ function helpWords(argv: readonly string[]): readonly string[] {
   return end === -1 ? words : words.slice(0, end);
 }
 
-/** Runs one command and sets the exit code. Never rejects. */
-export async function runCommandLine(argv: readonly string[]): Promise<void> {
-  try {
-    process.exitCode = await main(argv);
-  } catch (error) {
-    process.exitCode = reportFailure(error);
-  }
+/**
+ * Runs one command and resolves with its exit code. Never rejects.
+ *
+ * @example
+ * process.exitCode = await runCommandLine(['tenant', 'list'], process);
+ */
+export function runCommandLine(argv: readonly string[], own: Terminal): Promise<number> {
+  const { stdin, stdout, stderr, env } = own;
+  return withTerminal({ stdin, stdout, stderr, env }, () => main(argv).catch(reportFailure));
 }
 
 function reportFailure(error: unknown): number {
   if (error instanceof UsageError) {
-    process.stderr.write(`${escapeHidden(error.message)}\n`);
+    terminal().stderr.write(`${escapeHidden(error.message)}\n`);
     return 2;
   }
   printError(toRuntimeError(error).toSummary());

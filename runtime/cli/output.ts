@@ -4,43 +4,45 @@ import type { ErrorSummary } from '../errors/runtime-error';
 import { escapeHidden } from '../util/text/escape-hidden';
 import { UsageError } from './arguments';
 import { renderValue } from './table';
+import { type Terminal, terminal } from './terminal';
 
 type Format = 'json' | 'table';
 
-/** What was asked for, for all that this process prints. Without it, people get tables and programs JSON. */
-let chosen: Format | undefined;
+/** What was asked for at each terminal. Without it, people get tables and programs JSON. */
+const chosen = new WeakMap<Terminal, Format>();
 
 /** Throws a UsageError for both. */
 export function chooseFormat({ json, table }: { readonly json: boolean; readonly table: boolean }): void {
   if (json && table) throw new UsageError('Give --json or --table, not both.');
-  chosen = json ? 'json' : table ? 'table' : undefined;
+  if (json || table) chosen.set(terminal(), json ? 'json' : 'table');
 }
 
-const formatFor = ({ isTTY }: NodeJS.WriteStream): Format => chosen ?? (isTTY ? 'table' : 'json');
+const formatFor = ({ isTTY }: Terminal['stdout']): Format =>
+  chosen.get(terminal()) ?? (isTTY === true ? 'table' : 'json');
 
 /** The answer of a command, on standard output: JSON for programs, tables for people. */
 export function printJson(value: unknown): void {
-  const { stdout } = process;
+  const { stdout } = terminal();
   if (formatFor(stdout) === 'json') {
     stdout.write(`${JSON.stringify(value, null, 2)}\n`);
     return;
   }
-  const { text, isCut } = renderValue(value, stdout.isTTY ? stdout.columns : undefined);
+  const { text, isCut } = renderValue(value, stdout.isTTY === true ? stdout.columns : undefined);
   stdout.write(text);
   if (isCut)
-    process.stderr.write(`${styleText('dim', 'Cut to the width of the terminal; --json shows everything.')}\n`);
+    terminal().stderr.write(`${styleText('dim', 'Cut to the width of the terminal; --json shows everything.')}\n`);
 }
 
 /** An error on standard error: one JSON line for programs, a sentence for people. */
 export function printError(error: ErrorSummary): void {
   const { code, message, hint } = error;
-  const { stderr } = process;
-  const isJson = !stderr.isTTY || chosen === 'json';
+  const { stderr } = terminal();
+  const isJson = stderr.isTTY !== true || chosen.get(terminal()) === 'json';
   stderr.write(isJson ? `${escapeHidden(JSON.stringify({ code, message, hint }))}\n` : sentence(error));
 }
 
 function sentence({ code, message, hint }: ErrorSummary): string {
-  const style = { stream: process.stderr };
+  const style = { stream: terminal().stderr };
   const lines = [`${styleText(['bold', 'red'], code, style)}  ${escapeHidden(message)}`];
   if (hint !== '') lines.push(styleText('dim', escapeHidden(hint), style));
   return `${lines.join('\n')}\n`;

@@ -1,11 +1,12 @@
 import { every } from '../util/clock';
 import type { Consumer, Log } from '../worker';
+import { terminal } from './terminal';
 
 const PROGRESS_MS = 10_000;
 
 /** One line of JSON on standard output. */
 export const writeLog: Log = (level, message, facts = {}) => {
-  process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...facts })}\n`);
+  terminal().stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...facts })}\n`);
 };
 
 /** Every ten seconds while there is something to do: how it goes, for a person on a terminal, else in the log. */
@@ -14,9 +15,9 @@ export function reportProgress(consumer: Consumer): () => void {
     const { ok, running, pending, waiting, delayed, dead, paused } = await consumer.health();
     if (!ok || running + pending + waiting + delayed === 0) return;
     const counts = { running, pending, waiting, delayed, dead };
-    if (process.stderr.isTTY) {
+    if (terminal().stderr.isTTY) {
       const line = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
-      process.stderr.write(`${line.join(', ')}${paused ? ' (paused)' : ''}\n`);
+      terminal().stderr.write(`${line.join(', ')}${paused ? ' (paused)' : ''}\n`);
     } else {
       writeLog('info', 'progress', { ...counts, paused });
     }

@@ -25,3 +25,10 @@ export const CHECKS = [
 export const BUILD = { name: 'build', program: 'gulp/bin/gulp.js', args: ['--silent'] };
 
 export const CONFORMANCE = { name: 'protocol conformance', program: '../scripts/conformance.mjs' };
+
+/** Red at five times what an input may hold the event loop. */
+export const PAUSES = {
+  name: 'pauses of the event loop',
+  program: '../scripts/bench.mjs',
+  args: ['--pause', '--quick'],
+};

@@ -6,6 +6,7 @@ import { waitForBrowser } from '../browser-login';
 import { command, TEXT, TEXTS } from '../command';
 import { withAdmin, withToolRuntime } from '../environment';
 import { printJson } from '../output';
+import { terminal } from '../terminal';
 
 export const mcpCommands = [
   command({
@@ -126,9 +127,9 @@ async function add({ name, url, options }: { name: string; url: string; options:
 async function readCredential({ bearer, auth }: AddOptions): Promise<JsonObject | undefined> {
   if (bearer !== undefined && auth !== undefined) throw new UsageError('Give --bearer or --auth, not both.');
   if (bearer !== undefined)
-    return { kind: 'bearer', token: bearer === '-' ? (await text(process.stdin)).trim() : bearer };
+    return { kind: 'bearer', token: bearer === '-' ? (await text(terminal().stdin)).trim() : bearer };
   if (auth === undefined) return undefined;
-  const parsed = tryParseJson(auth === '-' ? await text(process.stdin) : auth);
+  const parsed = tryParseJson(auth === '-' ? await text(terminal().stdin) : auth);
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
   throw new UsageError('--auth is not a JSON object.');
 }

@@ -8,6 +8,7 @@ import { UsageError } from '../arguments';
 import { command, FLAG, TEXT } from '../command';
 import { openRuntime } from '../environment';
 import { printError, printJson } from '../output';
+import { terminal } from '../terminal';
 
 interface RunOptions {
   readonly task?: string;
@@ -35,7 +36,7 @@ async function run(options: RunOptions): Promise<number> {
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     const onEvent =
-      options.events === true ? (event: unknown) => process.stderr.write(`${JSON.stringify(event)}\n`) : undefined;
+      options.events === true ? (event: unknown) => terminal().stderr.write(`${JSON.stringify(event)}\n`) : undefined;
     const result = await runtime.run(task, { signal: cancel.signal, onEvent, stream: options.events === true });
     printJson(result);
     return reportLedger(result);
@@ -59,7 +60,7 @@ function reportLedger(result: AgentResult): number {
 
 async function readTaskInput(options: RunOptions): Promise<unknown> {
   const { task, tenant, tier, message } = options;
-  if (task !== undefined) return parseTask(task === '-' ? await text(process.stdin) : readTaskFile(task));
+  if (task !== undefined) return parseTask(task === '-' ? await text(terminal().stdin) : readTaskFile(task));
   if (tenant === undefined || message === undefined) {
     throw new UsageError('run needs --task FILE (or - for standard input), or --tenant ID and --message TEXT.');
   }

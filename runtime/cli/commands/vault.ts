@@ -9,6 +9,7 @@ import { readTenant, UsageError } from '../arguments';
 import { command, FLAG, TEXT } from '../command';
 import { readVaultKey, withAdmin, withDatabase, withToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
+import { terminal } from '../terminal';
 
 interface Vault {
   readonly store: VaultStore;
@@ -97,7 +98,7 @@ async function encrypt({ store, sealer }: Vault, isDryRun: boolean): Promise<num
 }
 
 function tell(progress: string): void {
-  process.stderr.write(`${progress}\n`);
+  terminal().stderr.write(`${progress}\n`);
 }
 
 function readScope(options: Scope, command: string): { readonly tenantId?: string; readonly shared?: boolean } {
@@ -117,7 +118,7 @@ function readName({ name }: Named, command: string): string {
 /** The secret on standard input, where neither the shell's history nor the list of processes shows it. */
 async function readSecret(): Promise<string> {
   const invalid = (reason: string): RuntimeError => new RuntimeError('VAULT_SECRET_INVALID', { reason });
-  const secret = decodeUtf8(await buffer(process.stdin))?.replace(/\r?\n$/, '');
+  const secret = decodeUtf8(await buffer(terminal().stdin))?.replace(/\r?\n$/, '');
   if (secret === undefined) throw invalid('standard input is not UTF-8 text');
   if (secret.trim() === '') throw invalid('standard input is empty');
   return secret;

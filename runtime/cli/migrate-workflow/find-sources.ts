@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import { describeError, type ErrorSummary, isRuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
+import { terminal } from '../terminal';
 import { refuseLarge, unreadable } from './read-workflow';
 import { realPlace } from './write-files';
 
@@ -121,7 +122,7 @@ function readWhole(place: string): Uint8Array {
 function standardInput(): Source {
   let bytes: Promise<Uint8Array> | undefined;
   const label = 'standard input';
-  return { path: 'workflow.json', label, read: () => (bytes ??= readBounded(label, process.stdin)) };
+  return { path: 'workflow.json', label, read: () => (bytes ??= readBounded(label, terminal().stdin)) };
 }
 
 /** What is piped in may have no end. */

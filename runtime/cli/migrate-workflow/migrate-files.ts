@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
+import { terminal } from '../terminal';
 import { findSources, type Found, type Source } from './find-sources';
 import { type FailedFile, failedFile, type FileOutcome } from './migrate-source';
 import { printDryEnd, printEnd, reportProgress } from './progress';
@@ -33,7 +34,7 @@ export async function migrateFiles(request: MigrateRequest): Promise<number> {
     ...failuresOf(found),
     ...(await Promise.all(failClashes(migrated, before).map((outcome) => checkTarget(outcome, target, request)))),
   ];
-  const people = out === '-' ? process.stderr : process.stdout;
+  const people = out === '-' ? terminal().stderr : terminal().stdout;
   await applyRows(request, outcomes, people);
   writeRecords(request, outcomes, before);
   return printEnd(await writeAll(outcomes, target), people);
@@ -41,9 +42,9 @@ export async function migrateFiles(request: MigrateRequest): Promise<number> {
 
 async function dryRun(request: MigrateRequest, found: Found): Promise<number> {
   const outcomes = [...failuresOf(found), ...failClashes(await runMigrations(found.sources, request.options), [])];
-  if (request.isDryRun) process.stdout.write(renderDryRun(outcomes));
-  await applyRows(request, outcomes, process.stderr);
-  return printDryEnd(outcomes, process.stderr);
+  if (request.isDryRun) terminal().stdout.write(renderDryRun(outcomes));
+  await applyRows(request, outcomes, terminal().stderr);
+  return printDryEnd(outcomes, terminal().stderr);
 }
 
 const failuresOf = ({ failures }: Found): readonly FailedFile[] =>
@@ -121,7 +122,7 @@ async function writeOutcome(outcome: FileOutcome, target: Target): Promise<FileO
   try {
     const place = target(outcome.source);
     const content = await contentOf(outcome);
-    if (place === '-') process.stdout.write(content);
+    if (place === '-') terminal().stdout.write(content);
     else writeWhole(place, content);
     return outcome;
   } catch (error) {

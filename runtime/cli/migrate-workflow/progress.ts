@@ -1,6 +1,7 @@
 import { escapeHidden } from '../../util/text/escape-hidden';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderText } from '../../workflow-migration/rewrite/render-report';
+import { terminal } from '../terminal';
 import type { FailedFile, FileOutcome } from './migrate-source';
 
 const EVERY_MS = 1000;
@@ -11,13 +12,13 @@ export function reportProgress(total: number): (done: number) => void {
   return (done) => {
     if (Date.now() - toldAt < EVERY_MS) return;
     toldAt = Date.now();
-    process.stderr.write(`${done} of ${total}\n`);
+    terminal().stderr.write(`${done} of ${total}\n`);
   };
 }
 
 /** One JSON line on standard error: which file, and what is wrong with it. */
 export function printFailure({ source, error: { code, message, hint } }: FailedFile): void {
-  process.stderr.write(`${escapeHidden(JSON.stringify({ file: source.label, code, message, hint }))}\n`);
+  terminal().stderr.write(`${escapeHidden(JSON.stringify({ file: source.label, code, message, hint }))}\n`);
 }
 
 /** Ends a run: a line for each failure, what was done with a single file, and the summary. Gives the exit code. */

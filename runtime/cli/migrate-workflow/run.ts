@@ -1,3 +1,4 @@
+import { terminal } from '../terminal';
 import { migrateFiles } from './migrate-files';
 import { migrateInN8n } from './n8n/migrate-in-n8n';
 import { type MigrateOptions, readMigrateRequest, readUndoRequest } from './request';
@@ -7,7 +8,7 @@ import { undoMigration } from './undo';
 /** `migrate-workflow IN... -o OUT --sql FILE`, from and to a running n8n with `--n8n-url`, and back with `--undo`. */
 export async function runMigrateWorkflow(words: readonly string[], options: MigrateOptions): Promise<number> {
   // Whoever reads the output, `head` for one, may be gone before the last file is written.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  terminal().stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
   if (options.undo !== undefined) return undoMigration(readUndoRequest(words, options));

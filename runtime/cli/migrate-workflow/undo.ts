@@ -2,6 +2,7 @@ import path from 'node:path';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { UsageError } from '../arguments';
+import { terminal } from '../terminal';
 import { type FailedFile, failedFile } from './migrate-source';
 import { plural, printFailure } from './progress';
 import { type MigratedEntry, readReport } from './report-file';
@@ -30,7 +31,7 @@ export function undoMigration({ report, out, overwrite }: UndoRequest): number {
   }
   failures.forEach(printFailure);
   const same = entries.length - restored - failures.length;
-  process.stdout.write(
+  terminal().stdout.write(
     `${plural(entries.length, 'file')}: ${restored} restored, ${same} were so already, ${failures.length} failed.\n`,
   );
   return failures.length === 0 ? 0 : 1;
@@ -50,6 +51,6 @@ function restore({ original, migrated }: MigratedEntry, target: string, overwrit
 function printOriginal(entries: readonly MigratedEntry[]): number {
   const [entry] = entries;
   if (entry === undefined || entries.length > 1) throw new UsageError('-o - is for a report of one migrated file.');
-  process.stdout.write(entry.original.text);
+  terminal().stdout.write(entry.original.text);
   return 0;
 }

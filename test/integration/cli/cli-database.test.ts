@@ -2,9 +2,8 @@ import { createRuntime } from '../../../runtime';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
 import { startModelServer, textReply } from '../../support/servers/model-server';
 import { aTask } from '../../support/values/agent-fixture';
-import { errorLine, runCli } from '../../support/worlds/cli';
+import { errorLine, runCli, startCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const DEMO_TENANT = '11111111-1111-4111-8111-111111111111';
 const SECOND_TENANT = '22222222-2222-4222-8222-222222222222';
 
@@ -43,7 +42,7 @@ it('seeds the demo tenants twice with the same result', async () => {
 
 it('prints a table where it is asked to, in colour only where colours are wanted', async () => {
   const ask = (env: Record<string, string>) =>
-    runCli(['db', 'migrate', '--table'], { env: { DATABASE_URL: database.url, ...env } });
+    startCli(['db', 'migrate', '--table'], { env: { DATABASE_URL: database.url, ...env } }).ended;
   const first = await ask({});
   expect(first).toMatchObject({ exitCode: 0, stderr: '' });
   expect(first.stdout).toMatch(/^applied {2,}\S/);

@@ -4,7 +4,6 @@ import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-se
 import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
 import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 let fixture: AgentFixture;
 let mcp: TestMcpServer;
 let hook: TestServer;

@@ -11,7 +11,6 @@ import {
 import { fiveNearly } from '../../support/workflows/workflow-fixtures-agency';
 import { type CliOutcome, errorLine } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const NORTH = '11111111-1111-4111-8111-111111111111';
 const SOUTH = '22222222-2222-4222-8222-222222222222';
 const CLOSED = '33333333-3333-4333-8333-333333333333';

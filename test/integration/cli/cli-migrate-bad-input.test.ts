@@ -11,7 +11,6 @@ import {
 import { node } from '../../support/workflows/workflow-builder';
 import { startCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 let folder: MigrationFolder;
 
 beforeEach(() => {

@@ -10,7 +10,6 @@ import {
 } from '../../support/workflows/migration-folder';
 import type { CliOutcome } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const KEY = 'n8n-key-9f8e7d';
 
 interface Stored {

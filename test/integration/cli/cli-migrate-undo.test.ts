@@ -10,7 +10,6 @@ import { attach, chain, node, workflow } from '../../support/workflows/workflow-
 import { agent, openRouter, prompts } from '../../support/workflows/workflow-parts';
 import type { CliOutcome } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const OURS = 'universalAiAgent';
 
 let folder: MigrationFolder;

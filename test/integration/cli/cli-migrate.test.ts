@@ -11,7 +11,6 @@ import {
 } from '../../support/workflows/migration-folder';
 import { startCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const OURS = 'universalAiAgent';
 const AGENT = 'agent';
 

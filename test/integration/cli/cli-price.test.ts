@@ -6,7 +6,6 @@ import { createMigratedDatabase, type TestDatabase } from '../../support/servers
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const MINI = 'openai/gpt-4o-mini';
 const SONNET = 'anthropic/claude-3.5-sonnet';
 const LIST = {

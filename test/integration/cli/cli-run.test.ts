@@ -11,7 +11,6 @@ import { type AgentFixture, gate, startAgentFixture } from '../../support/values
 import { documentsTask } from '../../support/values/documents-task';
 import { type CliOutcome, errorLine, runCli, startCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const API_KEY = 'sk-or-v1-very-secret-key';
 const TOOL_SECRET = 'tool-bearer-secret';
 

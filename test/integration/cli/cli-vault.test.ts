@@ -6,7 +6,6 @@ import { type AgentFixture, startAgentFixture } from '../../support/values/agent
 import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
 import { aVaultKey, dumpDatabase, linesWith, setSecret } from '../../support/worlds/vault';
 
-// Processes of their own take long to start on a busy machine.
 const KEY = aVaultKey();
 let fixture: AgentFixture;
 let hook: TestServer;

@@ -5,7 +5,6 @@ import { textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, eventually, gate, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli, startCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 let agent: AgentFixture;
 let env: Readonly<Record<string, string>>;
 

@@ -15,7 +15,6 @@ import {
   type TestTask,
 } from '../../support/values/agent-fixture';
 
-// Retries take seconds.
 let agent: AgentFixture;
 let postgres: Postgres | undefined;
 let recordAs: (progress: RunProgress, record: LedgerStore['record']) => ReturnType<LedgerStore['record']>;

@@ -7,7 +7,6 @@ import { textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 let agent: AgentFixture;
 
 beforeAll(async () => {

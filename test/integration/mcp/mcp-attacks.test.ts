@@ -9,7 +9,6 @@ import { aTask } from '../../support/values/agent-fixture';
 import { startCli } from '../../support/worlds/cli';
 import { mcpWorld, named, text } from '../../support/worlds/mcp-world';
 
-// Processes of their own take long to start on a busy machine.
 const world = mcpWorld();
 const { aServer, aRuntime, register, offer, call } = world;
 

@@ -10,7 +10,6 @@ import { type AgentFixture, aTask, startAgentFixture } from '../../support/value
 import { until } from '../../support/values/until';
 import { errorLine, runCli, startCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const VAULT_KEY = randomBytes(32).toString('base64');
 const TOOL = { name: 'stock', description: 'Counts parts', inputSchema: { type: 'object' as const } };
 

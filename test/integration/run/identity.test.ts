@@ -5,7 +5,6 @@ import { containing } from '../../support/setup/matchers';
 import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { runCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const COLUMNS = 'client_id, dialog_id, user_id, session_id';
 const IDENTITY = { client_id: 'c1', dialog_id: 'd1', user_id: 'u1', session_id: 's1' };
 

@@ -2,7 +2,6 @@ import { textReply, toolReply } from '../../support/servers/model-server';
 import { eventually } from '../../support/values/agent-fixture';
 import { assertPaired, crashWorld, neverAnswered, toolTexts } from '../../support/worlds/crash-world';
 
-// Processes of their own take long to start on a busy machine.
 const world = crashWorld();
 const models = () => world.agent().models;
 const usage = { prompt: 1000, completion: 100 };

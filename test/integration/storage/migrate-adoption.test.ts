@@ -9,7 +9,6 @@ import documentsSchema from '../../support/values/documents-schema.sql';
 import realInstallation from '../../support/values/real-installation.sql';
 import { runCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const DOCUMENTS_TENANT = 'aaaaaaaa-0000-4000-8000-000000000001';
 const SHOP = 'bbbbbbbb-0000-4000-8000-000000000001';
 const CLOSED_SHOP = 'bbbbbbbb-0000-4000-8000-000000000002';

@@ -6,7 +6,6 @@ import { createDatabase, type TestDatabase } from '../../support/servers/databas
 import { everyTimerBut } from '../../support/values/timers';
 import { runCli } from '../../support/worlds/cli';
 
-// Processes of their own take long to start on a busy machine.
 const NAMES = MIGRATIONS.map(({ name }) => name);
 
 let database: TestDatabase;

@@ -4,7 +4,6 @@ import { addTenant, createMigratedDatabase, type TestDatabase } from '../../supp
 import { errorLine, runCli } from '../../support/worlds/cli';
 import { adminUrlOf, asAdmin, dropRole, newRoleName, queryAs, urlAs } from '../../support/worlds/sql-role';
 
-// Processes of their own take long to start on a busy machine.
 let database: TestDatabase;
 let alice: string;
 let bob: string;

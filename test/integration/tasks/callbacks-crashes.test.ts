@@ -7,7 +7,6 @@ import { textReply } from '../../support/servers/model-server';
 import { aTask, eventually, gate } from '../../support/values/agent-fixture';
 import { callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
-// A process of its own takes long to start on a busy machine.
 let fixture: TaskFixture;
 let script: string;
 

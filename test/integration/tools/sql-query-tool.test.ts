@@ -6,7 +6,6 @@ import { type AgentFixture, aTask, startAgentFixture } from '../../support/value
 import { runCli } from '../../support/worlds/cli';
 import { createSqlRole, dropRole, type TestRole, urlAs } from '../../support/worlds/sql-role';
 
-// Processes of their own take long to start on a busy machine.
 let fixture: AgentFixture;
 let role: TestRole;
 let tenantId: string;

@@ -1,6 +1,12 @@
+import '../setup/errors-of-node';
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+import { runCommandLine } from '../../../runtime/cli/main';
 
 const CLI = path.resolve(__dirname, '../../../dist/runtime/cli.js');
 
@@ -45,9 +51,18 @@ export function startCli(
   return { process: child, ended };
 }
 
-/** Runs the built command line to its end. */
-export function runCli(args: readonly string[], options?: CliOptions): Promise<CliOutcome> {
-  return startCli(args, options).ended;
+/** Runs the command line of the sources to its end, in this process: it has an environment and streams of its own. */
+export async function runCli(
+  args: readonly string[],
+  { env = {}, input = '' }: Omit<CliOptions, 'keepsInput'> = {},
+): Promise<CliOutcome> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const written = Promise.all([text(stdout), text(stderr)]);
+  const exitCode = await runCommandLine(args, { stdin: Readable.from([Buffer.from(input)]), stdout, stderr, env });
+  stdout.end();
+  stderr.end();
+  const [out, err] = await written;
+  return { exitCode, stdout: out, stderr: err };
 }
 
 /** The error line of a failed command. */

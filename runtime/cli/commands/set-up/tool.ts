@@ -4,6 +4,7 @@ import type { ToolChange } from '../../../admin/tools/tools';
 import { readJsonOption, readTenant, readWhole, readWords, UsageError } from '../../arguments';
 import { command, FLAG, TEXT, TEXTS } from '../../command';
 import { withAdmin } from '../../environment';
+import { terminal } from '../../terminal';
 
 const CHANGE = {
   name: TEXT,
@@ -110,7 +111,7 @@ async function readChange(code: string, options: ChangeOptions): Promise<ToolCha
     description: options.description,
     transport: options.transport,
     endpoint: options.endpoint,
-    authHeader: header === '-' ? (await text(process.stdin)).trim() : header,
+    authHeader: header === '-' ? (await text(terminal().stdin)).trim() : header,
     timeoutMs: readWhole(options['timeout-ms'], 'timeout-ms'),
     parametersSchema: await readJsonOption(options.schema, 'schema'),
     fields: field?.map(readField),

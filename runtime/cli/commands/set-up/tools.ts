@@ -6,6 +6,7 @@ import { readTenant, readWhole } from '../../arguments';
 import { command, TEXT } from '../../command';
 import { withAdmin, withToolRuntime } from '../../environment';
 import { printError, printJson } from '../../output';
+import { terminal } from '../../terminal';
 
 const COMMON = { tenant: TEXT, tier: TEXT } as const;
 
@@ -56,7 +57,7 @@ export const toolsCommands = [
 ];
 
 async function readInput(given = '{}'): Promise<JsonValue> {
-  return readJson(given === '-' ? await text(process.stdin) : given, 'arguments');
+  return readJson(given === '-' ? await text(terminal().stdin) : given, 'arguments');
 }
 
 function readJson(given: string, what: string): JsonValue {

@@ -2,6 +2,7 @@ import { isRuntimeError } from '../../../errors/runtime-error';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 import { showName } from '../../../workflow-migration/show-name';
 import { UsageError } from '../../arguments';
+import { terminal } from '../../terminal';
 import type { Source } from '../find-sources';
 import { type FailedFile, failedFile, type FileOutcome, type MigratedFile } from '../migrate-source';
 import { printDryEnd, printEnd, reportProgress } from '../progress';
@@ -32,11 +33,11 @@ export async function migrateInN8n(request: MigrateRequest, address: N8nAddress)
   const migrated = await runMigrations(stored.map(sourceOf), request.options);
   const outcomes = [...failures, ...failClashes(migrated, before)];
   if (request.isDryRun) {
-    process.stdout.write(renderDryRun(outcomes));
-    await applyRows(request, outcomes, process.stderr);
-    return printDryEnd(outcomes, process.stderr);
+    terminal().stdout.write(renderDryRun(outcomes));
+    await applyRows(request, outcomes, terminal().stderr);
+    return printDryEnd(outcomes, terminal().stderr);
   }
-  await applyRows(request, outcomes, process.stdout);
+  await applyRows(request, outcomes, terminal().stdout);
   writeRecords(request, outcomes, before);
   const tell = reportProgress(outcomes.length);
   const written: FileOutcome[] = [];
@@ -45,7 +46,7 @@ export async function migrateInN8n(request: MigrateRequest, address: N8nAddress)
     written.push(outcome.kind === 'migrated' && entry !== undefined ? await writeCopy(api, entry, outcome) : outcome);
     tell(written.length);
   }
-  return printEnd(written, process.stdout);
+  return printEnd(written, terminal().stdout);
 }
 
 async function readWorkflows(
@@ -85,7 +86,7 @@ async function writeCopy(api: N8nApi, { id, workflow }: StoredWorkflow, outcome:
       (other) => other.name === name && other.isArchived !== true && isCopy(other, id),
     );
     const copy = existing ?? (await api.create(copyOf(workflow, migratedWorkflow(outcome), id)));
-    process.stdout.write(
+    terminal().stdout.write(
       `${showName(id)} -> ${showName(textOf(copy.id))} ${showName(name)}${existing === undefined ? '' : ' (was there already)'}\n`,
     );
     return outcome;

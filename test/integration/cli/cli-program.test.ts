@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
+import { startCli } from '../../support/worlds/cli';
+
+// Other tests call the command line in their own process; here each family runs as the built program.
+let database: TestDatabase;
+let tenant: string;
+beforeAll(async () => {
+  database = await createMigratedDatabase();
+  tenant = await addTenant(database);
+});
+afterAll(() => database.close());
+
+it.each([
+  'runs list --tenant ID',
+  'approvals list --tenant ID',
+  'db status',
+  'diagnostics',
+  'tenant list',
+  'tier list',
+  'tools list --tenant ID',
+  'mcp list --tenant ID',
+  'logins list --tenant ID',
+  'usage',
+  'price list',
+  'audit --tenant ID',
+  'vault list --tenant ID',
+])('prints JSON and ends with 0: %s', async (line) => {
+  const env = { DATABASE_URL: database.url, AGENT_VAULT_KEY: randomBytes(32).toString('base64') };
+  const words = line.replace('ID', tenant).split(' ');
+  const { exitCode, stdout, stderr } = await startCli(words, { env }).ended;
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(() => JSON.parse(stdout) as unknown).not.toThrow();
+});
+
+it('refuses wrong use with 2, and prints the help and a new key', async () => {
+  expect(await startCli(['vault', 'set']).ended).toMatchObject({ exitCode: 2, stdout: '' });
+  expect((await startCli(['help']).ended).stdout).toContain('universal-ai-agent <command>');
+  expect((await startCli(['keygen']).ended).stdout).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
+});
