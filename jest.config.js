@@ -2,8 +2,7 @@
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
-  // Other work shares the machine, and a loaded one takes its time.
-  setupFilesAfterEnv: ['<rootDir>/test/support/setup/long-timeout.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/setup/defaults.ts'],
   transform: {
     '\\.(ts|mts|mjs|sql)$': '<rootDir>/test/support/setup/esbuild-transform.cjs',
     'node_modules/.+\\.js$': '<rootDir>/test/support/setup/esbuild-transform.cjs',

@@ -65,10 +65,14 @@ async function createFrom(template: string): Promise<TestDatabase> {
   await admin.query(`CREATE DATABASE ${name} OWNER ${url.username} TEMPLATE ${template}`);
   const client = new Client({ connectionString: url.href });
   await client.connect();
+  // A client takes one query after the other.
+  let last: Promise<unknown> = Promise.resolve();
   return {
     url: url.href,
     query: async <Row>(text: string, values: readonly unknown[] = []) => {
-      const { rows } = await client.query(text, [...values]);
+      const answer = last.then(() => client.query(text, [...values]));
+      last = answer.catch(() => undefined);
+      const { rows } = await answer;
       return rows as Row[];
     },
     close: async () => {
