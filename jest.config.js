@@ -28,6 +28,11 @@ const withPostgres = {
   globalTeardown: '<rootDir>/test/support/setup/global-teardown.mjs',
 };
 
+const inN8n = {
+  globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/e2e/support/global-teardown.mjs',
+};
+
 // Whole minutes of workers that are killed, stopped or left without a server.
 const slow = [
   'hostile/queue-[a-z]+',
@@ -43,10 +48,8 @@ module.exports = {
       ...withPostgres,
       testPathIgnorePatterns: ['/node_modules/', ...slow.map((name) => `/test/${name}[.]test[.]ts$`)],
     }),
-    suite('e2e', ['e2e'], {
-      globalSetup: '<rootDir>/test/e2e/support/global-setup.mjs',
-      globalTeardown: '<rootDir>/test/e2e/support/global-teardown.mjs',
-    }),
+    suite('smoke', ['smoke'], inN8n),
+    suite('e2e', ['e2e'], inN8n),
     suite('long', ['long'], {
       ...withPostgres,
       testMatch: undefined,

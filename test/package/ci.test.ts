@@ -55,14 +55,14 @@ it('makes none where mounts are not allowed, and leaves nothing behind', () => {
   expect(existsSync(path.join(machine, '.cache'))).toBe(false);
 });
 
-it("then runs the README's two commands in place, says what that cannot show, and ends with the count", () => {
+it('then runs its three commands in place, says what that cannot show, and ends with the sum of their counts', () => {
   place('id', 'echo 1000');
-  place('npm', 'case "$*" in test) echo "3 passed, 0 failed";; esac');
+  place('npm', 'case "$*" in test) echo "3 passed, 0 failed";; *smoke) echo "2 passed, 0 failed";; esac');
   const { status, stdout } = run('run');
   expect(status).toBe(0);
   expect(stdout).toContain('a step that is missing from the installation is not noticed');
-  expect(stdout).toMatch(/\nok after \d+ s: npm test\n3 passed, 0 failed\n$/);
-  expect(runs()).toEqual(['npm run demo', 'npm test']);
+  expect(stdout).toMatch(/\nok after \d+ s: npm run test:smoke\n5 passed, 0 failed\n$/);
+  expect(runs()).toEqual(['npm run demo', 'npm test', 'npm run test:smoke']);
 });
 
 it.each([

@@ -8,9 +8,9 @@ import { startPostgres } from '../../../scripts/lib/postgres.mjs';
 import { CHROMIUM, programPath, REDIS } from '../../../scripts/lib/system-programs.mjs';
 
 /** One real n8n for the whole run, with the packed package in it, on one real Postgres. */
-export default async function globalSetup() {
+export default async function globalSetup(_config, { displayName }) {
   // Missing, it is one message here instead of one for each test.
-  [CHROMIUM, REDIS].forEach(programPath);
+  (displayName.name === 'smoke' ? [REDIS] : [CHROMIUM, REDIS]).forEach(programPath);
   const postgres = await startPostgres();
   const logFile = path.join(mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-log-')), 'n8n.log');
   const packageTarball = buildPackage();

@@ -74,7 +74,7 @@ export async function lastExecutionId(n8n: N8n, workflowId: string): Promise<str
 
 /** An execution once it has ended. */
 export async function ended(n8n: N8n, executionId: string): Promise<StoredExecution> {
-  return (await n8n.waitForExecution(executionId, { deadlineMs: 10_000 })) as StoredExecution;
+  return (await n8n.waitForExecution(executionId, { deadlineMs: 60_000 })) as StoredExecution;
 }
 
 /** Webhook, then a list of items out of its body, then our node. */

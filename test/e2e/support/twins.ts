@@ -44,7 +44,7 @@ export async function makeTwins({ n8n, credentials, env }: TwinSettings): Promis
   const [node, cli] = await Promise.all([createMigratedDatabase(), createMigratedDatabase()]);
   const postgres = await addPostgresCredential(n8n, node.url);
   const inNode = (parameters: object): Promise<readonly Item[]> =>
-    execute(n8n, { parameters, credentials: { ...credentials, postgres } });
+    executeAdmin(n8n, { parameters, credentials: { ...credentials, postgres } });
   const onCommandLine = async ({ args, input }: Operation): Promise<Item> => {
     const { exitCode, stdout, stderr } = await runCli(args, { env: { ...env, DATABASE_URL: cli.url }, input });
     if (exitCode === WRONG_USE) return { code: 'ADMIN_INPUT_INVALID', told: stderr };
@@ -87,7 +87,10 @@ export async function makeTwins({ n8n, credentials, env }: TwinSettings): Promis
 let executions = 0;
 
 /** The items that the node gives for one operation, in an execution of the real n8n; a file as its text. */
-async function execute(n8n: N8n, node: { readonly parameters: object; readonly credentials: object }): Promise<Item[]> {
+export async function executeAdmin(
+  n8n: N8n,
+  node: { readonly parameters: object; readonly credentials: object },
+): Promise<Item[]> {
   const path = `twin-${(executions += 1)}`;
   const at = (x: number): { readonly position: [number, number]; readonly id: string } => ({
     position: [x, 0],
