@@ -13,7 +13,7 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const programs = path.join(root, 'node_modules', '.bin');
 
 /** These need the real n8n, or nodes of it. */
-const N8N_SCRIPTS = ['demo', 'test-smoke', 'test-e2e', 'test-long'].map((name) => `scripts/${name}.mjs`);
+const N8N_SCRIPTS = ['demo', 'test-smoke', 'test-e2e', 'test-long', 'test-all'].map((name) => `scripts/${name}.mjs`);
 
 const log = (line) => process.stderr.write(`${line}\n`);
 

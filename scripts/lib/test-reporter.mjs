@@ -1,5 +1,5 @@
-// Jest's reporter here: one line a file, and everything that failed as JSON in the file that TEST_REPORT names.
-import { writeFileSync } from 'node:fs';
+// Jest's reporter here: one line a file, and each file's report as a line of JSON in the file that TEST_REPORT names.
+import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -17,32 +17,30 @@ export default class TestReporter {
     this.#root = rootDir;
   }
 
-  onTestResult({ path: file }, result) {
-    const { failures } = this.#read(file, result);
-    const { start, end } = result.perfStats;
-    const counts = failures.length === 0 ? '' : `, ${failures.length} failed`;
-    const mark = failures.length === 0 ? '✔' : '✘';
+  onTestResult({ path: place }, result) {
+    const report = {
+      file: path.relative(this.#root, place),
+      passed: result.numPassingTests,
+      failures: failuresOf(result),
+    };
+    if (process.env.TEST_REPORT) appendFileSync(process.env.TEST_REPORT, `${JSON.stringify(report)}\n`);
+    const failed = report.failures.length;
+    const seconds = ((result.perfStats.end - result.perfStats.start) / 1000).toFixed(1);
     process.stdout.write(
-      `${mark} ${path.relative(this.#root, file)} (${((end - start) / 1000).toFixed(1)} s${counts})\n`,
+      `${failed === 0 ? '✔' : '✘'} ${report.file} (${seconds} s${failed === 0 ? '' : `, ${failed} failed`})\n`,
     );
   }
+}
 
-  onRunComplete(_contexts, { testResults, wasInterrupted }) {
-    const files = testResults.map((result) => this.#read(result.testFilePath, result));
-    if (process.env.TEST_REPORT) writeFileSync(process.env.TEST_REPORT, JSON.stringify({ files, wasInterrupted }));
-  }
-
-  /** @returns {FileReport} */
-  #read(file, { testResults, testExecError, failureMessage, numPassingTests }) {
-    const failures = testResults
-      .filter(({ status }) => status === 'failed')
-      .map(({ fullName, failureMessages, failureDetails }) => ({
-        test: fullName,
-        message: failureMessages.join('\n'),
-        isExpectation: failureDetails.some((detail) => detail?.matcherResult !== undefined),
-      }));
-    if (testExecError)
-      failures.push({ test: '', message: failureMessage ?? String(testExecError), isExpectation: false });
-    return { file: path.relative(this.#root, file), passed: numPassingTests, failures };
-  }
+/** @returns {Failure[]} */
+function failuresOf({ testResults, testExecError, failureMessage }) {
+  const failures = testResults
+    .filter(({ status }) => status === 'failed')
+    .map(({ fullName, failureMessages, failureDetails }) => ({
+      test: fullName,
+      message: failureMessages.join('\n'),
+      isExpectation: failureDetails.some((detail) => detail?.matcherResult !== undefined),
+    }));
+  if (!testExecError) return failures;
+  return [...failures, { test: '', message: failureMessage ?? String(testExecError), isExpectation: false }];
 }

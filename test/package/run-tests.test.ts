@@ -28,9 +28,10 @@ it(${JSON.stringify(title)}, () => {
   if (isFirst || !${isFlaky}) { ${broken} }
 });`;
 
-function runTests(): { readonly status: number | null; readonly lines: string[] } {
-  const script = `import { runTests } from ${JSON.stringify(RUNNER)};
-    process.exit((await runTests(['unit'], { directory: ${JSON.stringify(folder)} })) ? 0 : 1);`;
+function runTests(more: object = {}): { readonly status: number | null; readonly lines: string[] } {
+  const script = `import { printOutcome, runTests } from ${JSON.stringify(RUNNER)};
+    const how = ${JSON.stringify({ directory: folder, ...more })};
+    process.exit(printOutcome(await runTests(['unit'], how)) ? 0 : 1);`;
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
     encoding: 'utf8',
   });
@@ -69,4 +70,26 @@ it('is red at the first failure of an expectation about money, but not of a time
 
 it('is red when no test is found', () => {
   expect(runTests()).toMatchObject({ status: 1 });
+});
+
+it('goes on with a journal where another run was stopped, and keeps what was flaky or about money', () => {
+  const journal = path.join(folder, 'journal.jsonl');
+  place('test/a.test.js', aTest('is slow at first', "throw new Error('too late')", true));
+  place('test/hostile/bill.test.js', aTest('is billed once', 'expect(2).toBe(1)', true));
+  place('test/b.test.js', 'it("passes", () => undefined);');
+  expect(runTests({ journal }).lines.at(-1)).toBe('2 passed, 1 failed');
+  const { status, lines } = runTests({ journal });
+  expect(status).toBe(1);
+  expect(lines.filter((line) => /^. test.[ab]/.test(line))).toEqual([]);
+  expect(lines).toContain('flaky: test/a.test.js › is slow at first: Error: too late');
+  expect(lines).toContain('✘ test/hostile/bill.test.js › is billed once');
+  expect(lines.at(-1)).toBe('2 passed, 1 failed');
+});
+
+it('has nothing to do with a journal in which all is green', () => {
+  const journal = path.join(folder, 'journal.jsonl');
+  place('test/b.test.js', 'it("passes", () => undefined);');
+  runTests({ journal });
+  const { status, lines } = runTests({ journal });
+  expect({ status, last: lines.at(-1) }).toEqual({ status: 0, last: '1 passed, 0 failed' });
 });
