@@ -77,8 +77,7 @@ function helpWords(argv: readonly string[]): readonly string[] {
  * process.exitCode = await runCommandLine(['tenant', 'list'], process);
  */
 export function runCommandLine(argv: readonly string[], own: Terminal): Promise<number> {
-  const { stdin, stdout, stderr, env } = own;
-  return withTerminal({ stdin, stdout, stderr, env }, () => main(argv).catch(reportFailure));
+  return withTerminal(own, () => main(argv).catch(reportFailure));
 }
 
 function reportFailure(error: unknown): number {

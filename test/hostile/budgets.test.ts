@@ -179,7 +179,7 @@ describe('room that another run holds', () => {
     }).run(aTask(tenantId, config));
     await asked.opened;
     const before = world.modelCalls();
-    const task = aTask(tenantId, { ...config, timeout_seconds: 0.4 });
+    const task = aTask(tenantId, { ...config, timeout_seconds: 1.5 });
     const error = await failureOf(world.fixture().runtime.run(task));
     expect(error).toMatchObject({ code: 'BUDGET_EXCEEDED', result: { status: 'budget_exceeded', iterations: 0 } });
     expect(world.modelCalls()).toBe(before);

@@ -1,5 +1,7 @@
 import '../support/setup/errors-of-node';
 
+import type { ServerResponse } from 'node:http';
+
 import { addMcpServer, addTenant, useMcpServer } from '../support/servers/database';
 import { sendJson } from '../support/servers/http-server';
 import { startMcpServer } from '../support/servers/mcp-server';
@@ -160,12 +162,13 @@ describe('names and ids', () => {
     async (count) => {
       let running = 0;
       let most = 0;
+      const waiting: ServerResponse[] = [];
       world.answer((_request, response) => {
         most = Math.max(most, ++running);
-        setTimeout(() => {
-          running--;
-          sendJson(response, 'ok');
-        }, 20);
+        waiting.push(response);
+        if (waiting.length < 8) return;
+        running -= waiting.length;
+        for (const one of waiting.splice(0)) sendJson(one, 'ok');
       });
       const calls = Array.from({ length: count }, (_, n) => ({ name: 'send', arguments: { n }, id: `c${n}` }));
       const aftermath = await attack({ tools: [{ code: 'send' }], replies: [toolReply(calls), DONE] });

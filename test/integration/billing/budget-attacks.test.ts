@@ -10,7 +10,14 @@ import { createMemoryLedger } from '../../../runtime/testing';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture, aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import {
+  type AgentFixture,
+  aTask,
+  echoTool,
+  eventually,
+  failureOf,
+  startAgentFixture,
+} from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let hooks: TestServer;
@@ -215,9 +222,13 @@ describe('room in the month', () => {
         [tenantId],
       );
       sendJson(response, toolReply([{ name: 'echo' }]).body);
-      setTimeout(() => controller.abort(), 400);
     });
-    const failure = await failureOf(fixture.runtime.run(aTask(tenantId), { signal: controller.signal }));
+    const task = aTask(tenantId);
+    const running = failureOf(fixture.runtime.run(task, { signal: controller.signal }));
+    await eventually(async () => (await fixture.usageRows(task.task_id))[0]);
+    // The step is written; the next one waits for room.
+    controller.abort();
+    const failure = await running;
     expect(failure).toMatchObject({ code: 'RUN_CANCELLED', result: { status: 'cancelled', iterations: 1 } });
   });
 

@@ -5,7 +5,14 @@ import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture, aTask, failureOf, gate, startAgentFixture } from '../../support/values/agent-fixture';
+import {
+  type AgentFixture,
+  aTask,
+  eventually,
+  failureOf,
+  gate,
+  startAgentFixture,
+} from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 
@@ -142,6 +149,8 @@ it('a run waits while another holds what is left, and goes on when that one has 
   );
   const asked = fixture.models.received.length;
   const runs = [fixture.runtime.run(aTask(tenantId)), fixture.runtime.run(aTask(tenantId))];
+  await eventually(() => fixture.models.received[asked]);
+  // Time for the other one to ask, if it did not wait.
   await new Promise((resolve) => setTimeout(resolve, 400));
   expect(fixture.models.received).toHaveLength(asked + 1);
   open();
@@ -156,9 +165,10 @@ it('a run that could wait no longer is refused', async () => {
     await opened;
     sendJson(response, answer({ prompt: 10, completion: 10 }).body);
   });
+  const asked = fixture.models.received.length;
   const first = fixture.runtime.run(aTask(tenantId));
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  const failure = await failureOf(fixture.runtime.run(aTask(tenantId, { timeout_seconds: 0.3 })));
+  await eventually(() => fixture.models.received[asked]);
+  const failure = await failureOf(fixture.runtime.run(aTask(tenantId, { timeout_seconds: 1.5 })));
   expect(failure).toMatchObject({ code: 'BUDGET_EXCEEDED', result: { status: 'budget_exceeded' } });
   open();
   await first;

@@ -10,6 +10,7 @@ import {
   gate,
   startAgentFixture,
 } from '../../support/values/agent-fixture';
+import { untilTrue } from '../../support/values/until';
 
 let fixture: AgentFixture;
 let second: Runtime;
@@ -63,6 +64,16 @@ const rules = (permission: object = {}) => ({
 });
 const setSettings = (tenantId: string, settings: object) =>
   fixture.database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [tenantId, JSON.stringify(settings)]);
+/** Waits until so many sessions wait for a lock of this database. */
+const untilWaiting = (count: number) =>
+  untilTrue(async () => {
+    // A transaction sees one state of the sessions otherwise.
+    await fixture.database.query('SELECT pg_stat_clear_snapshot()');
+    const waiting = await fixture.database.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting.length >= count;
+  });
 const approve = (tenantId: string, runId: string, decision = 'approve') => ({
   config: { approval: { run_id: runId, decision } },
   meta: { tenant_id: tenantId },
@@ -112,7 +123,7 @@ it('an approval that waits behind another is told of it, not let through', async
   );
   fixture.models.script(textReply('Paid'));
   const both = [fixture.runtime, second].map((runtime) => runtime.run(approve(tenantId, waiting.run_id)));
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await untilWaiting(2);
   await fixture.database.query('COMMIT');
   const texts = (await Promise.all(both)).map(({ result }) => result.text);
   expect([texts, paid]).toEqual([['Paid', 'Paid'], [{ amount: 7 }]]);
@@ -144,7 +155,7 @@ it('a call whose arguments become others in the last moment is not made', async 
   );
   fixture.models.script(textReply('Not paid'));
   const run = fixture.runtime.run(approve(tenantId, waiting.run_id));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await untilWaiting(1);
   await setSettings(tenantId, { ...rules({ limits: { amount: { max: 5 } } }), monthly_token_limit: 1_000_000 });
   await fixture.database.query('COMMIT');
   expect((await run).result.tool_calls).toMatchObject([{ error: { code: 'TOOL_PERMISSION_DENIED' } }]);
