@@ -1,7 +1,9 @@
+import type { ChildProcess } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 
 import { startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
+import { until } from '../../support/values/until';
 import { callTool, type CallToolOptions } from '../../support/worlds/call-tool';
 
 const ARTICLE = `<!doctype html><html><head><title>Prices
@@ -151,11 +153,16 @@ describe('a page that is made to do harm', () => {
   });
 
   it('is let go when the run is cancelled', async () => {
+    html('<div>a, '.repeat(100_000));
+    const fork = jest.spyOn(jest.requireActual<typeof import('node:child_process')>('node:child_process'), 'fork');
     const controller = new AbortController();
-    const page = '<div>a, '.repeat(100_000);
-    answer = (response) =>
-      void response.writeHead(200, { 'content-type': 'text/html' }).end(page, () => controller.abort());
-    expect((await fetchPage({}, { signal: controller.signal })).output?.code).toBe('TOOL_CANCELLED');
+    const fetching = fetchPage({}, { signal: controller.signal });
+    await until(() => fork.mock.calls.length > 0);
+    controller.abort();
+    expect((await fetching).output?.code).toBe('TOOL_CANCELLED');
+    // Ended by us, not by the end of its time.
+    expect(fork.mock.results.map(({ value }) => (value as ChildProcess).killed)).toEqual([true]);
+    fork.mockRestore();
   });
 });
 
