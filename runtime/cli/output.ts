@@ -8,7 +8,7 @@ import { type Terminal, terminal } from './terminal';
 
 type Format = 'json' | 'table';
 
-/** What was asked for at each terminal. Without it, people get tables and programs JSON. */
+/** Format chosen with --json or --table, by terminal. Default: a table for people, JSON for programs. */
 const chosen = new WeakMap<Terminal, Format>();
 
 /** Throws a UsageError for both. */
