@@ -84,7 +84,7 @@ export default tseslint.config(
         ...[
           'MemberExpression[object.name="performance"][property.name="now"]',
           'MemberExpression[object.name="process"][property.name="hrtime"]',
-          // A date that is made from now is no measurement.
+          // Making a date from now does not measure.
           'CallExpression[callee.object.name="Date"][callee.property.name="now"]:not(NewExpression CallExpression)',
         ].map((selector) => ({ selector, message: 'No test measures time: wait for a state that the product shows.' })),
       ],

@@ -1,10 +1,10 @@
 // Everything that the gate leaves out. Goes on where it was stopped, as long as the sources are the same.
 //
 //   npm run test:all                   runs and reports; ends with 1 when something failed twice
-//   npm run test:all -- --times 2      so often, one after the other
-//   npm run test:all -- --fresh        also what has passed before
+//   npm run test:all -- --times 2      repeats it
+//   npm run test:all -- --fresh        forgets what has passed before
 //   npm run test:all -- --background   returns at once
-//   npm run test:all -- --status       how the one in the background stands
+//   npm run test:all -- --status       reports on the run in the background
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,13 +35,18 @@ const { values } = parseArgs({
 const folder = path.join(root, '.cache', 'test-all');
 const [logFile, pidFile] = ['log', 'pid'].map((name) => path.join(folder, name));
 const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 });
+const times = Number(values.times);
 const log = (line) => process.stdout.write(`${line}\n`);
 
+if (!Number.isSafeInteger(times) || times < 1) {
+  process.stderr.write('--times is not a whole number from 1 on.\n');
+  process.exit(2);
+}
 if (values.fresh) rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 if (values.status) log(statusOf());
 else if (values.background) startInBackground();
-else process.exit((await runAll(Number(values.times))) ? 0 : 1);
+else process.exit((await runAll()) ? 0 : 1);
 
 function statusOf() {
   if (!existsSync(logFile)) return 'It was never started in the background.';
@@ -59,21 +64,21 @@ function isRunning() {
 }
 
 function startInBackground() {
-  if (isRunning()) return log('It runs already: --status tells.');
+  if (isRunning()) return log('It runs already: see --status.');
   const output = openSync(logFile, 'w');
   const args = [fileURLToPath(import.meta.url), '--times', values.times];
   const child = spawn(process.execPath, args, { cwd: root, detached: true, stdio: ['ignore', output, output] });
   writeFileSync(pidFile, String(child.pid));
   child.unref();
-  log('Started: --status tells how it stands.');
+  log('Started: see --status.');
 }
 
 /** @returns {Promise<boolean>} true when nothing failed twice */
-async function runAll(times) {
+async function runAll() {
   await requirePrograms([CHROMIUM, REDIS], { log });
   await ensureMcpPackages({ log });
   await runSteps([BUILD]);
-  const sources = createHash('sha256').update(git('rev-parse', 'HEAD')).update(git('diff', 'HEAD')).digest('hex');
+  const sources = digestOfSources();
   const all = { files: [], flaky: [] };
   for (let time = 1; time <= times; time++) {
     const journal = (name) => path.join(folder, `${sources.slice(0, 12)}-${time}-${name}.jsonl`);
@@ -88,7 +93,15 @@ async function runAll(times) {
   return printOutcome(all);
 }
 
-/** A step that is no suite of jest, unless it has passed before. */
+/** The commit, what was changed since, and files that are not added yet. */
+function digestOfSources() {
+  const added = git('ls-files', '--others', '--exclude-standard', '-z').split('\0').filter(Boolean);
+  const contents = added.length === 0 ? '' : git('hash-object', '--', ...added);
+  const parts = [git('rev-parse', 'HEAD'), git('diff', 'HEAD'), added.join(), contents];
+  return createHash('sha256').update(parts.join('\n')).digest('hex');
+}
+
+/** Runs a step that jest does not, unless it has passed before. */
 async function runOnce(step, journal) {
   const isGreen = existsSync(journal) || (await run(step, 'inherit')) || (await run(step, 'inherit'));
   if (isGreen) writeFileSync(journal, '');

@@ -76,18 +76,19 @@ const isGreen = ({ failures }) => failures.length === 0;
 /** @param {FileReport} report */
 const isRedAtOnce = ({ file, failures }) => MONEY.test(file) && failures.some(({ isExpectation }) => isExpectation);
 
-/** @returns {Promise<boolean>} false when jest ended early */
+/** @returns {Promise<boolean>} false when jest ended before it had run all files, or failed without a failing test */
 async function runJest(options, { directory, journal }) {
-  const before = readReports(journal).length;
+  const before = readEntries(journal).length;
   const args = ['--silent', `--reporters=${reporter}`, ...options];
   const step = { name: 'jest', program: 'jest/bin/jest.js', args, cwd: directory, env: { TEST_REPORT: journal } };
   const isSuccess = await run(step, 'inherit');
-  return isSuccess || !readReports(journal).slice(before).every(isGreen);
+  const entries = readEntries(journal).slice(before);
+  return isSuccess || (entries.some(({ isComplete }) => isComplete) && !reportsIn(entries).every(isGreen));
 }
 
 /** @returns {Outcome} */
 function readOutcome(journal) {
-  const byFile = Object.values(Object.groupBy(readReports(journal), ({ file }) => file));
+  const byFile = Object.values(Object.groupBy(reportsIn(readEntries(journal)), ({ file }) => file));
   const last = (reports) => reports.find(isRedAtOnce) ?? reports.at(-1);
   const flaky = byFile.flatMap((reports) => {
     const failing = new Set(last(reports).failures.map(({ test }) => test));
@@ -97,8 +98,11 @@ function readOutcome(journal) {
   return { files: byFile.map(last), flaky };
 }
 
-/** @returns {FileReport[]} in the order in which the files ended */
-function readReports(journal) {
+/** @returns {FileReport[]} */
+const reportsIn = (entries) => entries.filter(({ file }) => file !== undefined);
+
+/** What the reporter kept, in order: reports of files, and a mark after each whole run. */
+function readEntries(journal) {
   if (!existsSync(journal)) return [];
   const lines = readFileSync(journal, 'utf8').split('\n');
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line));

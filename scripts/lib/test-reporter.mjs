@@ -1,4 +1,5 @@
-// Jest's reporter here: one line a file, and each file's report as a line of JSON in the file that TEST_REPORT names.
+// Jest's reporter here: one line a file, and each file's report as a line of JSON in the file that TEST_REPORT names. Its last
+// line says that jest ran all files.
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -23,13 +24,21 @@ export default class TestReporter {
       passed: result.numPassingTests,
       failures: failuresOf(result),
     };
-    if (process.env.TEST_REPORT) appendFileSync(process.env.TEST_REPORT, `${JSON.stringify(report)}\n`);
+    keep(report);
     const failed = report.failures.length;
     const seconds = ((result.perfStats.end - result.perfStats.start) / 1000).toFixed(1);
     process.stdout.write(
       `${failed === 0 ? '✔' : '✘'} ${report.file} (${seconds} s${failed === 0 ? '' : `, ${failed} failed`})\n`,
     );
   }
+
+  onRunComplete(_contexts, { wasInterrupted }) {
+    if (!wasInterrupted) keep({ isComplete: true });
+  }
+}
+
+function keep(entry) {
+  if (process.env.TEST_REPORT) appendFileSync(process.env.TEST_REPORT, `${JSON.stringify(entry)}\n`);
 }
 
 /** @returns {Failure[]} */

@@ -93,3 +93,12 @@ it('has nothing to do with a journal in which all is green', () => {
   const { status, lines } = runTests({ journal });
   expect({ status, last: lines.at(-1) }).toEqual({ status: 0, last: '1 passed, 0 failed' });
 });
+
+it('is red when jest is killed in the middle, although what had failed until then passes alone', () => {
+  place('test/a.test.js', aTest('is slow at first', "throw new Error('too late')", true));
+  place('test/b.test.js', 'process.kill(process.pid, "SIGKILL");');
+  // In one process, the larger file first.
+  const { status, lines } = runTests({ options: ['--runInBand'] });
+  expect(lines).toContain('flaky: test/a.test.js › is slow at first: Error: too late');
+  expect({ status, last: lines.at(-1) }).toEqual({ status: 1, last: '1 passed, 1 failed' });
+});
