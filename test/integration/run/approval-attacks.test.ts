@@ -10,7 +10,7 @@ import {
   gate,
   startAgentFixture,
 } from '../../support/values/agent-fixture';
-import { untilTrue } from '../../support/values/until';
+import { until, untilTrue } from '../../support/values/until';
 
 let fixture: AgentFixture;
 let second: Runtime;
@@ -206,8 +206,10 @@ it('a process that dies after the approval leaves nothing that pays again', asyn
     await opened;
     sendJson(response, textReply('Paid').body);
   });
+  const asked = fixture.models.received.length;
   const dying = fixture.runtime.run(approve(tenantId, waiting.run_id));
-  while (paid.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  // It has paid, has written so, and waits for the model.
+  await until(() => fixture.models.received.length > asked);
   await fixture.database.query(
     `UPDATE elo_agent_runs SET lease_until = now() - interval '1 second' WHERE tenant_id = $1`,
     [tenantId],

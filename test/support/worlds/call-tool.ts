@@ -43,7 +43,7 @@ export async function callTool(
   const redis = options.redis && createRedisConnection(options.redis);
   const { transports, close } = createToolTransports({}, redis);
   const maxOutputBytes = options.maxOutputBytes ?? 64 * 1024;
-  const build = createToolBuilder({ transports, defaultTimeoutMs: 20_000, maxOutputBytes, secrets: [] });
+  const build = createToolBuilder({ transports, defaultTimeoutMs: 100_000, maxOutputBytes, secrets: [] });
   const { tools, warnings } = await build([toolRow({ code: 'a_tool', ...row })]);
   const [built] = tools;
   try {
