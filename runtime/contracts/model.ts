@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/codes';
-import type { Redact } from '../util/redact';
+import type { Redact } from '../util/redaction/redact';
 import type { Usage } from './ledger/usage';
 import type { AssistantMessage, Message } from './message';
 import type { ToolDefinition } from './tools/tool';

@@ -1,6 +1,6 @@
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { JsonValue } from '../util/json';
-import { type Redact, redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redaction/redact';
 
 /** Longer arguments are cut in the audit. */
 const MAX_AUDITED_LENGTH = 4000;

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
-import type { Redact } from '../util/redact';
+import type { Redact } from '../util/redaction/redact';
 import { argumentsOf, parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 

@@ -10,7 +10,7 @@ import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
-import { type Redact, redactJson } from '../util/redact';
+import { redactJson, redactNothing } from '../util/redaction/redact';
 import { turn } from '../util/turn';
 import type { AdmittedToolCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
@@ -57,7 +57,7 @@ async function runOne(
   prepared: Undone,
 ): Promise<EndedCall> {
   // A name that the model made up may be anything.
-  const tool = (input.scope.redact ?? asItIs)(prepared.call.function.name);
+  const tool = (input.scope.redact ?? redactNothing)(prepared.call.function.name);
   const { id } = prepared.call;
   const startedAt = monotonicMs();
   const wasSent = !input.stop.signal.aborted;
@@ -117,8 +117,6 @@ async function execute(input: LoopInput, prepared: Runnable): Promise<ToolOutput
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
 }
-
-const asItIs: Redact = (text) => text;
 
 /** What a model wrote and what a plugin threw may be quoted in it. */
 function cleanFailure({ scope: { redact } }: LoopInput, failure: ReturnType<typeof toolFailure>): ToolOutput {

@@ -7,7 +7,7 @@ import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
-import type { Redact } from '../util/redact';
+import type { Redact } from '../util/redaction/redact';
 import { turn } from '../util/turn';
 import { executeToolCalls } from './execute-tool-calls';
 import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';

@@ -1,5 +1,5 @@
 import type { ModelDelta } from '../contracts/model';
-import type { Redact } from '../util/redact';
+import { redactNothing } from '../util/redaction/redact';
 import { createThinkingFilter } from '../util/text/thinking-filter';
 import type { LoopInput } from './loop-contract';
 
@@ -14,42 +14,18 @@ export function showDeltas({ emit, scope }: Pick<LoopInput, 'emit' | 'scope'>, s
   const tell = (type: 'text-delta' | 'reasoning-delta') => (text: string) => {
     if (text !== '') emit({ type, step, text });
   };
-  const text = createCleaner(scope.redact, tell('text-delta'));
-  const reasoning = createCleaner(scope.redact, tell('reasoning-delta'));
-  const visible = createThinkingFilter();
+  const redact = scope.redact ?? redactNothing;
+  const [text, reasoning, visible] = [redact.stream(), redact.stream(), createThinkingFilter()];
+  const tellText = tell('text-delta');
+  const tellReasoning = tell('reasoning-delta');
   return {
     push: (delta) => {
-      if (delta.kind === 'text') text.push(visible.push(delta.text));
-      else reasoning.push(delta.text);
+      if (delta.kind === 'text') tellText(text.push(visible.push(delta.text)));
+      else tellReasoning(reasoning.push(delta.text));
     },
     end: () => {
-      reasoning.end();
-      text.push(visible.end());
-      text.end();
-    },
-  };
-}
-
-interface Cleaner {
-  readonly push: (piece: string) => void;
-  readonly end: () => void;
-}
-
-/** Holds back what may be the beginning of a secret. */
-function createCleaner(redact: Redact | undefined, tell: (text: string) => void): Cleaner {
-  let held = '';
-  return {
-    push: (piece) => {
-      if (piece === '') return;
-      held += piece;
-      const end = redact?.mayBeginAt?.(held) ?? held.length;
-      const ready = held.slice(0, end);
-      held = held.slice(end);
-      tell(redact === undefined ? ready : redact(ready));
-    },
-    end: () => {
-      tell(redact === undefined ? held : redact(held));
-      held = '';
+      tellReasoning(reasoning.end());
+      tellText(text.push(visible.end()) + text.end());
     },
   };
 }

@@ -2,7 +2,7 @@ import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/me
 import type { ToolChoice } from '../contracts/model';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { JsonValue } from '../util/json';
-import type { Redact } from '../util/redact';
+import type { Redact } from '../util/redaction/redact';
 import { stripThinking } from '../util/text/strip-thinking';
 import { argumentsOf } from './parse-arguments';
 

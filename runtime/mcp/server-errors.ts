@@ -1,6 +1,6 @@
 import type { McpAuth, McpServer } from '../contracts/tools/mcp';
 import { describeError, type ErrorSummary, isRuntimeError } from '../errors/runtime-error';
-import { createRedactor } from '../util/redact';
+import { createRedactor } from '../util/redaction/redact';
 import type { McpTarget } from './connection';
 import { NOT_SENT } from './http-fetch';
 import type { ServerFailure } from './sdk/connect-failures';

@@ -4,7 +4,7 @@ import type { McpListedTool, McpServer, McpStore } from '../contracts/tools/mcp'
 import { startDeadline, untilAborted } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
-import { createRedactor, redactJson } from '../util/redact';
+import { createRedactor, redactJson } from '../util/redaction/redact';
 import { type McpClientPool, targetKey } from './client-pool';
 import type { ListedTool, McpTarget } from './connection';
 import { onConnection } from './on-connection';

@@ -138,7 +138,7 @@ export class LeanResponse {
    */
   reply(): JsonValue {
     const { text, problem, body } = this.content;
-    if (body !== undefined) return body;
+    if (body !== undefined && problem === undefined) return body;
     throw new RuntimeError('LLM_BAD_REPLY', { reason: problem ?? whatItIs(text) });
   }
 }

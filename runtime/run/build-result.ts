@@ -6,7 +6,7 @@ import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../cont
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
-import { type Redact, redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redaction/redact';
 import { failedTools } from './failed-tools';
 import type { ClaimedRun } from './run';
 

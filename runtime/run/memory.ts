@@ -7,7 +7,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { pairedMessages } from '../loop/paired-messages';
 import { untilAborted } from '../util/abort';
 import { findExcess, tryParseJson } from '../util/json';
-import { type Redact, redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redaction/redact';
 import type { ClaimedRun } from './run';
 
 /** What was said before, as a provider takes it. Rejects with MEMORY_UNAVAILABLE, or with the signal's reason. */

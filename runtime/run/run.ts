@@ -16,7 +16,7 @@ import type { ReadyTask } from '../tasks/read-task';
 import type { SelectTools } from '../toolsets/combine-sources';
 import type { Deadline } from '../util/abort';
 import type { JsonValue } from '../util/json';
-import type { Redact } from '../util/redact';
+import type { Redact } from '../util/redaction/redact';
 
 /** What all runs of a runtime share. */
 export interface RunEnvironment {

@@ -3,7 +3,7 @@ import type { Tool, ToolContext, ToolOutput } from '../contracts/tools/tool';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import type { JsonObject } from '../util/json';
-import { createRedactor, redactBoth } from '../util/redact';
+import { createRedactor, redactBoth } from '../util/redaction/redact';
 import { clipText } from '../util/text/clip-text';
 import type { ExecuteOptions } from './execute-tool';
 import { objectSchema } from './schemas/object-schema';

@@ -5,7 +5,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
 import type { JsonObject } from '../util/json';
-import { createRedactor, type Redact, redactBoth } from '../util/redact';
+import { createRedactor, type Redact, redactBoth } from '../util/redaction/redact';
 import { readOutput } from './tool-output';
 
 /** However often a server says that it is still at work. The run's own deadline may end the call sooner. */

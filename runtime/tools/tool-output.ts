@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { isJsonObject, type JsonValue, tryParseJson } from '../util/json';
-import { type Redact, redactJson } from '../util/redact';
+import { type Redact, redactJson } from '../util/redaction/redact';
 import { failureReason } from './failure-reason';
 
 /** So much of a failed tool's answer is shown to the model. */

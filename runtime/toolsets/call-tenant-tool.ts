@@ -11,7 +11,7 @@ import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs, newId } from '../util/clock';
 import { isJsonObject, type JsonObject } from '../util/json';
-import type { Redact } from '../util/redact';
+import type { Redact } from '../util/redaction/redact';
 import type { SelectTools } from './combine-sources';
 
 export interface CallParts {

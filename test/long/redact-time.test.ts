@@ -1,11 +1,13 @@
-import { redactForms } from '../../runtime/util/redact';
+import { createRedactor, type Redact, redactBoth } from '../../runtime/util/redaction/redact';
+import { redactForms } from '../../runtime/util/redaction/redact-forms';
+import { createThinkingFilter } from '../../runtime/util/text/thinking-filter';
 
 /** Five times what a step may hold the event loop. */
 const MAX_MS = 250;
 const LENGTH = 64 * 1024;
 const filled = (unit: string, end = ''): string => unit.repeat(Math.ceil(LENGTH / unit.length)).slice(0, LENGTH) + end;
 
-it.each([
+const AGAINST_IT: [string, ...string[]][] = [
   ['sk-', filled('sk-'), filled('sk-abcdefghijklmn ')],
   ['live keys', filled('sk_live_'), filled('sk_live_abcdefghijklmno ')],
   ['AKIA', filled('AKIA'), filled('AKIAAAAAAAAAAAAAAAAAA ')],
@@ -37,7 +39,9 @@ it.each([
   ['Bearer, long', `Bearer ${filled('a')}!`, `Basic ${filled('a/')}!`],
   ['Bearer, letters', filled('Bearer aAaAaAaAaA '), filled(`Bearer ${'a'.repeat(41)} `)],
   ['Bearer, escapes', `Bearer ${filled(String.raw`\/`)}`, `Bearer ${filled('\\')}`],
-])('takes no time for a text made against it: %s', (_form, ...texts) => {
+];
+
+it.each(AGAINST_IT)('takes no time for a text made against it: %s', (_form, ...texts) => {
   for (const text of texts) {
     const times = [1, 2, 3].map(() => {
       const startedAt = performance.now();
@@ -45,5 +49,37 @@ it.each([
       return performance.now() - startedAt;
     });
     expect(Math.min(...times)).toBeLessThan(MAX_MS);
+  }
+});
+
+const ORDINARY = filled('The quick brown fox jumps over 42 lazy dogs, and rests. ');
+const KNOWN = Array.from({ length: 40 }, (_, index) => filled(`${index}/Zq ${index * 7}+`).slice(0, 1500));
+
+/** Five times what it may cost beside an ordinary text. */
+const MOST_TIMES = 10;
+
+function cpuOf(text: string, redact: Redact, size: number): number {
+  const costs = [1, 2, 3].map(() => {
+    const [shown, visible] = [redact.stream(), createThinkingFilter()];
+    const before = process.cpuUsage();
+    for (let at = 0; at < text.length; at += size) shown.push(visible.push(text.slice(at, at + size)));
+    shown.push(visible.end());
+    shown.end();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  });
+  return Math.min(...costs);
+}
+
+it.each([
+  ...AGAINST_IT,
+  ['known secrets', ORDINARY, filled(KNOWN.join('!')), KNOWN.map((secret) => secret.slice(0, -1)).join('!')],
+  ['thinking', filled('<'), filled('<think'), `<think>${ORDINARY}`, `a<think>${ORDINARY}`, filled('</think>')],
+  ['white space', `a${filled(' ')}`, filled('a\n\n')],
+] as [string, ...string[]][])('takes little more in pieces than an ordinary text: %s', (_form, ...texts) => {
+  const redact = redactBoth(createRedactor(KNOWN), redactForms);
+  for (const text of texts) {
+    expect(cpuOf(text, redact, 3)).toBeLessThan(MOST_TIMES * cpuOf(ORDINARY, redact, 3));
+    expect(cpuOf(text.repeat(4), redact, Infinity) / 1000).toBeLessThan(MAX_MS);
   }
 });

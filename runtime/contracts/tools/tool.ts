@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net';
 
 import type { ErrorCode } from '../../errors/codes';
 import type { JsonObject, JsonValue } from '../../util/json';
-import type { Redact } from '../../util/redact';
+import type { Redact } from '../../util/redaction/redact';
 import type { AgentCallLimits } from './permission';
 
 /** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */

@@ -2,7 +2,7 @@ import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { wasNeverConnected } from '../../util/connection-errors';
 import { isJsonObject } from '../../util/json';
-import type { Redact } from '../../util/redact';
+import type { Redact } from '../../util/redaction/redact';
 import { modelFailure } from '../model-failure';
 
 const SECRET_NAMES = /key|token|secret|password|authorization|credential/i;

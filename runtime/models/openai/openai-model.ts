@@ -1,5 +1,5 @@
 import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
-import { createRedactor, redactBoth } from '../../util/redact';
+import { createRedactor, redactBoth } from '../../util/redaction/redact';
 import { normalizeReply } from '../normalize-reply';
 import { toModelError } from '../to-model-error';
 import { type CallInit, createTransport, type LeanResponse } from '../transport';

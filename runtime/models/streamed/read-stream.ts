@@ -4,7 +4,7 @@ import { errorText } from '../../errors/to-runtime-error';
 import { isJsonObject, tryParseJson } from '../../util/json';
 import { MAX_REPLY_BYTES, type ReadBody, readBody } from '../read-body';
 import type { OwnCall } from '../wasted-reply';
-import { mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
+import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
 
 /** Each token of a stream comes with some two hundred bytes around it. */
 const MAX_STREAM_BYTES = 64 * MAX_REPLY_BYTES;
@@ -32,6 +32,7 @@ export async function readStream(
     if (encoding === undefined || encoding === 'identity') await readPieces(body, reply, call);
     else feedWhole(await readBody(body, encoding), reply, call);
     if (!isWhole(reply)) throw new Error('the stream broke off');
+    if (hasTooMany(reply)) return tooMany(reply);
     return { text: JSON.stringify(toBody(reply)), isCut: false };
   } catch (error) {
     // Only its usage is missing.
@@ -40,6 +41,12 @@ export async function readStream(
     const whole = { ...toBody(reply), choices: [], error: { code: 502, message: errorText(error) } };
     return { text: JSON.stringify(whole), isCut: reply.fields.usage === undefined };
   }
+}
+
+/** It was paid for, so it is not asked for again: no answer, but what it used. */
+function tooMany(reply: MergedReply): Streamed {
+  const text = JSON.stringify({ ...reply.fields, choices: [] });
+  return { text, problem: 'it has too many calls or parts', isCut: false };
 }
 
 /** Not all providers end with `[DONE]`, but all say why the reply ends. */

@@ -1,6 +1,6 @@
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
-import { createRedactor, type Redact } from '../../util/redact';
+import { createRedactor, type Redact } from '../../util/redaction/redact';
 
 interface Target {
   readonly user: string;

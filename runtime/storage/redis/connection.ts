@@ -1,7 +1,7 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
 import { errorText } from '../../errors/to-runtime-error';
-import { createRedactor, type Redact } from '../../util/redact';
+import { createRedactor, type Redact } from '../../util/redaction/redact';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const COMMAND_TIMEOUT_MS = 5000;

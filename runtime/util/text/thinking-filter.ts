@@ -1,63 +1,74 @@
-const OPENING = /^<think(?:ing)?>/i;
-const ENDING = /<\/think(?:ing)?>/i;
-const LONE_ENDING = /^<\/think(?:ing)?>/i;
-const MARKS = ['<thinking>', '</thinking>', '<think>', '</think>'];
-const LONGEST_ENDING = '</thinking>'.length;
+import type { TextStream } from './replace-in-pieces';
 
-interface ThinkingFilter {
-  /** What of the text so far may be shown, and was not yet. */
-  readonly push: (piece: string) => string;
-  /** The rest of it, once the text is whole. */
-  readonly end: () => string;
-}
+/** A mark, or at the end of a text what may become one. */
+const MARK = /<(?:\/?think(?:ing)?>|\/?(?:t(?:h(?:i(?:n(?:k(?:i(?:ng?)?)?)?)?)?)?)?$)/gi;
+const ENDING = /<\/think(?:ing)?>/i;
+const LONGEST_ENDING = '</thinking>'.length;
 
 /**
  * `stripThinking` for a text that comes in pieces. Where a chat template opened the thinking in the prompt, so that only
  * its end is in the text, what comes before it has been shown.
  */
-export function createThinkingFilter(): ThinkingFilter {
+export function createThinkingFilter(): TextStream {
+  const show = createTrim();
+  /** What may become a mark. */
   let held = '';
-  let hasBegun = false;
-  // Of a thinking that is open: so much of it holds no end.
-  let searched = 0;
-
-  const take = (length: number): string => {
-    const taken = held.slice(0, length);
-    held = held.slice(length);
-    hasBegun ||= taken !== '';
-    return taken;
-  };
-  /** Whether it went on; false: the rest has to wait. */
-  const skipThinking = (): boolean => {
-    const rest = held.slice(searched);
-    const ending = ENDING.exec(rest);
-    if (ending === null) {
-      searched = Math.max(0, held.length - LONGEST_ENDING);
-      return false;
-    }
-    held = rest.slice(ending.index + ending[0].length);
-    searched = 0;
-    return true;
-  };
+  let thinking: Thinking | undefined;
   const push = (piece: string): string => {
-    held += piece;
+    let text = held + piece;
     let shown = '';
+    held = '';
     for (;;) {
-      if (!hasBegun) held = held.trimStart();
-      const mark = held.indexOf('<');
-      // White space at the end may be that of the whole text.
-      if (mark === -1) return shown + take(held.trimEnd().length);
-      if (mark > 0) shown += take(mark);
-      if (OPENING.test(held)) {
-        if (!skipThinking()) return shown;
-      } else if (LONE_ENDING.test(held)) held = held.replace(LONE_ENDING, '');
-      else if (MARKS.some((one) => one.startsWith(held.toLowerCase()))) return shown;
-      else shown += take(1);
+      const rest = thinking === undefined ? text : thinking.skip(text);
+      if (rest === undefined) return shown;
+      thinking = undefined;
+      MARK.lastIndex = 0;
+      const mark = MARK.exec(rest);
+      shown += show(rest.slice(0, mark?.index));
+      if (mark === null) return shown;
+      if (!mark[0].endsWith('>')) held = mark[0];
+      else if (!mark[0].startsWith('</')) thinking = openThinking(mark[0]);
+      text = rest.slice(mark.index + mark[0].length);
     }
   };
+  // Thinking that was cut off leaves nothing where it begins the text; within a text the mark is a word like others.
+  const end = (): string => (thinking === undefined ? show(held) : show.hasBegun() ? show(thinking.text()) : '');
+  return { push, end };
+}
+
+interface Thinking {
+  /** What comes behind it; undefined while it goes on. */
+  readonly skip: (piece: string) => string | undefined;
+  readonly text: () => string;
+}
+
+function openThinking(mark: string): Thinking {
+  // Not read before its end, which would put all of it together for each piece.
+  let all = mark;
+  let searched = '';
   return {
-    push,
-    // Thinking that was cut off leaves nothing where it begins the text; within a text the mark is a word like others.
-    end: () => (!hasBegun && OPENING.test(held) ? '' : take(held.trimEnd().length)),
+    skip: (piece) => {
+      const text = searched + piece;
+      const ending = ENDING.exec(text);
+      if (ending !== null) return text.slice(ending.index + ending[0].length);
+      all += piece;
+      searched = text.slice(1 - LONGEST_ENDING);
+      return undefined;
+    },
+    text: () => all,
   };
+}
+
+/** `trim` for a text that comes in pieces: white space is shown when something follows it. */
+function createTrim(): { (piece: string): string; readonly hasBegun: () => boolean } {
+  let spaces = '';
+  let hasBegun = false;
+  const show = (piece: string): string => {
+    const visible = piece.trimEnd();
+    const shown = visible === '' ? '' : hasBegun ? spaces + visible : visible.trimStart();
+    if (visible !== '') [hasBegun, spaces] = [true, ''];
+    if (hasBegun) spaces += piece.slice(visible.length);
+    return shown;
+  };
+  return Object.assign(show, { hasBegun: () => hasBegun });
 }

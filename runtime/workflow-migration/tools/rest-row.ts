@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
-import { redactForms } from '../../util/redact';
+import { redactForms } from '../../util/redaction/redact-forms';
 import type { WorkflowNode } from '../contract';
 import type { ArgumentText, ModelArgument } from '../expressions/from-ai';
 import { isExpression, withoutUndefined } from '../parameters';

@@ -1,4 +1,4 @@
-import { redactForms } from '../../util/redact';
+import { redactForms } from '../../util/redaction/redact-forms';
 
 const SECRET_NAME =
   /token(?!s)|secret|key(?!word)|passw|pwd|auth(?!ors?\b)|credential|cookie|session|signature|jwt|^(?:sig|pin|appid)$/i;

@@ -68,6 +68,55 @@ it('tells no secret, wherever it is cut', async () => {
   expect(result.text).toBe('The key is [redacted] and [redacted] too, sk is short.');
 });
 
+const LONG = Array.from({ length: 60 }, (_, index) => `k${index}Zq`).join('');
+const WEB_TOKEN = `eyJ${LONG}.eyJ${LONG.repeat(10)}.${LONG}`;
+const PROSE = 'It is used by all of them, day and night. '.repeat(10);
+const JSON_TEXT = JSON.stringify(Array.from({ length: 200 }, (_, id) => ({ id, name: `n${id}` })));
+
+it.each([
+  ['of its configuration, in prose', LONG, `${PROSE}${LONG} ${PROSE}`],
+  ['of its configuration, in JSON without blanks', LONG, `${JSON_TEXT.slice(0, -1)},"${LONG}"]${JSON_TEXT}`],
+  ['that is a web token', WEB_TOKEN, `${PROSE}${WEB_TOKEN} ${PROSE}`],
+  ['behind Bearer', LONG, `${PROSE}Bearer ${LONG.repeat(8)} ${PROSE}`],
+  ['that is a private key without an end', LONG, `${PROSE}-----BEGIN PRIVATE KEY-----\n${LONG.repeat(20)}`],
+])('tells nothing of a long secret %s', async (_what, secret, answer) => {
+  const knowing = createRuntime({
+    model: { apiKey: LONG, baseUrl: models.url },
+    plugins: { tenants: memoryTenants([]), ledger },
+  });
+  models.script(textReply(answer));
+  const { result } = await knowing.run(task(), { stream: true, onEvent: (event) => void events.push(event) });
+  await knowing.close();
+  expect(shown().join('')).toBe(result.text);
+  expect(result.text).toContain('[redacted]');
+  for (let at = 0; at + 12 < secret.length; at += 6) expect(result.text).not.toContain(secret.slice(at, at + 12));
+});
+
+it.each([
+  [
+    'calls',
+    (index: number) => ({ tool_calls: [{ index, id: `c${index}`, function: { name: 'x', arguments: '{}' } }] }),
+  ],
+  ['blocks of reasoning', (index: number) => ({ reasoning_details: [{ index, type: 'reasoning.text', text: 'a' }] })],
+  ['parts of content', () => ({ content: [{ type: 'image_url', image_url: { url: 'x' } }] })],
+])('takes what a reply of 20,000 %s used, and nothing else of it', async (_what, deltaOf) => {
+  models.script((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let index = 0; index < 20_000; index++) {
+      response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: deltaOf(index) }] })}\n\n`);
+    }
+    response.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n');
+    response.end('data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5}}\n\ndata: [DONE]\n\n');
+  });
+  const error = (await run().catch((thrown: unknown) => thrown)) as RuntimeError;
+  expect(error).toMatchObject({
+    code: 'LLM_BAD_REPLY',
+    message: expect.stringContaining('too many calls or parts') as string,
+  });
+  expect((error.result as AgentResult).tokens).toMatchObject({ prompt: 10, completion: 5 });
+  expect(models.received).toHaveLength(1);
+});
+
 it('takes a reply that comes as a whole all the same', async () => {
   models.script((_request, response) => {
     response.setHeader('content-type', 'application/json');
@@ -99,7 +148,8 @@ it('asks again for a stream that fails before its first piece, and not after it'
   });
   await expect(run()).rejects.toThrow(withCode('LLM_UNAVAILABLE'));
   expect(models.received).toHaveLength(3);
-  expect(shown().join('')).toBe('NowHalf an ');
+  // The key begins with an s too.
+  expect(shown().join('')).toBe('NowHalf an answer i');
 });
 
 const ANSWER = 'The answer that is cut somewhere in it.';

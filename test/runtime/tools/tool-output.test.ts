@@ -1,6 +1,6 @@
 import type { TransportReply } from '../../../runtime/contracts/tools/tool-transport';
 import { readOutput } from '../../../runtime/tools/tool-output';
-import { createRedactor } from '../../../runtime/util/redact';
+import { createRedactor } from '../../../runtime/util/redaction/redact';
 import { containing } from '../../support/setup/matchers';
 
 const SECRET = 'Basic dXNlci9h+CANARY/secret==';

@@ -1,6 +1,6 @@
 import { judgeFailure } from '../../../../runtime/queue/jobs/retry-policy';
 import { toDatabaseError } from '../../../../runtime/storage/postgres/database-errors';
-import { createRedactor } from '../../../../runtime/util/redact';
+import { createRedactor } from '../../../../runtime/util/redaction/redact';
 
 const failureWith = (code: string) =>
   toDatabaseError(Object.assign(new Error('no'), { code }), { user: 'u', redact: createRedactor([]) });

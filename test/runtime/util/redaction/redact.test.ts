@@ -1,5 +1,5 @@
-import { createRedactor, redactJson } from '../../../runtime/util/redact';
-import { fc } from '../../support/values/properties';
+import { createRedactor, redactJson } from '../../../../runtime/util/redaction/redact';
+import { fc } from '../../../support/values/properties';
 
 it('blanks a secret wherever it stands', () => {
   const redact = createRedactor(['s3cret-value']);

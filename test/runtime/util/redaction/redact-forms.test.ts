@@ -1,4 +1,4 @@
-import { redactForms } from '../../../runtime/util/redact';
+import { redactForms } from '../../../../runtime/util/redaction/redact-forms';
 
 const KEY = 'sk-proj-Zm9vYmFyYmF6cXV4MTIzNDU2';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NSJ9.c2lnbmF0dXJl';

@@ -1,69 +1,34 @@
-import type { JsonValue } from './json';
-import { replaceAny } from './text/replace-any';
+import type { JsonValue } from '../json';
+import { replaceAny } from '../text/replace-any';
+import type { TextStream } from '../text/replace-in-pieces';
+import { MARK } from './redact-forms';
 
-const MARK = '[redacted]';
 /** Shorter values would blank out ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 
 export interface Redact {
   (text: string): string;
-  /** Where in the text a secret may have begun that the next piece of a stream could complete; its length: nowhere. */
-  readonly mayBeginAt?: (text: string) => number;
+  /** The same for a text that comes in pieces: together they read as the whole text would. */
+  readonly stream: () => TextStream;
 }
-
-/** A line break or another character as JSON writes it: its letter is no part of the word that follows. */
-const ESCAPE = String.raw`(?<=\\[bfnrt])`;
-/** Where a word begins. */
-const START = String.raw`(?:\b|${ESCAPE})`;
-const TOKEN = String.raw`(?:[A-Za-z0-9._~+/-]|\\/)`;
-
-/**
- * What is a secret by its form alone: keys of well-known services, tokens of GitHub, Slack and Telegram, JSON Web Tokens,
- * private keys, credentials in a URL, and what follows "Bearer" or "Basic". Only forms that ordinary text does not have.
- */
-const SECRET_FORMS = new RegExp(
-  [
-    String.raw`${START}sk-[A-Za-z0-9_-]{16,}`,
-    String.raw`${START}[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`,
-    String.raw`${START}(?:AKIA|ASIA)[A-Z0-9]{16}\b`,
-    String.raw`${START}AIza[A-Za-z0-9_-]{35}`,
-    String.raw`(?:(?<![A-Za-z0-9])|${ESCAPE})gh[pousr]_[A-Za-z0-9]{30,}`,
-    String.raw`${START}github_pat_[A-Za-z0-9_]{30,}`,
-    String.raw`${START}xox[abposr]-[A-Za-z0-9-]{10,}`,
-    String.raw`(?<!\d)\d{8,10}(?::|%3A)AA[A-Za-z0-9_-]{33}`,
-    // Not within a longer run of the same characters, or a text of many beginnings would be read once for each.
-    String.raw`(?:(?<![A-Za-z0-9_-])|${ESCAPE})eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
-    String.raw`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:\s|\\[nr])*(?:Proc-Type|DEK-Info):[A-Za-z0-9, -]*)*[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`,
-    // What follows the colon may be a port and a text behind it.
-    String.raw`(?<=\b[a-z][a-z0-9+.-]{1,20}:\\?\/\\?\/[^\s/:@]{0,100}:)(?!\d{1,5}[?#,;)\]'])[^\s/@"<>]{3,200}(?=@)`,
-    // The same within an address that is quoted.
-    String.raw`(?<=%3A%2F%2F[^\s&%]{0,100}%3A)[^\s&%]{3,200}(?=%40)`,
-    // Words have no digits, and no end of base64.
-    String.raw`(?<=(?:\b|\\[bfnrt])(?:[Bb]earer|BEARER|[Bb]asic|BASIC) )(?=${TOKEN}*[0-9]|${TOKEN}+=|[A-Za-z]{0,40}[a-z][A-Z]+[a-z]+[A-Z])${TOKEN}{16,}=*`,
-  ].join('|'),
-  'g',
-);
-
-/** The text without what is a secret by its form. */
-export function redactForms(text: string): string {
-  return text.replace(SECRET_FORMS, MARK);
-}
-
-/** All of these forms are words of ASCII, some behind another word; a private key ends where it says so. */
-redactForms.mayBeginAt = (text: string): number => {
-  const key = text.lastIndexOf('-----BEGIN ');
-  const words = /(?:[!-~]{1,200}\s{1,5})?[!-~]{0,2000}$/.exec(text)?.index ?? text.length;
-  return key === -1 || text.includes('-----END ', key) ? words : Math.min(key, words);
-};
 
 /** Both, one after the other. */
 export function redactBoth(first: Redact | undefined, second: Redact): Redact {
   if (first === undefined) return second;
-  const begin = ({ mayBeginAt }: Redact, text: string): number => mayBeginAt?.(text) ?? text.length;
-  return Object.assign((text: string) => second(first(text)), {
-    mayBeginAt: (text: string) => Math.min(begin(first, text), begin(second, text)),
-  });
+  const stream = (): TextStream => {
+    const [one, other] = [first.stream(), second.stream()];
+    return {
+      push: (piece) => other.push(one.push(piece)),
+      end: () => other.push(one.end()) + other.end(),
+    };
+  };
+  return Object.assign((text: string) => second(first(text)), { stream });
 }
+
+/** Leaves every text as it is. */
+export const redactNothing: Redact = Object.assign((text: string) => text, {
+  stream: (): TextStream => ({ push: (piece) => piece, end: () => '' }),
+});
 
 /**
  * A function that blanks every occurrence of the given secrets and of what they are put together from, as they are and
@@ -73,17 +38,7 @@ export function createRedactor(secrets: Iterable<string | undefined>): Redact {
   const forms = new Set<string>();
   for (const secret of secrets)
     for (const part of secretParts(secret)) for (const form of formsOf(part)) forms.add(form);
-  if (forms.size === 0) return (text) => text;
-  const words = [...forms];
-  const longest = Math.max(...words.map(({ length }) => length));
-  return Object.assign(replaceAny(words, MARK), {
-    mayBeginAt: (text: string): number => {
-      for (let at = Math.max(0, text.length - longest + 1); at < text.length; at++) {
-        if (words.some((word) => word.startsWith(text.slice(at)))) return at;
-      }
-      return text.length;
-    },
-  });
+  return forms.size === 0 ? redactNothing : replaceAny([...forms], MARK);
 }
 
 /** The secret as servers may write it. */
