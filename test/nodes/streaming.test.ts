@@ -44,7 +44,9 @@ interface ChatRun {
 
 async function chat({ items = [{ message: 'hello' }], node = {}, options = {}, onChunk }: ChatRun = {}): Promise<{
   readonly run: IRun;
-  readonly chunks: readonly (readonly [string, number | undefined, string | undefined])[];
+  readonly chunks: readonly Told[];
+  /** The same, with the pieces of each message put together: how many they are depends on the time. */
+  readonly messages: readonly Told[];
 }> {
   const common = { typeVersion: 1, position: [0, 0] as [number, number] };
   const agent: INode = {
@@ -71,12 +73,22 @@ async function chat({ items = [{ message: 'hello' }], node = {}, options = {}, o
     credentials,
     onChunk: onChunk ?? ((chunk) => void chunks.push(chunk)),
   });
-  return { run, chunks: chunks.map(({ type, content, metadata }) => [type, metadata.itemIndex, content]) };
+  const told = chunks.map(({ type, content, metadata }): Told => [type, metadata.itemIndex, content]);
+  return { run, chunks: told, messages: told.reduce<readonly Told[]>(joinPieces, []) };
+}
+
+type Told = readonly [type: string, item: number | undefined, content: string | undefined];
+
+function joinPieces(told: readonly Told[], [type, item, content]: Told): readonly Told[] {
+  const last = told.at(-1);
+  return type === 'item' && last?.[0] === 'item' && last[1] === item
+    ? [...told.slice(0, -1), [type, item, `${last[2] ?? ''}${content ?? ''}`]]
+    : [...told, [type, item, content]];
 }
 
 it('sends the answer to a chat that streams, as one message for each item', async () => {
-  const { run, chunks } = await chat({ items: [{ message: 'one' }, { message: 'two' }] });
-  expect(chunks).toEqual([
+  const { run, messages } = await chat({ items: [{ message: 'one' }, { message: 'two' }] });
+  expect(messages).toEqual([
     ['begin', 0, undefined],
     ['item', 0, 'Two orders.'],
     ['end', 0, undefined],
@@ -88,8 +100,8 @@ it('sends the answer to a chat that streams, as one message for each item', asyn
 });
 
 it('sends the same with Simplify Output', async () => {
-  const { chunks } = await chat({ options: { simplifyOutput: true } });
-  expect(chunks.map(([type, , content]) => [type, content])).toContainEqual(['item', 'Two orders.']);
+  const { messages } = await chat({ options: { simplifyOutput: true } });
+  expect(messages.map(([type, , content]) => [type, content])).toContainEqual(['item', 'Two orders.']);
 });
 
 it('says what a run waits for that has no answer yet', async () => {

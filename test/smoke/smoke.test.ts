@@ -15,7 +15,7 @@ import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDataba
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
-import { sendStream } from '../support/servers/stream-reply';
+import { streamText } from '../support/servers/stream-reply';
 import { eventually } from '../support/values/agent-fixture';
 
 const TIERS = ['nano', 'small', 'optima', 'pro', 'expert'];
@@ -99,7 +99,16 @@ it('runs one item a tier with a tool, and bills each but the free one', async ()
 it('streams an answer to a chat piece by piece, and bills it whole', async () => {
   const path = 'c5d1f6a5-1c53-4b8a-9d7e-0000000000ab';
   const answer = 'Ada has two orders, of which the first was shipped on Monday.';
-  models.script((_request, response) => sendStream(response, textReply(answer).body as object, { size: 200 }));
+  const stream = streamText(textReply(answer).body as object);
+  const half = stream.indexOf('\n\n', stream.length / 2) + 2;
+  let isSeen = (): void => undefined;
+  const seen = new Promise<void>((resolve) => (isSeen = resolve));
+  // The rest comes when the chat has shown something of it.
+  models.script(async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(stream.slice(0, half));
+    await seen;
+    response.end(stream.slice(half));
+  });
   const node = (name: string, type: string, more: object): object => ({
     ...{ id: `smoke-${name}`, name, type, position: [0, 0] },
     ...more,
@@ -126,7 +135,12 @@ it('streams an answer to a chat piece by piece, and bills it whole', async () =>
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ action: 'sendMessage', sessionId: 'smoke', chatInput: 'Which orders does Ada have?' }),
   });
-  const lines = (await response.text()).trim().split('\n');
+  let told = '';
+  for await (const piece of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    told += piece;
+    if (told.includes('"type":"item"')) isSeen();
+  }
+  const lines = told.trim().split('\n');
   const events = lines.map((line) => JSON.parse(line) as { type: string; content?: string });
   const pieces = events.filter(({ type }) => type === 'item').map(({ content }) => content);
   expect(pieces.length).toBeGreaterThan(1);
