@@ -6,5 +6,5 @@ import { REDIS, requirePrograms } from './lib/system-programs.mjs';
 await requirePrograms([REDIS], { log: (line) => process.stdout.write(`${line}\n`) });
 await runTogether(CHECKS);
 await runSteps([BUILD]);
-// One worker is what jest takes on two processors; these tests wait for half of their time.
+// On two processors jest would start one worker. These tests spend half of their time waiting.
 process.exit(printOutcome(await runTests(['unit', 'integration'], { options: ['--maxWorkers=4'] })) ? 0 : 1);

@@ -4,7 +4,7 @@ import type { Message } from '../contracts/message';
 import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
-import { untilAborted } from '../util/abort';
+import { untilAborted, within } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
@@ -171,7 +171,12 @@ async function callModel(
     ...(shown === undefined ? {} : { onDelta: shown.push }),
   };
   const ended = { step: call.step, attempts };
-  const received = await untilAborted(input.model.generate(request), input.stop.signal)
+  const generated = input.model.generate(request);
+  const received = await untilAborted(generated, input.stop.signal)
+    .catch(async (thrown: unknown) => {
+      await keepLateReply(generated, request);
+      throw thrown;
+    })
     .finally(() => {
       attempts.wasted = attempts.wasted?.map((wasted) => withoutSecrets(wasted, input.scope.redact));
     })
@@ -187,6 +192,18 @@ async function callModel(
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
   if (reply.finishReason === 'error') throw new RuntimeError('LLM_UNAVAILABLE', { reason: 'it broke off its reply' });
   return { reply, durationMs };
+}
+
+/** Grace for a model call whose run was stopped; a model that obeys the signal ends sooner. */
+const LATE_MS = 500;
+
+/** Books the usage of a reply that arrives while its run is being stopped: the run drops it, but it was paid for. */
+async function keepLateReply(generated: Promise<ModelReply>, { attempts, modelId }: ModelRequest): Promise<void> {
+  const late = await within(LATE_MS, generated);
+  if (late === undefined) return;
+  const { message: _message, finishReason: _reason, fallback, ...used } = late;
+  if (used.usage === undefined && used.providerCostUsd === undefined) attempts.answered--;
+  else (attempts.wasted ??= []).push({ ...used, modelId: fallback?.name ?? modelId });
 }
 
 /** What of a reply goes into the ledger as it is. */

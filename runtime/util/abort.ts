@@ -60,3 +60,14 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', stop);
   }
 }
+
+/** Resolves with the result of `work`, or with undefined when it rejects or takes longer than `ms`. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms)));
+  try {
+    return await Promise.race([work.catch(() => undefined), over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

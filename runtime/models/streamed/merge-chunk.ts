@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 
 type Fields = Record<string, JsonValue | undefined>;
 
-/** Calls, parts of content and blocks of reasoning in one reply: more than any model writes. */
+/** Limit of calls, content parts and reasoning blocks in one reply, far above what models write. */
 const MOST_PARTS = 10_000;
 
 /** A reply under construction: what the provider would have sent at once. */
@@ -10,7 +10,7 @@ export interface MergedReply {
   readonly fields: Fields;
   readonly message: Fields;
   readonly calls: Fields[];
-  /** The same, by what their pieces say. */
+  /** Calls by the index that their pieces name. */
   readonly byIndex: Map<number, Fields>;
   readonly ids: Set<JsonValue | undefined>;
   finishReason: JsonValue | undefined;
@@ -45,19 +45,32 @@ const NOTHING: Shown = { text: '', reasoning: '' };
 export function mergeChunk(reply: MergedReply, chunk: JsonObject): Shown {
   const { fields } = reply;
   for (const key of ['id', 'model', 'provider']) fields[key] ??= chunk[key];
-  // Every chunk of some providers has the sum so far; the last one counts.
-  for (const key of ['usage', 'error']) fields[key] = chunk[key] ?? fields[key];
+  fields.usage = highest(fields.usage, chunk.usage);
+  fields.error = chunk.error ?? fields.error;
   const choice = Array.isArray(chunk.choices) ? (chunk.choices as JsonValue[]).find(isFirst) : undefined;
   if (!isJsonObject(choice)) return NOTHING;
   reply.hasChoice = true;
-  reply.finishReason = choice.finish_reason ?? reply.finishReason;
+  // Some write an empty one into every chunk.
+  reply.finishReason ||= choice.finish_reason;
   fields.error = choice.error ?? fields.error;
   return hasTooMany(reply) ? NOTHING : mergeDelta(reply, choice.delta);
 }
 
-/** Then nothing more of it is taken but what it used. */
+/** Reports a reply over the limit of parts; only its usage is still read. */
 export function hasTooMany({ parts }: MergedReply): boolean {
   return parts > MOST_PARTS;
+}
+
+/** More counts than any provider reports. */
+const MOST_COUNTS = 100;
+
+/** The higher of two readings of the usage, count by count: some providers send running totals, some zeros at the end. */
+function highest(before: JsonValue | undefined, now: JsonValue | undefined): JsonValue | undefined {
+  if (typeof before === 'number' && typeof now === 'number') return Math.max(before, now);
+  if (!isJsonObject(before) || !isJsonObject(now)) return now ?? before;
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  if (keys.length > MOST_COUNTS) return now;
+  return Object.fromEntries(keys.map((key) => [key, highest(before[key], now[key]) ?? null]));
 }
 
 function isFirst(choice: JsonValue): boolean {
@@ -85,11 +98,10 @@ function mergeDelta(reply: MergedReply, delta: JsonValue | undefined): Shown {
 function add<T extends JsonValue | Fields>(reply: MergedReply, list: T[], item: T): void {
   list.push(item);
   reply.parts++;
-  // What is within it is no piece of anything, so it comes once.
   reply.size += JSON.stringify(item).length;
 }
 
-/** The list that it is, or that a text begins. */
+/** The list itself, or a new list that begins with the text. */
 function listOf(value: JsonValue | undefined): JsonValue[] {
   if (Array.isArray(value)) return value as JsonValue[];
   return typeof value === 'string' && value !== '' ? [{ type: 'text', text: value }] : [];
@@ -110,25 +122,27 @@ function append(reply: MergedReply, key: string, piece: JsonValue | undefined): 
   return piece;
 }
 
-/** Pieces of one block have its index; the text and what else grows are put together. */
+/** Joins pieces of one block, which share its index: growing texts are appended, other fields replaced. */
 function mergeDetail(reply: MergedReply, details: JsonValue[], piece: JsonValue): void {
   const last = details.at(-1);
   if (!isJsonObject(piece) || !isJsonObject(last) || last.type !== piece.type || last.index !== piece.index) {
     add(reply, details, piece);
     return;
   }
-  details[details.length - 1] = joined(last, piece);
-  reply.size += GROWING.reduce((sum, key) => sum + (typeof piece[key] === 'string' ? piece[key].length : 0), 0);
+  for (const [key, value] of Object.entries(piece))
+    if (value !== null) setField(last, key, joined(last[key], key, value));
+  reply.size += JSON.stringify(piece).length;
 }
 
-const GROWING = ['text', 'summary', 'data'];
+const GROWING: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
-function joined(last: JsonObject, piece: JsonObject): JsonObject {
-  const grown = GROWING.filter((key) => typeof piece[key] === 'string' && typeof last[key] === 'string').map(
-    (key) => [key, `${last[key] as string}${piece[key] as string}`] as const,
-  );
-  const given = Object.entries(piece).filter(([, value]) => value !== null);
-  return { ...last, ...Object.fromEntries(given), ...Object.fromEntries(grown) };
+function joined(before: JsonValue | undefined, key: string, piece: JsonValue): JsonValue {
+  return GROWING.has(key) && typeof before === 'string' && typeof piece === 'string' ? before + piece : piece;
+}
+
+/** Assigns any key, `__proto__` included, as the JSON parser does. */
+function setField(target: JsonObject, key: string, value: JsonValue): void {
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function mergeCall(reply: MergedReply, piece: JsonValue): void {

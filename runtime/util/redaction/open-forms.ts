@@ -1,6 +1,6 @@
 /**
- * Follows a text that comes in pieces: after each, how many characters at its end may be the beginning of a secret by its form
- * (`SECRET_FORMS`), or belong to one whose end is not decided. Rather too many than too few: what is counted is only told later.
+ * Returns a function that takes the pieces of a text in order. It returns how many characters at the end so far may begin a match
+ * of `SECRET_FORMS`, or belong to one that may still grow. It may count too many, which only delays them, but never too few.
  */
 export function openForms(): (piece: string) => number {
   const tokens = watchTokens();
@@ -26,12 +26,12 @@ export function openForms(): (piece: string) => number {
 }
 
 /**
- * Takes one more character of the text; how many characters up to and with it are open. Where none is, what comes next is
- * judged by what stands before it alone.
+ * Takes the character at `at` and returns how many characters up to it are open. While it returns 0 it keeps no state: the next
+ * character is judged by the text before it.
  */
 type Watch = (text: string, at: number) => number;
 
-/** So many characters before one are looked at. */
+/** Length of the text before a character that a watch may look at. */
 const BEFORE = 128;
 
 const HEADS = [
@@ -41,7 +41,7 @@ const HEADS = [
   ...['a', 'b', 'p', 'o', 's', 'r'].map((kind) => `xox${kind}-`),
 ];
 
-/** Where one of the watches may begin to count. */
+/** Places at which a watch may begin to count. */
 const BEGINNING = new RegExp(
   [
     '-',
@@ -59,12 +59,12 @@ function nextBeginning(text: string, at: number): number {
 
 interface WatchTokens {
   readonly take: Watch;
-  /** Past what only goes on with the token. */
+  /** Skips characters that only continue the token; returns the place behind them. */
   readonly skip: (text: string, at: number) => number;
   readonly open: () => number;
 }
 
-/** Keys and tokens: a beginning, and behind it characters of tokens to any length. */
+/** Follows keys and tokens: one of the heads, then token characters to any length. */
 function watchTokens(): WatchTokens {
   let heads: readonly string[] = [];
   let length = 0;
@@ -88,7 +88,7 @@ function watchTokens(): WatchTokens {
   return { take, skip, open };
 }
 
-/** No beginning of anything else. */
+/** Token characters at which no other watch begins. */
 const REST_OF_TOKEN = /(?:(?<!:|%3A)[\w.])*/y;
 const isPartOfToken = among(/[\w.%:-]/);
 const isFirst = among(new RegExp(`[${HEADS.map((head) => head.charAt(0)).join('')}]`));
@@ -99,7 +99,7 @@ function mayBegin(text: string, at: number): boolean {
   return !/[A-Za-z0-9]/.test(last) || (/[bfnrt]/.test(last) && text.charAt(at - 2) === '\\');
 }
 
-/** Tokens of Telegram: a number and a colon in front. */
+/** Follows tokens of Telegram: a number, a colon, token characters. */
 function watchNumbers(): Watch {
   let digits = 0;
   let length = 0;
@@ -120,7 +120,7 @@ const MOST_DIGITS = 10;
 const isDigit = among(/\d/);
 const isColon = among(/[:%]/);
 
-/** What follows "Bearer" or "Basic". */
+/** Follows credentials behind "Bearer" or "Basic". */
 function watchSchemes(): Watch {
   let length = 0;
   return (text, at) => {
@@ -134,7 +134,7 @@ const SPACE = 32;
 const isPartOfCredentials = among(/[\w.~+/\\=-]/);
 
 interface Address {
-  /** The last character of what stands before a password. */
+  /** The last character before a password. */
   readonly last: string;
   readonly before: RegExp;
   readonly password: RegExp;
@@ -148,7 +148,7 @@ const QUOTED: Address = {
   password: /^[^\s&%]{0,200}(?:%4?)?$/,
 };
 
-/** The password in an address. */
+/** Follows the password in an address. */
 function watchPasswords({ last, before, password }: Address): Watch {
   let secret = '';
   return (text, at) => {
@@ -165,7 +165,7 @@ function watchPasswords({ last, before, password }: Address): Watch {
 const KEY_WORDS = 'PRIVATE KEY-----';
 const MARKERS = ['-----BEGIN ', '-----END '];
 
-/** A private key, from the first line that says so up to the last one, or to what can be none of it. */
+/** Follows a private key from its BEGIN line to its END line, or to a character that no key contains. */
 function watchKeys(): Watch {
   let length = 0;
   let marker = NO_MARKER;
@@ -184,18 +184,18 @@ function watchKeys(): Watch {
 
 const IN_KEY = /[A-Za-z0-9+/=\s\\:,-]/;
 
-/** Dashes that no marker came of. One may belong to a header of the key. */
+/** Reports dashes that did not become a marker. A single dash may belong to a header of the key. */
 function isBroken(last: Marker, next: Marker): boolean {
   return !last.isShared && last.length > 1 && next.length <= 1;
 }
 
 interface Marker {
-  /** What of it has come, when all of that is the same for all kinds of keys. */
+  /** The text so far, up to the blank behind BEGIN or END. */
   readonly head: string;
   /** The last characters behind the head. */
   readonly tail: string;
   readonly length: number;
-  /** Its dashes are those at the end of another one. */
+  /** True while its dashes are also the end of the marker before it. */
   readonly isShared: boolean;
 }
 
@@ -218,7 +218,7 @@ function nextMarker(marker: Marker, char: string): Marker {
   return char === '-' ? DASH : NO_MARKER;
 }
 
-/** Whether a character is one of these, all of which are ASCII. */
+/** Returns a test for the code of one of these ASCII characters. */
 function among(chars: RegExp): (code: number) => boolean {
   const table = Uint8Array.from({ length: 128 }, (_, code) => Number(chars.test(String.fromCharCode(code))));
   return (code) => table[code] === 1;

@@ -12,7 +12,7 @@ const TOKEN = String.raw`(?:[A-Za-z0-9._~+/-]|\\/)`;
 /**
  * What is a secret by its form alone: keys of well-known services, tokens of GitHub, Slack and Telegram, JSON Web Tokens,
  * private keys, credentials in a URL, and what follows "Bearer" or "Basic". Only forms that ordinary text does not have.
- * What is open of each at the end of a text: `open-forms.ts`.
+ * A form added here needs a watch in `open-forms.ts`, for texts that arrive in pieces.
  */
 const SECRET_FORMS = new RegExp(
   [

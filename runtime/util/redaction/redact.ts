@@ -8,7 +8,7 @@ const MIN_SECRET_LENGTH = 6;
 
 export interface Redact {
   (text: string): string;
-  /** The same for a text that comes in pieces: together they read as the whole text would. */
+  /** Redacts a text that arrives in pieces. The results, joined, equal the redacted whole. */
   readonly stream: () => TextStream;
 }
 
@@ -25,7 +25,7 @@ export function redactBoth(first: Redact | undefined, second: Redact): Redact {
   return Object.assign((text: string) => second(first(text)), { stream });
 }
 
-/** Leaves every text as it is. */
+/** Returns every text unchanged. */
 export const redactNothing: Redact = Object.assign((text: string) => text, {
   stream: (): TextStream => ({ push: (piece) => piece, end: () => '' }),
 });

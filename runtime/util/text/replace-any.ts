@@ -6,8 +6,8 @@ interface Replace {
 }
 
 /**
- * A function that replaces each occurrence of any of the words, of several that begin at the same place the longest; its
- * `stream` does the same with a text that comes in pieces. Words have two characters at least.
+ * Returns a function that replaces each occurrence of any of the words, the longest of those that begin at one place. Its `stream`
+ * does the same with a text in pieces. Words have at least two characters.
  */
 export function replaceAny(words: readonly string[], replacement: string): Replace {
   const find = createFinder(words);
@@ -30,10 +30,7 @@ export function replaceAny(words: readonly string[], replacement: string): Repla
 /** Pairs of characters are hashed to this many numbers; a collision only costs a second look. */
 const SLOTS = 4096;
 
-/**
- * Looks at every few characters only, however many words there are (the way of Wu and Manber): the shorter the shortest
- * word, the more.
- */
+/** Finds the first word (Wu and Manber): examines every few characters, fewer the longer the shortest word is. */
 function createFinder(
   words: readonly string[],
 ): (text: string, from: number, before: number) => Occurrence | undefined {
@@ -70,7 +67,7 @@ function byCode(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** The length of the longest of the words, which are sorted, that stands there; 0: none. Words that begin alike are read once. */
+/** Returns the length of the longest of the sorted words at `start`, or 0. A common beginning is compared once. */
 function longestAt(words: readonly string[], text: string, start: number): number {
   let [first, end, longest] = [0, words.length, 0];
   for (let length = 0; first < end; length++) {
@@ -87,14 +84,14 @@ function longestAt(words: readonly string[], text: string, start: number): numbe
 }
 
 /**
- * How many characters at the end of a text a word may go on from: for each text, a function that takes its pieces (the automaton
- * of Aho and Corasick, whose states are made when a text comes to them).
+ * Returns, for each text, a function that takes its pieces and returns the length of the longest beginning of a word at the end so
+ * far (Aho and Corasick, with states created on first use).
  */
 function createBeginnings(words: readonly string[]): () => (piece: string) => number {
   const sorted = [...new Set(words)].sort(byCode);
   const longest = Math.max(...sorted.map(({ length }) => length));
   return () => {
-    // They go with the text: one that quotes many secrets makes many.
+    // States live as long as the text: one that quotes many secrets creates many.
     const root: State = { length: 0, first: 0, end: sorted.length, next: new Map(), shorter: undefined };
     const after = (from: State, code: number): State => {
       let state: State | undefined = from;
@@ -106,7 +103,7 @@ function createBeginnings(words: readonly string[]): () => (piece: string) => nu
     };
     let state = root;
     return (piece) => {
-      // What comes before that many characters begins nothing that is still open.
+      // A word that began earlier would have ended by now.
       const from = Math.max(0, piece.length - longest + 1);
       if (from > 0) state = root;
       for (let at = from; at < piece.length; at++) state = after(state, piece.charCodeAt(at));
@@ -116,14 +113,14 @@ function createBeginnings(words: readonly string[]): () => (piece: string) => nu
   };
 }
 
-/** A beginning of words, the longest that a text ends with. */
+/** The longest beginning of words that a text ends with. */
 interface State {
   readonly length: number;
-  /** The words that go on from here, in their sorted list. */
+  /** The range of the sorted words that are longer and begin so. */
   readonly first: number;
   readonly end: number;
   readonly next: Map<number, State>;
-  /** That of the longest shorter beginning that the text ends with too. */
+  /** The state of the next shorter beginning at the same end. */
   shorter: State | undefined;
 }
 
@@ -140,7 +137,7 @@ function stateAfter(words: readonly string[], { length, first, end, next }: Stat
   return made;
 }
 
-/** The first of the sorted words, which are alike so far, whose next character has that code or a higher one. */
+/** Returns the first word in the range whose character at `length` has this code or a higher one. */
 function firstFrom(
   words: readonly string[],
   { length, first, end }: Pick<State, 'length' | 'first' | 'end'>,

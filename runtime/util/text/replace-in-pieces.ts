@@ -1,4 +1,4 @@
-/** A text in pieces: what of it may be handed on after each piece, and the rest at its end. */
+/** Transforms a text in pieces: `push` returns the part that is decided, `end` the rest. */
 export interface TextStream {
   readonly push: (piece: string) => string;
   readonly end: () => string;
@@ -10,20 +10,20 @@ export interface Occurrence {
 }
 
 interface Replacing {
-  /** The first occurrence that begins at `from` or later and before `before`. Only what stands `LOOK_BEHIND` before it counts. */
+  /** Returns the first occurrence that begins in `from` to `before`; may look `LOOK_BEHIND` characters back. */
   readonly find: (text: string, from: number, before: number) => Occurrence | undefined;
   /**
-   * Takes the next piece, and tells how many characters at the end of all pieces so far may belong to an occurrence that is not
-   * decided yet. Too many do no harm.
+   * Takes the next piece and returns how many characters at the end of the text so far may belong to an occurrence that more
+   * text would complete or extend. Counting too many only delays them.
    */
   readonly undecided: (piece: string) => number;
   readonly replacement: string;
 }
 
-/** So many characters before an occurrence may decide whether it is one. */
-export const LOOK_BEHIND = 160;
+/** Length of the text before an occurrence that `find` may look at. */
+const LOOK_BEHIND = 160;
 
-/** Replaces in a text that comes in pieces just what would be replaced in the whole. Each place is looked at once. */
+/** Replaces the same occurrences in a text in pieces as in the whole text. Each place is searched once. */
 export function replaceInPieces({ find, undecided, replacement }: Replacing): TextStream {
   let before = '';
   let held = '';

@@ -1,6 +1,6 @@
 import type { TextStream } from './replace-in-pieces';
 
-/** A mark, or at the end of a text what may become one. */
+/** A mark, or the beginning of one at the end of the text. */
 const MARK = /<(?:\/?think(?:ing)?>|\/?(?:t(?:h(?:i(?:n(?:k(?:i(?:ng?)?)?)?)?)?)?)?$)/gi;
 const ENDING = /<\/think(?:ing)?>/i;
 const LONGEST_ENDING = '</thinking>'.length;
@@ -11,7 +11,7 @@ const LONGEST_ENDING = '</thinking>'.length;
  */
 export function createThinkingFilter(): TextStream {
   const show = createTrim();
-  /** What may become a mark. */
+  /** The beginning of a possible mark. */
   let held = '';
   let thinking: Thinking | undefined;
   const push = (piece: string): string => {
@@ -31,19 +31,19 @@ export function createThinkingFilter(): TextStream {
       text = rest.slice(mark.index + mark[0].length);
     }
   };
-  // Thinking that was cut off leaves nothing where it begins the text; within a text the mark is a word like others.
+  // Unclosed thinking is dropped at the beginning of a text and kept within it, as in `stripThinking`.
   const end = (): string => (thinking === undefined ? show(held) : show.hasBegun() ? show(thinking.text()) : '');
   return { push, end };
 }
 
 interface Thinking {
-  /** What comes behind it; undefined while it goes on. */
+  /** Returns the text behind its end, or undefined while it is open. */
   readonly skip: (piece: string) => string | undefined;
   readonly text: () => string;
 }
 
 function openThinking(mark: string): Thinking {
-  // Not read before its end, which would put all of it together for each piece.
+  // Concatenated only when read: reading it at every piece would copy all of it.
   let all = mark;
   let searched = '';
   return {
@@ -59,7 +59,7 @@ function openThinking(mark: string): Thinking {
   };
 }
 
-/** `trim` for a text that comes in pieces: white space is shown when something follows it. */
+/** Trims a text in pieces: white space is returned once text follows it. */
 function createTrim(): { (piece: string): string; readonly hasBegun: () => boolean } {
   let spaces = '';
   let hasBegun = false;

@@ -1,3 +1,6 @@
+import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+
 import { type AgentResult, createRuntime, type RunEvent, type Runtime, type RuntimeError } from '../../../runtime';
 import { createMemoryLedger, type MemoryLedger } from '../../../runtime/testing';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../../support/servers/model-server';
@@ -182,6 +185,195 @@ it.each(Array.from({ length: 20 }, (_, index) => Math.floor(((index + 0.5) * LEN
       expect([requests, result.result.text, text()]).toEqual([1, ANSWER, ANSWER]);
       expect(result.tokens.total === 120 || result.warnings.length === 1).toBe(true);
     }
+  },
+);
+
+const delta = (piece: object, reason: string | null = null): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: piece, finish_reason: reason }] })}\n\n`;
+const usage = (prompt: number, completion: number): string =>
+  `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion } })}\n\n`;
+const ERROR = `data: ${JSON.stringify({ error: { code: 502, message: 'no' }, choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] })}\n\n`;
+const CALL = delta({
+  tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'x', arguments: '{"a":' } }],
+});
+const callAt = (index: number): string =>
+  delta({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'x', arguments: '{}' } }] });
+const DONE = 'data: [DONE]\n\n';
+type Answer = (response: ServerResponse) => unknown;
+
+/** The tokens of a run whose model answers so, and how many requests it says are unknown. */
+async function billOf(answer: Answer): Promise<{ text?: string; code?: string; tokens: number; unknown: string }> {
+  models.script(
+    ...Array.from({ length: 3 }, () => (_request: unknown, response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      answer(response);
+    }),
+  );
+  const ended = await run().catch((error: unknown) => error as RuntimeError);
+  const result = ('code' in ended ? ended.result : ended) as AgentResult;
+  const unknown = result.warnings.filter(({ code }) => code === 'USAGE_UNKNOWN').map(({ message }) => message);
+  return {
+    ...('code' in ended ? { code: ended.code } : { text: ended.result.text }),
+    tokens: result.tokens.total,
+    unknown: unknown.join(),
+  };
+}
+
+const whole =
+  (...pieces: string[]): Answer =>
+  (response) =>
+    response.end(pieces.join(''));
+const cut =
+  (...pieces: string[]): Answer =>
+  (response) =>
+    response.write(pieces.join(''), () => setImmediate(() => response.destroy()));
+const text500 = delta({ content: 'word '.repeat(500) });
+
+interface Expected {
+  readonly requests: number;
+  readonly unknown: RegExp;
+  readonly tokens: number;
+  readonly text?: string;
+  readonly code?: string;
+}
+
+it.each<[string, Answer, Expected]>([
+  [
+    'an error behind its text',
+    whole(text500, ERROR),
+    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^1 request/ },
+  ],
+  [
+    'an error behind pieces of a call',
+    whole(CALL, ERROR),
+    { requests: 3, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^3 request/ },
+  ],
+  ['an error and nothing else', whole(ERROR), { requests: 3, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^$/ }],
+  [
+    'an error behind its text, and a cut',
+    cut(text500, ERROR),
+    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^1 request/ },
+  ],
+  [
+    'four thousand calls',
+    whole(...Array.from({ length: 4000 }, (_, index) => callAt(index)), delta({}, 'tool_calls'), usage(100, 20), DONE),
+    { requests: 1, code: 'LLM_BAD_REPLY', tokens: 120, unknown: /^$/ },
+  ],
+  [
+    'an error with its usage',
+    whole(text500, usage(10, 5), ERROR),
+    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 15, unknown: /^$/ },
+  ],
+  [
+    'a cut behind usage of the prompt',
+    cut(usage(100, 1), text500),
+    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 101, unknown: /^1 request/ },
+  ],
+  [
+    'a cut before anything is shown',
+    cut(usage(100, 1), CALL),
+    { requests: 3, code: 'LLM_UNAVAILABLE', tokens: 303, unknown: /^3 request/ },
+  ],
+  [
+    'zeros at its end',
+    whole(delta({ content: 'Hi' }, 'stop'), usage(100, 20), usage(0, 0), DONE),
+    { requests: 1, text: 'Hi', tokens: 120, unknown: /^$/ },
+  ],
+  [
+    'an empty usage at its end',
+    whole(delta({ content: 'Hi' }, 'stop'), usage(100, 20), 'data: {"choices":[],"usage":{}}\n\n', DONE),
+    { requests: 1, text: 'Hi', tokens: 120, unknown: /^$/ },
+  ],
+  [
+    'the sum so far in each piece',
+    whole(usage(100, 1), usage(100, 9), delta({ content: 'Hi' }, 'stop'), usage(100, 20)),
+    { requests: 1, text: 'Hi', tokens: 120, unknown: /^$/ },
+  ],
+  [
+    '[DONE] and no reason',
+    whole(delta({ content: 'Hi' }), usage(100, 20), DONE),
+    { requests: 1, text: 'Hi', tokens: 120, unknown: /^$/ },
+  ],
+  [
+    '[DONE] and an open connection',
+    (response) => response.write(delta({ content: 'Hi' }, 'stop') + usage(100, 20) + DONE),
+    { requests: 1, text: 'Hi', tokens: 120, unknown: /^$/ },
+  ],
+  [
+    'empty reasons and a cut',
+    cut(delta({ content: 'word '.repeat(500) }, '')),
+    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^1 request/ },
+  ],
+])('bills or lists a stream with %s', async (_what, answer, { requests, unknown, ...expected }) => {
+  const bill = await billOf(answer);
+  expect(bill).toMatchObject(expected);
+  expect(bill.unknown).toMatch(unknown);
+  expect(models.received).toHaveLength(requests);
+});
+
+it.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+  ['deflate, gzip', (text: string) => gzipSync(deflateSync(text))],
+])('tells a stream of 2 MB that is packed by %s', async (encoding, pack) => {
+  const words = Array.from({ length: 9000 }, (_, index) => delta({ content: `w${index} ` }));
+  models.script((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding });
+    response.end(
+      pack(`${`: ${'x'.repeat(1000)}\n`.repeat(1500)}\n${words.join('')}${delta({}, 'stop')}${usage(100, 20)}${DONE}`),
+    );
+  });
+  const { result, tokens } = await run();
+  expect([result.text.split(' ').length, tokens.total, shown().join('') === result.text]).toEqual([9000, 120, true]);
+  expect(models.received).toHaveLength(1);
+});
+
+it.each<[string, Record<string, string>, string, number]>([
+  ['an encoding that is unknown', { 'content-encoding': 'zstd2' }, delta({ content: 'Hi' }), 3],
+  ['bytes that are not of its encoding', { 'content-encoding': 'gzip' }, delta({ content: 'Hi' }), 3],
+  ['an event that is longer than a reply', {}, `data: ${'x'.repeat(1_100_000)}`, 3],
+  ['[DONE] and an open connection', {}, delta({ content: 'Hi' }, 'stop') + DONE, 1],
+])('frees the connection of a stream with %s', async (...[, headers, text, requests]) => {
+  const closed: Promise<unknown>[] = [];
+  models.script(
+    ...Array.from({ length: requests }, () => (_request: unknown, response: ServerResponse) => {
+      closed.push(new Promise((resolve) => response.once('close', resolve)));
+      response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+      response.write(text);
+    }),
+  );
+  await run().catch(() => undefined);
+  expect(closed).toHaveLength(requests);
+  await Promise.all(closed);
+});
+
+it('keeps a finish reason when an empty one follows', async () => {
+  models.script((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(delta({ content: 'Half' }, 'length') + delta({}, '') + usage(100, 20) + DONE);
+  });
+  expect(await run()).toMatchObject({ result: { text: 'Half' }, truncated: true });
+});
+
+it.each(Array.from({ length: 24 }, (_, turns) => turns))(
+  'bills or lists a reply when its run is cancelled %i turns behind its end',
+  async (turns) => {
+    const streams = turns % 2 === 0;
+    const stop = new AbortController();
+    models.script((_request, response) => {
+      const body = textReply('An answer', { prompt: 100, completion: 20 }).body as object;
+      response.writeHead(200, { 'content-type': streams ? 'text/event-stream' : 'application/json' });
+      const stopLater = async (): Promise<void> => {
+        for (let turn = 0; turn < turns / 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+        stop.abort();
+      };
+      response.end(streams ? streamText(body) : JSON.stringify(body), () => void stopLater());
+    });
+    const { tokens, warnings } = (await runtime
+      .run(task(), { stream: streams, signal: stop.signal })
+      .catch((error: unknown) => (error as RuntimeError).result)) as AgentResult;
+    const unknown = warnings.filter(({ code }) => code === 'USAGE_UNKNOWN').length;
+    expect([tokens.total, unknown]).toEqual(tokens.total === 120 ? [120, 0] : [0, 1]);
   },
 );
 

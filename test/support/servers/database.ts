@@ -77,7 +77,7 @@ async function createFrom(template: string): Promise<TestDatabase> {
     },
     close: async () => {
       await client.end();
-      // It goes with the server: making files takes ext4 long where many were just deleted.
+      // Deleted with the server: ext4 creates files slowly right after many were deleted.
       await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
       await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
       await admin.end();
