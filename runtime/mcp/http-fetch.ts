@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { Agent, type Dispatcher, request } from 'undici';
 
 import type { McpAuth, McpServer } from '../contracts/tools/mcp';
 import { errorText } from '../errors/to-runtime-error';
+import { after, monotonicMs } from '../util/clock';
 import { wasNeverConnected } from '../util/connection-errors';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
 
@@ -20,12 +22,18 @@ export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** So many values in it: what is short as a text may take many times its length when it is parsed. */
 export const MAX_MESSAGE_VALUES = 50_000;
 
+/** What a server sends faster in a stream stays with it. */
+const MAX_STREAM_BYTES = 2 * MAX_MESSAGE_BYTES;
+
 /** Set on errors of requests that never reached the server, so that they may be made again. */
 export const NOT_SENT = Symbol('not sent');
 
-/** HTTP for MCP on shared keep-alive pools: global fetch costs several times as much for each request. */
-export function createHttpClient(): HttpClient {
-  const options = { keepAliveTimeout: 30_000, headersTimeout: 0, bodyTimeout: 0 } as const;
+/**
+ * HTTP for MCP on shared keep-alive pools: global fetch costs several times as much for each request. `connections` is the
+ * number of sockets to one host; what is more waits for one.
+ */
+export function createHttpClient(connections: number): HttpClient {
+  const options = { connections, keepAliveTimeout: 30_000, headersTimeout: 0, bodyTimeout: 0 } as const;
   const trusted = new Agent(options);
   const guarded = new Agent({ ...options, connect: { lookup: publicLookup } });
   return {
@@ -97,54 +105,87 @@ function bodyOf(body: RequestInit['body']): string | undefined {
 }
 
 async function* bounded(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  const add = boundedMessage();
+  const look = messageBounds();
   for await (const chunk of source) {
-    add(chunk);
+    for (const byte of chunk) look(byte);
     yield chunk;
   }
 }
 
-/** A stream may go on for ever, but none of its events. */
+/** A stream may go on for ever, but none of its events; and it is read no faster than at MAX_STREAM_BYTES a second. */
 function boundedEvents(source: AsyncIterable<Buffer>): Readable {
-  let add = boundedMessage();
-  const count = async function* (): AsyncIterable<Buffer> {
+  const pause = pacer();
+  const isEnd = eventEnds();
+  let look = messageBounds();
+  const read = async function* (): AsyncIterable<Buffer> {
     for await (const chunk of source) {
-      const end = Math.max(chunk.lastIndexOf('\n\n'), chunk.lastIndexOf('\r\n\r\n'));
-      if (end !== -1) add = boundedMessage();
-      add(end === -1 ? chunk : chunk.subarray(end));
+      for (const byte of chunk) {
+        look(byte);
+        if (isEnd(byte)) look = messageBounds();
+      }
       yield chunk;
+      await pause(chunk.length);
     }
   };
-  return Readable.from(count(), { objectMode: false });
+  return Readable.from(read(), { objectMode: false });
 }
 
-/** Takes the parts of one message. Throws when it becomes too long, or has too many values. */
-function boundedMessage(): (part: Buffer) => void {
+/** Waits for the next turn of the loop, or for the next second when the bytes of this one were too many. */
+function pacer(): (bytes: number) => Promise<void> {
+  let since = monotonicMs();
+  let read = 0;
+  const begin = (): void => {
+    since = monotonicMs();
+    read = 0;
+  };
+  return (bytes) => {
+    read += bytes;
+    const passed = monotonicMs() - since;
+    if (passed >= 1000) begin();
+    if (read <= MAX_STREAM_BYTES) return nextTurn();
+    return new Promise<void>((resolve) => after(1000 - passed, resolve)).then(begin);
+  };
+}
+
+/** Looks at one message, byte by byte. Throws when it becomes too long, or has too many values. */
+function messageBounds(): (byte: number) => void {
   let size = 0;
   const countValues = valueCounter();
-  return (part) => {
-    size += part.length;
-    if (size > MAX_MESSAGE_BYTES) throw new Error(`a message is longer than ${MAX_MESSAGE_BYTES} bytes`);
-    if (countValues(part) > MAX_MESSAGE_VALUES) throw new Error(`a message has more than ${MAX_MESSAGE_VALUES} values`);
+  return (byte) => {
+    if (++size > MAX_MESSAGE_BYTES) throw new Error(`a message is longer than ${MAX_MESSAGE_BYTES} bytes`);
+    if (countValues(byte) > MAX_MESSAGE_VALUES) throw new Error(`a message has more than ${MAX_MESSAGE_VALUES} values`);
+  };
+}
+
+/** Says which byte ends an event: the one that ends an empty line. */
+function eventEnds(): (byte: number) => boolean {
+  let isLineEmpty = true;
+  let last = 0;
+  return (byte) => {
+    const isSecondHalf = last === CARRIAGE_RETURN && byte === LINE_FEED;
+    last = byte;
+    if (isSecondHalf) return false;
+    const isLineEnd = byte === LINE_FEED || byte === CARRIAGE_RETURN;
+    const isEnd = isLineEnd && isLineEmpty;
+    isLineEmpty = isLineEnd;
+    return isEnd;
   };
 }
 
 /**
- * Counts the values of a JSON text that comes in parts: the commas and brackets outside its strings, so far. No string of
- * JSON goes over a line's end, so what else stands in the lines of an event cannot pass values for a string.
+ * Counts the values of a JSON text: the commas and brackets outside its strings, so far. No string of JSON goes over a
+ * line's end, so what else stands in the lines of an event cannot pass values for a string.
  */
-function valueCounter(): (part: Buffer) => number {
+function valueCounter(): (byte: number) => number {
   let count = 0;
   let isInString = false;
   let isEscaped = false;
-  return (part) => {
-    for (const byte of part) {
-      if (byte === LINE_FEED || byte === CARRIAGE_RETURN) isInString = isEscaped = false;
-      else if (isEscaped) isEscaped = false;
-      else if (byte === QUOTE) isInString = !isInString;
-      else if (isInString) isEscaped = byte === BACKSLASH;
-      else if (byte === COMMA || byte === BRACE || byte === BRACKET) count++;
-    }
+  return (byte) => {
+    if (byte === LINE_FEED || byte === CARRIAGE_RETURN) isInString = isEscaped = false;
+    else if (isEscaped) isEscaped = false;
+    else if (byte === QUOTE) isInString = !isInString;
+    else if (isInString) isEscaped = byte === BACKSLASH;
+    else if (byte === COMMA || byte === BRACE || byte === BRACKET) count++;
     return count;
   };
 }

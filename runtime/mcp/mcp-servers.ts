@@ -64,7 +64,7 @@ export interface McpServers {
 export function createMcpServers(options: McpServersOptions): McpServers {
   const closing = new AbortController();
   const patienceMs = options.login === undefined ? 0 : LOGIN_PATIENCE_MS;
-  const http = createHttpClient();
+  const http = createHttpClient(options.maxConnections + MAX_OPEN_CALLS);
   /** The latest run's way to another token, for connections that outlive the run that made them. */
   const renewals = new LRUCache<string, RenewToken>({ max: 100, ttl: options.idleMs, ttlAutopurge: true });
   const storeFor = createOAuthStores(options.store, options.sealer);
@@ -161,6 +161,9 @@ function invalidOffer(warning: ErrorSummary): ServerOffer {
 const NOTHING: ReadTools = { tools: [], warnings: [] };
 
 const REMEMBERED_SERVERS = 1000;
+
+/** Requests to one host at a time, beside the stream that each connection to it may keep open. */
+const MAX_OPEN_CALLS = 256;
 
 /** So long a person may take to log in. */
 const LOGIN_PATIENCE_MS = 300_000;

@@ -70,7 +70,7 @@ export const TOOLS_CODES = family('Tools', {
   ),
   TOOL_CONNECTION_LOST: toModel(
     upstreamLater(
-      'The connection was lost while tool "{tool}" was called. Whether it took effect is unknown.',
+      'The connection was lost while tool "{tool}" was called: {reason}. Whether it took effect is unknown.',
       'Do not repeat an action that must not happen twice.',
     ),
   ),

@@ -1,17 +1,21 @@
 import {
   type AuthProvider,
   type OAuthClientProvider,
+  type ReconnectionScheduler,
   SSEClientTransport,
+  type SSEClientTransportOptions,
   StreamableHTTPClientTransport,
   type Transport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
 import type { McpServer } from '../../contracts/tools/mcp';
+import { after } from '../../util/clock';
 import type { ConnectRequest } from '../connection';
+import type { Fetch } from '../http-fetch';
 import { shareRefreshes } from '../oauth/share-refreshes';
 import { WebSocketTransport } from '../websocket-transport';
-import { STREAM_LOST } from './connect-failures';
+import { boundTransport } from './bounded-transport';
 
 /** What a connection proves itself with. */
 export interface Credential {
@@ -26,7 +30,11 @@ export interface Leniency {
 }
 
 /** The way to a server: streamable HTTP, server-sent events, a WebSocket, or a process. */
-export async function createTransport(
+export async function createTransport(...given: Parameters<typeof openTransport>): Promise<Transport> {
+  return boundTransport(await openTransport(...given));
+}
+
+async function openTransport(
   request: ConnectRequest,
   { provider, renewable }: Credential,
   { skipIssuerMetadataValidation }: Leniency,
@@ -43,8 +51,8 @@ export async function createTransport(
     skipIssuerMetadataValidation,
   };
   // Old servers speak nothing else, so it stays as long as the SDK has it.
-  if (server.transport === 'sse') return new SSEClientTransport(url, options);
-  return noticingLostStreams(new StreamableHTTPClientTransport(url, options));
+  if (server.transport === 'sse') return onOneStream(url, options);
+  return new StreamableHTTPClientTransport(url, { ...options, reconnectionScheduler: scheduleReconnection });
 }
 
 /** Starts a process from the operator's list, without a shell and with next to no environment. */
@@ -80,24 +88,31 @@ export function renewableToken({ server: { auth }, renewToken }: ConnectRequest)
   };
 }
 
-/** The SDK lets a call wait for its time-out when the stream of its answer breaks off; this answers it. */
-function noticingLostStreams(transport: StreamableHTTPClientTransport): Transport {
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    if (Array.isArray(message) || !('id' in message) || !('method' in message)) return send(message, options);
-    const { id } = message;
-    const error = { code: STREAM_LOST, message: 'the connection was lost before the answer came' };
-    return send(message, {
-      ...options,
-      // Also at a proper end; then nobody waits for this answer any more.
-      onRequestStreamEnd: () => {
-        options?.onRequestStreamEnd?.();
-        transport.onmessage?.({ jsonrpc: '2.0', id, error });
-      },
-    });
+/**
+ * The old transport. The SDK's opens its stream again when it has ended, as soon as the server likes, though the session of
+ * the first is over: this one is closed then.
+ */
+function onOneStream(url: URL, options: SSEClientTransportOptions): SSEClientTransport {
+  let isOpen = false;
+  const fetchOnce: Fetch = async (target, init) => {
+    const isStream = init?.method === undefined && String(target) === url.href;
+    if (isStream && isOpen) {
+      void transport.close();
+      throw new Error('the stream of events ended');
+    }
+    const response = await (options.fetch as Fetch)(target, init);
+    isOpen ||= isStream && response.ok;
+    return response;
   };
+  const transport = new SSEClientTransport(url, { ...options, fetch: fetchOnce });
   return transport;
 }
+
+/** A stream that a server ends is opened again, but not as often as the server likes. */
+const MIN_RECONNECT_MS = 1000;
+
+export const scheduleReconnection: ReconnectionScheduler = (reconnect, delayMs) =>
+  after(Math.max(delayMs, MIN_RECONNECT_MS), reconnect);
 
 /** The headers that a credential without OAuth consists of. */
 function staticHeaders({ auth }: McpServer): Record<string, string> {

@@ -7,6 +7,8 @@ export interface RawMcpServer {
   readonly requests: TestServer['requests'];
   /** The JSON-RPC methods that arrived, in order. */
   readonly methods: () => readonly string[];
+  /** The answers to requests of the server's own that arrived. */
+  readonly answers: () => number;
   readonly close: () => Promise<void>;
 }
 
@@ -17,7 +19,10 @@ export interface RpcRequest {
   readonly response: ServerResponse;
 }
 
-/** What a method answers: a result, or undefined when the handler sends something itself, or nothing at all. */
+/**
+ * What a method answers: a result, or undefined when the handler sends something itself, or nothing at all. `GET` opens the
+ * stream of the session; `answer` is asked for each answer to a request of the server's own.
+ */
 export type RpcHandlers = Readonly<Record<string, (request: RpcRequest) => object | undefined>>;
 
 /** A handler that writes the HTTP answer itself. */
@@ -41,30 +46,30 @@ const HANDSHAKE: RpcHandlers = {
 export async function startRawMcpServer(handlers: RpcHandlers): Promise<RawMcpServer> {
   const all: RpcHandlers = { ...HANDSHAKE, ...handlers };
   const server = await startServer((request, response) => answer(all, request, response));
+  const methods = (): string[] => server.requests.map((request) => readRequest(request).method);
   return {
     url: `${server.url}/mcp`,
     requests: server.requests,
-    methods: () => server.requests.map(methodOf).filter((method) => method !== ''),
+    methods: () => methods().filter((method) => method !== '' && method !== 'answer'),
+    answers: () => methods().filter((method) => method === 'answer').length,
     close: server.close,
   };
 }
 
-function methodOf({ body }: ReceivedRequest): string {
-  return body === '' ? '' : ((JSON.parse(body) as { method?: string }).method ?? '');
+/** What came; the method is `answer` for the answer to a request of the server's own, and '' where there is no body. */
+function readRequest({ body }: ReceivedRequest): { id?: number; method: string; params: Record<string, unknown> } {
+  return body === '' ? { method: '', params: {} } : { method: 'answer', params: {}, ...(JSON.parse(body) as object) };
 }
 
 function answer(handlers: RpcHandlers, request: ReceivedRequest, response: ServerResponse): void {
-  if (request.method !== 'POST') return void response.writeHead(405).end();
-  const { id, method, params } = JSON.parse(request.body) as {
-    id?: number;
-    method: string;
-    params?: Record<string, unknown>;
-  };
-  if (id === undefined) return void response.writeHead(202).end();
-  const handler = handlers[method];
-  if (handler === undefined) {
+  const isPost = request.method === 'POST';
+  const { id, method, params } = readRequest(request);
+  const isAsked = isPost && id !== undefined && method !== 'answer';
+  const handler = handlers[isPost ? method : request.method];
+  if (handler === undefined && isAsked) {
     return sendJson(response, { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } });
   }
-  const result = handler({ id, params: params ?? {}, headers: request.headers, response });
+  if (handler === undefined) return void response.writeHead(isPost ? 202 : 405).end();
+  const result = handler({ id: id ?? 0, params, headers: request.headers, response });
   if (result !== undefined) sendJson(response, { jsonrpc: '2.0', id, result });
 }

@@ -1,0 +1,147 @@
+import type { JSONRPCMessage, JSONRPCRequest, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+
+import { after, monotonicMs } from '../../util/clock';
+import { STREAM_LOST } from './connect-failures';
+
+/** Requests that a server may make of us: each is answered, most with "no such method". */
+const REQUESTS = { atOnce: 10, aSecond: 1 };
+/** Notifications, answers to nothing, and what is no message at all. */
+const OTHERS = { atOnce: 10_000, aSecond: 200 };
+/** Answers that the server has not taken yet; further requests get none. */
+const MAX_OPEN_ANSWERS = 4;
+/** How long a server may take to accept an answer or a notification. */
+const DELIVERY_MS = 10_000;
+/** How long a server may leave the stream of a request open after its answer. */
+const STREAM_GRACE_MS = 1000;
+
+/**
+ * Bounds what a server can make us do. What nobody asked for is counted, and above the allowance the connection is closed.
+ * Requests of the server are answered only while one of ours is open. The stream of a request does not outlive it for long;
+ * when it breaks off, the request is answered with an error, where the SDK would wait for its time-out.
+ */
+export function boundTransport(transport: Transport): Transport {
+  const bounds = new Bounds(transport);
+  // The rest is the transport's own: the SDK asks for its class, and for more than its interface says.
+  return new Proxy(transport, {
+    get: (target, key): unknown => {
+      if (isBounded(key)) return bounds[key];
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === 'function' && key !== 'constructor' ? value.bind(target) : value;
+    },
+    set: (target, key, value) => Reflect.set(isBounded(key) ? bounds : target, key, value),
+  });
+}
+
+type Bounded = 'send' | 'onmessage' | 'onerror';
+
+function isBounded(key: string | symbol): key is Bounded {
+  return key === 'send' || key === 'onmessage' || key === 'onerror';
+}
+
+interface OpenRequest {
+  readonly id: JSONRPCRequest['id'];
+  readonly stream: AbortController;
+  /** Set once the answer is there: lets the stream be. */
+  keepStream?: () => void;
+}
+
+/** Stands between the SDK, whose handlers it keeps, and a transport. */
+class Bounds implements Pick<Transport, Bounded> {
+  onmessage: Transport['onmessage'];
+  onerror: Transport['onerror'];
+  private readonly open = new Map<string, OpenRequest>();
+  private readonly mayAsk = allowance(REQUESTS);
+  private readonly mayTell = allowance(OTHERS);
+  private openAnswers = 0;
+  private isOver = false;
+
+  constructor(private readonly transport: Transport) {
+    transport.onmessage = (message, extra) => this.receive(message, extra);
+    transport.onerror = (error) => {
+      if (this.allows(this.mayTell)) this.onerror?.(error);
+    };
+  }
+
+  readonly send: Transport['send'] = (message, options) => {
+    if (!('method' in message)) return this.answer(message, options);
+    // Open as long as the connection is, and closed by the SDK.
+    if (message.method === 'subscriptions/listen') return this.transport.send(message, options);
+    if ('id' in message) return this.ask(message, options);
+    if (message.method === 'notifications/cancelled') this.settle(message.params?.requestId);
+    return this.deliver(message, options);
+  };
+
+  private receive(message: JSONRPCMessage, extra: Parameters<NonNullable<Transport['onmessage']>>[1]): void {
+    const isAnswer = !('method' in message) && this.open.has(String(message.id));
+    if (isAnswer) this.settle(message.id);
+    else if (!this.allows('method' in message && 'id' in message ? this.mayAsk : this.mayTell)) return;
+    if (isAnswer || 'method' in message) this.onmessage?.(message, extra);
+  }
+
+  private ask(message: JSONRPCRequest, options: TransportSendOptions = {}): Promise<void> {
+    const request: OpenRequest = { id: message.id, stream: new AbortController() };
+    const forget = (): void => void this.open.delete(String(message.id));
+    this.open.set(String(message.id), request);
+    const cancel = (): void => {
+      forget();
+      request.stream.abort();
+    };
+    options.requestSignal?.addEventListener('abort', cancel, { once: true });
+    const onRequestStreamEnd = (): void => {
+      request.keepStream?.();
+      this.lose(request, 'the connection was lost before the answer came');
+    };
+    const sending = this.transport.send(message, {
+      ...options,
+      requestSignal: request.stream.signal,
+      onRequestStreamEnd,
+    });
+    sending.catch(forget);
+    return sending;
+  }
+
+  private answer(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (this.open.size === 0 || this.openAnswers >= MAX_OPEN_ANSWERS) return Promise.resolve();
+    this.openAnswers++;
+    return this.deliver(message, options).finally(() => this.openAnswers--);
+  }
+
+  private deliver(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    return this.transport.send(message, { ...options, requestSignal: AbortSignal.timeout(DELIVERY_MS) });
+  }
+
+  private settle(id: unknown): void {
+    const request = this.open.get(String(id));
+    if (request === undefined) return;
+    this.open.delete(String(id));
+    request.keepStream = after(STREAM_GRACE_MS, () => request.stream.abort());
+  }
+
+  private lose(request: OpenRequest, message: string): void {
+    if (!this.open.delete(String(request.id))) return;
+    this.onmessage?.({ jsonrpc: '2.0', id: request.id, error: { code: STREAM_LOST, message } });
+  }
+
+  /** Closes the connection when there was too much. */
+  private allows(may: () => boolean): boolean {
+    if (this.isOver || may()) return !this.isOver;
+    this.isOver = true;
+    for (const request of this.open.values()) this.lose(request, 'it sent too much that nobody had asked for');
+    this.transport.close().catch(() => undefined);
+    return false;
+  }
+}
+
+/** A token bucket: says whether one more may pass. */
+function allowance({ atOnce, aSecond }: typeof REQUESTS): () => boolean {
+  let left = atOnce;
+  let lookedAt = monotonicMs();
+  return () => {
+    const now = monotonicMs();
+    left = Math.min(atOnce, left + ((now - lookedAt) / 1000) * aSecond);
+    lookedAt = now;
+    if (left < 1) return false;
+    left--;
+    return true;
+  };
+}
