@@ -8,7 +8,6 @@ import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpStore } from '../contracts/tools/mcp';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
-import { createOpenAiModel } from '../models/openai/openai-model';
 import type { RunEnvironment } from '../run/run';
 import { createLedgerStore } from '../storage/postgres/ledger-store';
 import { createMcpStore } from '../storage/postgres/mcp-store';
@@ -30,6 +29,7 @@ import { plainInCustomConfig } from '../vault/find-plaintext';
 import { withVault } from '../vault/open-secrets';
 import { createSealer, type Sealer } from '../vault/sealer';
 import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
+import { createProviders } from './providers';
 import { createRuntimeAdmin } from './runtime-admin';
 import { type StreamEvent, streamRun } from './stream-run';
 import { createTaskParts } from './tasks';
@@ -74,9 +74,11 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const { leaseMs } = parsed.limits;
   const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });
   if (outbox !== undefined) closers.unshift(outbox.close);
+  const { models, close: closeModels } = createProviders(parsed);
+  closers.push(closeModels);
   const environment: RunEnvironment = {
     ...kept,
-    model: model(parsed, closers),
+    models,
     selectTools,
     redactorFor,
     leaseMs,
@@ -130,13 +132,6 @@ function tenantStore(postgres: Postgres): TenantStore {
     rememberedTenants: DEFAULTS.rememberedTenants,
     query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement({ tenantIds, modelIds })),
   });
-}
-
-function model({ model: config, plugins }: ParsedConfig, closers: Close[]): RunEnvironment['model'] {
-  if (plugins.model !== undefined || config === undefined) return plugins.model;
-  const adapter = createOpenAiModel(config);
-  closers.push(adapter.close);
-  return adapter;
 }
 
 function mcpServers({ mcp }: ParsedConfig, parts: Pick<McpServersOptions, 'store' | 'sealer' | 'login'>): McpServers {

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Message } from './message';
-import type { Model } from './model';
+import type { NamedModel } from './model';
 import type { CheckedFor, ToolDefinition } from './tools/tool';
 
 /** What a host has wired to one run, beside what the tenant's rows give it. Trusted like the host's own configuration. */
 export interface Connected {
-  /** Answers in place of the tier's model; the tier still decides the limits. */
+  /** Answers in place of the tier's model, and decides on temperature and length; the tier still decides the limits. */
   readonly model?: NamedModel;
   /** Asked when the model fails, for that call: the connected one, or the tier's where none is connected. */
   readonly fallback?: NamedModel;
@@ -14,13 +14,6 @@ export interface Connected {
   readonly memory?: Memory;
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
-}
-
-export interface NamedModel {
-  /** The id that its calls are priced and reported under. */
-  readonly name: string;
-  /** Temperature and length of its replies are its own business. */
-  readonly model: Model;
 }
 
 /** A tool of the host. The runtime checks the arguments, bounds the answer, and blanks secrets in it. */

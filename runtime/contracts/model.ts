@@ -76,3 +76,12 @@ export interface ModelReply extends ReplyUsage {
 export interface Model {
   readonly generate: (request: ModelRequest) => Promise<ModelReply>;
 }
+
+export interface NamedModel {
+  /** The id that its calls are asked, priced and reported under. */
+  readonly name: string;
+  readonly model: Model;
+}
+
+/** Who may answer for the id of a model, the first choice first. Empty where no provider is configured. */
+export type Models = (modelId: string) => readonly NamedModel[];

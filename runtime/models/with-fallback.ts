@@ -1,21 +1,23 @@
-import type { NamedModel } from '../contracts/connected';
-import type { Model, ModelReply, ModelRequest } from '../contracts/model';
+import type { Model, ModelReply, ModelRequest, NamedModel } from '../contracts/model';
 import { isRuntimeError } from '../errors/runtime-error';
 
 /**
- * A model whose calls are answered by the fallback when they fail with an LLM_ code, unless the run was stopped. When both
- * fail, the first failure is the one that is told.
+ * A model whose calls are answered by the next candidate when they fail with an LLM_ code, unless the run was stopped. When
+ * all fail, the first failure is the one that is told.
  */
-export function withFallback(model: Model, fallback: NamedModel): Model {
+export function withFallback(first: NamedModel, others: readonly NamedModel[]): Model {
+  if (others.length === 0) return first.model;
   return {
     generate: (request) =>
-      model.generate(request).catch(async (failure: unknown) => {
-        // Another answer behind half of one is of no use.
-        if (request.attempts.isShown === true) throw failure;
-        if (request.signal.aborted || !isRuntimeError(failure) || !failure.code.startsWith('LLM_')) throw failure;
-        const reply = await askInstead(fallback, request);
-        if (reply === undefined) throw failure;
-        return { ...reply, fallback: { name: fallback.name, code: failure.code } };
+      first.model.generate(request).catch(async (failure: unknown) => {
+        if (!isRuntimeError(failure) || !failure.code.startsWith('LLM_')) throw failure;
+        for (const other of others) {
+          // Another answer behind half of one is of no use.
+          if (request.attempts.isShown === true || request.signal.aborted) break;
+          const reply = await askInstead(other, request);
+          if (reply !== undefined) return { ...reply, fallback: { name: other.name, code: failure.code } };
+        }
+        throw failure;
       }),
   };
 }

@@ -5,7 +5,7 @@ import type { LedgerStore, RunKey } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
-import type { Model } from '../contracts/model';
+import type { Model, Models } from '../contracts/model';
 import type { HostOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tools/tool';
@@ -24,8 +24,7 @@ export interface RunEnvironment {
   readonly ledger: LedgerStore;
   /** Undefined where there is none: then an end that the ledger cannot take is told in the result's warnings. */
   readonly outbox?: Outbox;
-  /** Undefined where the configuration has none: then each run needs a connected one. */
-  readonly model: Model | undefined;
+  readonly models: Models;
   readonly selectTools: SelectTools;
   /** A run that was not heard of for this many milliseconds counts as lost. */
   readonly leaseMs: number;

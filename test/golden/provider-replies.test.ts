@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { createUsageMeter } from '../../runtime/billing/usage-meter';
 import type { Usage } from '../../runtime/contracts/ledger/usage';
-import { normalizeReply } from '../../runtime/models/normalize-reply';
+import { normalizeReply } from '../../runtime/models/openai/normalize-reply';
 
 /** A reply as its provider documents or sends it, and what it costs by the provider's own rule, worked by hand. */
 interface Recorded {

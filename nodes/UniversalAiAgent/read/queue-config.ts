@@ -1,7 +1,7 @@
 import { readCallbacks } from '../../shared/callback-options';
+import { optionalCredential } from '../../shared/credentials';
 import type { Library, TaskItem } from '../../shared/item';
 import { readRedis } from '../../shared/redis';
-import { optionalCredential } from './request';
 
 type QueueConfig = Parameters<Library['useTaskQueue']>[0];
 

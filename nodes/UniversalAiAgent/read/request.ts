@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 
-import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { readCallbacks } from '../../shared/callback-options';
-import { credentialText, readDatabase } from '../../shared/database';
+import { readCredentials } from '../../shared/credentials';
 import type { Library, TaskItem } from '../../shared/item';
-import { readRedis } from '../../shared/redis';
 import { readIdentity } from './identity';
 import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
@@ -13,62 +12,23 @@ import { isToolVariant } from './tool-variant';
 
 type Config = Parameters<Library['useRuntime']>[0];
 
-const VAULT = 'universalAiAgentVaultApi';
-const SQL = 'universalAiAgentSqlApi';
-
-/** Credentials, as n8n decrypts them, as the runtime's configuration. */
+/** The credentials of an item as the runtime's configuration. A connected chat model needs no provider. */
 export async function readConfig({ context, library, index, options }: TaskItem): Promise<Config> {
   const isOpenAi = context.getNodeParameter('modelProvider', index) === 'openAiCompatible';
-  // n8n asks its own database for each of them, so they are asked for together.
-  const [postgres, provider, vault, redis, sql] = await Promise.all([
-    context.getCredentials('postgres', index),
-    // A connected chat model needs none.
-    optionalCredential(context, isOpenAi ? 'openAiApi' : 'openRouterApi', index),
-    options.useVaultKey === true ? optionalCredential(context, VAULT, index) : undefined,
-    usesRedis(context) ? optionalCredential(context, 'redis', index) : undefined,
-    options.useSqlRole === true ? optionalCredential(context, SQL, index) : undefined,
+  const used = new Set([
+    isOpenAi ? 'openAiApi' : 'openRouterApi',
+    ...(options.useVaultKey === true ? ['universalAiAgentVaultApi'] : []),
+    ...(usesRedis(context) ? ['redis'] : []),
+    ...(options.useSqlRole === true ? ['universalAiAgentSqlApi'] : []),
   ]);
-  return {
-    database: readDatabase(library, postgres),
-    ...(provider === undefined ? {} : { model: isOpenAi ? readOpenAi(provider) : readOpenRouter(provider) }),
-    ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
-    ...(redis === undefined ? {} : { redis: readRedis(redis), callbacks: readCallbacks(options) }),
-    ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
-  };
+  const config = await readCredentials({ context, library, index, uses: (type) => used.has(type) });
+  return config.redis === undefined ? config : { ...config, callbacks: readCallbacks(options) };
 }
 
 /** n8n gives no credential that the panel hides. The switch takes no expression, so it need not be evaluated. */
 export function usesRedis(context: IExecuteFunctions): boolean {
   const { credentials, parameters } = context.getNode();
   return credentials?.redis !== undefined && parameters.useRedis === true;
-}
-
-export async function optionalCredential(
-  context: IExecuteFunctions,
-  type: string,
-  itemIndex: number,
-): Promise<ICredentialDataDecryptedObject | undefined> {
-  if (context.getNode().credentials?.[type] === undefined) return undefined;
-  const credential: ICredentialDataDecryptedObject = await context.getCredentials(type, itemIndex);
-  return credential;
-}
-
-function readOpenRouter(credential: ICredentialDataDecryptedObject): Config['model'] {
-  const text = credentialText(credential);
-  return { apiKey: text('apiKey'), baseUrl: text('url') };
-}
-
-function readOpenAi(credential: ICredentialDataDecryptedObject): Config['model'] {
-  const text = credentialText(credential);
-  const organization = text('organizationId');
-  return {
-    apiKey: text('apiKey'),
-    baseUrl: text('url'),
-    headers: {
-      ...(organization === '' ? {} : { 'OpenAI-Organization': organization }),
-      ...(credential.header === true ? { [text('headerName')]: text('headerValue') } : {}),
-    },
-  };
 }
 
 /** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */

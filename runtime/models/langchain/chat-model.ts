@@ -1,12 +1,11 @@
-import type { NamedModel } from '../../contracts/connected';
-import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
+import type { Model, ModelReply, ModelRequest, NamedModel } from '../../contracts/model';
 import type { ToolDefinition } from '../../contracts/tools/tool';
 import { RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { createRedactor, redactBoth } from '../../util/redaction/redact';
 import { redactForms } from '../../util/redaction/redact-forms';
-import { normalizeReply } from '../normalize-reply';
+import { normalizeReply } from '../openai/normalize-reply';
 import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
 import { fromChatMessage, toChatMessages } from './chat-messages';
 

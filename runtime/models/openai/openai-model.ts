@@ -1,11 +1,11 @@
 import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
 import { createRedactor, redactBoth } from '../../util/redaction/redact';
-import { normalizeReply } from '../normalize-reply';
-import { toModelError } from '../to-model-error';
-import { type CallInit, createTransport, type LeanResponse } from '../transport';
-import { noteWasted } from '../wasted-reply';
 import { ChatClient } from './chat-client';
+import { normalizeReply } from './normalize-reply';
 import { requestBody } from './request-body';
+import { toModelError } from './to-model-error';
+import { type CallInit, createTransport, type LeanResponse } from './transport';
+import { noteWasted } from './wasted-reply';
 
 interface OpenAiModelConfig {
   readonly apiKey: string;

@@ -1,7 +1,7 @@
 import type { Budget } from '../../billing/budget';
 import { findPrice, isPriced } from '../../billing/cost';
 import type { Connected } from '../../contracts/connected';
-import type { Model } from '../../contracts/model';
+import type { Model, Models } from '../../contracts/model';
 import type { AgentTask } from '../../contracts/task';
 import type { TenantSnapshot, Tier } from '../../contracts/tenant';
 import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
@@ -12,8 +12,7 @@ interface ModelRequirements {
   readonly config: AgentTask['config'];
   readonly snapshot: TenantSnapshot;
   readonly budget: Budget;
-  /** The one of the configuration; undefined where there is none. */
-  readonly model: Model | undefined;
+  readonly models: Models;
   readonly connected: Pick<Connected, 'model' | 'fallback'>;
 }
 
@@ -31,7 +30,7 @@ interface ChosenModel {
  * The model of a run: the connected one, or the tier's. Throws MODEL_MISSING, MODEL_UNPRICED for either of model and
  * fallback where money is limited, and what `selectModel` throws.
  */
-export function chooseModel({ config, snapshot, budget, model, connected }: ModelRequirements): ChosenModel {
+export function chooseModel({ config, snapshot, budget, models, connected }: ModelRequirements): ChosenModel {
   const { tenant, tiers } = snapshot;
   const { model: own, fallback } = connected;
   const selected = selectModel({
@@ -41,15 +40,16 @@ export function chooseModel({ config, snapshot, budget, model, connected }: Mode
     settings: tenant.settings,
     tierRows: tiers,
   });
-  const asked = own?.model ?? model;
-  if (asked === undefined) throw new RuntimeError('MODEL_MISSING');
-  const modelIds = [selected.modelId, ...(fallback === undefined ? [] : [fallback.name])];
+  const [first, ...others] = own === undefined ? models(selected.modelId) : [own];
+  if (first === undefined) throw new RuntimeError('MODEL_MISSING');
+  const next = fallback === undefined ? others : [...others, fallback];
+  const modelIds = [first, ...next].map(({ name }) => name);
   refuseUnpriced(modelIds, { snapshot, budget });
   const warnings = own === undefined ? [] : unusedSettings(config);
   return {
     selected,
     isFree: isFree(selected.tier, { modelIds, snapshot }),
-    model: fallback === undefined ? asked : withFallback(asked, fallback),
+    model: withFallback(first, next),
     modelIds,
     warnings,
   };

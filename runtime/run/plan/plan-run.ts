@@ -32,7 +32,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Ru
     isFree,
     warnings: modelWarnings,
     ...chosen
-  } = chooseModel({ config, snapshot: run.tenant, budget, model: environment.model, connected });
+  } = chooseModel({ config, snapshot: run.tenant, budget, models: environment.models, connected });
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, tier.code);

@@ -30,7 +30,7 @@ function choose(given: {
       .config,
     snapshot: { tenant: { id: 't', isActive: true, settings }, tiers, prices, tools: [] },
     budget: readBudget(settings, {}),
-    model,
+    models: (name) => [{ name, model }],
     connected: fallback === undefined ? {} : { fallback: { name: fallback, model } },
   });
 }

@@ -3,8 +3,8 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
 import { createParser } from 'eventsource-parser';
 
-import { errorText } from '../../errors/to-runtime-error';
-import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../util/json';
+import { errorText } from '../../../errors/to-runtime-error';
+import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
 import { MAX_REPLY_BYTES, type ReadBody } from '../read-body';
 import { noteWasted, type OwnCall } from '../wasted-reply';
 import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
 
 type Fields = Record<string, JsonValue | undefined>;
 

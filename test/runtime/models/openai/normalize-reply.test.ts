@@ -1,5 +1,5 @@
-import { normalizeReply } from '../../../runtime/models/normalize-reply';
-import { withCode } from '../../support/setup/matchers';
+import { normalizeReply } from '../../../../runtime/models/openai/normalize-reply';
+import { withCode } from '../../../support/setup/matchers';
 
 const reply = (message: unknown, rest: object = {}) =>
   normalizeReply({ choices: [{ message, finish_reason: 'stop' }], ...rest });

@@ -1,9 +1,9 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai';
 
-import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
-import { errorText } from '../errors/to-runtime-error';
-import type { Redact } from '../util/redaction/redact';
-import { modelFailure } from './model-failure';
+import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
+import { errorText } from '../../errors/to-runtime-error';
+import type { Redact } from '../../util/redaction/redact';
+import { modelFailure } from '../model-failure';
 
 /** What the openai client threw, as one of our LLM_ codes. Provider text is redacted and cut. */
 export function toModelError(

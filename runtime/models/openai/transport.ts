@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 
-import { RuntimeError } from '../errors/runtime-error';
-import { wasNeverConnected } from '../util/connection-errors';
+import { RuntimeError } from '../../errors/runtime-error';
+import { wasNeverConnected } from '../../util/connection-errors';
 import {
   holdsMoreThan,
   isJsonObject,
@@ -9,8 +9,8 @@ import {
   type JsonValue,
   MAX_JSON_VALUES,
   tryParseJson,
-} from '../util/json';
-import { turn } from '../util/turn';
+} from '../../util/json';
+import { turn } from '../../util/turn';
 import { type ReadBody, readBody } from './read-body';
 import { isEventStream, readStream } from './streamed/read-stream';
 import { noteWasted, type OwnCall } from './wasted-reply';

@@ -1,5 +1,5 @@
-import type { ModelRequest, RequestAttempts } from '../contracts/model';
-import { isJsonObject, type JsonValue } from '../util/json';
+import type { ModelRequest, RequestAttempts } from '../../contracts/model';
+import { isJsonObject, type JsonValue } from '../../util/json';
 import { readReplyUsage } from './normalize-reply';
 
 /** The model call that a request is one of. */

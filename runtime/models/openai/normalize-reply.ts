@@ -1,8 +1,8 @@
-import type { AssistantMessage, ToolCallMessage } from '../contracts/message';
-import type { FinishReason, ModelReply, ReplyUsage } from '../contracts/model';
-import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { readUsage } from './read-usage';
+import type { AssistantMessage, ToolCallMessage } from '../../contracts/message';
+import type { FinishReason, ModelReply, ReplyUsage } from '../../contracts/model';
+import { RuntimeError } from '../../errors/runtime-error';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { readUsage } from '../read-usage';
 
 /**
  * The vendor's JSON as our ModelReply; what it wants back is kept as that of the model `from`.

@@ -1,0 +1,64 @@
+import type { ICredentialDataDecryptedObject, IExecuteFunctions } from 'n8n-workflow';
+
+import { credentialText, readDatabase } from './database';
+import type { Library } from './item';
+import { readRedis } from './redis';
+
+type Config = Parameters<Library['useRuntime']>[0];
+
+interface CredentialReader {
+  readonly context: IExecuteFunctions;
+  readonly library: Library;
+  /** The item whose expressions choose the credential. */
+  readonly index?: number;
+  /** Whether the node asks for a credential that it may have. */
+  readonly uses: (type: string) => boolean;
+}
+
+/**
+ * The credentials of a node, as n8n decrypts them, as the runtime's configuration: Postgres, and what the node has and uses
+ * beside it. Rejects with SSH_TUNNEL_UNSUPPORTED.
+ */
+export async function readCredentials({ context, library, index, uses }: CredentialReader): Promise<Config> {
+  const used = async (type: string): Promise<ICredentialDataDecryptedObject | undefined> =>
+    uses(type) ? optionalCredential(context, type, index) : undefined;
+  // n8n asks its own database for each of them, so they are asked for together.
+  const [postgres, openRouter, openAi, vault, redis, sql] = await Promise.all([
+    context.getCredentials('postgres', index),
+    used('openRouterApi'),
+    used('openAiApi'),
+    used('universalAiAgentVaultApi'),
+    used('redis'),
+    used('universalAiAgentSqlApi'),
+  ]);
+  const provider = openRouter ?? openAi;
+  return {
+    database: readDatabase(library, postgres),
+    ...(provider === undefined ? {} : { model: readProvider(provider) }),
+    ...(vault === undefined ? {} : { vaultKey: credentialText(vault)('secretKey') }),
+    ...(redis === undefined ? {} : { redis: readRedis(redis) }),
+    ...(sql === undefined ? {} : { sqlQuery: { database: { url: credentialText(sql)('secretUrl') } } }),
+  };
+}
+
+/** Undefined where none was chosen, or where the panel hides it: n8n gives none then. */
+export async function optionalCredential(
+  context: IExecuteFunctions,
+  type: string,
+  index: number | undefined,
+): Promise<ICredentialDataDecryptedObject | undefined> {
+  if (context.getNode().credentials?.[type] === undefined) return undefined;
+  const credential: ICredentialDataDecryptedObject = await context.getCredentials(type, index);
+  return credential;
+}
+
+/** Organisation and custom header are in n8n's OpenAI credential only. */
+function readProvider(credential: ICredentialDataDecryptedObject): Config['model'] {
+  const text = credentialText(credential);
+  const organization = text('organizationId');
+  const headers = {
+    ...(organization === '' ? {} : { 'OpenAI-Organization': organization }),
+    ...(credential.header === true ? { [text('headerName')]: text('headerValue') } : {}),
+  };
+  return { apiKey: text('apiKey'), baseUrl: text('url'), headers };
+}

@@ -1,0 +1,20 @@
+import type { ParsedConfig } from '../config/runtime-config';
+import type { Model, Models } from '../contracts/model';
+import { createOpenAiModel } from '../models/openai/openai-model';
+
+interface Providers {
+  readonly models: Models;
+  readonly close: () => Promise<void>;
+}
+
+/** The plug-in answers for every id; without one, the provider of the configuration does. */
+export function createProviders({ model: config, plugins }: ParsedConfig): Providers {
+  if (plugins.model !== undefined) return { models: onlyModel(plugins.model), close: () => Promise.resolve() };
+  if (config === undefined) return { models: () => [], close: () => Promise.resolve() };
+  const model = createOpenAiModel(config);
+  return { models: onlyModel(model), close: model.close };
+}
+
+function onlyModel(model: Model): Models {
+  return (name) => [{ name, model }];
+}
