@@ -9,20 +9,20 @@ type Config = Parameters<Library['useRuntime']>[0];
 interface CredentialReader {
   readonly context: IExecuteFunctions;
   readonly library: Library;
-  /** The item whose expressions choose the credential. */
+  /** Item whose expressions choose the credential. */
   readonly index?: number;
-  /** Whether the node asks for a credential that it may have. */
+  /** Reports whether the node uses a credential of this type. */
   readonly uses: (type: string) => boolean;
 }
 
 /**
- * The credentials of a node, as n8n decrypts them, as the runtime's configuration: Postgres, and what the node has and uses
- * beside it. Rejects with SSH_TUNNEL_UNSUPPORTED.
+ * Reads the credentials of a node as the runtime's configuration: Postgres, and each optional one that the node has and uses.
+ * Rejects with SSH_TUNNEL_UNSUPPORTED.
  */
 export async function readCredentials({ context, library, index, uses }: CredentialReader): Promise<Config> {
   const used = async (type: string): Promise<ICredentialDataDecryptedObject | undefined> =>
     uses(type) ? optionalCredential(context, type, index) : undefined;
-  // n8n asks its own database for each of them, so they are asked for together.
+  // n8n reads each from its database, so they are requested together.
   const [postgres, openRouter, openAi, vault, redis, sql] = await Promise.all([
     context.getCredentials('postgres', index),
     used('openRouterApi'),
@@ -41,7 +41,7 @@ export async function readCredentials({ context, library, index, uses }: Credent
   };
 }
 
-/** Undefined where none was chosen, or where the panel hides it: n8n gives none then. */
+/** Returns undefined if no credential was chosen. */
 export async function optionalCredential(
   context: IExecuteFunctions,
   type: string,
@@ -52,7 +52,7 @@ export async function optionalCredential(
   return credential;
 }
 
-/** Organisation and custom header are in n8n's OpenAI credential only. */
+/** Reads either provider's credential; only n8n's OpenAI credential has organisation and custom header. */
 function readProvider(credential: ICredentialDataDecryptedObject): Config['model'] {
   const text = credentialText(credential);
   const organization = text('organizationId');

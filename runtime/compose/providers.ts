@@ -7,7 +7,7 @@ interface Providers {
   readonly close: () => Promise<void>;
 }
 
-/** The plug-in answers for every id; without one, the provider of the configuration does. */
+/** Creates the models: the plug-in's for every id, else the configured provider's. */
 export function createProviders({ model: config, plugins }: ParsedConfig): Providers {
   if (plugins.model !== undefined) return { models: onlyModel(plugins.model), close: () => Promise.resolve() };
   if (config === undefined) return { models: () => [], close: () => Promise.resolve() };

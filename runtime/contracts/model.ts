@@ -78,10 +78,10 @@ export interface Model {
 }
 
 export interface NamedModel {
-  /** The id that its calls are asked, priced and reported under. */
+  /** Id in requests, prices and reports. */
   readonly name: string;
   readonly model: Model;
 }
 
-/** Who may answer for the id of a model, the first choice first. Empty where no provider is configured. */
+/** Returns the models that can answer for an id, in order of preference; none if no provider is configured. */
 export type Models = (modelId: string) => readonly NamedModel[];

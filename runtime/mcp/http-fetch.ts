@@ -22,15 +22,15 @@ export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 /** So many values in it: what is short as a text may take many times its length when it is parsed. */
 export const MAX_MESSAGE_VALUES = 50_000;
 
-/** What a server sends faster in a stream stays with it. */
+/** Limit per second for the bytes of a stream. */
 const MAX_STREAM_BYTES = 2 * MAX_MESSAGE_BYTES;
 
 /** Set on errors of requests that never reached the server, so that they may be made again. */
 export const NOT_SENT = Symbol('not sent');
 
 /**
- * HTTP for MCP on shared keep-alive pools: global fetch costs several times as much for each request. `connections` is the
- * number of sockets to one host; what is more waits for one.
+ * HTTP client for MCP on shared keep-alive pools: global fetch costs several times as much per request. `connections` limits
+ * the sockets to one host; further requests wait.
  */
 export function createHttpClient(connections: number): HttpClient {
   const options = { connections, keepAliveTimeout: 30_000, headersTimeout: 0, bodyTimeout: 0 } as const;
@@ -112,7 +112,7 @@ async function* bounded(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   }
 }
 
-/** A stream may go on for ever, but none of its events; and it is read no faster than at MAX_STREAM_BYTES a second. */
+/** Limits each event of an endless stream, and reads at most MAX_STREAM_BYTES a second. */
 function boundedEvents(source: AsyncIterable<Buffer>): Readable {
   const pause = pacer();
   const isEnd = eventEnds();
@@ -130,7 +130,7 @@ function boundedEvents(source: AsyncIterable<Buffer>): Readable {
   return Readable.from(read(), { objectMode: false });
 }
 
-/** Waits for the next turn of the loop, or for the next second when the bytes of this one were too many. */
+/** Waits for the next turn of the loop, or for the next second if this one's bytes are used up. */
 function pacer(): (bytes: number) => Promise<void> {
   let since = monotonicMs();
   let read = 0;
@@ -147,7 +147,7 @@ function pacer(): (bytes: number) => Promise<void> {
   };
 }
 
-/** Looks at one message, byte by byte. Throws when it becomes too long, or has too many values. */
+/** Checks one message byte by byte. Throws if it becomes too long or has too many values. */
 function messageBounds(): (byte: number) => void {
   let size = 0;
   const countValues = valueCounter();
@@ -157,7 +157,7 @@ function messageBounds(): (byte: number) => void {
   };
 }
 
-/** Says which byte ends an event: the one that ends an empty line. */
+/** Detects the byte that ends an event: the one that ends a blank line. */
 function eventEnds(): (byte: number) => boolean {
   let isLineEmpty = true;
   let last = 0;

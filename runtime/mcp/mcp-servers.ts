@@ -162,7 +162,7 @@ const NOTHING: ReadTools = { tools: [], warnings: [] };
 
 const REMEMBERED_SERVERS = 1000;
 
-/** Requests to one host at a time, beside the stream that each connection to it may keep open. */
+/** Limit of concurrent requests to one host, besides one open stream per connection. */
 const MAX_OPEN_CALLS = 256;
 
 /** So long a person may take to log in. */

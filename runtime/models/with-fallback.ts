@@ -2,8 +2,8 @@ import type { Model, ModelReply, ModelRequest, NamedModel } from '../contracts/m
 import { isRuntimeError } from '../errors/runtime-error';
 
 /**
- * A model whose calls are answered by the next candidate when they fail with an LLM_ code, unless the run was stopped. When
- * all fail, the first failure is the one that is told.
+ * Model that asks the next candidate if a call fails with an LLM_ code, unless the run was stopped. If all fail, it rejects
+ * with the first failure.
  */
 export function withFallback(first: NamedModel, others: readonly NamedModel[]): Model {
   if (others.length === 0) return first.model;

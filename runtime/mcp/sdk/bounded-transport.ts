@@ -3,25 +3,25 @@ import type { JSONRPCMessage, JSONRPCRequest, Transport, TransportSendOptions } 
 import { after, monotonicMs } from '../../util/clock';
 import { STREAM_LOST } from './connect-failures';
 
-/** Requests that a server may make of us: each is answered, most with "no such method". */
+/** Allowance for requests of the server, which are answered, most of them with "Method not found". */
 const REQUESTS = { atOnce: 10, aSecond: 1 };
-/** Notifications, answers to nothing, and what is no message at all. */
+/** Allowance for notifications, answers to unknown ids and invalid messages. */
 const OTHERS = { atOnce: 10_000, aSecond: 200 };
-/** Answers that the server has not taken yet; further requests get none. */
+/** Limit of answers in delivery; further requests are dropped. */
 const MAX_OPEN_ANSWERS = 4;
-/** How long a server may take to accept an answer or a notification. */
+/** Time limit for delivering an answer or a notification. */
 const DELIVERY_MS = 10_000;
-/** How long a server may leave the stream of a request open after its answer. */
+/** Time a server has to close the stream of a request after its answer. */
 const STREAM_GRACE_MS = 1000;
 
 /**
- * Bounds what a server can make us do. What nobody asked for is counted, and above the allowance the connection is closed.
- * Requests of the server are answered only while one of ours is open. The stream of a request does not outlive it for long;
- * when it breaks off, the request is answered with an error, where the SDK would wait for its time-out.
+ * Limits what a server can make the client do. Counts unsolicited messages and closes the connection above the allowance.
+ * Answers requests of the server only while one of the client's is open. Closes the stream of a request soon after its
+ * answer. If the stream breaks off, answers the request with an error; the SDK would wait for its time-out.
  */
 export function boundTransport(transport: Transport): Transport {
   const bounds = new Bounds(transport);
-  // The rest is the transport's own: the SDK asks for its class, and for more than its interface says.
+  // A proxy, since the SDK looks at the transport's class and at more members than its interface has.
   return new Proxy(transport, {
     get: (target, key): unknown => {
       if (isBounded(key)) return bounds[key];
@@ -41,11 +41,11 @@ function isBounded(key: string | symbol): key is Bounded {
 interface OpenRequest {
   readonly id: JSONRPCRequest['id'];
   readonly stream: AbortController;
-  /** Set once the answer is there: lets the stream be. */
+  /** Cancels closing the stream; set when the answer arrives. */
   keepStream?: () => void;
 }
 
-/** Stands between the SDK, whose handlers it keeps, and a transport. */
+/** Filter between the SDK, whose handlers it holds, and a transport. */
 class Bounds implements Pick<Transport, Bounded> {
   onmessage: Transport['onmessage'];
   onerror: Transport['onerror'];
@@ -64,7 +64,7 @@ class Bounds implements Pick<Transport, Bounded> {
 
   readonly send: Transport['send'] = (message, options) => {
     if (!('method' in message)) return this.answer(message, options);
-    // Open as long as the connection is, and closed by the SDK.
+    // Lives as long as the connection; the SDK closes it.
     if (message.method === 'subscriptions/listen') return this.transport.send(message, options);
     if ('id' in message) return this.ask(message, options);
     if (message.method === 'notifications/cancelled') this.settle(message.params?.requestId);
@@ -122,7 +122,7 @@ class Bounds implements Pick<Transport, Bounded> {
     this.onmessage?.({ jsonrpc: '2.0', id: request.id, error: { code: STREAM_LOST, message } });
   }
 
-  /** Closes the connection when there was too much. */
+  /** Takes one from the allowance, or closes the connection. */
   private allows(may: () => boolean): boolean {
     if (this.isOver || may()) return !this.isOver;
     this.isOver = true;
@@ -132,7 +132,7 @@ class Bounds implements Pick<Transport, Bounded> {
   }
 }
 
-/** A token bucket: says whether one more may pass. */
+/** Token bucket; the returned function takes a token and reports success. */
 function allowance({ atOnce, aSecond }: typeof REQUESTS): () => boolean {
   let left = atOnce;
   let lookedAt = monotonicMs();

@@ -89,8 +89,8 @@ export function renewableToken({ server: { auth }, renewToken }: ConnectRequest)
 }
 
 /**
- * The old transport. The SDK's opens its stream again when it has ended, as soon as the server likes, though the session of
- * the first is over: this one is closed then.
+ * Creates a transport of server-sent events that closes when its stream ends. The SDK's reopens the stream as soon as the
+ * server likes, although the session is over.
  */
 function onOneStream(url: URL, options: SSEClientTransportOptions): SSEClientTransport {
   let isOpen = false;
@@ -108,7 +108,7 @@ function onOneStream(url: URL, options: SSEClientTransportOptions): SSEClientTra
   return transport;
 }
 
-/** A stream that a server ends is opened again, but not as often as the server likes. */
+/** Minimum wait before a stream that the server ended is reopened. */
 const MIN_RECONNECT_MS = 1000;
 
 export const scheduleReconnection: ReconnectionScheduler = (reconnect, delayMs) =>

@@ -3,6 +3,7 @@ import type { FinishReason, ModelReply, ReplyUsage } from '../../contracts/model
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { readUsage } from '../read-usage';
+import { isThinking, textOfPart } from './content-parts';
 
 /**
  * The vendor's JSON as our ModelReply; what it wants back is kept as that of the model `from`.
@@ -55,23 +56,16 @@ function fieldsToGiveBack(
   if (reasoning_details !== undefined && reasoning_details !== null) return { reasoning_details };
   if (!hasCalls) return undefined;
   if (typeof reasoning_content === 'string') return { reasoning_content };
-  if (Array.isArray(content) && (content as JsonValue[]).some(isReasoning)) return { content };
+  if (Array.isArray(content) && (content as JsonValue[]).some(isThinking)) return { content };
   // Groq refuses an empty one.
   return typeof reasoning === 'string' && reasoning !== '' ? { reasoning } : undefined;
-}
-
-/** A part of the content, as Mistral has them. */
-function isReasoning(part: JsonValue): boolean {
-  return isJsonObject(part) && (part.type === 'thinking' || part.type === 'reasoning');
 }
 
 /** Content is text, or for some models a list of parts. */
 function contentText(content: JsonValue | undefined): string | null {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return null;
-  return (content as JsonValue[])
-    .map((part) => (isJsonObject(part) && typeof part.text === 'string' && !isReasoning(part) ? part.text : ''))
-    .join('');
+  return (content as JsonValue[]).map(textOfPart).join('');
 }
 
 /** Arguments come as text, and from some providers as an object, null or nothing. */

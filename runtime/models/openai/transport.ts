@@ -2,17 +2,11 @@ import { Agent, request } from 'undici';
 
 import { RuntimeError } from '../../errors/runtime-error';
 import { wasNeverConnected } from '../../util/connection-errors';
-import {
-  holdsMoreThan,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  MAX_JSON_VALUES,
-  tryParseJson,
-} from '../../util/json';
+import { holdsMoreThan, isJsonObject, type JsonValue, MAX_JSON_VALUES, tryParseJson } from '../../util/json';
 import { turn } from '../../util/turn';
-import { type ReadBody, readBody } from './read-body';
-import { isEventStream, readStream } from './streamed/read-stream';
+import { readReply } from './read-reply';
+import { readError, saysSomething } from './reply-error';
+import type { ReplyText } from './reply-text';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {
@@ -37,24 +31,21 @@ export function createTransport(): ModelTransport {
     const { attempts } = call;
     attempts.sent++;
     try {
-      const { statusCode, headers, body } = await request(url, {
+      const {
+        statusCode: status,
+        headers,
+        body,
+      } = await request(url, {
         dispatcher,
         method: 'POST',
         headers: init.headers as Record<string, string>,
         body: init.body as string,
         signal: init.signal,
       });
-      const encoding = headers['content-encoding'];
-      // A reply is not judged by its type, unless a stream was asked for.
-      if (call.onDelta !== undefined && isEventStream(headers)) {
-        const streamed = await readStream(body, encoding, call);
-        if (!streamed.isCut) attempts.answered++;
-        return toResponse({ status: statusCode, headers: withoutRetry(headers, call), ...streamed }, call);
-      }
-      const read = await readBody(body, encoding);
-      attempts.answered++;
-      await turn();
-      return toResponse({ status: statusCode, headers, ...read }, call);
+      const reply = await readReply({ status, encoding: headers['content-encoding'], body }, call);
+      if (reply.isCut !== true) attempts.answered++;
+      if (call.onDelta === undefined) await turn();
+      return toResponse({ status, headers: withoutRetry(headers, call), ...reply }, call);
     } catch (error) {
       // Nothing was sent when no connection could be made, so there is no usage to wonder about.
       if (wasNeverConnected(error)) attempts.answered++;
@@ -74,7 +65,7 @@ function withoutRetry(headers: Headers, { attempts }: OwnCall): Headers {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-interface RawReply extends ReadBody {
+interface RawReply extends ReplyText {
   readonly status: number;
   readonly headers: Headers;
 }
@@ -84,13 +75,18 @@ interface RawReply extends ReadBody {
  * be read is as unknown as that of a request without a reply.
  */
 function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
-  const isOurs = saysWhatItUsed(text);
-  const body = isSuccess(status) || isOurs ? parseJson(text) : undefined;
-  const meant = status === 200 && isJsonObject(body) ? errorStatus(body) : status;
-  // What is no JSON although it begins so was broken off, and its usage may have been in the rest.
-  const isUnknown = body === undefined ? isOurs || problem !== undefined : namesUsage(body);
-  if (!isSuccess(meant) && !noteWasted(body, call) && isUnknown) call.attempts.answered--;
-  return new LeanResponse(meant, headers, { text, problem, body });
+  const body = isSuccess(status) || saysWhatItUsed(text) ? parseJson(text) : undefined;
+  const error = isJsonObject(body) ? readError(body, !isSuccess(status)) : undefined;
+  const meant = status === 200 && error !== undefined ? error.code : status;
+  if (!isSuccess(meant) && !noteWasted(body, call) && isUnknown({ text, problem }, body)) call.attempts.answered--;
+  // The openai client reads this form only.
+  const words = error === undefined ? text : JSON.stringify({ error });
+  return new LeanResponse(meant, headers, { text: words, problem, body });
+}
+
+/** Reports a reply whose usage may be lost: text that begins as JSON but broke off, or usage in an unknown form. */
+function isUnknown({ text, problem }: ReplyText, body: JsonValue | undefined): boolean {
+  return body === undefined ? saysWhatItUsed(text) || problem !== undefined : namesUsage(body);
 }
 
 /** Whether a text says what it used, as far as one can see without reading it: the page of a proxy does not. */
@@ -117,7 +113,7 @@ export class LeanResponse {
   constructor(
     readonly status: number,
     headers: Headers,
-    private readonly content: ReadBody & { readonly body: JsonValue | undefined },
+    private readonly content: ReplyText & { readonly body: JsonValue | undefined },
   ) {
     this.ok = isSuccess(status);
     this.headers = new HeaderView(headers);
@@ -171,24 +167,6 @@ class HeaderView {
   }
 }
 
-/**
- * OpenRouter sends some failures as HTTP 200 with an `error` in the body; they count as the status they name. An error
- * that says nothing, beside an answer, is a field that somebody always writes.
- */
-function errorStatus({ error, choices }: JsonObject): number {
-  const isAnswer = Array.isArray(choices) && choices.length > 0;
-  if (error === undefined || EMPTY.has(error) || (isAnswer && !saysSomething(error))) return 200;
-  const code = isJsonObject(error) ? Number(error.code) : NaN;
-  return Number.isInteger(code) && code >= 400 && code <= 599 ? code : 502;
-}
-
 function namesUsage(body: JsonValue | undefined): boolean {
   return isJsonObject(body) && body.usage !== undefined && saysSomething(body.usage);
-}
-
-const EMPTY: ReadonlySet<JsonValue> = new Set([null, false, '', 0]);
-
-function saysSomething(error: JsonValue): boolean {
-  if (typeof error !== 'object' || error === null) return !EMPTY.has(error);
-  return Object.values(error).some((inner: JsonValue) => !EMPTY.has(inner));
 }

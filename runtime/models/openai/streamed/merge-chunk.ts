@@ -1,4 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
+import { textOfPart } from '../content-parts';
+import { readError } from '../reply-error';
+import { mergeCall, type MergedCalls, noCalls, toToolCalls } from './merge-calls';
 
 type Fields = Record<string, JsonValue | undefined>;
 
@@ -9,24 +12,21 @@ const MOST_PARTS = 10_000;
 export interface MergedReply {
   readonly fields: Fields;
   readonly message: Fields;
-  readonly calls: Fields[];
-  /** Calls by the index that their pieces name. */
-  readonly byIndex: Map<number, Fields>;
-  readonly ids: Set<JsonValue | undefined>;
+  readonly calls: MergedCalls;
   finishReason: JsonValue | undefined;
   hasChoice: boolean;
   /** Characters of it so far. */
   size: number;
   parts: number;
+  /** Text that arrived in place of a chunk. */
+  words?: string;
 }
 
 export function openReply(): MergedReply {
   return {
     fields: {},
     message: { role: 'assistant', content: null },
-    calls: [],
-    byIndex: new Map(),
-    ids: new Set(),
+    calls: noCalls(),
     finishReason: undefined,
     hasChoice: false,
     size: 0,
@@ -42,18 +42,35 @@ interface Shown {
 const NOTHING: Shown = { text: '', reasoning: '' };
 
 /** Adds one chunk (`chat.completion.chunk`), and gives its text and reasoning. */
-export function mergeChunk(reply: MergedReply, chunk: JsonObject): Shown {
+export function mergeChunk(reply: MergedReply, chunk: JsonObject, isError: boolean): Shown {
   const { fields } = reply;
   for (const key of ['id', 'model', 'provider']) fields[key] ??= chunk[key];
   fields.usage = highest(fields.usage, chunk.usage);
-  fields.error = chunk.error ?? fields.error;
-  const choice = Array.isArray(chunk.choices) ? (chunk.choices as JsonValue[]).find(isFirst) : undefined;
-  if (!isJsonObject(choice)) return NOTHING;
+  fields.error ??= readError(chunk, isError);
+  const choice = ourChoice(chunk.choices);
+  if (choice === undefined) return NOTHING;
   reply.hasChoice = true;
   // Some write an empty one into every chunk.
   reply.finishReason ||= choice.finish_reason;
-  fields.error = choice.error ?? fields.error;
-  return hasTooMany(reply) ? NOTHING : mergeDelta(reply, choice.delta);
+  return hasTooMany(reply) ? NOTHING : mergeDelta(reply, deltaOf(reply, choice));
+}
+
+/** Returns the only choice, whatever its index: each request asks for one answer. */
+function ourChoice(choices: JsonValue | undefined): JsonObject | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  const all = (choices as JsonValue[]).filter(isJsonObject);
+  return all.find(({ index }) => index === 0) ?? all[0];
+}
+
+/** Returns `delta`, or `message` if it replaces it. Skips a message that repeats the whole answer at its end. */
+function deltaOf(
+  { message, calls }: MergedReply,
+  { delta, message: whole, finish_reason: reason }: JsonObject,
+): JsonValue | undefined {
+  if (!isJsonObject(whole) || (isJsonObject(delta) && Object.keys(delta).length > 0)) return delta;
+  const isOver = typeof reason === 'string' && reason !== '';
+  const isKnown = calls.all.length > 0 || (message.content !== null && message.content === whole.content);
+  return isOver && isKnown ? undefined : whole;
 }
 
 /** Reports a reply over the limit of parts; only its usage is still read. */
@@ -73,29 +90,50 @@ function highest(before: JsonValue | undefined, now: JsonValue | undefined): Jso
   return Object.fromEntries(keys.map((key) => [key, highest(before[key], now[key]) ?? null]));
 }
 
-function isFirst(choice: JsonValue): boolean {
-  return isJsonObject(choice) && (choice.index === undefined || choice.index === 0);
-}
-
 function mergeDelta(reply: MergedReply, delta: JsonValue | undefined): Shown {
   if (!isJsonObject(delta)) return NOTHING;
   const { message } = reply;
-  const text = append(reply, 'content', delta.content);
   const reasoning = append(reply, 'reasoning', delta.reasoning);
   const content = append(reply, 'reasoning_content', delta.reasoning_content);
-  if (Array.isArray(delta.content)) {
-    const parts = (message.content = listOf(message.content));
-    for (const part of delta.content as JsonValue[]) add(reply, parts, part);
-  }
   if (Array.isArray(delta.reasoning_details)) {
     const details = (message.reasoning_details = listOf(message.reasoning_details));
     for (const piece of delta.reasoning_details as JsonValue[]) mergeDetail(reply, details, piece);
   }
-  if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls as JsonValue[]) mergeCall(reply, call);
-  return { text: text + partsText(delta.content), reasoning: reasoning || content };
+  if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls as JsonValue[]) addCall(reply, call);
+  return { text: addContent(reply, delta.content), reasoning: reasoning || content };
 }
 
-function add<T extends JsonValue | Fields>(reply: MergedReply, list: T[], item: T): void {
+function addCall(reply: MergedReply, piece: JsonValue): void {
+  if (!isJsonObject(piece)) return;
+  const before = reply.calls.all.length;
+  reply.size += mergeCall(reply.calls, piece);
+  reply.parts += reply.calls.all.length - before;
+}
+
+/** Adds content, as text or parts or both in turn, and returns its text. */
+function addContent(reply: MergedReply, content: JsonValue | undefined): string {
+  const { message } = reply;
+  if (!Array.isArray(message.content) && !Array.isArray(content)) return append(reply, 'content', content);
+  const parts = (message.content = listOf(message.content));
+  const pieces = Array.isArray(content) ? (content as JsonValue[]) : listOf(content);
+  for (const piece of pieces) addPart(reply, parts, piece);
+  return pieces.map(textOfPart).join('');
+}
+
+/** Adds a part; joins it with the last one if both are plain text. */
+function addPart(reply: MergedReply, parts: JsonValue[], piece: JsonValue): void {
+  const last = parts.at(-1);
+  if (isPlainText(piece) && isPlainText(last)) {
+    parts[parts.length - 1] = { ...last, text: last.text + piece.text };
+    reply.size += piece.text.length;
+  } else add(reply, parts, piece);
+}
+
+function isPlainText(part: JsonValue | undefined): part is JsonObject & { readonly text: string } {
+  return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' && Object.keys(part).length === 2;
+}
+
+function add(reply: MergedReply, list: JsonValue[], item: JsonValue): void {
   list.push(item);
   reply.parts++;
   reply.size += JSON.stringify(item).length;
@@ -105,13 +143,6 @@ function add<T extends JsonValue | Fields>(reply: MergedReply, list: T[], item: 
 function listOf(value: JsonValue | undefined): JsonValue[] {
   if (Array.isArray(value)) return value as JsonValue[];
   return typeof value === 'string' && value !== '' ? [{ type: 'text', text: value }] : [];
-}
-
-function partsText(content: JsonValue | undefined): string {
-  if (!Array.isArray(content)) return '';
-  return (content as JsonValue[])
-    .map((part) => (isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' ? part.text : ''))
-    .join('');
 }
 
 function append(reply: MergedReply, key: string, piece: JsonValue | undefined): string {
@@ -145,41 +176,10 @@ function setField(target: JsonObject, key: string, value: JsonValue): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-function mergeCall(reply: MergedReply, piece: JsonValue): void {
-  if (!isJsonObject(piece)) return;
-  const call = callOf(reply, piece);
-  const given = isJsonObject(piece.function) ? piece.function : {};
-  // Some send id and name with every piece.
-  call.id ||= piece.id;
-  reply.ids.add(call.id);
-  const fn = call.function as Fields;
-  fn.name ||= given.name;
-  if (typeof given.arguments !== 'string') fn.arguments ??= given.arguments;
-  else {
-    fn.arguments = (typeof fn.arguments === 'string' ? fn.arguments : '') + given.arguments;
-    reply.size += given.arguments.length;
-  }
-}
-
-/** Some providers leave out the index: then a new id begins a new call, and anything else goes on with the last one. */
-function callOf(reply: MergedReply, piece: JsonObject): Fields {
-  const known = knownCall(reply, piece);
-  if (known !== undefined) return known;
-  const call: Fields = { type: 'function', function: {} };
-  if (typeof piece.index === 'number') reply.byIndex.set(piece.index, call);
-  add(reply, reply.calls, call);
-  return call;
-}
-
-function knownCall({ calls, byIndex, ids }: MergedReply, { index, id }: JsonObject): Fields | undefined {
-  if (typeof index === 'number') return byIndex.get(index);
-  const isNew = typeof id === 'string' && id !== '' && !ids.has(id);
-  return isNew ? undefined : calls.at(-1);
-}
-
 /** The reply as the provider sends it unstreamed. */
 export function toBody({ fields, message, calls, finishReason, hasChoice }: MergedReply): JsonObject {
-  const whole = { ...message, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
+  const toolCalls = toToolCalls(calls);
+  const whole = { ...message, ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }) };
   const choice = { index: 0, message: whole, finish_reason: finishReason ?? null };
-  return { ...fields, choices: hasChoice ? [choice] : [] } as JsonObject;
+  return { ...fields, choices: hasChoice ? [choice] : [] };
 }

@@ -1,68 +1,78 @@
-import { pipeline, type Readable, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
 
 import { createParser } from 'eventsource-parser';
 
 import { errorText } from '../../../errors/to-runtime-error';
+import { within } from '../../../util/abort';
 import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
-import { MAX_REPLY_BYTES, type ReadBody } from '../read-body';
+import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText } from '../reply-text';
 import { noteWasted, type OwnCall } from '../wasted-reply';
 import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
 
 /** Each token of a stream comes with some two hundred bytes around it. */
 const MAX_STREAM_BYTES = 64 * MAX_REPLY_BYTES;
 
-/** Time limit for draining a stream after `[DONE]`. */
+/** Time limit for draining a stream after its end. */
 const DRAIN_MS = 1000;
 
-interface Streamed extends ReadBody {
-  /** It broke off, so what it has used may have been in the rest. */
-  readonly isCut: boolean;
-}
+/** Silence after a finish reason that ends a stream without `[DONE]`: with usage known, and unknown. */
+const END_SILENCE_MS = { known: 1000, unknown: 5000 };
 
-export function isEventStream(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  return String(headers['content-type']).toLowerCase().startsWith('text/event-stream');
+interface StreamedReply {
+  readonly status: number;
+  readonly body: Readable;
+  readonly bytes: ReplyBytes;
 }
 
 /**
- * The reply that the chunks of a stream come to, as text, as if it had come at once. Rejects when it breaks off before
- * anything was handed on; afterwards it is a reply with an error, for it must not be asked for again.
+ * Assembles the chunks of a stream into the text of an unstreamed reply. Rejects if the stream breaks off before anything was
+ * shown. Afterwards it returns a reply with an error, so that the client does not repeat the request.
  */
-export async function readStream(
-  body: Readable,
-  encoding: string | string[] | undefined,
-  call: OwnCall,
-): Promise<Streamed> {
+export async function readStream({ status, body, bytes }: StreamedReply, call: OwnCall): Promise<ReplyText> {
   const reply = openReply();
   try {
-    const isDone = await readPieces(unpacked(body, encoding), reply, call);
-    if (!isWhole(reply) && !(isDone && reply.hasChoice)) throw new Error('the stream broke off');
+    const isDone = await readPieces(bytes, reply, call);
+    if (isDone) void drain(body, bytes.rest);
+    if (!isWhole(reply) && !(isDone && reply.hasChoice)) throw new Error(`the stream broke off${wordsOf(reply)}`);
     return wholeReply(reply);
   } catch (error) {
     // Frees the connection. An abort is an error of the body, which ends the process if nothing listens.
     body.on('error', () => undefined).destroy();
     // At most its usage is missing.
     if (isWhole(reply)) return wholeReply(reply);
-    if (call.attempts.isShown !== true || call.signal?.aborted === true) {
-      noteWasted(toBody(reply), call);
-      throw error;
+    const isFailure = status >= 400;
+    if (isFailure || mustNotBeAskedAgain(call)) {
+      const isCut = !isFailure || wordsOf(reply).includes('"usage"');
+      return { text: failedReply(reply, errorText(error)), isCut };
     }
-    const whole = { ...toBody(reply), choices: [], error: { code: 502, message: errorText(error) } };
-    return { text: JSON.stringify(whole), isCut: true };
+    noteWasted(toBody(reply), call);
+    throw error;
   }
 }
 
-function wholeReply(reply: MergedReply): Streamed {
+function mustNotBeAskedAgain({ attempts, signal }: OwnCall): boolean {
+  return attempts.isShown === true && signal?.aborted !== true;
+}
+
+function failedReply(reply: MergedReply, message: string): string {
+  return JSON.stringify({ ...toBody(reply), choices: [], error: { code: 502, message } });
+}
+
+function wholeReply(reply: MergedReply): ReplyText {
   const text = JSON.stringify(toBody(reply));
   if (!hasTooMany(reply) && !holdsMoreThan(text, MAX_JSON_VALUES)) return { text, isCut: isCutByError(reply) };
   // Keeps the usage: the reply was paid for, and another request would be paid for too.
   const usage = JSON.stringify({ ...reply.fields, choices: [] });
-  return { text: usage, problem: 'it has too many calls or parts', isCut: false };
+  return { text: usage, problem: 'it has too many calls or parts' };
 }
 
 /** Reports a reply with a finish reason or an error. Not all providers end their streams with `[DONE]`. */
-function isWhole({ finishReason, fields }: MergedReply): boolean {
-  return (typeof finishReason === 'string' && finishReason !== '') || fields.error !== undefined;
+function isWhole(reply: MergedReply): boolean {
+  return hasReason(reply) || reply.fields.error !== undefined;
+}
+
+function hasReason({ finishReason }: MergedReply): boolean {
+  return typeof finishReason === 'string' && finishReason !== '';
 }
 
 /** Reports a provider that failed in the middle of a reply without reporting the usage so far. */
@@ -70,31 +80,47 @@ function isCutByError({ fields, size, parts }: MergedReply): boolean {
   return fields.error !== undefined && fields.usage === undefined && size + parts > 0;
 }
 
-/** Reads up to `[DONE]` and returns true, or to the end of the body and returns false. */
-async function readPieces(body: Readable, reply: MergedReply, call: OwnCall): Promise<boolean> {
+/** Quotes text that arrived in place of a chunk, such as a proxy's error. */
+function wordsOf({ words }: MergedReply): string {
+  return words === undefined ? '' : `: ${words}`;
+}
+
+/** Reads to `[DONE]` or to a silence after the finish reason and returns true, or to the end of the body and returns false. */
+async function readPieces({ begun, rest }: ReplyBytes, reply: MergedReply, call: OwnCall): Promise<boolean> {
   const feed = chunkFeed(reply, call);
   // Characters may be cut between two pieces.
   const decoder = new TextDecoder();
-  const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let size = 0;
-  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
-    size += next.value.length;
+  const isDoneWith = (piece: Buffer): boolean => {
+    size += piece.length;
     if (size > MAX_STREAM_BYTES || reply.size > MAX_REPLY_BYTES) {
       throw new Error(`the reply is longer than ${MAX_REPLY_BYTES} bytes`);
     }
-    if (feed(decoder.decode(next.value, { stream: true }))) {
-      void drain(body, pieces);
-      return true;
-    }
+    return feed(decoder.decode(piece, { stream: true }));
+  };
+  if (begun.some(isDoneWith)) return true;
+  for (;;) {
+    const next = await nextPiece(rest, reply);
+    if (next === undefined || (next.done !== true && isDoneWith(next.value))) return true;
+    // The last event may lack its blank line.
+    if (next.done === true) return feed('\n\n');
   }
-  return false;
+}
+
+/** Returns undefined if a finish reason is followed by silence. */
+function nextPiece(
+  rest: AsyncIterator<Buffer>,
+  reply: MergedReply,
+): Promise<IteratorResult<Buffer, unknown> | undefined> {
+  if (!hasReason(reply)) return rest.next();
+  return within(reply.fields.usage === undefined ? END_SILENCE_MS.unknown : END_SILENCE_MS.known, rest.next());
 }
 
 /** Reads the rest, so that the connection can be reused, or closes it when the rest does not arrive. */
-async function drain(body: Readable, pieces: AsyncIterator<Buffer>): Promise<void> {
+async function drain(body: Readable, rest: AsyncIterator<Buffer>): Promise<void> {
   const timer = setTimeout(() => body.destroy(), DRAIN_MS).unref();
   try {
-    while ((await pieces.next()).done !== true);
+    while ((await rest.next()).done !== true);
   } catch {
     // Nobody needs it.
   } finally {
@@ -102,24 +128,7 @@ async function drain(body: Readable, pieces: AsyncIterator<Buffer>): Promise<voi
   }
 }
 
-const UNPACKERS = new Map<string, () => Transform>([
-  ['gzip', createGunzip],
-  ['x-gzip', createGunzip],
-  ['deflate', createInflate],
-  ['br', createBrotliDecompress],
-]);
-
-/** Decompresses a stream that a proxy compressed unasked. Encodings are listed in the order in which they were applied. */
-function unpacked(body: Readable, encodings: string | string[] = 'identity'): Readable {
-  const names = String(encodings).toLowerCase().split(',').reverse();
-  return names.reduce((packed, name) => {
-    if (name.trim() === 'identity') return packed;
-    const unpack = UNPACKERS.get(name.trim());
-    if (unpack === undefined) throw new Error(`its content encoding "${name.trim().slice(0, 50)}" cannot be read`);
-    // An error of any of them destroys the last one, which is read.
-    return pipeline(packed, unpack(), () => undefined);
-  }, body);
-}
+const MAX_WORDS = 200;
 
 /** Returns a parser of the stream's text, which returns true after `[DONE]`. */
 function chunkFeed(reply: MergedReply, { attempts, onDelta }: OwnCall): (text: string) => boolean {
@@ -132,12 +141,15 @@ function chunkFeed(reply: MergedReply, { attempts, onDelta }: OwnCall): (text: s
   let isDone = false;
   const parser = createParser({
     maxBufferSize: MAX_REPLY_BYTES,
-    onEvent: ({ data }) => {
+    onEvent: ({ data, event }) => {
       if (isDone) return;
       isDone = data.trim() === '[DONE]';
       const parsed = tryParseJson(data);
-      if (!parsed.ok || !isJsonObject(parsed.value)) return;
-      const { text, reasoning } = mergeChunk(reply, parsed.value);
+      if (!parsed.ok || !isJsonObject(parsed.value)) {
+        if (!isDone) reply.words ??= data.slice(0, MAX_WORDS);
+        return;
+      }
+      const { text, reasoning } = mergeChunk(reply, parsed.value, event === 'error');
       show('reasoning', reasoning);
       show('text', text);
     },

@@ -192,7 +192,7 @@ describe('a connection', () => {
   it.each<[number, { status: number; text: string; encoding?: string }]>([
     [0, { status: 502, text: '{"error":{"message":"Ups' }],
     [0, { status: 500, text: ' {"error":{"message":"No"},"usage":{"prompt_tok' }],
-    [0, { status: 429, text: 'data: {"usage":{"prompt_tokens":10}}' }],
+    [0, { status: 429, text: 'data: {"usage":{"prompt_tokens":10' }],
     [0, { status: 503, text: 'not compressed', encoding: 'gzip' }],
     [1, { status: 502, text: '{"error":{"message":"Upstream"}}' }],
     [1, { status: 502, text: '<html><title>Bad Gateway</title>' }],

@@ -1,0 +1,105 @@
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+
+import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText } from './reply-text';
+import { readStream } from './streamed/read-stream';
+import type { OwnCall } from './wasted-reply';
+
+interface RawReply {
+  readonly status: number;
+  readonly encoding: string | string[] | undefined;
+  readonly body: Readable;
+}
+
+/**
+ * Reads a reply as text; assembles it if it is an event stream. The first bytes decide, not the content type and not the
+ * request. Decompresses replies that a proxy compressed unasked.
+ */
+export async function readReply(reply: RawReply, call: OwnCall): Promise<ReplyText> {
+  const { status, body, encoding = 'identity' } = reply;
+  const encodings = String(encoding).toLowerCase();
+  try {
+    const rest = unpacked(body, encodings)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    const begun = await firstPieces(rest);
+    const bytes = { begun, rest };
+    return await (beginsEvents(begun) === true ? readStream({ status, body, bytes }, call) : readText(bytes));
+  } catch (error) {
+    // Frees the connection. An abort is an error of the body, which ends the process if nothing listens.
+    body.on('error', () => undefined).destroy();
+    if (encodings === 'identity' || !isOfPacking(error)) throw error;
+    // The reply was paid for: another request would be paid for too.
+    return { text: '', problem: `its content encoding "${encodings.slice(0, 50)}" cannot be read` };
+  }
+}
+
+/** Reads until the kind of reply is known. */
+async function firstPieces(pieces: AsyncIterator<Buffer>): Promise<readonly Buffer[]> {
+  const begun: Buffer[] = [];
+  let size = 0;
+  while (beginsEvents(begun) === undefined && size < MAX_REPLY_BYTES) {
+    const next = await pieces.next();
+    if (next.done === true) break;
+    begun.push(next.value);
+    size += next.value.length;
+  }
+  return begun;
+}
+
+const FIELDS = ['data:', 'event:', 'retry:', 'id:', ':'];
+
+/** Returns undefined if there are too few bytes to decide. */
+function beginsEvents(begun: readonly Buffer[]): boolean | undefined {
+  const start = withoutMark(Buffer.concat(begun).toString('utf8')).trimStart();
+  if (FIELDS.some((field) => start.startsWith(field))) return true;
+  return FIELDS.some((field) => field.startsWith(start)) ? undefined : false;
+}
+
+async function readText({ begun, rest }: ReplyBytes): Promise<ReplyText> {
+  const pieces = [...begun];
+  let size = pieces.reduce((sum, { length }) => sum + length, 0);
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+    pieces.push(next.value);
+    size += next.value.length;
+    if (size > MAX_REPLY_BYTES) throw new TooLong();
+  }
+  return { text: withoutMark(Buffer.concat(pieces).toString('utf8')) };
+}
+
+class TooLong extends Error {
+  constructor() {
+    super(`the reply is longer than ${MAX_REPLY_BYTES} bytes`);
+  }
+}
+
+/** Removes a byte order mark, which JSON parsers reject. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+const UNPACKERS = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+class UnknownEncoding extends Error {}
+
+/** Decompresses a body. Encodings are listed in the order in which they were applied. */
+function unpacked(body: Readable, encodings: string): Readable {
+  const names = encodings.split(',').reverse();
+  return names.reduce((packed, name) => {
+    if (name.trim() === 'identity') return packed;
+    const unpack = UNPACKERS.get(name.trim());
+    if (unpack === undefined) throw new UnknownEncoding();
+    // An error in any of them destroys the last one, which is being read.
+    return pipeline(packed, unpack(), () => undefined);
+  }, body);
+}
+
+/** Distinguishes errors of decompression from errors of the connection. */
+function isOfPacking(error: unknown): boolean {
+  if (error instanceof UnknownEncoding || error instanceof TooLong) return true;
+  // Error codes of zlib and Brotli.
+  return /^(?:Z_|ERR__)/.test(String((error as { readonly code?: unknown }).code));
+}
