@@ -36,12 +36,11 @@ export function createUsageMeter(request: {
 
   const add = (call: EndedCall): ModelCallRecord | undefined => {
     const { sent, answered, wasted = [] } = call.attempts;
-    const unansweredRequests = sent - answered;
-    warnings.unanswered(unansweredRequests);
+    warnings.unanswered(sent - answered);
     warnings.wasted(wasted.length);
     // Never guessed: a call that died without an answer stays open in the ledger.
-    if (call.reply === undefined && wasted.length === 0 && unansweredRequests > 0) return undefined;
-    const record = { ...recordCall(call, request, warnings), unansweredRequests };
+    if (call.reply === undefined && wasted.length === 0 && sent > answered) return undefined;
+    const record = recordCall(call, request, warnings);
     last = call.reply?.usage ?? record.usage;
     calls.push(record);
     summed = undefined;
@@ -56,13 +55,11 @@ export function createUsageMeter(request: {
   };
 }
 
-type CallRecord = Omit<ModelCallRecord, 'unansweredRequests'>;
-
 function recordCall(
   { step, reply, errorCode, attempts }: EndedCall,
   { modelId, prices }: Parameters<typeof createUsageMeter>[0],
   warnings: BillingWarnings,
-): CallRecord {
+): ModelCallRecord {
   if (reply?.fallback !== undefined) warnings.fallback(modelId, reply.fallback);
   const asked = reply?.fallback?.name ?? modelId;
   const paid = paidReplies(reply, attempts, asked);
@@ -77,6 +74,8 @@ function recordCall(
     savedUsd: sumKnown(charges.map(({ savedUsd }) => savedUsd)),
     costBasis: charges.some(({ notes }) => notes.includes('provider')) ? 'provider' : undefined,
     errorCode,
+    unansweredRequests:
+      attempts.sent - attempts.answered + charges.filter(({ notes }) => notes.includes('missing')).length,
     ...reportedIn(paid),
   };
 }
@@ -92,7 +91,7 @@ function paidReplies(
 
 function reportedIn(
   paid: readonly WastedReply[],
-): Pick<CallRecord, 'modelReturned' | 'providerRequestId' | 'providerCostUsd'> {
+): Pick<ModelCallRecord, 'modelReturned' | 'providerRequestId' | 'providerCostUsd'> {
   const { modelReturned, providerRequestId } = paid.at(-1) ?? {};
   return { modelReturned, providerRequestId, providerCostUsd: sumKnown(paid.map((one) => one.providerCostUsd)) };
 }

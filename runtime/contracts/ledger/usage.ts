@@ -46,7 +46,7 @@ export interface ModelCallRecord {
   readonly costBasis?: 'provider';
   /** The provider's own figure, as decimal text. */
   readonly providerCostUsd?: string;
-  /** Requests of this call that were sent and never answered: their usage is unknown. */
+  /** Requests of this call whose usage is unknown: without an answer, or with one that reports none. */
   readonly unansweredRequests: number;
   /** Set when the provider answered with an error. */
   readonly errorCode?: string;

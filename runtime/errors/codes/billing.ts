@@ -28,7 +28,7 @@ export const BILLING_CODES = family('Prices, budgets and the bill', {
   ),
   USAGE_MISSING: warning(
     upstream(
-      'The model provider reported no usable usage for call {step}; it counts as zero.',
+      'The model provider reported no usable usage for call {step}; it counts as zero and is listed as unknown.',
       "Compare with the provider's own bill.",
     ),
   ),

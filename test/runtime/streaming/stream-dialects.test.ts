@@ -156,6 +156,15 @@ describe('pieces of two calls', () => {
       ),
     ],
     [
+      'with the id "null" behind the head',
+      calls(
+        call('a', 'weather', HALF, 0),
+        call('null', '', REST, 0),
+        call('b', 'forecast', '{"city":', 1),
+        call('null', '', '"Oslo"}', 1),
+      ),
+    ],
+    [
       'with an index that counts the pieces',
       calls(call('a', 'weather', HALF, 0), call('a', 'weather', REST, 1), call('b', 'forecast', OSLO, 2)),
     ],

@@ -66,7 +66,12 @@ export function toToolCalls({ all }: MergedCalls): readonly JsonObject[] {
 
 function readPiece({ index, id, function: fn }: JsonObject): Piece {
   const { name, arguments: given } = isJsonObject(fn) ? fn : ({} as JsonObject);
-  return { id: textOf(id), name: textOf(name), index: indexOf(index), text: argumentsText(given) };
+  return {
+    id: id === 'null' ? undefined : textOf(id),
+    name: textOf(name),
+    index: indexOf(index),
+    text: argumentsText(given),
+  };
 }
 
 /** Returns undefined for an empty string, which carries no information. */
