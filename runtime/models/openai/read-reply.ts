@@ -36,7 +36,7 @@ export async function readReply(reply: RawReply, call: OwnCall): Promise<ReplyTe
 async function firstPieces(pieces: AsyncIterator<Buffer>): Promise<readonly Buffer[]> {
   const begun: Buffer[] = [];
   let size = 0;
-  while (beginsEvents(begun) === undefined && size < MAX_REPLY_BYTES) {
+  while (beginsEvents(begun) === undefined && size < MAX_HEAD_BYTES) {
     const next = await pieces.next();
     if (next.done === true) break;
     begun.push(next.value);
@@ -47,9 +47,14 @@ async function firstPieces(pieces: AsyncIterator<Buffer>): Promise<readonly Buff
 
 const FIELDS = ['data:', 'event:', 'retry:', 'id:', ':'];
 
+/** Blank lines before the first field may be this long. */
+const MAX_HEAD_BYTES = 1024;
+
 /** Returns undefined if there are too few bytes to decide. */
 function beginsEvents(begun: readonly Buffer[]): boolean | undefined {
-  const start = withoutMark(Buffer.concat(begun).toString('utf8')).trimStart();
+  const [only = Buffer.alloc(0), ...more] = begun;
+  const head = more.length === 0 ? only : Buffer.concat(begun);
+  const start = withoutMark(head.subarray(0, MAX_HEAD_BYTES).toString('utf8')).trimStart();
   if (FIELDS.some((field) => start.startsWith(field))) return true;
   return FIELDS.some((field) => field.startsWith(start)) ? undefined : false;
 }
