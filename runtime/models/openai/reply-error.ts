@@ -15,7 +15,7 @@ export function readError(reply: JsonObject, isError = false): ReplyError | unde
   const found = findError(reply, isError);
   if (found === undefined) return undefined;
   const fields = isJsonObject(found) ? found : {};
-  return { ...fields, message: messageOf(found), code: statusOf(fields) };
+  return { ...fields, message: messageOf(found), code: knownStatus(fields) ?? 502 };
 }
 
 function findError(reply: JsonObject, isError: boolean): JsonValue | undefined {
@@ -24,8 +24,15 @@ function findError(reply: JsonObject, isError: boolean): JsonValue | undefined {
   if (choice !== undefined)
     return [error, errorOf(choice)].filter(saysSomething).map((found) => withKind(found, reply))[0];
   if (!EMPTY.has(error)) return withKind(error, reply);
-  const isItself = choices === undefined && wordsOf(reply) !== undefined;
+  const isItself = choices === undefined && wordsOf(reply) !== undefined && hasKind(reply);
   return isError || isItself || reply.object === 'error' ? reply : undefined;
+}
+
+/** Distinguishes an error in place of a chunk from a message such as a sign of life. */
+function hasKind(reply: JsonObject): boolean {
+  const { code = null, type, detail = null, error_msg: words = null } = reply;
+  const isNamed = typeof type === 'string' && /error/i.test(type);
+  return isNamed || knownStatus(reply) !== undefined || [code, detail, words].some(saysSomething);
 }
 
 function errorOf(choice: JsonValue): JsonValue {
@@ -59,14 +66,14 @@ function messageOf(error: JsonValue): string {
 const STATUS_FIELDS = ['code', 'status', 'status_code', 'error_code', 'http_status'];
 const KIND_FIELDS = ['code', 'type', 'status', 'error_type'];
 
-/** Returns the status named in a field, else the status that providers send with this kind of error. */
-function statusOf(error: JsonObject): number {
+/** Returns the status named in a field, else the status that providers send with this kind of error, else undefined. */
+function knownStatus(error: JsonObject): number | undefined {
   const named = STATUS_FIELDS.map((key) => Number(error[key])).find(
     (code) => Number.isInteger(code) && code >= 400 && code <= 599,
   );
   if (named !== undefined) return named;
   const kinds = KIND_FIELDS.map((key) => error[key]).filter((kind) => typeof kind === 'string');
-  return KINDS.find(([pattern]) => kinds.some((kind) => pattern.test(kind)))?.[1] ?? 502;
+  return KINDS.find(([pattern]) => kinds.some((kind) => pattern.test(kind)))?.[1];
 }
 
 /** Kinds sent by OpenAI, Anthropic, Google (`google.rpc.Code`), vLLM, TGI and DashScope, most specific first. */

@@ -257,6 +257,7 @@ describe('an answer', () => {
     ['with lines that end otherwise', sends((TEXT + DONE).replaceAll('\n', '\r\n'))],
     ['with lines that end in CR alone', sends((TEXT + DONE).replaceAll('\n', '\r'))],
     ['without an empty line at its end', sends(TEXT.trimEnd())],
+    ['among signs of life', sends(`${data({ type: 'ping', message: 'still here' })}${TEXT}${DONE}`)],
     ['without an end of the last line', sends(`${TEXT}${DONE}`.trimEnd())],
     ['under `message`', sends(message({ index: 0 }) + DONE)],
     ['under `message`, with an empty delta', sends(message({ index: 0, delta: {} }) + DONE)],
@@ -310,14 +311,17 @@ describe('an answer', () => {
   });
 
   it.each([
-    ['its usage', TEXT],
-    ['its finish reason', delta({ content: 'Hello there' }, 'stop')],
-  ])('does not wait for a connection that stays open behind %s', async (_what, text) => {
+    ['its usage', TEXT, ''],
+    ['its finish reason', delta({ content: 'Hello there' }, 'stop'), ''],
+    ['its finish reason, and signs of life', delta({ content: 'Hello there' }, 'stop'), ': still here\n\n'],
+  ])('does not wait for a connection that stays open behind %s', async (_what, text, more) => {
     let closed: Promise<unknown> | undefined;
     const outcome = await outcomeOf((response) => {
       closed = new Promise((resolve) => response.once('close', resolve));
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(text);
+      const timer = setInterval(() => response.write(more), 100);
+      response.once('close', () => clearInterval(timer));
     });
     expect(outcome).toMatchObject({ text: 'Hello there', requests: 1 });
     await closed;

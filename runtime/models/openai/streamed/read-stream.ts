@@ -4,6 +4,7 @@ import { createParser } from 'eventsource-parser';
 
 import { errorText } from '../../../errors/to-runtime-error';
 import { within } from '../../../util/abort';
+import { monotonicMs } from '../../../util/clock';
 import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
 import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText } from '../reply-text';
 import { noteWasted, type OwnCall } from '../wasted-reply';
@@ -15,8 +16,9 @@ const MAX_STREAM_BYTES = 64 * MAX_REPLY_BYTES;
 /** Time limit for draining a stream after its end. */
 const DRAIN_MS = 1000;
 
-/** Silence after a finish reason that ends a stream without `[DONE]`: with usage known, and unknown. */
-const END_SILENCE_MS = { known: 1000, unknown: 5000 };
+/** Time after a finish reason in which a stream must end: with usage known, and unknown. */
+const END_WAIT_MS = { known: 1000, unknown: 5000 };
+const LAST_LOOK_MS = 50;
 
 interface StreamedReply {
   readonly status: number;
@@ -85,7 +87,7 @@ function wordsOf({ words }: MergedReply): string {
   return words === undefined ? '' : `: ${words}`;
 }
 
-/** Reads to `[DONE]` or to a silence after the finish reason and returns true, or to the end of the body and returns false. */
+/** Reads to `[DONE]`, or for a while after the finish reason, and returns true; at the end of the body it returns false. */
 async function readPieces({ begun, rest }: ReplyBytes, reply: MergedReply, call: OwnCall): Promise<boolean> {
   const feed = chunkFeed(reply, call);
   // Characters may be cut between two pieces.
@@ -99,21 +101,26 @@ async function readPieces({ begun, rest }: ReplyBytes, reply: MergedReply, call:
     return feed(decoder.decode(piece, { stream: true }));
   };
   if (begun.some(isDoneWith)) return true;
+  const wait = waitForEnd(reply);
   for (;;) {
-    const next = await nextPiece(rest, reply);
+    const next = await wait(rest.next());
     if (next === undefined || (next.done !== true && isDoneWith(next.value))) return true;
     // The last event may lack its blank line.
     if (next.done === true) return feed('\n\n');
   }
 }
 
-/** Returns undefined if a finish reason is followed by silence. */
-function nextPiece(
-  rest: AsyncIterator<Buffer>,
-  reply: MergedReply,
-): Promise<IteratorResult<Buffer, unknown> | undefined> {
-  if (!hasReason(reply)) return rest.next();
-  return within(reply.fields.usage === undefined ? END_SILENCE_MS.unknown : END_SILENCE_MS.known, rest.next());
+/** Returns a wait for the next piece that resolves with undefined when the time after the finish reason is over. */
+function waitForEnd(reply: MergedReply): <T>(piece: Promise<T>) => Promise<T | undefined> {
+  let finishedAt: number | undefined;
+  return async (piece) => {
+    if (!hasReason(reply)) return piece;
+    finishedAt ??= monotonicMs();
+    const limit = reply.fields.usage === undefined ? END_WAIT_MS.unknown : END_WAIT_MS.known;
+    const left = Math.max(0, finishedAt + limit - monotonicMs());
+    // Twice: in a process that was held up, the timer fires before what has arrived is read.
+    return (await within(left, piece)) ?? (await within(LAST_LOOK_MS, piece));
+  };
 }
 
 /** Reads the rest, so that the connection can be reused, or closes it when the rest does not arrive. */
