@@ -126,7 +126,7 @@ class Bounds implements Pick<Transport, Bounded> {
   private allows(may: () => boolean): boolean {
     if (this.isOver || may()) return !this.isOver;
     this.isOver = true;
-    for (const request of this.open.values()) this.lose(request, 'it sent too much that nobody had asked for');
+    for (const request of this.open.values()) this.lose(request, 'the server sent too many unsolicited messages');
     this.transport.close().catch(() => undefined);
     return false;
   }

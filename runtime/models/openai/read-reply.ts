@@ -1,11 +1,11 @@
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 
-import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText } from './reply-text';
+import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText, ReplyTooLong } from './reply-text';
 import { readStream } from './streamed/read-stream';
 import type { OwnCall } from './wasted-reply';
 
-interface RawReply {
+interface IncomingReply {
   readonly status: number;
   readonly encoding: string | string[] | undefined;
   readonly body: Readable;
@@ -15,7 +15,7 @@ interface RawReply {
  * Reads a reply as text; assembles it if it is an event stream. The first bytes decide, not the content type and not the
  * request. Decompresses replies that a proxy compressed unasked.
  */
-export async function readReply(reply: RawReply, call: OwnCall): Promise<ReplyText> {
+export async function readReply(reply: IncomingReply, call: OwnCall): Promise<ReplyText> {
   const { status, body, encoding = 'identity' } = reply;
   const encodings = String(encoding).toLowerCase();
   try {
@@ -65,15 +65,9 @@ async function readText({ begun, rest }: ReplyBytes): Promise<ReplyText> {
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
     pieces.push(next.value);
     size += next.value.length;
-    if (size > MAX_REPLY_BYTES) throw new TooLong();
+    if (size > MAX_REPLY_BYTES) throw new ReplyTooLong();
   }
   return { text: withoutMark(Buffer.concat(pieces).toString('utf8')) };
-}
-
-class TooLong extends Error {
-  constructor() {
-    super(`the reply is longer than ${MAX_REPLY_BYTES} bytes`);
-  }
 }
 
 /** Removes a byte order mark, which JSON parsers reject. */
@@ -102,9 +96,9 @@ function unpacked(body: Readable, encodings: string): Readable {
   }, body);
 }
 
-/** Distinguishes errors of decompression from errors of the connection. */
+/** Distinguishes errors of decompression, oversize included, from errors of the connection. */
 function isOfPacking(error: unknown): boolean {
-  if (error instanceof UnknownEncoding || error instanceof TooLong) return true;
+  if (error instanceof UnknownEncoding || error instanceof ReplyTooLong) return true;
   // Error codes of zlib and Brotli.
   return /^(?:Z_|ERR__)/.test(String((error as { readonly code?: unknown }).code));
 }

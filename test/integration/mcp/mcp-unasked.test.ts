@@ -12,7 +12,7 @@ import { mcpWorld, text } from '../../support/worlds/mcp-world';
 const world = mcpWorld();
 const { aRuntime, register, call, run, offer } = world;
 
-const TOO_MUCH = { error: { code: 'TOOL_CONNECTION_LOST', message: containing('sent too much') } };
+const TOO_MUCH = { error: { code: 'TOOL_CONNECTION_LOST', message: containing('too many unsolicited messages') } };
 
 interface Caller {
   readonly server: RawMcpServer;

@@ -2,6 +2,7 @@ import type { ModelReply, ModelRequest, NamedModel } from '../../../runtime/cont
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { withFallback } from '../../../runtime/models/with-fallback';
 import { withCode } from '../../support/setup/matchers';
+import { aModelRequest } from '../../support/values/model-request';
 
 const REPLY: ModelReply = { message: { role: 'assistant', content: 'Hi' }, finishReason: 'stop' };
 const failed = (): never => {
@@ -21,16 +22,7 @@ function candidates(...behaviours: readonly ((request: ModelRequest) => ModelRep
   return { model: withFallback(first as NamedModel, others), asked };
 }
 
-const request = (): ModelRequest => ({
-  modelId: 'a/model-0',
-  messages: [],
-  tools: [],
-  toolChoice: 'auto',
-  parallelToolCalls: true,
-  timeoutMs: 1000,
-  signal: new AbortController().signal,
-  attempts: { sent: 0, answered: 0 },
-});
+const request = (): ModelRequest => aModelRequest({ modelId: 'a/model-0' });
 
 it('asks one candidate after the other, each under its own id, until one answers', async () => {
   const { model, asked } = candidates(failed, failed, () => REPLY, failed);

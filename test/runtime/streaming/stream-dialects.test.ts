@@ -311,8 +311,7 @@ describe('an answer', () => {
   });
 
   it.each([
-    ['its usage', TEXT, ''],
-    ['its finish reason', delta({ content: 'Hello there' }, 'stop'), ''],
+    ['its usage', TEXT, ': still here\n\n'],
     ['its finish reason, and signs of life', delta({ content: 'Hello there' }, 'stop'), ': still here\n\n'],
   ])('does not wait for a connection that stays open behind %s', async (_what, text, more) => {
     let closed: Promise<unknown> | undefined;

@@ -6,7 +6,7 @@ import { errorText } from '../../../errors/to-runtime-error';
 import { within } from '../../../util/abort';
 import { monotonicMs } from '../../../util/clock';
 import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
-import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText } from '../reply-text';
+import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText, ReplyTooLong } from '../reply-text';
 import { noteWasted, type OwnCall } from '../wasted-reply';
 import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
 
@@ -95,9 +95,7 @@ async function readPieces({ begun, rest }: ReplyBytes, reply: MergedReply, call:
   let size = 0;
   const isDoneWith = (piece: Buffer): boolean => {
     size += piece.length;
-    if (size > MAX_STREAM_BYTES || reply.size > MAX_REPLY_BYTES) {
-      throw new Error(`the reply is longer than ${MAX_REPLY_BYTES} bytes`);
-    }
+    if (size > MAX_STREAM_BYTES || reply.size > MAX_REPLY_BYTES) throw new ReplyTooLong();
     return feed(decoder.decode(piece, { stream: true }));
   };
   if (begun.some(isDoneWith)) return true;

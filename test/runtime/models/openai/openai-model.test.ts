@@ -1,11 +1,12 @@
 import '../../../support/setup/errors-of-node';
 
-import type { ModelReply, ModelRequest } from '../../../../runtime/contracts/model';
+import type { ModelReply } from '../../../../runtime/contracts/model';
 import { type ClosableModel, createOpenAiModel } from '../../../../runtime/models/openai/openai-model';
 import { startServer } from '../../../support/servers/http-server';
 import { type ModelServer, startModelServer, textReply } from '../../../support/servers/model-server';
 import { containing } from '../../../support/setup/matchers';
 import { failureOf, gate } from '../../../support/values/agent-fixture';
+import { aModelRequest } from '../../../support/values/model-request';
 import { until } from '../../../support/values/until';
 
 const KEY = 'sk-canary-key-1234567890';
@@ -26,21 +27,7 @@ function aModel(baseUrl = server.url, maxRetries = 0, apiKey = KEY): ClosableMod
   return model;
 }
 
-function aRequest(rest: Partial<ModelRequest> = {}): ModelRequest {
-  return {
-    modelId: 'test/model',
-    messages: [{ role: 'user', content: 'Hi' }],
-    tools: [],
-    toolChoice: 'auto',
-    parallelToolCalls: true,
-    timeoutMs: 10_000,
-    signal: new AbortController().signal,
-    attempts: { sent: 0, answered: 0 },
-    ...rest,
-  };
-}
-
-const generate = (maxRetries = 0, request = aRequest()): Promise<ModelReply> =>
+const generate = (maxRetries = 0, request = aModelRequest()): Promise<ModelReply> =>
   aModel(server.url, maxRetries).generate(request);
 const failure = (status: number, message: string, headers: Record<string, string> = {}) => ({
   status,
@@ -59,7 +46,7 @@ it('sends the key as a bearer token to the base URL, and says nothing of organis
 
 it('needs no key for a server that needs none', async () => {
   server.script(textReply('Hello'));
-  expect((await aModel(server.url, 0, '').generate(aRequest())).message.content).toBe('Hello');
+  expect((await aModel(server.url, 0, '').generate(aModelRequest())).message.content).toBe('Hello');
 });
 
 describe('an answer that is an error', () => {
@@ -119,7 +106,7 @@ describe('a redirect', () => {
 
 describe('a retry', () => {
   it.each([[429], [500], [502], [503], [408], [409]])('follows HTTP %i', async (status) => {
-    const request = aRequest();
+    const request = aModelRequest();
     server.script(failure(status, 'Later', soon), textReply('Hello'));
     expect((await generate(2, request)).message.content).toBe('Hello');
     expect(request.attempts).toEqual({ sent: 2, answered: 2 });
@@ -131,14 +118,14 @@ describe('a retry', () => {
   });
 
   it.each([[400], [401], [402], [404]])('does not follow HTTP %i', async (status) => {
-    const request = aRequest();
+    const request = aModelRequest();
     server.script(failure(status, 'No', soon));
     await failureOf(generate(2, request));
     expect(request.attempts.sent).toBe(1);
   });
 
   it('is made only so often', async () => {
-    const request = aRequest();
+    const request = aModelRequest();
     server.script(failure(503, 'a', soon), failure(503, 'b', soon), failure(503, 'c', soon));
     expect(await failureOf(generate(2, request))).toMatchObject({ code: 'LLM_UNAVAILABLE' });
     expect(request.attempts).toEqual({ sent: 3, answered: 3 });
@@ -151,7 +138,7 @@ describe('a retry', () => {
 
   it('waits as long as Retry-After asks, and not when the run is cancelled meanwhile', async () => {
     const controller = new AbortController();
-    const request = aRequest({ signal: controller.signal });
+    const request = aModelRequest({ signal: controller.signal });
     server.script(failure(429, 'Later', { 'retry-after': '50' }), textReply('too early'));
     const running = failureOf(generate(2, request));
     await until(() => request.attempts.answered === 1);
@@ -166,21 +153,21 @@ describe('a connection', () => {
   it('that is refused is LLM_UNAVAILABLE, and nothing counts as sent without an answer', async () => {
     const gone = await startServer(() => undefined);
     await gone.close();
-    const request = aRequest();
+    const request = aModelRequest();
     const error = await failureOf(aModel(`${gone.url}/v1`).generate(request));
     expect(error).toMatchObject({ code: 'LLM_UNAVAILABLE', message: containing('ECONNREFUSED') });
     expect(request.attempts).toEqual({ sent: 1, answered: 1 });
   });
 
   it('that breaks before the answer leaves a request whose usage is unknown', async () => {
-    const request = aRequest();
+    const request = aModelRequest();
     server.script((_request, response) => void response.destroy());
     expect(await failureOf(generate(0, request))).toMatchObject({ code: 'LLM_UNAVAILABLE' });
     expect(request.attempts).toEqual({ sent: 1, answered: 0 });
   });
 
   it('that breaks inside the answer does so too', async () => {
-    const request = aRequest();
+    const request = aModelRequest();
     server.script((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
       response.write('{"choices":[', () => response.destroy());
@@ -198,7 +185,7 @@ describe('a connection', () => {
     [1, { status: 502, text: '<html><title>Bad Gateway</title>' }],
     [1, { status: 500, text: '' }],
   ])('that counts for %i: what is missing in %j may have been usage', async (answered, failed) => {
-    const request = aRequest();
+    const request = aModelRequest();
     server.script((_request, response) => {
       response.writeHead(failed.status, { 'content-encoding': failed.encoding ?? 'identity' });
       response.end(failed.text);
@@ -208,7 +195,7 @@ describe('a connection', () => {
   });
 
   it('that hangs before the answer is LLM_TIMEOUT', async () => {
-    const request = aRequest({ timeoutMs: 50 });
+    const request = aModelRequest({ timeoutMs: 50 });
     server.script(() => undefined);
     expect(await failureOf(generate(0, request))).toMatchObject({ code: 'LLM_TIMEOUT' });
     expect(request.attempts).toEqual({ sent: 1, answered: 0 });
@@ -218,7 +205,7 @@ describe('a connection', () => {
     server.script((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
     });
-    expect(await failureOf(generate(0, aRequest({ timeoutMs: 50 })))).toMatchObject({ code: 'LLM_TIMEOUT' });
+    expect(await failureOf(generate(0, aModelRequest({ timeoutMs: 50 })))).toMatchObject({ code: 'LLM_TIMEOUT' });
   });
 
   it('is cut when the run is cancelled in the middle of a call', async () => {
@@ -228,7 +215,7 @@ describe('a connection', () => {
       response.on('close', () => cut.open());
       controller.abort();
     });
-    await failureOf(generate(2, aRequest({ signal: controller.signal })));
+    await failureOf(generate(2, aModelRequest({ signal: controller.signal })));
     await cut.opened;
   });
 });

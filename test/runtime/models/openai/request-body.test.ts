@@ -1,19 +1,9 @@
 import type { ModelRequest } from '../../../../runtime/contracts/model';
 import { requestBody } from '../../../../runtime/models/openai/request-body';
+import { aModelRequest } from '../../../support/values/model-request';
 
 const tool = { name: 'add', description: 'Adds', inputSchema: { type: 'object', $defs: { n: { type: 'number' } } } };
-const request = (rest: Partial<ModelRequest> = {}): ModelRequest => ({
-  modelId: 'test/model',
-  messages: [{ role: 'user', content: 'Hi' }],
-  tools: [],
-  toolChoice: 'auto',
-  parallelToolCalls: true,
-  timeoutMs: 1000,
-  signal: new AbortController().signal,
-  attempts: { sent: 0, answered: 0 },
-  ...rest,
-});
-const bodyOf = (rest?: Partial<ModelRequest>): unknown => JSON.parse(requestBody(request(rest)));
+const bodyOf = (rest?: Partial<ModelRequest>): unknown => JSON.parse(requestBody(aModelRequest(rest)));
 
 it('names neither tools nor tool_choice when there are none, whatever the choice', () => {
   expect(bodyOf({ toolChoice: 'required', parallelToolCalls: false })).toEqual({

@@ -1,0 +1,16 @@
+import type { ModelRequest } from '../../../runtime/contracts/model';
+
+/** A request of one user message, without tools. */
+export function aModelRequest(rest: Partial<ModelRequest> = {}): ModelRequest {
+  return {
+    modelId: 'test/model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    tools: [],
+    toolChoice: 'auto',
+    parallelToolCalls: true,
+    timeoutMs: 10_000,
+    signal: new AbortController().signal,
+    attempts: { sent: 0, answered: 0 },
+    ...rest,
+  };
+}
