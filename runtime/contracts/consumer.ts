@@ -79,7 +79,7 @@ export interface Consumer {
   readonly health: () => Promise<ConsumerHealth>;
   /** The text format of Prometheus. */
   readonly metrics: () => Promise<string>;
-  /** Resolves when list and queue are empty: nothing waits, runs or is delayed. */
+  /** Resolves when list and queue are empty: nothing waits, runs, is delayed or on its way to the dead-letter list. */
   readonly idle: () => Promise<void>;
 }
 

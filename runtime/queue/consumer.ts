@@ -11,7 +11,7 @@ import type { ConsumerClients, SessionParts } from './consumer-parts';
 import { type ConsumerSession, startSession } from './consumer-session';
 import { queueKeys } from './keys';
 import { createMetrics } from './metrics';
-import { countTakeable, countTasks, type QueueCounts } from './queue-counts';
+import { countTakeable, countTasks, isEmpty, type QueueCounts } from './queue-counts';
 import { createStalledConsumers } from './stalled-consumers';
 import { type ConsumerWatch, type Stall, watchConsumer } from './watch-consumer';
 
@@ -66,7 +66,8 @@ export async function createConsumer(
     },
     metrics: metrics.text,
     idle: async () => {
-      while (closing === undefined && !(await isIdle(readCounts))) await sleep(IDLE_POLL_MS);
+      const isIdle = (): Promise<boolean> => withinTime(isEmpty(sessions.now().clients.commands, keys));
+      while (closing === undefined && !(await isIdle().catch(() => false))) await sleep(IDLE_POLL_MS);
     },
   };
 }
@@ -152,11 +153,6 @@ async function withinTime<T>(answer: Promise<T>): Promise<T> {
   } finally {
     tooLong.abort();
   }
-}
-
-async function isIdle(readCounts: () => Promise<QueueCounts>): Promise<boolean> {
-  const counts = await readCounts().catch(() => undefined);
-  return counts !== undefined && counts.pending + counts.waiting + counts.active + counts.delayed === 0;
 }
 
 function toHealth(

@@ -238,11 +238,20 @@ describe('a death that breaks off half-way', () => {
     expect(await queue.dead()).toEqual([{ code: 'of the push before' }]);
   });
 
-  it('is on the dead-letter list once when it had', async () => {
+  it('is on the dead-letter list before the consumer is idle', async () => {
     jest.spyOn(Worker.prototype, 'emit').mockReturnValue(true);
     const consumer = await queue.consume(handle);
     await queue.push(aTask(1));
     await consumer.idle();
+    expect(await queue.dead()).toMatchObject([{ code: 'TENANT_INACTIVE' }]);
+  });
+
+  it('is on the dead-letter list once when it had', async () => {
+    jest.spyOn(Worker.prototype, 'emit').mockReturnValue(true);
+    const consumer = await queue.consume(handle);
+    await queue.push(aTask(1));
+    const job = `${queue.config.list ?? ''}:queue:${'?'.repeat(64)}`;
+    await untilTrue(async () => handle.mock.calls.length === 1 && (await redis.client.keys(job)).length === 0);
     await consumer.close();
     jest.restoreAllMocks();
     expect(await queue.dead()).toEqual([]);
