@@ -1,12 +1,12 @@
-import type { ModelReply } from '../contracts/model';
+import { isWhole, type ModelReply } from '../contracts/model';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
 import type { Charge, ChargeNote } from './charge-reply';
 import { sumDecimals } from './cost';
 
-/** What a run has to say about its bill. */
+/** What a run has to say about its model calls and their bill. */
 export interface BillingWarnings {
-  readonly fallback: (model: string, fallback: NonNullable<ModelReply['fallback']>) => void;
+  readonly replied: (reply: ModelReply, model: string) => void;
   readonly charged: (charge: Charge, step: number) => void;
   /** Replies that were no answer and were paid for. */
   readonly wasted: (count: number) => void;
@@ -33,7 +33,11 @@ export function createBillingWarnings(): BillingWarnings {
     differs: (charge) => void differing.push(charge),
   };
   return {
-    fallback: (model, { name, code }) => warn('MODEL_FALLBACK', { model, code, fallback: name }),
+    replied: ({ fallback, finishReason: reason, finishWord = reason }, model) => {
+      if (fallback !== undefined) warn('MODEL_FALLBACK', { model, code: fallback.code, fallback: fallback.name });
+      // `truncated`, or the error, says enough of the others.
+      if (!isWhole(reason) && reason !== 'length' && reason !== 'error') warn('LLM_REPLY_INCOMPLETE', { reason: finishWord });
+    },
     charged: (charge, step) => {
       for (const note of charge.notes) notes[note](charge, step);
       if (charge.contradiction === undefined) return;

@@ -60,7 +60,7 @@ function recordCall(
   { modelId, prices }: Parameters<typeof createUsageMeter>[0],
   warnings: BillingWarnings,
 ): ModelCallRecord {
-  if (reply?.fallback !== undefined) warnings.fallback(modelId, reply.fallback);
+  if (reply !== undefined) warnings.replied(reply, modelId);
   const asked = reply?.fallback?.name ?? modelId;
   const paid = paidReplies(reply, attempts, asked);
   const charges = paid.map((used) => chargeReply(used, prices));

@@ -5,7 +5,24 @@ import type { AssistantMessage, Message } from './message';
 import type { ToolDefinition } from './tools/tool';
 
 export type ToolChoice = 'auto' | 'none' | 'required';
-export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error';
+/**
+ * How a reply ended. Whole: `stop`, `tool-calls`, `refusal` (the text says that the model declines). Cut: `length` (a limit of
+ * tokens), `content-filter`, `cut` (anything else). `unknown`: a word of the provider that is not known. `error`: not usable.
+ * Calls of a reply that is not whole are never executed.
+ */
+export type FinishReason =
+  'stop' | 'tool-calls' | 'refusal' | 'length' | 'content-filter' | 'cut' | 'unknown' | 'error';
+
+const WHOLE: ReadonlySet<FinishReason> = new Set(['stop', 'tool-calls', 'refusal']);
+const CUT: ReadonlySet<FinishReason> = new Set(['length', 'content-filter', 'cut']);
+
+export function isWhole(reason: FinishReason): boolean {
+  return WHOLE.has(reason);
+}
+
+export function isCut(reason: FinishReason): boolean {
+  return CUT.has(reason);
+}
 
 export interface ModelRequest {
   readonly modelId: string;
@@ -68,6 +85,8 @@ export interface WastedReply extends ReplyUsage {
 export interface ModelReply extends ReplyUsage {
   readonly message: AssistantMessage;
   readonly finishReason: FinishReason;
+  /** The provider's own word for `finishReason`, for messages. */
+  readonly finishWord?: string;
   /** Set when another model answered than the request names, and why that one did not. */
   readonly fallback?: { readonly name: string; readonly code: ErrorCode };
 }

@@ -66,7 +66,7 @@ export interface AgentResult {
   readonly provider_cost_usd?: string;
   readonly duration_ms: number;
   readonly warnings: readonly Pick<ErrorSummary, 'code' | 'message'>[];
-  /** True when the model's last reply was cut off at its token limit. */
+  /** True when the model's last reply was cut off, by its token limit or by the provider. */
   readonly truncated?: boolean;
   /** True when the stored result of an earlier run of the same task came back and nothing was spent. */
   readonly replayed?: boolean;

@@ -1,5 +1,5 @@
 import type { ToolCallMessage } from '../contracts/message';
-import type { FinishReason } from '../contracts/model';
+import { type FinishReason, isWhole } from '../contracts/model';
 import type { CheckedFor, ParsedInput, Tool, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
@@ -49,6 +49,7 @@ export async function admitToolCall(
   const known = context.toolset.find(tool);
   if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
+  if (!isWhole(context.finishReason)) return refuse('TOOL_CALL_INCOMPLETE', {});
   if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: issuesOf(call, parsed.issues, context.redact) });
   const checked = await check(known, parsed.value, context.checkedFor);
   if (!checked.ok)

@@ -1,7 +1,14 @@
 import type { PendingStep } from '../contracts/ledger/progress';
 import type { Step } from '../contracts/ledger/step';
 import type { Message } from '../contracts/message';
-import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
+import {
+  isCut,
+  type ModelReply,
+  type ModelRequest,
+  type ReplyUsage,
+  type RequestAttempts,
+  type ToolChoice,
+} from '../contracts/model';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted, within } from '../util/abort';
@@ -65,7 +72,7 @@ export async function runStep(
 export async function finishStep(input: LoopInput, state: RunState, open: OpenStep): Promise<StepResult> {
   const { step, finishReason, durationMs } = open;
   const judged = await judge(input, state, open);
-  const result = { ...judged, truncated: finishReason === 'length' };
+  const result = { ...judged, truncated: isCut(finishReason) };
   const opened = openedStep(open, state);
   const isEnd = judged.kind === 'answer' || judged.kind === 'refused';
   if (!isEnd) input.observer.stepOpened(opened);
@@ -114,6 +121,8 @@ async function judge(input: LoopInput, state: RunState, step: OpenStep): Promise
   const text = step.given ?? answerText(step.message);
   const kind = stepKind(step, text);
   if (kind !== 'answer' || format === undefined) return { text, kind };
+  // It would decline again.
+  if (step.finishReason === 'refusal') return { text, kind: 'refused', issues: `the model declined: ${text}` };
   const read = await readAnswer(
     format,
     { text, isCall: step.given !== undefined },
@@ -201,17 +210,21 @@ const LATE_MS = 500;
 async function keepLateReply(generated: Promise<ModelReply>, { attempts, modelId }: ModelRequest): Promise<void> {
   const late = await within(LATE_MS, generated);
   if (late === undefined) return;
-  const { message: _message, finishReason: _reason, fallback, ...used } = late;
+  const { message: _message, finishReason: _reason, finishWord: _word, fallback, ...used } = late;
   if (used.usage === undefined && used.providerCostUsd === undefined) attempts.answered--;
   else (attempts.wasted ??= []).push({ ...used, modelId: fallback?.name ?? modelId });
 }
 
 /** What of a reply goes into the ledger as it is. */
-function withoutSecrets<T extends ReplyUsage>(reply: T, redact: Redact | undefined): T {
+function withoutSecrets<T extends ReplyUsage & Pick<Partial<ModelReply>, 'finishWord'>>(
+  reply: T,
+  redact: Redact | undefined,
+): T {
   if (redact === undefined) return reply;
   const clean = (text: string | undefined): string | undefined => (text === undefined ? undefined : redact(text));
   return {
     ...reply,
+    finishWord: clean(reply.finishWord),
     modelReturned: clean(reply.modelReturned),
     providerRequestId: clean(reply.providerRequestId),
   };

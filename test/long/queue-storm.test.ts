@@ -13,6 +13,7 @@ import {
 } from '../support/servers/model-server';
 import { type OwnPostgres, startOwnPostgres } from '../support/servers/own-postgres';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { untilTrue } from '../support/values/until';
 import { type CliRun, startCli } from '../support/worlds/cli';
 
 const TASKS = 500;
@@ -158,6 +159,9 @@ it(
       await sleep(1000);
       await collect();
     }
+    // The notice of a task whose process died behind its result comes with the next try, when the lease is over.
+    const notified = (): number => new Set(hooks.requests.map(({ path }) => path)).size;
+    await untilTrue(() => Promise.resolve(notified() === TASKS), LONGEST_MS / 4);
     // A second result of a task would come now.
     await sleep(3000);
     await collect();
@@ -265,7 +269,5 @@ async function nothingIsSentTwice(): Promise<void> {
   // What was not sent is known to be unknown: nothing fell away in silence.
   expect(new Set([...texts, ...unknown]).size).toBe(TASKS * 2);
   console.info(`${texts.length} mails sent, the outcome of ${unknown.size} unknown after a crash`);
-  const called = hooks.requests.map(({ path }) => path);
-  expect(new Set(called).size).toBe(TASKS);
-  expect(called.length - TASKS).toBeLessThanOrEqual(KILLS * CONCURRENCY);
+  expect(hooks.requests.length - TASKS).toBeLessThanOrEqual(KILLS * CONCURRENCY);
 }

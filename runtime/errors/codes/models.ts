@@ -66,6 +66,12 @@ export const MODELS_CODES = family('Models and tiers', {
     "The model provider's content filter withheld the answer.",
     'Change the message, or use another model.',
   ),
+  LLM_REPLY_INCOMPLETE: warning(
+    upstream(
+      'The model provider ended a reply with "{reason}", so it may not be whole.',
+      'Check the answer, or use another model; tool calls of such a reply were not executed.',
+    ),
+  ),
   MODEL_FALLBACK: warning(
     upstream(
       'Model "{model}" failed with {code}, so the fallback "{fallback}" answered.',

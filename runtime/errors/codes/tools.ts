@@ -17,6 +17,12 @@ export const TOOLS_CODES = family('Tools', {
       'Call the tool again with shorter arguments.',
     ),
   ),
+  TOOL_CALL_INCOMPLETE: toModel(
+    upstream(
+      'The reply with the call of "{tool}" may have been cut off; nothing was executed.',
+      'Call the tool again.',
+    ),
+  ),
   TOOL_CALL_LIMIT: toModel(
     tenant(
       'Only {limit} tool calls are executed in one step; "{tool}" was not.',

@@ -24,6 +24,7 @@ export function fromChatMessage(reply: JsonObject): JsonObject {
   const isPlain = kept.content === undefined && kept.additional_kwargs === undefined;
   return {
     content: contentText(reply.content),
+    ...(kwargs.refusal === undefined ? {} : { refusal: kwargs.refusal }),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toFunctionCall) }),
     ...(isPlain ? {} : { reasoning_details: kept as unknown as JsonValue }),
   };

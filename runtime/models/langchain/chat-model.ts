@@ -127,27 +127,12 @@ function copied(name: string, value: unknown): readonly (readonly [string, JsonV
   }
 }
 
-const FINISH_REASONS: Readonly<Record<string, string>> = {
-  length: 'length',
-  max_tokens: 'length',
-  max_output_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  content_filter: 'content_filter',
-  refusal: 'content_filter',
-  safety: 'content_filter',
-  recitation: 'content_filter',
-  prohibited_content: 'content_filter',
-  blocklist: 'content_filter',
-  error: 'error',
-};
-
-/** Each provider has a name of its own for it, and for its values. */
-function finishReason(metadata: JsonObject): string | undefined {
+/** Each provider has a field of its own for it. */
+function finishReason(metadata: JsonObject): JsonValue | undefined {
   const { finish_reason, stop_reason, finishReason, stopReason, done_reason } = metadata;
-  const given = [finish_reason, stop_reason, finishReason, stopReason, done_reason].find(
+  return [finish_reason, stop_reason, finishReason, stopReason, done_reason].find(
     (reason) => typeof reason === 'string',
   );
-  return typeof given === 'string' ? FINISH_REASONS[given.toLowerCase()] : undefined;
 }
 
 function toUsage(given: JsonValue | undefined, ofProvider: JsonValue | undefined): JsonObject | undefined {

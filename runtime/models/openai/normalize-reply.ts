@@ -1,9 +1,10 @@
 import type { AssistantMessage, ToolCallMessage } from '../../contracts/message';
-import type { FinishReason, ModelReply, ReplyUsage } from '../../contracts/model';
+import type { ModelReply, ReplyUsage } from '../../contracts/model';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { readUsage } from '../read-usage';
-import { isThinking, textOfPart } from './content-parts';
+import { isRefusal, isThinking, textOfMessage } from './content-parts';
+import { isFinishReason, readFinishReason } from './finish-reason';
 
 /**
  * The vendor's JSON as our ModelReply; what it wants back is kept as that of the model `from`.
@@ -14,7 +15,7 @@ export function normalizeReply(body: unknown, from = ''): ModelReply {
   const choice = Array.isArray(body.choices) ? (body.choices as JsonValue[])[0] : undefined;
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) throw badReply('it has no choices[0].message');
   const message = assistantMessage(choice.message, from);
-  return { message, finishReason: finishReason(choice.finish_reason, message), ...readReplyUsage(body) };
+  return { message, ...endOf(choice, message), ...readReplyUsage(body) };
 }
 
 /** What a reply says that it has used, whatever else it says. */
@@ -39,7 +40,7 @@ function assistantMessage(raw: JsonObject, from: string): AssistantMessage {
   const fields = fieldsToGiveBack(raw, calls.length > 0);
   return {
     role: 'assistant',
-    content: contentText(raw.content),
+    content: textOfMessage(raw),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
     ...(fields === undefined ? {} : { original: { from, fields } }),
   };
@@ -61,13 +62,6 @@ function fieldsToGiveBack(
   return typeof reasoning === 'string' && reasoning !== '' ? { reasoning } : undefined;
 }
 
-/** Content is text, or for some models a list of parts. */
-function contentText(content: JsonValue | undefined): string | null {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return null;
-  return (content as JsonValue[]).map(textOfPart).join('');
-}
-
 /** Arguments come as text, and from some providers as an object, null or nothing. */
 function toolCall(raw: JsonValue): ToolCallMessage {
   const call = isJsonObject(raw) ? raw : {};
@@ -83,9 +77,15 @@ function toolCall(raw: JsonValue): ToolCallMessage {
   };
 }
 
-function finishReason(raw: JsonValue | undefined, message: AssistantMessage): FinishReason {
-  if (raw === 'length' || raw === 'max_tokens') return 'length';
-  if (raw === 'content_filter') return 'content-filter';
-  if (raw === 'error') return 'error';
-  return message.tool_calls === undefined ? 'stop' : 'tool-calls';
+const MAX_WORD_LENGTH = 50;
+
+function endOf(
+  { finish_reason: raw, message }: JsonObject,
+  { tool_calls: calls }: AssistantMessage,
+): Pick<ModelReply, 'finishReason' | 'finishWord'> {
+  const finishReason = readFinishReason(raw);
+  if (finishReason !== 'stop')
+    return { finishReason, finishWord: isFinishReason(raw) ? idText(raw)?.slice(0, MAX_WORD_LENGTH) : undefined };
+  if (calls !== undefined) return { finishReason: 'tool-calls' };
+  return { finishReason: isJsonObject(message) && isRefusal(message) ? 'refusal' : 'stop' };
 }

@@ -64,6 +64,16 @@ it('fails with what there is when the second answer is wrong too, whatever stand
   expect(outcome.structured).toBeUndefined();
 });
 
+it('does not ask a model that declines once more', async () => {
+  const { outcome } = await runScript({ input, replies: [says('I cannot.', { finishReason: 'refusal' })] });
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    text: 'I cannot.',
+    iterations: 1,
+    error: { code: 'OUTPUT_INVALID', message: containing('declined: I cannot.') },
+  });
+});
+
 it('asks no more than the iterations allow', async () => {
   const { outcome, nexts } = await runScript({ input, limits: { maxIterations: 1 }, replies: [says('three')] });
   expect(outcome).toMatchObject({ status: 'failed', iterations: 1, error: { code: 'OUTPUT_INVALID' } });

@@ -1,97 +1,12 @@
-import type { ServerResponse } from 'node:http';
+import { call, calls, data, delta, DONE, USAGE } from '../../support/values/stream-chunks';
+import { type Answer, type DialectWorld, openDialectWorld, sends } from '../../support/worlds/dialect-world';
 
-import { type AgentResult, createRuntime, type Runtime, type RuntimeError, type Tool } from '../../../runtime';
-import { createMemoryLedger } from '../../../runtime/testing';
-import { type ModelServer, startModelServer, textReply } from '../../support/servers/model-server';
-import { memoryTenants, TENANT_ID } from '../../support/values/memory-stores';
-
-let models: ModelServer;
-let runtime: Runtime;
-let called: string[];
-let tasks = 0;
-
-const tool = (name: string): Tool => ({
-  definition: { name, description: name, inputSchema: { type: 'object' } },
-  parseInput: (value) => ({ ok: true, value }),
-  execute: (input) => {
-    called.push(`${name} ${JSON.stringify(input)}`);
-    return Promise.resolve({ isError: false, value: 'fine' });
-  },
+let world: DialectWorld;
+beforeAll(async () => {
+  world = await openDialectWorld();
 });
+afterAll(() => world.close());
 
-beforeEach(async () => {
-  models = await startModelServer();
-  called = [];
-  runtime = createRuntime({
-    model: { apiKey: 'sk-dialects', baseUrl: models.url, maxRetries: 2 },
-    plugins: {
-      tenants: memoryTenants([]),
-      ledger: createMemoryLedger(),
-      tools: [tool('weather'), tool('forecast')],
-    },
-  });
-});
-afterEach(() => Promise.all([runtime.close(), models.close()]));
-
-type Answer = (response: ServerResponse) => unknown;
-
-/** Sends what a provider sent, under a type of its own choice. */
-const sends =
-  (text: string, type: string | undefined = 'text/event-stream', status = 200): Answer =>
-  (response) =>
-    response.writeHead(status, type === '' ? {} : { 'content-type': type }).end(text);
-
-interface Outcome {
-  readonly code?: string;
-  readonly message?: string;
-  readonly text?: string;
-  readonly shown: string;
-  readonly called: readonly string[];
-  readonly tokens: number;
-  readonly requests: number;
-  readonly truncated?: boolean;
-}
-
-/** A run whose model answers so, as often as said, and "Done" after tools. */
-async function outcomeOf(answer: Answer, { stream = true, times = 1 } = {}): Promise<Outcome> {
-  const shown: string[] = [];
-  const first = Array.from(
-    { length: times },
-    () => (_request: unknown, response: ServerResponse) => void answer(response),
-  );
-  models.script(...first, textReply('Done', { prompt: 0, completion: 0 }));
-  const task = {
-    task_id: `dialect-${(tasks += 1)}`,
-    config: { message: 'Go', agent_tier: 'pro' },
-    meta: { tenant_id: TENANT_ID },
-  };
-  const ended = await runtime
-    .run(task, { stream, onEvent: (event) => event.type === 'text-delta' && void shown.push(event.text) })
-    .catch((error: unknown) => error as RuntimeError);
-  const result = ('code' in ended ? ended.result : ended) as AgentResult;
-  return {
-    ...('code' in ended ? { code: ended.code, message: ended.message } : { text: ended.result.text }),
-    shown: shown.join(''),
-    called,
-    tokens: result.tokens.total,
-    requests: models.received.length,
-    ...(result.truncated === undefined ? {} : { truncated: result.truncated }),
-  };
-}
-
-const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
-const delta = (fields: object, finish: string | null = null): string =>
-  data({ choices: [{ index: 0, delta: fields, finish_reason: finish }] });
-type Piece = [id: string | undefined, name: string | undefined, args: unknown, index?: unknown];
-const call = (...[id, name, args, index]: Piece): object => ({
-  ...(index === undefined ? {} : { index }),
-  ...(id === undefined ? {} : { id }),
-  type: 'function',
-  function: { ...(name === undefined ? {} : { name }), arguments: args },
-});
-const calls = (...pieces: readonly object[]): string => pieces.map((piece) => delta({ tool_calls: [piece] })).join('');
-const USAGE = data({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 } });
-const DONE = 'data: [DONE]\n\n';
 const END = delta({}, 'tool_calls') + USAGE + DONE;
 
 const ROME = '{"city":"Rome"}';
@@ -206,7 +121,7 @@ describe('pieces of two calls', () => {
     ],
     ['in one chunk', delta({ tool_calls: [call('a', 'weather', ROME, 0), call('b', 'forecast', OSLO, 0)] })],
   ])('%s are two calls', async (_what, pieces) => {
-    expect(await outcomeOf(sends(pieces + END))).toEqual({
+    expect(await world.outcomeOf(sends(pieces + END))).toEqual({
       text: 'Done',
       shown: 'Done',
       called: [`weather ${ROME}`, `forecast ${OSLO}`],
@@ -230,13 +145,13 @@ describe('pieces of two calls', () => {
       ['{"a":1,"b":{}}'],
     ],
   ])('%s keep their arguments', async (_what, pieces, args) => {
-    const { called: made } = await outcomeOf(sends(pieces + END));
+    const { called: made } = await world.outcomeOf(sends(pieces + END));
     expect(made).toEqual(args.map((text) => `weather ${text}`));
   });
 
   it('never run with arguments that belong to another one', async () => {
     const pieces = calls(call('a', 'weather', ROME, 0), call(undefined, undefined, OSLO, 0));
-    expect(await outcomeOf(sends(pieces + END))).toMatchObject({ text: 'Done', called: [] });
+    expect(await world.outcomeOf(sends(pieces + END))).toMatchObject({ text: 'Done', called: [] });
   });
 });
 
@@ -294,14 +209,14 @@ describe('an answer', () => {
     ['unstreamed', sends(message({ index: 0 }).slice(6).trim(), 'application/json')],
   ])('that comes %s is the answer', async (_what, answer) => {
     const expected = { text: 'Hello there', called: [], tokens: 120, requests: 1 };
-    expect(await outcomeOf(answer)).toEqual({
+    expect(await world.outcomeOf(answer)).toEqual({
       ...expected,
       shown: expect.stringMatching(/^(Hello there)?$/) as string,
     });
   });
 
   it('that is a stream, where none was asked for, is the answer', async () => {
-    expect(await outcomeOf(sends(TEXT + DONE), { stream: false })).toEqual({
+    expect(await world.outcomeOf(sends(TEXT + DONE), { stream: false })).toEqual({
       text: 'Hello there',
       shown: '',
       called: [],
@@ -315,7 +230,7 @@ describe('an answer', () => {
     ['its finish reason, and signs of life', delta({ content: 'Hello there' }, 'stop'), ': still here\n\n'],
   ])('does not wait for a connection that stays open behind %s', async (_what, text, more) => {
     let closed: Promise<unknown> | undefined;
-    const outcome = await outcomeOf((response) => {
+    const outcome = await world.outcomeOf((response) => {
       closed = new Promise((resolve) => response.once('close', resolve));
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(text);
@@ -328,7 +243,7 @@ describe('an answer', () => {
 
   it('of 20,000 parts of text is no answer of too many parts', async () => {
     const parts = Array.from({ length: 20_000 }, () => delta({ content: [{ type: 'text', text: 'a' }] }));
-    const { text } = await outcomeOf(sends(parts.join('') + delta({}, 'stop') + USAGE));
+    const { text } = await world.outcomeOf(sends(parts.join('') + delta({}, 'stop') + USAGE));
     expect(text).toBe('a'.repeat(20_000));
   });
 });
@@ -381,13 +296,13 @@ describe('an error in a stream', () => {
       /tools are not valid here/,
     ],
   ])('%s is told with its reason, and asked for once', async (...[, answer, code, message]) => {
-    const outcome = await outcomeOf(answer);
+    const outcome = await world.outcomeOf(answer);
     expect(outcome).toMatchObject({ code, message: expect.stringMatching(message) as string, requests: 1 });
   });
 
   it('tells the words of a proxy that stand in place of a chunk', async () => {
     const answer = sends('data: upstream connect error or disconnect\n\n');
-    const { code, message } = await outcomeOf(answer, { times: 3 });
+    const { code, message } = await world.outcomeOf([answer, answer, answer]);
     expect(code).toBe('LLM_UNAVAILABLE');
     expect(message).toContain('upstream connect error');
   });

@@ -11,6 +11,7 @@ interface Completion {
     readonly message: {
       readonly content?: unknown;
       readonly reasoning?: string;
+      readonly refusal?: string;
       readonly tool_calls?: readonly Call[];
     };
     readonly finish_reason: string;
@@ -30,12 +31,13 @@ export function chunksOf(body: Completion): readonly object[] {
   });
   const [choice] = choices;
   if (choice === undefined) return [body];
-  const { content, reasoning, tool_calls: calls = [], ...others } = choice.message;
+  const { content, reasoning, refusal, tool_calls: calls = [], ...others } = choice.message;
   const texts = typeof content === 'string' ? pieces(content).map((text) => chunk({ content: text })) : [];
   return [
     chunk({ ...others, content: typeof content === 'string' ? '' : content }),
     ...pieces(reasoning ?? '').map((text) => chunk({ reasoning: text })),
     ...texts,
+    ...pieces(refusal ?? '').map((text) => chunk({ refusal: text })),
     ...calls.flatMap(({ function: fn, ...call }, index) => [
       chunk({ tool_calls: [{ index, ...call, function: { name: fn.name, arguments: '' } }] }),
       ...pieces(fn.arguments).map((text) => chunk({ tool_calls: [{ index, function: { arguments: text } }] })),

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
-import { textOfPart } from '../content-parts';
+import { contentText, REFUSAL_GAP, textOfMessage, textOfPart } from '../content-parts';
+import { isFinishReason, readFinishReason } from '../finish-reason';
 import { readError } from '../reply-error';
 import { mergeCall, type MergedCalls, noCalls, toToolCalls } from './merge-calls';
 
@@ -50,9 +51,14 @@ export function mergeChunk(reply: MergedReply, chunk: JsonObject, isError: boole
   const choice = ourChoice(chunk.choices);
   if (choice === undefined) return NOTHING;
   reply.hasChoice = true;
-  // Some write an empty one into every chunk.
-  reply.finishReason ||= choice.finish_reason;
+  reply.finishReason = laterReason(reply.finishReason, choice.finish_reason);
   return hasTooMany(reply) ? NOTHING : mergeDelta(reply, deltaOf(reply, choice));
+}
+
+/** Returns the first finish reason, unless a later one says that the reply is not whole: some proxies end each stream with `stop`. */
+function laterReason(before: JsonValue | undefined, now: JsonValue | undefined): JsonValue | undefined {
+  if (!isFinishReason(now)) return before;
+  return isFinishReason(before) && readFinishReason(now) === 'stop' ? before : now;
 }
 
 /** Returns the only choice, whatever its index: each request asks for one answer. */
@@ -68,9 +74,10 @@ function deltaOf(
   { delta, message: whole, finish_reason: reason }: JsonObject,
 ): JsonValue | undefined {
   if (!isJsonObject(whole) || (isJsonObject(delta) && Object.keys(delta).length > 0)) return delta;
-  const isOver = typeof reason === 'string' && reason !== '';
-  const isKnown = calls.all.length > 0 || (message.content !== null && message.content === whole.content);
-  return isOver && isKnown ? undefined : whole;
+  if (!isFinishReason(reason)) return whole;
+  const text = textOfMessage(message as JsonObject);
+  const isKnown = calls.all.length > 0 || (text !== null && text === textOfMessage(whole));
+  return isKnown ? undefined : whole;
 }
 
 /** Reports a reply over the limit of parts; only its usage is still read. */
@@ -100,7 +107,18 @@ function mergeDelta(reply: MergedReply, delta: JsonValue | undefined): Shown {
     for (const piece of delta.reasoning_details as JsonValue[]) mergeDetail(reply, details, piece);
   }
   if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls as JsonValue[]) addCall(reply, call);
-  return { text: addContent(reply, delta.content), reasoning: reasoning || content };
+  const text = message.refusal === undefined ? addContent(reply, delta.content) : '';
+  return { text: text + addRefusal(reply, delta), reasoning: reasoning || content };
+}
+
+/** Adds the words of a refusal. Text behind them belongs to them, so that the reply has the order in which it was shown. */
+function addRefusal(reply: MergedReply, { content, refusal }: JsonObject): string {
+  const { message } = reply;
+  const hasBegun = message.refusal !== undefined;
+  const after = hasBegun ? append(reply, 'refusal', contentText(content) ?? undefined) : '';
+  if (refusal === '') return after;
+  const words = append(reply, 'refusal', refusal);
+  return words !== '' && !hasBegun && (contentText(message.content) ?? '') !== '' ? REFUSAL_GAP + words : after + words;
 }
 
 function addCall(reply: MergedReply, piece: JsonValue): void {

@@ -6,6 +6,7 @@ import { errorText } from '../../../errors/to-runtime-error';
 import { within } from '../../../util/abort';
 import { monotonicMs } from '../../../util/clock';
 import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
+import { isFinishReason } from '../finish-reason';
 import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText, ReplyTooLong } from '../reply-text';
 import { noteWasted, type OwnCall } from '../wasted-reply';
 import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
@@ -74,7 +75,7 @@ function isWhole(reply: MergedReply): boolean {
 }
 
 function hasReason({ finishReason }: MergedReply): boolean {
-  return typeof finishReason === 'string' && finishReason !== '';
+  return isFinishReason(finishReason);
 }
 
 /** Reports a provider that failed in the middle of a reply without reporting the usage so far. */
