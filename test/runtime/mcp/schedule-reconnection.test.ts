@@ -3,7 +3,8 @@ import { scheduleReconnection } from '../../../runtime/mcp/sdk/connect-transport
 afterEach(() => jest.useRealTimers());
 
 it.each([
-  [0, 1000],
+  [0, 250],
+  [500, 500],
   [3000, 3000],
 ])('a server that asks for a new stream after %i ms gets one after %i', (asked, waited) => {
   jest.useFakeTimers();
