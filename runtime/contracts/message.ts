@@ -5,6 +5,8 @@ export interface ToolCallMessage {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  /** Further fields of the call and of its `function`, such as a signature: given back where the message's `original` is. */
+  readonly original?: { readonly call: JsonObject; readonly function: JsonObject };
 }
 
 export interface AssistantMessage {

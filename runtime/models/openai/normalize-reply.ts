@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { readUsage } from '../read-usage';
 import { isRefusal, isThinking, textOfMessage } from './content-parts';
 import { isFinishReason, readFinishReason } from './finish-reason';
+import { CALL_FIELDS, FUNCTION_FIELDS, MESSAGE_FIELDS, ownFields } from './own-fields';
 
 /**
  * The vendor's JSON as our ModelReply; what it wants back is kept as that of the model `from`.
@@ -37,12 +38,13 @@ function idText(value: JsonValue | undefined): string | undefined {
 
 function assistantMessage(raw: JsonObject, from: string): AssistantMessage {
   const calls = Array.isArray(raw.tool_calls) ? (raw.tool_calls as JsonValue[]).map(toolCall) : [];
-  const fields = fieldsToGiveBack(raw, calls.length > 0);
+  const fields = { ...ownFields(raw, MESSAGE_FIELDS), ...reasoningToGiveBack(raw, calls.length > 0) };
+  const isOpaque = Object.keys(fields).length > 0 || calls.some(({ original }) => original !== undefined);
   return {
     role: 'assistant',
     content: textOfMessage(raw),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    ...(fields === undefined ? {} : { original: { from, fields } }),
+    ...(isOpaque ? { original: { from, fields } } : {}),
   };
 }
 
@@ -50,7 +52,7 @@ function assistantMessage(raw: JsonObject, from: string): AssistantMessage {
  * Blocks of reasoning are given back with every message (OpenRouter). Its plain text only with calls of tools: DeepSeek and Kimi refuse a
  * call without it, also where it is empty, and DeepSeek's first reasoning models, which call no tools, refuse to see it again.
  */
-function fieldsToGiveBack(
+function reasoningToGiveBack(
   { reasoning_details, reasoning_content, reasoning, content }: JsonObject,
   hasCalls: boolean,
 ): JsonObject | undefined {
@@ -67,13 +69,17 @@ function toolCall(raw: JsonValue): ToolCallMessage {
   const call = isJsonObject(raw) ? raw : {};
   const fn = isJsonObject(call.function) ? call.function : {};
   const given = fn.arguments;
+  const own = ownFields(call, CALL_FIELDS);
+  const ofFunction = ownFields(fn, FUNCTION_FIELDS);
   return {
-    id: idText(call.id) ?? '',
+    // Of any length: some providers keep a signature in it.
+    id: typeof call.id === 'string' ? call.id : '',
     type: 'function',
     function: {
       name: idText(fn.name) ?? '',
       arguments: typeof given === 'string' ? given : JSON.stringify(given ?? {}),
     },
+    ...(Object.keys({ ...own, ...ofFunction }).length === 0 ? {} : { original: { call: own, function: ofFunction } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Message } from '../../contracts/message';
+import type { Message, ToolCallMessage } from '../../contracts/message';
 import type { ModelRequest } from '../../contracts/model';
 import type { ToolDefinition } from '../../contracts/tools/tool';
 
@@ -31,9 +31,20 @@ function messageText(message: Message, to: string): string {
   if (message.role !== 'assistant' || message.original === undefined) {
     return remember(messageTexts, message, JSON.stringify);
   }
-  const { original, ...plain } = message;
-  if (original.from !== to) return JSON.stringify(plain);
-  return remember(messageTexts, message, () => JSON.stringify({ ...plain, ...original.fields }));
+  const { original, tool_calls: calls, ...plain } = message;
+  const isOwn = original.from === to;
+  const write = (): string =>
+    JSON.stringify({
+      ...plain,
+      ...(calls === undefined ? {} : { tool_calls: calls.map((call) => wireCall(call, isOwn)) }),
+      ...(isOwn ? original.fields : {}),
+    });
+  return isOwn ? remember(messageTexts, message, write) : write();
+}
+
+function wireCall({ original, ...call }: ToolCallMessage, isOwn: boolean): object {
+  if (original === undefined || !isOwn) return call;
+  return { ...original.call, ...call, function: { ...original.function, ...call.function } };
 }
 
 /** OpenAI's reasoning models refuse `max_tokens`. OpenRouter, whose ids begin with a provider, takes it for all. */

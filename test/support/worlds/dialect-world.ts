@@ -92,7 +92,8 @@ export async function openDialectWorld(): Promise<DialectWorld> {
       const { shown, ...streamed } = await outcomeOf(answer, { config });
       const { shown: _none, ...plain } = await outcomeOf(answer, { stream: false, config });
       expect(streamed).toEqual(plain);
-      if (plain.text !== undefined) expect(shown).toBe(plain.text);
+      if (plain.text !== undefined)
+        expect(plain.requests === 1 ? shown : shown.slice(-plain.text.length)).toBe(plain.text);
       return plain;
     },
     close: () => Promise.all([runtime.close(), models.close()]),

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
+import { CALL_FIELDS, FUNCTION_FIELDS, ownFields } from '../own-fields';
 import { createObjectEnd, type ObjectEnd } from './object-end';
 
 /** Tool calls of a stream, under construction. */
@@ -16,6 +17,9 @@ interface MergedCall {
   /** Arguments so far; undefined if none were sent. */
   text?: string;
   end: ObjectEnd;
+  /** Fields of the provider's own, of the call and of its `function`. */
+  own: JsonObject;
+  ownOfFunction: JsonObject;
 }
 
 /** Fields of one piece. */
@@ -24,6 +28,8 @@ interface Piece {
   readonly name?: string;
   readonly index?: number;
   readonly text?: string;
+  readonly own: JsonObject;
+  readonly ownOfFunction: JsonObject;
 }
 
 export function noCalls(): MergedCalls {
@@ -31,18 +37,27 @@ export function noCalls(): MergedCalls {
 }
 
 /**
- * Adds a piece to its call, or begins a call. Returns the number of argument characters added. Trusts no single field: Ollama
+ * Adds a piece to its call, or begins a call. Returns the number of characters added. Trusts no single field: Ollama
  * and vLLM index every call 0; other servers change the id with each piece, repeat name and id, send indexes as text, or omit
  * all three.
  */
 export function mergeCall(calls: MergedCalls, raw: JsonObject): number {
   const piece = readPiece(raw);
   const near = nearest(calls, piece);
-  if (near !== undefined && isRepeated(near, piece)) return 0;
+  if (near !== undefined && isRepeated(near, piece)) return addOwn(near, piece);
   const isNew = near === undefined || beginsAnother(calls, near, piece);
   const call = isNew ? begin(calls) : continued(calls, near, piece);
   sign(calls, call, piece);
-  return piece.text === undefined ? 0 : addArguments(calls, call, piece.text);
+  const added = addOwn(call, piece);
+  return piece.text === undefined ? added : added + addArguments(calls, call, piece.text);
+}
+
+/** Keeps the provider's own fields, whichever piece carries them. */
+function addOwn(call: MergedCall, { own, ownOfFunction }: Piece): number {
+  const texts = [own, ownOfFunction].map((fields) => (Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)));
+  if (texts[0] !== '') call.own = { ...call.own, ...own };
+  if (texts[1] !== '') call.ownOfFunction = { ...call.ownOfFunction, ...ownOfFunction };
+  return texts.join('').length;
 }
 
 /** Records name, index and id of a piece. A call keeps its first name and id. */
@@ -59,14 +74,19 @@ export function toToolCalls({ all }: MergedCalls): readonly JsonObject[] {
   // Skips calls without name and arguments: some servers add empty pieces with a fresh id.
   return all
     .filter(({ name, text = '' }) => name !== undefined || text.trim() !== '')
-    .map(({ id = '', name = '', text }) => {
-      return { id, type: 'function', function: { name, ...(text === undefined ? {} : { arguments: text }) } };
+    .map(({ id = '', name = '', text, own, ownOfFunction }) => {
+      const fn = { ...ownOfFunction, name, ...(text === undefined ? {} : { arguments: text }) };
+      return { ...own, id, type: 'function', function: fn };
     });
 }
 
-function readPiece({ index, id, function: fn }: JsonObject): Piece {
-  const { name, arguments: given } = isJsonObject(fn) ? fn : ({} as JsonObject);
+function readPiece(raw: JsonObject): Piece {
+  const { index, id } = raw;
+  const fn = isJsonObject(raw.function) ? raw.function : {};
+  const { name, arguments: given } = fn;
   return {
+    own: ownFields(raw, CALL_FIELDS),
+    ownOfFunction: ownFields(fn, FUNCTION_FIELDS),
     id: id === 'null' ? undefined : textOf(id),
     name: textOf(name),
     index: indexOf(index),
@@ -130,7 +150,7 @@ function hasArguments({ text = '' }: Piece): boolean {
 }
 
 function begin(calls: MergedCalls): MergedCall {
-  const call = { end: createObjectEnd() };
+  const call = { end: createObjectEnd(), own: {}, ownOfFunction: {} };
   calls.all.push(call);
   calls.open.add(call);
   return call;

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
 import { contentText, REFUSAL_GAP, textOfMessage, textOfPart } from '../content-parts';
 import { isFinishReason, readFinishReason } from '../finish-reason';
+import { MESSAGE_FIELDS, ownFields } from '../own-fields';
 import { readError } from '../reply-error';
 import { mergeCall, type MergedCalls, noCalls, toToolCalls } from './merge-calls';
 
@@ -106,6 +107,7 @@ function mergeDelta(reply: MergedReply, delta: JsonValue | undefined): Shown {
     const details = (message.reasoning_details = listOf(message.reasoning_details));
     for (const piece of delta.reasoning_details as JsonValue[]) mergeDetail(reply, details, piece);
   }
+  addOwn(reply, ownFields(delta, MESSAGE_FIELDS));
   if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls as JsonValue[]) addCall(reply, call);
   const text = message.refusal === undefined ? addContent(reply, delta.content) : '';
   return { text: text + addRefusal(reply, delta), reasoning: reasoning || content };
@@ -119,6 +121,21 @@ function addRefusal(reply: MergedReply, { content, refusal }: JsonObject): strin
   if (refusal === '') return after;
   const words = append(reply, 'refusal', refusal);
   return words !== '' && !hasBegun && (contentText(message.content) ?? '') !== '' ? REFUSAL_GAP + words : after + words;
+}
+
+/** Keeps the provider's own fields: texts grow, blocks are joined as those of reasoning, anything else is replaced. */
+function addOwn(reply: MergedReply, own: JsonObject): void {
+  const { message } = reply;
+  for (const [key, value] of Object.entries(own)) {
+    if (typeof value === 'string') append(reply, key, value);
+    else if (Array.isArray(value)) {
+      const blocks = (message[key] = listOf(message[key]));
+      for (const block of value as JsonValue[]) mergeDetail(reply, blocks, block);
+    } else {
+      message[key] = value;
+      reply.size += JSON.stringify(value).length;
+    }
+  }
 }
 
 function addCall(reply: MergedReply, piece: JsonValue): void {
@@ -183,7 +200,7 @@ function mergeDetail(reply: MergedReply, details: JsonValue[], piece: JsonValue)
   reply.size += JSON.stringify(piece).length;
 }
 
-const GROWING: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
+const GROWING: ReadonlySet<string> = new Set(['text', 'summary', 'data', 'thinking']);
 
 function joined(before: JsonValue | undefined, key: string, piece: JsonValue): JsonValue {
   return GROWING.has(key) && typeof before === 'string' && typeof piece === 'string' ? before + piece : piece;

@@ -44,3 +44,20 @@ it('follows a transcript that grows', () => {
   messages.push({ role: 'user', content: 'two "quoted" \u2028' });
   expect(bodyOf({ messages })).toMatchObject({ messages: [{ content: 'one' }, { content: 'two "quoted" \u2028' }] });
 });
+
+it("gives a message's own fields to the model that it came from, and to no other", () => {
+  const call = { id: 'a', type: 'function', function: { name: 'add', arguments: '{}' } } as const;
+  const signed = { ...call, original: { call: { extra: { s: 1 } }, function: { signature: 'x' } } };
+  const original = { from: 'me', fields: { opaque: 'y' } };
+  const request = aModelRequest({ messages: [{ role: 'assistant', content: null, tool_calls: [signed], original }] });
+  const sentTo = (to: string): unknown => (JSON.parse(requestBody(request, to)) as { messages: unknown[] }).messages[0];
+  const own = {
+    ...{ role: 'assistant', content: null, opaque: 'y' },
+    tool_calls: [{ ...call, extra: { s: 1 }, function: { ...call.function, signature: 'x' } }],
+  };
+  expect(['me', 'another', 'me'].map(sentTo)).toEqual([
+    own,
+    { role: 'assistant', content: null, tool_calls: [call] },
+    own,
+  ]);
+});
