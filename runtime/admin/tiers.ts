@@ -20,6 +20,8 @@ export interface TierChange {
   /** Tokens of one reply. */
   readonly maxTokens?: number | null;
   readonly temperature?: number | null;
+  /** Limit of the time without a byte of a reply; at most a day. */
+  readonly modelSilenceSeconds?: number | null;
   /** Not billed, as long as it runs its own model and that one has no price above zero. */
   readonly isFree?: boolean;
   /** Tiers are ranked by it for a tenant's `max_tier`. */
@@ -45,6 +47,7 @@ const shape = strictObject({
     .optional(),
   maxTokens: z.int().min(1).max(2_147_483_647).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
+  modelSilenceSeconds: z.number().min(1).max(86_400).nullish(),
   isFree: z.boolean().optional(),
   rank: z.int().min(0).max(1_000_000).nullish(),
   toolConfig: objectField.nullish(),
@@ -67,6 +70,7 @@ async function write(query: Query, { code, ...given }: z.output<typeof shape>): 
     model_id: given.modelId,
     max_tokens: given.maxTokens,
     temperature: given.temperature,
+    model_silence_seconds: given.modelSilenceSeconds,
     is_free: given.isFree,
     rank: given.rank,
     tool_config: given.toolConfig,

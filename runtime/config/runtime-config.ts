@@ -16,7 +16,7 @@ export const DEFAULTS = {
   toolExecution: 'parallel',
   toolChoice: 'auto',
   timeoutSeconds: 300,
-  modelTimeoutMs: 120_000,
+  modelSilenceSeconds: 120,
   modelRetries: 2,
   toolTimeoutMs: 30_000,
   maxToolOutputBytes: 64 * 1024,

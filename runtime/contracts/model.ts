@@ -33,7 +33,8 @@ export interface ModelRequest {
   readonly parallelToolCalls: boolean;
   readonly temperature?: number;
   readonly maxTokens?: number;
-  readonly timeoutMs: number;
+  /** Limit of the time without a byte of the reply, before its first one and between two; not of the whole reply. */
+  readonly silenceMs: number;
   readonly signal: AbortSignal;
   /** Blanks every secret that the run knows, for what an error quotes. */
   readonly redact?: Redact;

@@ -38,6 +38,7 @@ const configFields = z.object({
   temperature: optional(z.number().min(0).max(2)),
   max_tokens: optional(z.int().min(1)),
   model_override: optionalText,
+  model_silence_seconds: optional(z.number().min(0.001).max(86_400)),
   on_max_iterations: optional(z.enum(['error', 'partial', 'finalAnswer'])),
   tool_execution: optional(z.enum(['parallel', 'sequential', 'single'])),
   tool_choice: optional(z.enum(['auto', 'none', 'required'])),

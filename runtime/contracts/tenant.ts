@@ -12,6 +12,8 @@ export interface Tier {
   readonly isFree?: boolean;
   readonly maxTokens?: number;
   readonly temperature?: number;
+  /** Limit of the time without a byte of a reply. */
+  readonly modelSilenceSeconds?: number;
   /** Tiers are ranked by this; undefined ranks above every limit. */
   readonly rank?: number;
   /** Rules for tools, for every tenant on this tier, as they stand in the database. */
@@ -23,6 +25,7 @@ export interface TenantSettings {
   readonly defaultTier?: string;
   readonly maxTier?: string;
   readonly maxIterations?: number;
+  readonly modelSilenceSeconds?: number;
   /** US dollars of a month, as decimal text. */
   readonly monthlyCostLimitUsd?: string;
   /** Tokens of a month, as decimal text. */

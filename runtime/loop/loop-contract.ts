@@ -33,7 +33,7 @@ export interface LoopSettings {
   readonly toolChoice: ToolChoice;
   readonly temperature?: number;
   readonly maxTokens?: number;
-  readonly modelTimeoutMs: number;
+  readonly modelSilenceMs: number;
   /** Asks for replies piece by piece, and tells of the pieces. */
   readonly streams?: boolean;
 }

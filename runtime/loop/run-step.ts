@@ -173,7 +173,7 @@ async function callModel(
     parallelToolCalls: settings.toolExecution !== 'single',
     temperature: settings.temperature,
     maxTokens: settings.maxTokens,
-    timeoutMs: settings.modelTimeoutMs,
+    silenceMs: settings.modelSilenceMs,
     signal: input.stop.signal,
     redact: input.scope.redact,
     attempts,

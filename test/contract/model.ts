@@ -14,7 +14,7 @@ const aRequest = (rest: Partial<ModelRequest> = {}): ModelRequest => ({
   tools: [TOOL],
   toolChoice: 'auto',
   parallelToolCalls: true,
-  timeoutMs: 10_000,
+  silenceMs: 10_000,
   signal: new AbortController().signal,
   attempts: { sent: 0, answered: 0 },
   ...rest,

@@ -140,6 +140,15 @@ export const options: INodeProperties = {
         'Another model than the one of the tier, within what the tenant may use. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
     },
     {
+      displayName: 'Model: Silence Seconds',
+      name: 'modelSilenceSeconds',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 120,
+      description:
+        'How long the model may send nothing, before its reply and within it. Raise it for models that think long; without it tenant and tier decide.',
+    },
+    {
       displayName: 'Model: Temperature',
       name: 'temperature',
       type: 'number',

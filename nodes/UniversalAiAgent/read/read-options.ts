@@ -14,6 +14,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   maxToolCalls: 'max_tool_calls',
   maxTotalTokens: 'max_total_tokens',
   modelOverride: 'model_override',
+  modelSilenceSeconds: 'model_silence_seconds',
   onMaxIterations: 'on_max_iterations',
   recordUsage: 'record_usage',
   temperature: 'temperature',

@@ -156,6 +156,14 @@ export const tierProperties: INodeProperties[] = [
         default: 1000,
         description: 'How many tokens one reply of the model may have',
       },
+      {
+        displayName: 'Model Silence Seconds',
+        name: 'modelSilenceSeconds',
+        type: 'number',
+        typeOptions: { minValue: 1 },
+        default: 120,
+        description: 'How long the model may send nothing',
+      },
       { displayName: 'Name', name: 'name', type: 'string', default: '', description: 'What people call the tier' },
       {
         displayName: 'Rank',

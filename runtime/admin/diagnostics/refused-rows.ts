@@ -8,7 +8,8 @@ import {
   tierRulesStatement,
 } from '../../storage/sql/list-rules';
 import type { Query } from '../../storage/statement';
-import { parseServers, parseSettings, parseTools } from '../../tenants/parse-snapshot';
+import { parseSettings } from '../../tenants/parse-settings';
+import { parseServers, parseTools } from '../../tenants/parse-snapshot';
 import { ownRules } from '../../tools/build-tools';
 import { checkToolRow } from '../../tools/check-row';
 import { tryParseJson } from '../../util/json';

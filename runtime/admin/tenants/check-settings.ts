@@ -6,7 +6,7 @@ import { mergeTiers } from '../../models/tiers';
 import { checkTenantRules } from '../../permissions/read-tool-rules';
 import { LIST_TIERS, type TierModelRow } from '../../storage/sql/manage-prices';
 import type { Query } from '../../storage/statement';
-import { parseSettings } from '../../tenants/parse-snapshot';
+import { parseSettings } from '../../tenants/parse-settings';
 import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
 

@@ -43,8 +43,8 @@ export const MODELS_CODES = family('Models and tiers', {
     'Try again later, or use another tier.',
   ),
   LLM_TIMEOUT: upstreamLater(
-    'The model did not answer within {timeoutSeconds} seconds.',
-    'Try again, or use a faster model.',
+    'The model sent nothing for {timeoutSeconds} seconds.',
+    'Try again, use a faster model, or raise model_silence_seconds.',
   ),
   LLM_UNAVAILABLE: upstreamLater(
     'The model provider cannot be reached or failed: {reason}',

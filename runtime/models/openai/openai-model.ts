@@ -21,6 +21,9 @@ export interface ClosableModel extends Model {
   readonly close: () => Promise<void>;
 }
 
+/** The transport limits the silence instead, the run's signal the whole. This is the longest timer. */
+const NO_LIMIT = 2 ** 31 - 1;
+
 /** Any OpenAI-compatible API through the `openai` client. */
 export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
   const transport = createTransport();
@@ -38,14 +41,14 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
   });
   const host = URL.canParse(config.baseUrl) ? new URL(config.baseUrl).host : config.baseUrl;
   const generate = async (request: ModelRequest): Promise<ModelReply> => {
-    const { modelId, attempts, timeoutMs, signal } = request;
+    const { modelId, attempts, silenceMs, signal } = request;
     const self = `${modelId}@${host}`;
-    const fetchOptions: CallInit = { call: { attempts, modelId, signal, onDelta: request.onDelta } };
+    const fetchOptions: CallInit = { call: { attempts, modelId, signal, silenceMs, onDelta: request.onDelta } };
     try {
       const response = await client
         .post('/chat/completions', {
           body: requestBody(request, self),
-          timeout: timeoutMs,
+          timeout: NO_LIMIT,
           signal,
           fetchOptions: fetchOptions as object,
         })
@@ -53,7 +56,7 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
       return takeReply(response as unknown as LeanResponse, self, request);
     } catch (error) {
       const redactAll = redactBoth(request.redact, redact);
-      throw toModelError(error, { model: modelId, timeoutMs, redact: redactAll });
+      throw toModelError(error, { model: modelId, silenceMs, redact: redactAll });
     }
   };
   return { generate, close: transport.close };

@@ -4,16 +4,18 @@ import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import type { Redact } from '../../util/redaction/redact';
 import { modelFailure } from '../model-failure';
+import { SILENCE } from './silence';
 
 /** What the openai client threw, as one of our LLM_ codes. Provider text is redacted and cut. */
 export function toModelError(
   error: unknown,
-  context: { readonly model: string; readonly timeoutMs: number; readonly redact: Redact },
+  context: { readonly model: string; readonly silenceMs: number; readonly redact: Redact },
 ): RuntimeError {
   if (isRuntimeError(error)) return error;
   const { model } = context;
-  const timeoutSeconds = Math.round(context.timeoutMs / 1000);
-  if (error instanceof APIConnectionTimeoutError) return new RuntimeError('LLM_TIMEOUT', { timeoutSeconds });
+  if (error instanceof APIConnectionTimeoutError || (error instanceof APIError && error.type === SILENCE)) {
+    return new RuntimeError('LLM_TIMEOUT', { timeoutSeconds: context.silenceMs / 1000 });
+  }
   const cause = error instanceof APIConnectionError ? (error.cause ?? error) : error;
   const reason = context.redact(withoutPage(errorText(cause)));
   const status = error instanceof APIError ? (error.status as number | undefined) : undefined;

@@ -7,6 +7,7 @@ import { turn } from '../../util/turn';
 import { readReply } from './read-reply';
 import { readError, saysSomething } from './reply-error';
 import type { ReplyText } from './reply-text';
+import { withoutTimeout } from './silence';
 import { noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {
@@ -22,10 +23,10 @@ export interface CallInit {
 
 /**
  * A lean keep-alive transport: global fetch costs several times as much for each request.
- * It reads the whole body before it answers, so that the client's time-out covers the body too.
+ * It reads the whole body before it answers.
  */
 export function createTransport(): ModelTransport {
-  const dispatcher = new Agent({ keepAliveTimeout: 30_000, connections: 256, headersTimeout: 0, bodyTimeout: 0 });
+  const dispatcher = new Agent({ keepAliveTimeout: 30_000, connections: 256 });
   const send = async (url: string, init: RequestInit & CallInit): Promise<LeanResponse> => {
     const { call } = init;
     const { attempts } = call;
@@ -41,6 +42,8 @@ export function createTransport(): ModelTransport {
         headers: init.headers as Record<string, string>,
         body: init.body as string,
         signal: init.signal,
+        headersTimeout: call.silenceMs,
+        bodyTimeout: call.silenceMs,
       });
       const reply = await readReply({ status, encoding: headers['content-encoding'], body }, call);
       if (reply.isCut !== true) attempts.answered++;
@@ -49,7 +52,7 @@ export function createTransport(): ModelTransport {
     } catch (error) {
       // Nothing was sent when no connection could be made, so there is no usage to wonder about.
       if (wasNeverConnected(error)) attempts.answered++;
-      throw error;
+      throw withoutTimeout(error);
     }
   };
   return {

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonValue } from '../../util/json';
 import { readReplyUsage } from './normalize-reply';
 
 /** The model call that a request is one of. */
-export interface OwnCall extends Partial<Pick<ModelRequest, 'signal' | 'onDelta'>> {
+export interface OwnCall extends Partial<Pick<ModelRequest, 'signal' | 'silenceMs' | 'onDelta'>> {
   readonly attempts: RequestAttempts;
   readonly modelId: string;
 }

@@ -45,7 +45,7 @@ export function chooseModel({ config, snapshot, budget, models, connected }: Mod
   const next = fallback === undefined ? others : [...others, fallback];
   const modelIds = [first, ...next].map(({ name }) => name);
   refuseUnpriced(modelIds, { snapshot, budget });
-  const warnings = own === undefined ? [] : unusedSettings(config);
+  const warnings = own === undefined ? [] : unusedSettings({ config });
   return {
     selected,
     isFree: isFree(selected.tier, { modelIds, snapshot }),
@@ -75,8 +75,9 @@ function isFree(
 }
 
 /** What a task asks of the tier's model, and a connected one has in its own hands. */
-function unusedSettings({ model_override, temperature, max_tokens }: AgentTask['config']): readonly ErrorSummary[] {
-  const unused = Object.entries({ model_override, temperature, max_tokens })
+function unusedSettings({ config }: Pick<AgentTask, 'config'>): readonly ErrorSummary[] {
+  const { model_override, temperature, max_tokens, model_silence_seconds } = config;
+  const unused = Object.entries({ model_override, temperature, max_tokens, model_silence_seconds })
     .filter(([, value]) => value !== undefined)
     .map(([name]) => name);
   return unused.length === 0 ? [] : [describeError('MODEL_SETTINGS_UNUSED', { settings: unused.join(', ') })];

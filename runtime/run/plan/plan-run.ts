@@ -101,7 +101,6 @@ function loopSettings(
     onMaxIterations: config.on_max_iterations ?? DEFAULTS.onMaxIterations,
     toolExecution: config.tool_execution ?? DEFAULTS.toolExecution,
     toolChoice: config.tool_choice ?? DEFAULTS.toolChoice,
-    modelTimeoutMs: DEFAULTS.modelTimeoutMs,
   };
 }
 

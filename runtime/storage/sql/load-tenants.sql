@@ -16,6 +16,7 @@ SELECT
     SELECT json_agg(json_build_object(
       'code', tier.code, 'name', tier.name, 'model_id', tier.model_id,
       'max_tokens', tier.max_tokens, 'temperature', tier.temperature, 'rank', tier.rank,
+      'model_silence_seconds', to_jsonb(tier) -> 'model_silence_seconds',
       'tool_config', tier.tool_config, 'is_free', tier.is_free
     ) ORDER BY tier.rank, tier.code)
     FROM elo_agent_tiers AS tier

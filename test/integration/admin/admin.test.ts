@@ -222,9 +222,11 @@ it('tiers are made and changed, and say what their models cost', async () => {
     is_free: false,
     rank: 9,
   });
-  expect(await tier.set({ code: 'pro', temperature: 0.25 })).toMatchObject({
+  await refuses(tier.set({ code: 'pro', modelSilenceSeconds: 0 }), 'ADMIN_INPUT_INVALID');
+  expect(await tier.set({ code: 'pro', temperature: 0.25, modelSilenceSeconds: 90 })).toMatchObject({
     model_id: 'openai/gpt-4o-mini',
     temperature: '0.25',
+    model_silence_seconds: 90,
   });
 });
 

@@ -11,13 +11,15 @@ import { until } from '../../support/values/until';
 const KEY = 'sk-canary-1234567890';
 let fixture: AgentFixture;
 let retrying: Runtime;
+let impatient: Runtime;
 
 beforeAll(async () => {
   fixture = await startAgentFixture();
   retrying = runtimeFor(fixture.models.url);
+  impatient = runtimeFor(fixture.models.url, 0);
 });
 afterAll(async () => {
-  await retrying.close();
+  await Promise.all([retrying.close(), impatient.close()]);
   await fixture.close();
 });
 
@@ -51,6 +53,23 @@ describe('the request', () => {
     fixture.models.script(textReply('Done'));
     const result = await fixture.runtime.run(aTask(tenantId, { agent_tier: undefined }));
     expect(result.agent_tier).toBe('optima');
+  });
+
+  it('may be silent for as long as the tenant says, else the tier', async () => {
+    const limit = (seconds: string): Promise<unknown> =>
+      fixture.database.query(`UPDATE elo_agent_tiers SET model_silence_seconds = ${seconds} WHERE code = 'expert'`);
+    await limit('0.3');
+    const settings = [{}, { model_silence_seconds: 0.2 }];
+    const messages = settings.map(async (own) => {
+      const tenantId = await addTenant(fixture.database, { settings: own });
+      return (await failureOf(impatient.run(aTask(tenantId, { agent_tier: 'expert' })))).message;
+    });
+    fixture.models.script(...settings.map(() => () => undefined));
+    expect(await Promise.all(messages)).toEqual([
+      'The model sent nothing for 0.3 seconds.',
+      'The model sent nothing for 0.2 seconds.',
+    ]);
+    await limit('NULL');
   });
 
   it('sends the transcript of each step with the results of the one before', async () => {

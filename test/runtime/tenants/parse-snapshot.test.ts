@@ -95,6 +95,16 @@ describe('settings', () => {
   });
 
   it('take a number in a text for a number', () => expect(settingsOf({ max_iterations: '7' }).maxIterations).toBe(7));
+  it.each([
+    [90, 90],
+    ['0.5', 0.5],
+    [0, undefined],
+    [86_401, undefined],
+    ['long', undefined],
+    [true, undefined],
+  ])('take a silence of %j as %j', (given, seconds) => {
+    expect(settingsOf({ model_silence_seconds: given }).modelSilenceSeconds).toBe(seconds);
+  });
 });
 
 describe('tools', () => {

@@ -8,7 +8,7 @@ export function aModelRequest(rest: Partial<ModelRequest> = {}): ModelRequest {
     tools: [],
     toolChoice: 'auto',
     parallelToolCalls: true,
-    timeoutMs: 10_000,
+    silenceMs: 10_000,
     signal: new AbortController().signal,
     attempts: { sent: 0, answered: 0 },
     ...rest,

@@ -12,13 +12,14 @@ export const tierCommands = [
     words: 'tier set',
     names: ['CODE'],
     usage:
-      '[--model ID] [--name NAME] [--max-tokens N] [--temperature T] [--rank N] [--free|--billed] [--tool-config JSON|-]',
+      '[--model ID] [--name NAME] [--max-tokens N] [--temperature T] [--model-silence-seconds S] [--rank N] [--free|--billed] [--tool-config JSON|-]',
     help: 'Make a tier, or change one; what is not named stays.',
     options: {
       model: TEXT,
       name: TEXT,
       'max-tokens': TEXT,
       temperature: TEXT,
+      'model-silence-seconds': TEXT,
       rank: TEXT,
       free: FLAG,
       billed: FLAG,
@@ -32,7 +33,8 @@ export const tierCommands = [
         name: options.name,
         modelId: options.model,
         maxTokens: readWhole(options['max-tokens'], 'max-tokens'),
-        temperature: options.temperature === undefined ? undefined : Number(options.temperature),
+        temperature: readNumber(options.temperature),
+        modelSilenceSeconds: readNumber(options['model-silence-seconds']),
         rank: readWhole(options.rank, 'rank'),
         isFree: free ?? (billed === true ? false : undefined),
         toolConfig,
@@ -41,3 +43,8 @@ export const tierCommands = [
     },
   }),
 ];
+
+/** What is no number is refused with the other fields. */
+function readNumber(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
+}

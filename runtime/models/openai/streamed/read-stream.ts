@@ -8,6 +8,7 @@ import { monotonicMs } from '../../../util/clock';
 import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
 import { isFinishReason } from '../finish-reason';
 import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText, ReplyTooLong } from '../reply-text';
+import { isSilence, SILENCE } from '../silence';
 import { noteWasted, type OwnCall } from '../wasted-reply';
 import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
 
@@ -46,7 +47,7 @@ export async function readStream({ status, body, bytes }: StreamedReply, call: O
     const isFailure = status >= 400;
     if (isFailure || mustNotBeAskedAgain(call)) {
       const isCut = !isFailure || wordsOf(reply).includes('"usage"');
-      return { text: failedReply(reply, errorText(error)), isCut };
+      return { text: failedReply(reply, error), isCut };
     }
     noteWasted(toBody(reply), call);
     throw error;
@@ -57,8 +58,9 @@ function mustNotBeAskedAgain({ attempts, signal }: OwnCall): boolean {
   return attempts.isShown === true && signal?.aborted !== true;
 }
 
-function failedReply(reply: MergedReply, message: string): string {
-  return JSON.stringify({ ...toBody(reply), choices: [], error: { code: 502, message } });
+function failedReply(reply: MergedReply, error: unknown): string {
+  const type = isSilence(error) ? SILENCE : undefined;
+  return JSON.stringify({ ...toBody(reply), choices: [], error: { code: 502, type, message: errorText(error) } });
 }
 
 function wholeReply(reply: MergedReply): ReplyText {

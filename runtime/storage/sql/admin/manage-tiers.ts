@@ -9,6 +9,7 @@ export interface TierEntry {
   readonly model_id: string | null;
   readonly max_tokens: number | null;
   readonly temperature: string | null;
+  readonly model_silence_seconds: number | null;
   readonly is_free: boolean;
   readonly rank: number | null;
   readonly tool_config: JsonValue;
@@ -20,6 +21,7 @@ export interface TierEntry {
 export const LIST_TIER_ENTRIES: Statement = {
   text: `
 SELECT tier.code, tier.name, tier.model_id, tier.max_tokens, tier.temperature::text AS temperature,
+  (to_jsonb(tier) ->> 'model_silence_seconds')::float8 AS model_silence_seconds,
   coalesce((to_jsonb(tier) ->> 'is_free')::boolean, false) AS is_free, tier.rank, tier.tool_config,
   price.input_cost_per_1m::text AS input_cost_per_1m, price.output_cost_per_1m::text AS output_cost_per_1m
 FROM elo_agent_tiers AS tier LEFT JOIN LATERAL (

@@ -45,7 +45,7 @@ function aRequest(more: Partial<ModelRequest> = {}): ModelRequest {
     parallelToolCalls: true,
     temperature: 0.1,
     maxTokens: 5,
-    timeoutMs: 1000,
+    silenceMs: 1000,
     signal: new AbortController().signal,
     attempts: { sent: 0, answered: 0 },
     ...more,

@@ -195,7 +195,7 @@ describe('a connection', () => {
   });
 
   it('that hangs before the answer is LLM_TIMEOUT', async () => {
-    const request = aModelRequest({ timeoutMs: 50 });
+    const request = aModelRequest({ silenceMs: 50 });
     server.script(() => undefined);
     expect(await failureOf(generate(0, request))).toMatchObject({ code: 'LLM_TIMEOUT' });
     expect(request.attempts).toEqual({ sent: 1, answered: 0 });
@@ -205,7 +205,7 @@ describe('a connection', () => {
     server.script((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":[');
     });
-    expect(await failureOf(generate(0, aModelRequest({ timeoutMs: 50 })))).toMatchObject({ code: 'LLM_TIMEOUT' });
+    expect(await failureOf(generate(0, aModelRequest({ silenceMs: 50 })))).toMatchObject({ code: 'LLM_TIMEOUT' });
   });
 
   it('is cut when the run is cancelled in the middle of a call', async () => {

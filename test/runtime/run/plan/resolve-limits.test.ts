@@ -1,7 +1,7 @@
 import { resolveLimits } from '../../../../runtime/run/plan/resolve-limits';
 
 const tier = { code: 'pro', name: 'Pro', modelId: 'x/y', maxTokens: 2000, temperature: 0.5 };
-const defaults = { maxIterations: 10, iterationCeiling: 50 };
+const defaults = { maxIterations: 10, iterationCeiling: 50, modelSilenceSeconds: 120 } as const;
 interface Case {
   readonly config?: object;
   readonly settings?: object;
@@ -37,4 +37,23 @@ it.each([
 it('takes temperature and tokens from the task, else from the tier', () => {
   expect(resolve().limits).toMatchObject({ temperature: 0.5, maxTokens: 2000 });
   expect(resolve({ temperature: 0, max_tokens: 7 }).limits).toMatchObject({ temperature: 0, maxTokens: 7 });
+});
+
+it('takes the longest silence of the model from the task, else the tenant, else the tier, else the default', () => {
+  const silence = (config: object, settings: object, ofTier: object) =>
+    resolveLimits({
+      config: { message: 'Hi', ...config } as never,
+      settings,
+      tier: { ...tier, ...ofTier },
+      defaults,
+    }).limits.modelSilenceMs;
+  const [task, tenant, ofTier] = [
+    { model_silence_seconds: 0.5 },
+    { modelSilenceSeconds: 7 },
+    { modelSilenceSeconds: 9 },
+  ];
+  expect(silence(task, tenant, ofTier)).toBe(500);
+  expect(silence({}, tenant, ofTier)).toBe(7000);
+  expect(silence({}, {}, ofTier)).toBe(9000);
+  expect(silence({}, {}, {})).toBe(120_000);
 });
