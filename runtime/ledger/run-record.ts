@@ -7,6 +7,7 @@ import type {
   CallToTake,
   Identity,
   LedgerStore,
+  OpenCall,
   Recorded,
   Reservation,
   RunEnd,
@@ -40,10 +41,10 @@ export interface RunRecord {
    */
   readonly next: (write: NextWrite, signal: AbortSignal) => Promise<Recorded | undefined>;
   /**
-   * Ends the run. Rejects with RUN_TAKEN_OVER; after several tries with LEDGER_WRITE_DELAYED when the outbox keeps the end,
+   * Ends the run, whose last call may have been lost. Rejects with RUN_TAKEN_OVER; after several tries with LEDGER_WRITE_DELAYED when the outbox keeps the end,
    * else with LEDGER_WRITE_FAILED. Stops the lease in any case.
    */
-  readonly settle: (end: RunEnd) => Promise<void>;
+  readonly settle: (end: RunEnd, lost?: OpenCall) => Promise<void>;
 }
 
 export interface NextWrite {
@@ -114,13 +115,13 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       if (recorded?.budget === 'exceeded' || recorded?.budget === 'wait') throw budgetExceeded(reserve);
       return recorded;
     },
-    settle: async (end) => {
+    settle: async (end, opening) => {
       writer.stopTimers();
       const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
       try {
-        await pRetry(() => writer.write({ end }), retry);
+        await pRetry(() => writer.write({ end, opening }), retry);
       } catch (error) {
-        throw await endUnwritten(writer, { end, outbox, error });
+        throw await endUnwritten(writer, { end, opening, outbox, error });
       }
       refuseTakenOver(writer, key);
     },
@@ -130,9 +131,14 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
 /** The ledger has not taken the end of the run: the outbox may keep it. */
 async function endUnwritten(
   writer: Writer,
-  { end, outbox, error }: { readonly end: RunEnd; readonly outbox?: Outbox; readonly error: unknown },
+  {
+    end,
+    opening,
+    outbox,
+    error,
+  }: { readonly end: RunEnd; readonly opening?: OpenCall; readonly outbox?: Outbox; readonly error: unknown },
 ): Promise<RuntimeError> {
-  const kept = outbox?.keep(writer.progress({ end })).then(() => true);
+  const kept = outbox?.keep(writer.progress({ end, opening })).then(() => true);
   const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
   if (isRuntimeError(error) && error.scope !== 'installation') await writer.endAlone(end);
   const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };

@@ -1,7 +1,7 @@
 import { addSpent, assertRunBudget } from '../billing/budget';
 import { createUsageMeter, type UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
-import type { BillingLine, Reservation } from '../contracts/ledger/ledger';
+import type { BillingLine, OpenCall, Reservation, RunEnd } from '../contracts/ledger/ledger';
 import type { Spent } from '../contracts/ledger/progress';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
@@ -14,8 +14,9 @@ import { followRules } from './rulings';
 import type { ClaimedRun, RunEnvironment } from './run';
 
 /** Puts on record what a run does, and answers for the tenant's budget and rules. */
-export interface Recorder extends LoopObserver, Pick<RunRecord, 'settle'> {
+export interface Recorder extends LoopObserver {
   readonly meter: UsageMeter;
+  readonly settle: (end: RunEnd) => Promise<void>;
 }
 
 /**
@@ -29,12 +30,23 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   const rules = followRules(environment, run);
   const changedVariables = changesOf(variables);
   const spent = (): Spent => spentSoFar(meter, run);
+  let lost: OpenCall | undefined;
   return {
     meter,
-    settle: record.settle,
+    settle: (end) => record.settle(end, lost),
     modelCallEnded: (call) => {
-      const ended = meter.add({ ...call, errorCode: call.error?.code });
+      const errorCode = call.error?.code;
+      const ended = meter.add({ ...call, errorCode });
+      const { sent, answered } = call.attempts;
       if (ended !== undefined) record.keep(ended);
+      // It ends the run.
+      else
+        lost = {
+          step: call.step,
+          modelRequested: plan.selected.modelId,
+          unansweredRequests: sent - answered,
+          errorCode,
+        };
     },
     stepOpened: (step) => record.journal({ ...step, spent: spent() }),
     beforeToolCalls: async ({ next, calls, step }) => {

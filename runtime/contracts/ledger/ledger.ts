@@ -104,12 +104,21 @@ export interface BillingLine {
   readonly onlyWhatCosts?: boolean;
 }
 
+/** A model call whose usage is not known, or not yet. */
+export interface OpenCall {
+  readonly step: number;
+  readonly modelRequested: string;
+  /** Requests of it that were lost, when it has ended. */
+  readonly unansweredRequests?: number;
+  readonly errorCode?: string;
+}
+
 /** Whom the run is for stands in the lines of the bill and of the audit. */
 export interface RunProgress extends RunKey, Identity {
   /** Calls that ended; each is added to the ledger exactly once, however often it is written. */
   readonly closed: readonly ModelCallRecord[];
-  /** The call that is about to be sent. */
-  readonly opening?: { readonly step: number; readonly modelRequested: string };
+  /** The call that is about to be sent; at the end of a run, the one that ended without word of its usage. */
+  readonly opening?: OpenCall;
   readonly leaseMs: number;
   /** Undefined: this run writes no line in elo_t_token_usage. */
   readonly bill?: BillingLine;

@@ -1,4 +1,6 @@
-import type { AgentResult } from '../../../runtime';
+import type { ServerResponse } from 'node:http';
+
+import { type AgentResult, createRuntime } from '../../../runtime';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant } from '../../support/servers/database';
@@ -111,6 +113,20 @@ it('lists a call whose answer reported no usage', async () => {
   agent.models.script({ body });
   await agent.runtime.run(task);
   expect((await usageOf(tenantId)).unknown_usage).toMatchObject([{ task_id: task.task_id, call_no: 1, requests: 1 }]);
+});
+
+it('lists each request of a call that was lost', async () => {
+  const tenantId = await addTenant(agent.database);
+  const task = aTask(tenantId);
+  const patient = createRuntime({
+    database: { url: agent.database.url },
+    model: { apiKey: 'k', baseUrl: agent.models.url, maxRetries: 2 },
+  });
+  const lose = (_request: unknown, response: ServerResponse): void => void response.destroy();
+  agent.models.script(lose, lose, lose);
+  await failureOf(patient.run(task));
+  await patient.close();
+  expect((await usageOf(tenantId)).unknown_usage).toMatchObject([{ task_id: task.task_id, call_no: 1, requests: 3 }]);
 });
 
 it('goes on listing the call while the task is run again, and after', async () => {

@@ -28,7 +28,7 @@ WITH written AS (
     reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact, saved_exact = EXCLUDED.saved_exact,
     provider_cost_usd = EXCLUDED.provider_cost_usd, unanswered_requests = EXCLUDED.unanswered_requests,
     error_code = EXCLUDED.error_code, cost_basis = EXCLUDED.cost_basis, closed_at = EXCLUDED.closed_at
-  WHERE call.closed_at IS NULL AND EXCLUDED.closed_at IS NOT NULL
+  WHERE call.closed_at IS NULL AND (EXCLUDED.closed_at IS NOT NULL OR EXCLUDED.unanswered_requests IS NOT NULL)
   RETURNING call.*
 ), added AS (
   SELECT
