@@ -1,5 +1,6 @@
 import type { McpServer } from '../contracts/tools/mcp';
 import type { JsonObject } from '../util/json';
+import type { McpToolResult } from './content';
 import type { Fetch } from './http-fetch';
 import type { BrowserLogin, OAuthStateStore } from './oauth/oauth-provider';
 
@@ -33,6 +34,8 @@ export interface ListedTool {
   readonly description?: string;
   readonly inputSchema: JsonObject;
   readonly annotations?: { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean };
+  /** Came in a form that cannot be used. */
+  readonly isFaulty?: true;
 }
 
 export interface McpCallRequest {
@@ -43,28 +46,6 @@ export interface McpCallRequest {
   readonly context: JsonObject;
   readonly signal: AbortSignal;
   readonly onProgress: () => void;
-}
-
-export interface McpToolResult {
-  readonly content?: readonly McpContent[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-}
-
-export interface McpContent {
-  readonly type: string;
-  readonly text?: string;
-  readonly json?: unknown;
-  readonly data?: string;
-  readonly mimeType?: string;
-  readonly uri?: string;
-  readonly name?: string;
-  readonly resource?: {
-    readonly uri?: string;
-    readonly mimeType?: string;
-    readonly text?: string;
-    readonly blob?: string;
-  };
 }
 
 export interface ConnectRequest {

@@ -8,6 +8,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { after, monotonicMs } from '../util/clock';
 import { wasNeverConnected } from '../util/connection-errors';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
+import { readableAnswer } from './sdk/tidy-results';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -84,7 +85,7 @@ async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promis
   if (isStream) return new Response(Readable.toWeb(boundedEvents(reply.body)) as ReadableStream, { status, headers });
   const chunks: Buffer[] = [];
   for await (const chunk of bounded(reply.body)) chunks.push(chunk);
-  return new Response(Buffer.concat(chunks), { status, headers });
+  return new Response(readableAnswer(Buffer.concat(chunks)), { status, headers });
 }
 
 function responseHeaders(raw: Dispatcher.ResponseData['headers']): Headers {

@@ -52,10 +52,10 @@ async function callOnce(
       });
       return { ...toReply(result, call.maxOutputBytes), secrets: secrets() };
     } catch (error) {
-      const { describeFailure } = await import('./sdk/connect-failures');
+      const { describeFailure, isLostSession } = await import('./sdk/connect-failures');
       const failure = describeFailure(error);
       // An answer of the server, also an error, leaves the connection as it is.
-      if (failure.kind === 'answer') {
+      if (failure.kind === 'answer' && !isLostSession(error)) {
         return {
           ...clipText(failure.reason, call.maxOutputBytes),
           secrets: secrets(),

@@ -109,9 +109,10 @@ function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => Promi
   };
 }
 
-function findFault({ name, description = '', inputSchema }: ListedTool): string | undefined {
-  if (name === '' || name.length > MAX_NAME_CHARS) return `their names are empty or longer than ${MAX_NAME_CHARS}`;
-  if (/\p{C}/u.test(name)) return 'their names hold control characters';
+function findFault({ name, description = '', inputSchema, isFaulty }: ListedTool): string | undefined {
+  if (isFaulty === true) return 'they have no name, or a schema that is not one of an object';
+  const fault = faultOfName(name);
+  if (fault !== undefined) return fault;
   if (description.length > MAX_DESCRIPTION_CHARS) return `their descriptions are longer than ${MAX_DESCRIPTION_CHARS}`;
   if (!isJsonObject(inputSchema)) return 'their schemas are not objects';
   if (isDeeperThan(inputSchema, MAX_SCHEMA_DEPTH)) return `their schemas are deeper than ${MAX_SCHEMA_DEPTH} levels`;
@@ -119,6 +120,11 @@ function findFault({ name, description = '', inputSchema }: ListedTool): string 
   if (text.length > MAX_SCHEMA_CHARS) return `their schemas are longer than ${MAX_SCHEMA_CHARS}`;
   if (UNSTORABLE.test(text)) return 'their schemas hold characters that no database can store';
   return undefined;
+}
+
+function faultOfName(name: string): string | undefined {
+  if (name === '' || name.length > MAX_NAME_CHARS) return `their names are empty or longer than ${MAX_NAME_CHARS}`;
+  return /\p{C}/u.test(name) ? 'their names hold control characters' : undefined;
 }
 
 function toMcpTool({ name, description, inputSchema, annotations }: ListedTool): McpTool {
@@ -144,6 +150,8 @@ function remember(skipped: Map<string, string[]>, reason: string, name: string):
 
 /** The first few names, printable; a hostile list may have thousands. */
 function nameSome(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_IN_WARNING).map((name) => name.replace(/\p{C}/gu, '?').slice(0, 80));
+  const shown = names
+    .slice(0, NAMES_IN_WARNING)
+    .map((name) => (name || '(no name)').replace(/\p{C}/gu, '?').slice(0, 80));
   return names.length > shown.length ? `${shown.join(', ')}, …` : shown.join(', ');
 }

@@ -1,7 +1,9 @@
 import type { JSONRPCMessage, JSONRPCRequest, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
 
 import { after, monotonicMs } from '../../util/clock';
+import type { JsonObject } from '../../util/json';
 import { STREAM_LOST } from './connect-failures';
+import { tidyResult } from './tidy-results';
 
 /** Allowance for requests of the server, which are answered, most of them with "Method not found". */
 const REQUESTS = { atOnce: 10, aSecond: 1 };
@@ -17,7 +19,8 @@ const STREAM_GRACE_MS = 1000;
 /**
  * Limits what a server can make the client do. Counts unsolicited messages and closes the connection above the allowance.
  * Answers requests of the server only while one of the client's is open. Closes the stream of a request soon after its
- * answer. If the stream breaks off, answers the request with an error; the SDK would wait for its time-out.
+ * answer. If the stream breaks off, answers the request with an error; the SDK would wait for its time-out. Tidies results
+ * before the SDK judges them as a whole.
  */
 export function boundTransport(transport: Transport): Transport {
   const bounds = new Bounds(transport);
@@ -40,6 +43,7 @@ function isBounded(key: string | symbol): key is Bounded {
 
 interface OpenRequest {
   readonly id: JSONRPCRequest['id'];
+  readonly method: string;
   readonly stream: AbortController;
   /** Cancels closing the stream; set when the answer arrives. */
   keepStream?: () => void;
@@ -72,14 +76,21 @@ class Bounds implements Pick<Transport, Bounded> {
   };
 
   private receive(message: JSONRPCMessage, extra: Parameters<NonNullable<Transport['onmessage']>>[1]): void {
-    const isAnswer = !('method' in message) && this.open.has(String(message.id));
-    if (isAnswer) this.settle(message.id);
-    else if (!this.allows('method' in message && 'id' in message ? this.mayAsk : this.mayTell)) return;
-    if (isAnswer || 'method' in message) this.onmessage?.(message, extra);
+    const request = 'method' in message ? undefined : this.open.get(String(message.id));
+    if (request !== undefined) {
+      this.settle(request.id);
+      this.onmessage?.(tidy(message, request.method), extra);
+    } else if (this.allows('method' in message && 'id' in message ? this.mayAsk : this.mayTell)) {
+      if ('method' in message) this.onmessage?.(message, extra);
+    }
   }
 
   private ask(message: JSONRPCRequest, options: TransportSendOptions = {}): Promise<void> {
-    const request: OpenRequest = { id: message.id, stream: new AbortController() };
+    const request: OpenRequest = {
+      id: message.id,
+      method: message.method,
+      stream: new AbortController(),
+    };
     const forget = (): void => void this.open.delete(String(message.id));
     this.open.set(String(message.id), request);
     const cancel = (): void => {
@@ -130,6 +141,11 @@ class Bounds implements Pick<Transport, Bounded> {
     this.transport.close().catch(() => undefined);
     return false;
   }
+}
+
+function tidy(message: JSONRPCMessage, method: string): JSONRPCMessage {
+  if (!('result' in message)) return message;
+  return { ...message, result: tidyResult(method, message.result as JsonObject) as typeof message.result };
 }
 
 /** Token bucket; the returned function takes a token and reports success. */

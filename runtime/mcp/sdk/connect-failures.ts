@@ -71,13 +71,20 @@ function describeSdkFailure(error: SdkError): ServerFailure {
 
 /**
  * Marks an error of a request that a server refused since it no longer knows the session, and so has not executed. The
- * specification says 404; many servers follow the SDK's example and send 400 with a sentence.
+ * specification says 404; many servers follow the SDK's example and send 400 with a sentence, others an error of JSON-RPC.
  */
 export function markLostSession(error: unknown): void {
-  if (!SdkHttpError.isInstance(error)) return;
-  const isLost = error.status === 404 || (error.status === 400 && SESSION_TEXT.test(error.message));
-  if (isLost) Object.assign(error, { [LOST_SESSION]: true });
+  if (isOfSession(error)) Object.assign(error as object, { [LOST_SESSION]: true });
 }
+
+function isOfSession(error: unknown): boolean {
+  if (ProtocolError.isInstance(error)) return SESSION_CODES.has(error.code) && SESSION_TEXT.test(error.message);
+  if (!SdkHttpError.isInstance(error)) return false;
+  return error.status === 404 || (error.status === 400 && SESSION_TEXT.test(error.message));
+}
+
+/** Codes of servers that refuse a request before any tool sees it. */
+const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_002, -32_600]);
 
 const SESSION_TEXT =
   /\b(session id|no valid session|(invalid|unknown|expired) session|session (not found|expired)|not initialized)\b/i;

@@ -16,19 +16,15 @@ import {
 
 import type { McpServer } from '../../contracts/tools/mcp';
 import { untilAborted } from '../../util/abort';
-import type {
-  ConnectRequest,
-  ListedTool,
-  McpCallRequest,
-  McpConnection,
-  McpToolList,
-  McpToolResult,
-} from '../connection';
+import type { JsonObject } from '../../util/json';
+import type { ConnectRequest, ListedTool, McpCallRequest, McpConnection, McpToolList } from '../connection';
+import type { McpToolResult } from '../content';
 import { OAuthProvider } from '../oauth/oauth-provider';
 import { authProvider, secretsOf } from './connect-auth';
 import { describeFailure, LoginRequiredError, markLostSession } from './connect-failures';
 import { createTransport, type Credential, type Leniency, renewableToken } from './connect-transport';
 import { withLightLists } from './light-lists';
+import { FAULT_KEY } from './tidy-results';
 
 /** Trusted facts of the run stand under this key of the call's `_meta`. */
 const CONTEXT_KEY = 'universal-ai-agent/context';
@@ -165,9 +161,14 @@ async function listTools(client: Client, signal: AbortSignal): Promise<McpToolLi
   const result = await client.listTools(undefined, options);
   const { ttlMs } = result as { ttlMs?: unknown };
   return {
-    tools: result.tools as readonly ListedTool[],
+    tools: result.tools.map(toListedTool),
     ...(typeof ttlMs === 'number' && ttlMs > 0 ? { ttlMs } : {}),
   };
+}
+
+function toListedTool({ name, description, inputSchema, annotations, _meta }: SdkTool): ListedTool {
+  const tool = { name, description, inputSchema: inputSchema as JsonObject, annotations };
+  return _meta?.[FAULT_KEY] === true ? { ...tool, isFaulty: true } : tool;
 }
 
 function callTool(client: Client, call: McpCallRequest): Promise<McpToolResult> {

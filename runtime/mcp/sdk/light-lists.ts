@@ -1,6 +1,6 @@
 import type { Client, ListToolsResult, StandardSchemaV1 } from '@modelcontextprotocol/client';
 
-import { isJsonObject, type JsonObject } from '../../util/json';
+import { isJsonObject } from '../../util/json';
 
 type Request = (request: { readonly method: string }, ...rest: readonly unknown[]) => Promise<unknown>;
 
@@ -32,21 +32,5 @@ const TOOL_PAGE: StandardSchemaV1<ListToolsResult> = {
 };
 
 function faultOfPage(page: unknown): string | undefined {
-  if (!isJsonObject(page) || !Array.isArray(page.tools)) return 'has no array of tools';
-  if (page.nextCursor !== undefined && typeof page.nextCursor !== 'string') return 'has a cursor that is no text';
-  return (page.tools as readonly unknown[]).every(isTool) ? undefined : 'has one without a name, or without a schema';
-}
-
-/** What the protocol wants of a tool, as far as we read it. */
-function isTool(tool: unknown): boolean {
-  if (!isJsonObject(tool) || typeof tool.name !== 'string') return false;
-  const { description, annotations, inputSchema } = tool;
-  if (description !== undefined && typeof description !== 'string') return false;
-  if (annotations !== undefined && !isJsonObject(annotations)) return false;
-  return isJsonObject(inputSchema) && isObjectSchema(inputSchema);
-}
-
-function isObjectSchema({ type, properties, required }: JsonObject): boolean {
-  if (type !== 'object' || (properties !== undefined && !isJsonObject(properties))) return false;
-  return required === undefined || (Array.isArray(required) && required.every((name) => typeof name === 'string'));
+  return isJsonObject(page) && Array.isArray(page.tools) ? undefined : 'has no array of tools';
 }

@@ -235,7 +235,12 @@ describe('a call that the server turns down', () => {
 describe('an answer', () => {
   const data = Buffer.from('picture').toString('base64');
   const answers: [string, object, unknown][] = [
-    ['with structured content', { ...text('three'), structuredContent: { days: 3 } }, { days: 3 }],
+    ['with structured content', { ...text('three'), structuredContent: { days: 3 } }, 'three\n{"days":3}'],
+    [
+      'with structured content that repeats the text',
+      { ...text('{ "days": 3 }'), structuredContent: { days: 3 } },
+      { days: 3 },
+    ],
     ['with structured content that is a list', { content: [], structuredContent: [1, 2] }, [1, 2]],
     ['of an image', { content: [{ type: 'image', data, mimeType: 'image/png' }] }, /^\[image image\/png \d+ bytes\]$/],
     ['of sound', { content: [{ type: 'audio', data, mimeType: 'audio/wav' }] }, /^\[audio audio\/wav \d+ bytes\]$/],

@@ -100,7 +100,7 @@ describe('an answer', () => {
   const answers: [string, CallToolResult, object][] = [
     ['of text', text('3 days'), { result: '3 days' }],
     ['of JSON in text', text('{"days":3}'), { result: { days: 3 } }],
-    ['with structured content', { ...text('three'), structuredContent: { days: 3 } }, { result: { days: 3 } }],
+    ['with structured content', { ...text('{"days":3}'), structuredContent: { days: 3 } }, { result: { days: 3 } }],
     ['of several parts', { content: [...text('a').content, ...text('b').content] }, { result: 'a\nb' }],
     ['of an image', { content: [image] }, { result: '[image image/png 3 bytes]' }],
     ['of nothing', { content: [] }, { result: null }],

@@ -1,0 +1,142 @@
+import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
+import { contentText, type McpContent } from '../content';
+
+/** Key of a tool's `_meta` for what is wrong with it. A tool that is named so is left out by name. */
+export const FAULT_KEY = 'universal-ai-agent/fault';
+
+const FAULT: JsonObject = { [FAULT_KEY]: true };
+
+/**
+ * Returns the result of a request in the form that both generations of the protocol demand, so that one odd field costs that
+ * field, and one odd tool that tool. `null` counts as absent. Results of other methods are left as they are.
+ */
+export function tidyResult(method: string, result: JsonValue): JsonValue {
+  if (method === 'tools/call') return tidyCall(result);
+  return method === 'tools/list' && isJsonObject(result) && Array.isArray(result.tools) ? tidyList(result) : result;
+}
+
+function tidyList({ tools, nextCursor, ttlMs, ...rest }: JsonObject): JsonObject {
+  const cursor = typeof nextCursor === 'number' ? String(nextCursor) : nextCursor;
+  return {
+    ...withoutNull(rest),
+    resultType: typeof rest.resultType === 'string' ? rest.resultType : 'complete',
+    ttlMs: Number.isInteger(ttlMs) && Number(ttlMs) > 0 ? Number(ttlMs) : 0,
+    cacheScope: rest.cacheScope === 'public' ? 'public' : 'private',
+    tools: (tools as JsonValue[]).map(tidyTool),
+    ...(typeof cursor === 'string' ? { nextCursor: cursor } : {}),
+  };
+}
+
+/** Keeps what is read of a tool; the schema of its output is never used, and may be anything. */
+function tidyTool(tool: JsonValue): JsonObject {
+  if (!isJsonObject(tool)) return { name: '', inputSchema: { type: 'object' }, _meta: FAULT };
+  const { name, description, annotations } = tool;
+  const schema = tidySchema(tool.inputSchema);
+  const isFaulty = typeof name !== 'string' || schema === undefined;
+  return {
+    name: typeof name === 'string' ? name : '',
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(isJsonObject(annotations) ? { annotations: tidyHints(annotations) } : {}),
+    inputSchema: schema ?? { type: 'object' },
+    ...(isFaulty ? { _meta: FAULT } : {}),
+  };
+}
+
+function tidyHints(annotations: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(annotations).filter(([, value]) => typeof value === 'boolean'));
+}
+
+/** Returns undefined for a schema that is not one of an object. An empty list is what PHP makes of an empty object. */
+function tidySchema(schema: JsonValue | undefined): JsonObject | undefined {
+  if (isEmptyList(schema ?? [])) return { type: 'object' };
+  if (!isJsonObject(schema)) return undefined;
+  const { type = 'object', properties = {}, required, ...rest } = withoutNull(schema);
+  const fields = isEmptyList(properties) ? {} : properties;
+  if (!isOfObject(type) || !isJsonObject(fields)) return undefined;
+  const names = namesIn(required);
+  return { ...rest, type: 'object', properties: fields, ...(names.length === 0 ? {} : { required: names }) };
+}
+
+function isOfObject(type: JsonValue): boolean {
+  return type === 'object' || (Array.isArray(type) && (type as JsonValue[]).includes('object'));
+}
+
+function namesIn(required: JsonValue | undefined): readonly string[] {
+  return Array.isArray(required) ? (required as JsonValue[]).filter((name) => typeof name === 'string') : [];
+}
+
+/** Bytes in which `result` stands at the top of an answer. */
+const HEAD_BYTES = 300;
+const PLAIN_RESULT = /"result"\s*:\s*[^\s{]/;
+const NO_META = ['"_meta":null', '"_meta": null'];
+
+/**
+ * Returns an answer of JSON-RPC in the form that the SDK's transport reads. It takes one whose result is no object, or has null
+ * as `_meta`, for a lost connection.
+ */
+export function readableAnswer(body: Buffer): Buffer {
+  const isOdd =
+    PLAIN_RESULT.test(body.toString('latin1', 0, HEAD_BYTES)) || NO_META.some((text) => body.includes(text));
+  const parsed = isOdd ? tryParseJson(body.toString('utf8')) : undefined;
+  if (parsed?.ok !== true || !isJsonObject(parsed.value) || parsed.value.result === undefined) return body;
+  const { result } = parsed.value;
+  const tidy = isJsonObject(result) ? withoutNull(result) : tidyCall(result);
+  return Buffer.from(JSON.stringify({ ...parsed.value, result: tidy }));
+}
+
+/** What the tool said reaches the model, in whatever form it came. */
+function tidyCall(result: JsonValue): JsonObject {
+  if (!isJsonObject(result)) return { resultType: 'complete', content: tidyContent(result) };
+  const { content = null, structuredContent = null, isError, resultType, ...rest } = result;
+  if (resultType === 'input_required') return result;
+  return {
+    ...withoutNull(rest),
+    resultType: 'complete',
+    content: tidyContent(content),
+    ...(structuredContent === null ? {} : { structuredContent }),
+    ...(isError === true || isError === 'true' ? { isError: true } : {}),
+  };
+}
+
+function tidyContent(content: JsonValue): JsonObject[] {
+  const parts = Array.isArray(content) ? (content as JsonValue[]) : [content];
+  return parts.filter((part) => part !== null).map(tidyPart);
+}
+
+function tidyPart(part: JsonValue): JsonObject {
+  if (!isJsonObject(part)) return textPart(typeof part === 'string' ? part : JSON.stringify(part));
+  const known = withoutNull(part);
+  if (isKnownPart(known)) return known;
+  const isOfKind = typeof known.type === 'string' || typeof known.text === 'string';
+  return textPart(isOfKind ? contentText(known as unknown as McpContent) : JSON.stringify(known));
+}
+
+function textPart(text: string): JsonObject {
+  return { type: 'text', text };
+}
+
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  image: ['data', 'mimeType'],
+  audio: ['data', 'mimeType'],
+  resource_link: ['uri', 'name'],
+};
+
+function isKnownPart(part: JsonObject): boolean {
+  const { type, resource } = part;
+  if (type === 'resource') return isJsonObject(resource) && isResource(resource);
+  const fields = typeof type === 'string' && Object.hasOwn(PARTS, type) ? PARTS[type] : undefined;
+  return fields?.every((field) => typeof part[field] === 'string') === true;
+}
+
+function isResource({ uri, text, blob }: JsonObject): boolean {
+  return typeof uri === 'string' && [text, blob].some((content) => typeof content === 'string');
+}
+
+function withoutNull(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+}
+
+function isEmptyList(value: JsonValue): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
