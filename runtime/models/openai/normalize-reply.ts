@@ -32,8 +32,11 @@ const MAX_ID_LENGTH = 200;
 
 /** Ids go into the database, which takes neither NUL nor half a surrogate pair. */
 function idText(value: JsonValue | undefined): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  return value.toWellFormed().replaceAll('\0', '').slice(0, MAX_ID_LENGTH) || undefined;
+  return storableText(value).slice(0, MAX_ID_LENGTH) || undefined;
+}
+
+function storableText(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : '';
 }
 
 function assistantMessage(raw: JsonObject, from: string): AssistantMessage {
@@ -73,7 +76,7 @@ function toolCall(raw: JsonValue): ToolCallMessage {
   const ofFunction = ownFields(fn, FUNCTION_FIELDS);
   return {
     // Of any length: some providers keep a signature in it.
-    id: typeof call.id === 'string' ? call.id : '',
+    id: storableText(call.id),
     type: 'function',
     function: {
       name: idText(fn.name) ?? '',

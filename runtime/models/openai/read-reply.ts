@@ -1,6 +1,6 @@
-import { pipeline, type Readable, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Readable } from 'node:stream';
 
+import { isOfPacking, unpacked } from '../../util/unpack';
 import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText, ReplyTooLong } from './reply-text';
 import { readStream } from './streamed/read-stream';
 import type { OwnCall } from './wasted-reply';
@@ -26,7 +26,7 @@ export async function readReply(reply: IncomingReply, call: OwnCall): Promise<Re
   } catch (error) {
     // Frees the connection. An abort is an error of the body, which ends the process if nothing listens.
     body.on('error', () => undefined).destroy();
-    if (encodings === 'identity' || !isOfPacking(error)) throw error;
+    if (encodings === 'identity' || !(isOfPacking(error) || error instanceof ReplyTooLong)) throw error;
     // The reply was paid for: another request would be paid for too.
     return { text: '', problem: `its content encoding "${encodings.slice(0, 50)}" cannot be read` };
   }
@@ -73,32 +73,4 @@ async function readText({ begun, rest }: ReplyBytes): Promise<ReplyText> {
 /** Removes a byte order mark, which JSON parsers reject. */
 function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
-}
-
-const UNPACKERS = new Map<string, () => Transform>([
-  ['gzip', createGunzip],
-  ['x-gzip', createGunzip],
-  ['deflate', createInflate],
-  ['br', createBrotliDecompress],
-]);
-
-class UnknownEncoding extends Error {}
-
-/** Decompresses a body. Encodings are listed in the order in which they were applied. */
-function unpacked(body: Readable, encodings: string): Readable {
-  const names = encodings.split(',').reverse();
-  return names.reduce((packed, name) => {
-    if (name.trim() === 'identity') return packed;
-    const unpack = UNPACKERS.get(name.trim());
-    if (unpack === undefined) throw new UnknownEncoding();
-    // An error in any of them destroys the last one, which is being read.
-    return pipeline(packed, unpack(), () => undefined);
-  }, body);
-}
-
-/** Distinguishes errors of decompression, oversize included, from errors of the connection. */
-function isOfPacking(error: unknown): boolean {
-  if (error instanceof UnknownEncoding || error instanceof ReplyTooLong) return true;
-  // Error codes of zlib and Brotli.
-  return /^(?:Z_|ERR__)/.test(String((error as { readonly code?: unknown }).code));
 }

@@ -1,5 +1,3 @@
-import { decodeClipped } from '../../util/text/clip-text';
-
 /** The first bytes of an answer. */
 export interface BoundedBody {
   readonly bytes: Buffer;
@@ -23,9 +21,4 @@ export async function readBounded(
   if (size <= limitBytes) return { bytes, isCut: false };
   body.destroy();
   return { bytes: bytes.subarray(0, limitBytes), isCut: true };
-}
-
-/** The body as UTF-8, never cut inside a character. */
-export function utf8Text({ bytes, isCut }: BoundedBody): string {
-  return isCut ? decodeClipped(bytes) : bytes.toString('utf8');
 }

@@ -1,3 +1,4 @@
+import type { BoundedBody } from '../transports/read-bounded';
 import type { WebReply } from './request-web';
 
 /** What a reply says of its body. */
@@ -26,17 +27,39 @@ export function isCompressed({ headers }: Pick<WebReply, 'headers'>): boolean {
 /** So far a page may be read for the encoding that it names itself. */
 const HEAD_BYTES = 1024;
 
-/** The body as text, in the encoding that its server or else the page itself names. */
-export function decodeBody({ bytes, isCut }: Pick<WebReply, 'bytes' | 'isCut'>, { charset }: ContentType): string {
-  const head = bytes.subarray(0, HEAD_BYTES).toString('latin1');
-  const named = charset ?? /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w-]+)/i.exec(head)?.[1];
-  return decoderOf(named).decode(bytes, { stream: isCut });
+/**
+ * Returns the body as text: in the encoding of its byte order mark, else in that which its server or the page itself names, else in
+ * UTF-8. What is not UTF-8 and names no known encoding is read as windows-1252, as browsers do.
+ */
+export function decodeBody({ bytes, isCut }: BoundedBody, { type, charset }: ContentType): string {
+  const named = markOf(bytes) ?? charset ?? (isPage(type) ? namedInPage(bytes) : undefined);
+  if (named !== undefined && isKnownCharset(named)) return new TextDecoder(named).decode(bytes, { stream: isCut });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
 }
 
-function decoderOf(charset = 'utf-8'): InstanceType<typeof TextDecoder> {
+export function isKnownCharset(charset: string): boolean {
   try {
-    return new TextDecoder(charset);
+    return new TextDecoder(charset).encoding !== '';
   } catch {
-    return new TextDecoder('utf-8');
+    return false;
   }
+}
+
+function isPage(type: string): boolean {
+  return type === '' || type.includes('html');
+}
+
+function namedInPage(bytes: Buffer): string | undefined {
+  const head = bytes.subarray(0, HEAD_BYTES).toString('latin1');
+  return /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w-]+)/i.exec(head)?.[1];
+}
+
+function markOf(bytes: Buffer): string | undefined {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
