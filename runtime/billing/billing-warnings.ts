@@ -36,7 +36,8 @@ export function createBillingWarnings(): BillingWarnings {
     replied: ({ fallback, finishReason: reason, finishWord = reason }, model) => {
       if (fallback !== undefined) warn('MODEL_FALLBACK', { model, code: fallback.code, fallback: fallback.name });
       // `truncated`, or the error, says enough of the others.
-      if (!isWhole(reason) && reason !== 'length' && reason !== 'error') warn('LLM_REPLY_INCOMPLETE', { reason: finishWord });
+      if (!isWhole(reason) && reason !== 'length' && reason !== 'error')
+        warn('LLM_REPLY_INCOMPLETE', { reason: finishWord });
     },
     charged: (charge, step) => {
       for (const note of charge.notes) notes[note](charge, step);

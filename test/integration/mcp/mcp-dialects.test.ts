@@ -37,8 +37,10 @@ async function aServer(
 /** Answers with any result, also with one that is no object. */
 const answering =
   (result: unknown): RpcHandlers[string] =>
-  ({ id, response }) =>
+  ({ id, response }) => {
     sendJson(response, { jsonrpc: '2.0', id, result });
+    return undefined;
+  };
 
 const good = (no: number): object => ({
   name: `good${no}`,

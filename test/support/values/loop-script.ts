@@ -55,7 +55,7 @@ const SETTINGS: LoopSettings = {
   onMaxIterations: 'error',
   toolExecution: 'parallel',
   toolChoice: 'auto',
-  modelTimeoutMs: 10_000,
+  modelSilenceMs: 10_000,
 };
 
 /** Runs the loop against a script. A reply too few and a reply too many both fail the test. */
