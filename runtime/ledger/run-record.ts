@@ -41,8 +41,8 @@ export interface RunRecord {
    */
   readonly next: (write: NextWrite, signal: AbortSignal) => Promise<Recorded | undefined>;
   /**
-   * Ends the run, whose last call may have been lost. Rejects with RUN_TAKEN_OVER; after several tries with LEDGER_WRITE_DELAYED when the outbox keeps the end,
-   * else with LEDGER_WRITE_FAILED. Stops the lease in any case.
+   * Ends the run; `lost` is its last call, if nobody knows what that used. Rejects with RUN_TAKEN_OVER; after several tries with
+   * LEDGER_WRITE_DELAYED when the outbox keeps the end, else with LEDGER_WRITE_FAILED. Stops the lease in any case.
    */
   readonly settle: (end: RunEnd, lost?: OpenCall) => Promise<void>;
 }

@@ -65,6 +65,8 @@ function namesIn(required: JsonValue | undefined): readonly string[] {
   return Array.isArray(required) ? (required as JsonValue[]).filter((name) => typeof name === 'string') : [];
 }
 
+/** Parsing more, once more, would hold the event loop. */
+const MAX_MENDED_BYTES = 1024 * 1024;
 /** Bytes in which `result` stands at the top of an answer. */
 const HEAD_BYTES = 300;
 const PLAIN_RESULT = /"result"\s*:\s*[^\s{]/;
@@ -75,6 +77,7 @@ const NO_META = ['"_meta":null', '"_meta": null'];
  * as `_meta`, for a lost connection.
  */
 export function readableAnswer(body: Buffer): Buffer {
+  if (body.length > MAX_MENDED_BYTES) return body;
   const isOdd =
     PLAIN_RESULT.test(body.toString('latin1', 0, HEAD_BYTES)) || NO_META.some((text) => body.includes(text));
   const parsed = isOdd ? tryParseJson(body.toString('utf8')) : undefined;
@@ -91,7 +94,7 @@ function tidyCall(result: JsonValue): JsonObject {
   if (resultType === 'input_required') return result;
   return {
     ...withoutNull(rest),
-    resultType: 'complete',
+    resultType: typeof resultType === 'string' ? resultType : 'complete',
     content: tidyContent(content),
     ...(structuredContent === null ? {} : { structuredContent }),
     ...(isError === true || isError === 'true' ? { isError: true } : {}),
