@@ -4,7 +4,7 @@ import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/r
 import type { Charge, ChargeNote } from './charge-reply';
 import { sumDecimals } from './cost';
 
-/** What a run has to say about its model calls and their bill. */
+/** Warnings about a run's model calls and their bill. */
 export interface BillingWarnings {
   readonly replied: (reply: ModelReply, model: string) => void;
   readonly charged: (charge: Charge, step: number) => void;

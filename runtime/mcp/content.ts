@@ -47,7 +47,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** What is longer is not compared, since it must be parsed for that. */
+/** Size limit of the texts that are parsed for the comparison. */
 const MAX_COMPARED_CHARS = 256 * 1024;
 
 /**

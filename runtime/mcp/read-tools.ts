@@ -110,7 +110,7 @@ function createToolReader(checkSchema: CheckSchema): (tool: ListedTool) => Promi
 }
 
 function findFault({ name, description = '', inputSchema, isFaulty }: ListedTool): string | undefined {
-  if (isFaulty === true) return 'they have no name, or a schema that is not one of an object';
+  if (isFaulty === true) return 'they have no name, or no object schema';
   const fault = faultOfName(name);
   if (fault !== undefined) return fault;
   if (description.length > MAX_DESCRIPTION_CHARS) return `their descriptions are longer than ${MAX_DESCRIPTION_CHARS}`;

@@ -32,16 +32,16 @@ export async function countTasks(client: RedisClient, keys: QueueKeys): Promise<
   return { pending, waiting, active, delayed, dead, paused: paused === 1 };
 }
 
-const left = redisScript(`
+const countLeft = redisScript(`
 local left = 0
 for no, key in ipairs(KEYS) do left = left + redis.call(ARGV[no], key) end
 return left`);
 
-/** Whether nothing is left to do: no task waits, runs, is delayed or on its way to the dead-letter list. */
+/** Reports a queue without work: no task waits, runs, is delayed or on its way to the dead-letter list. */
 export async function isEmpty(client: RedisClient, keys: QueueKeys): Promise<boolean> {
   const jobs = ['wait', 'active', 'prioritized', 'delayed'].map(keys.job);
   const commands = ['LLEN', 'LLEN', 'LLEN', 'LLEN', 'ZCARD', 'ZCARD', 'HLEN', 'HLEN'];
-  return (await left(client, [keys.list, keys.ingress, ...jobs, keys.taken, keys.dying], commands)) === 0;
+  return (await countLeft(client, [keys.list, keys.ingress, ...jobs, keys.taken, keys.dying], commands)) === 0;
 }
 
 /** What a consumer could take at once. */

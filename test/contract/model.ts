@@ -1,4 +1,5 @@
 import type { Model, ModelReply, ModelRequest } from '../../runtime';
+import { aModelRequest } from '../support/values/model-request';
 
 /** What a model under test is to do in its next call. */
 export type GivenReply =
@@ -8,17 +9,7 @@ export type GivenReply =
 
 const TOOL = { name: 'find_orders', description: 'Finds orders', inputSchema: { type: 'object' } } as const;
 
-const aRequest = (rest: Partial<ModelRequest> = {}): ModelRequest => ({
-  modelId: 'test/model',
-  messages: [{ role: 'user', content: 'Hi' }],
-  tools: [TOOL],
-  toolChoice: 'auto',
-  parallelToolCalls: true,
-  silenceMs: 10_000,
-  signal: new AbortController().signal,
-  attempts: { sent: 0, answered: 0 },
-  ...rest,
-});
+const aRequest = (rest: Partial<ModelRequest> = {}): ModelRequest => aModelRequest({ tools: [TOOL], ...rest });
 
 /** Declares what every `Model` has to do. */
 export function describeModel(answering: (reply: GivenReply) => Model): void {

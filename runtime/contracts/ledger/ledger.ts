@@ -104,7 +104,7 @@ export interface BillingLine {
   readonly onlyWhatCosts?: boolean;
 }
 
-/** A model call whose usage is not known, or not yet. */
+/** Model call whose usage is unknown, or still to come. */
 export interface OpenCall {
   readonly step: number;
   readonly modelRequested: string;

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 import { contentText, type McpContent } from '../content';
 
-/** Key of a tool's `_meta` for what is wrong with it. A tool that is named so is left out by name. */
+/** Key in a tool's `_meta` that marks it as unusable. */
 export const FAULT_KEY = 'universal-ai-agent/fault';
 
 const FAULT: JsonObject = { [FAULT_KEY]: true };
@@ -27,7 +27,7 @@ function tidyList({ tools, nextCursor, ttlMs, ...rest }: JsonObject): JsonObject
   };
 }
 
-/** Keeps what is read of a tool; the schema of its output is never used, and may be anything. */
+/** Keeps the fields that the runtime reads. The output schema is not one of them. */
 function tidyTool(tool: JsonValue): JsonObject {
   if (!isJsonObject(tool)) return { name: '', inputSchema: { type: 'object' }, _meta: FAULT };
   const { name, description, annotations } = tool;
@@ -46,7 +46,7 @@ function tidyHints(annotations: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(annotations).filter(([, value]) => typeof value === 'boolean'));
 }
 
-/** Returns undefined for a schema that is not one of an object. An empty list is what PHP makes of an empty object. */
+/** Returns undefined unless the schema describes an object. PHP encodes an empty object as an empty list. */
 function tidySchema(schema: JsonValue | undefined): JsonObject | undefined {
   if (isEmptyList(schema ?? [])) return { type: 'object' };
   if (!isJsonObject(schema)) return undefined;
@@ -65,9 +65,9 @@ function namesIn(required: JsonValue | undefined): readonly string[] {
   return Array.isArray(required) ? (required as JsonValue[]).filter((name) => typeof name === 'string') : [];
 }
 
-/** Parsing more, once more, would hold the event loop. */
+/** Size limit of answers that are parsed and written again. */
 const MAX_MENDED_BYTES = 1024 * 1024;
-/** Bytes in which `result` stands at the top of an answer. */
+/** Bytes of an answer that are searched for its `result`. */
 const HEAD_BYTES = 300;
 const PLAIN_RESULT = /"result"\s*:\s*[^\s{]/;
 const NO_META = ['"_meta":null', '"_meta": null'];
@@ -87,7 +87,7 @@ export function readableAnswer(body: Buffer): Buffer {
   return Buffer.from(JSON.stringify({ ...parsed.value, result: tidy }));
 }
 
-/** What the tool said reaches the model, in whatever form it came. */
+/** Converts the result of a call, in whatever form it came, to content parts that the protocol knows. */
 function tidyCall(result: JsonValue): JsonObject {
   if (!isJsonObject(result)) return { resultType: 'complete', content: tidyContent(result) };
   const { content = null, structuredContent = null, isError, resultType, ...rest } = result;

@@ -29,7 +29,7 @@ export function isFinishReason(raw: JsonValue | undefined): raw is string {
   return typeof raw === 'string' && !NONE.has(plain(raw));
 }
 
-/** Returns the meaning of the provider's word; a word that is missing counts as `stop`, one that is not known as `unknown`. */
+/** Maps the provider's word: a missing one to `stop`, one outside the table to `unknown`. */
 export function readFinishReason(raw: JsonValue | undefined): FinishReason {
   return isFinishReason(raw) ? (KNOWN.get(plain(raw)) ?? 'unknown') : 'stop';
 }

@@ -21,7 +21,7 @@ export interface ClosableModel extends Model {
   readonly close: () => Promise<void>;
 }
 
-/** The transport limits the silence instead, the run's signal the whole. This is the longest timer. */
+/** Longest timer of Node. The transport limits silence, the run's signal limits the whole call. */
 const NO_LIMIT = 2 ** 31 - 1;
 
 /** Any OpenAI-compatible API through the `openai` client. */

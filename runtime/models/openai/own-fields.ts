@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../util/json';
 import { saysSomething } from './reply-error';
 
-/** Fields of a message that are read elsewhere, or that are for the reader only. */
+/** Message fields that the runtime reads itself, or that are output only. */
 export const MESSAGE_FIELDS: ReadonlySet<string> = new Set(
   'role content name refusal tool_calls function_call reasoning reasoning_content reasoning_details annotations audio audio_content images citations context executed_tools logprobs parsed search_results __proto__'.split(
     ' ',
@@ -10,7 +10,7 @@ export const MESSAGE_FIELDS: ReadonlySet<string> = new Set(
 export const CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'type', 'index', 'function', '__proto__']);
 export const FUNCTION_FIELDS: ReadonlySet<string> = new Set(['name', 'arguments', '__proto__']);
 
-/** Returns the fields that only the provider understands, such as a signature, and wants back; without empty ones. */
+/** Returns the non-empty fields that only the provider understands, such as a signature. */
 export function ownFields(object: JsonObject, known: ReadonlySet<string>): JsonObject {
   const own = Object.entries(object).filter(([key, value]) => !known.has(key) && saysSomething(value ?? null));
   return Object.fromEntries(own);

@@ -45,7 +45,7 @@ export function chooseModel({ config, snapshot, budget, models, connected }: Mod
   const next = fallback === undefined ? others : [...others, fallback];
   const modelIds = [first, ...next].map(({ name }) => name);
   refuseUnpriced(modelIds, { snapshot, budget });
-  const warnings = own === undefined ? [] : unusedSettings({ config });
+  const warnings = own === undefined ? [] : unusedSettings(config);
   return {
     selected,
     isFree: isFree(selected.tier, { modelIds, snapshot }),
@@ -75,7 +75,7 @@ function isFree(
 }
 
 /** What a task asks of the tier's model, and a connected one has in its own hands. */
-function unusedSettings({ config }: Pick<AgentTask, 'config'>): readonly ErrorSummary[] {
+function unusedSettings(config: AgentTask['config']): readonly ErrorSummary[] {
   const { model_override, temperature, max_tokens, model_silence_seconds } = config;
   const unused = Object.entries({ model_override, temperature, max_tokens, model_silence_seconds })
     .filter(([, value]) => value !== undefined)

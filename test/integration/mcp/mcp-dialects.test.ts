@@ -150,17 +150,22 @@ describe.each(GENERATIONS)('a server of %s', (generation) => {
     ['a number in place of the result', 42, 42],
   ];
 
-  it.each(results)('that answers with %s is understood, and called once', async (_what, result, expected) => {
-    const server = await aServer(generation, {
-      page: { ...pageOf(generation), tools: [{ ...good(1), annotations: { readOnlyHint: true } }] },
-      result: withType(generation, result),
-    });
-    const ran = await callGood(server);
-    expect(ran.result.tool_calls).toMatchObject([{ result: expected }]);
-    expect(callsOf(server)).toBe(1);
-    // The connection stays: nothing was greeted twice.
-    expect(server.methods().filter((method) => /initialize$|discover/.test(method)).length).toBeLessThanOrEqual(2);
-  });
+  it.each(results)(
+    'that answers with %s is understood, called once, and keeps the connection',
+    async (_what, result, expected) => {
+      const server = await aServer(generation, {
+        page: { ...pageOf(generation), tools: [{ ...good(1), annotations: { readOnlyHint: true } }] },
+        result: withType(generation, result),
+      });
+      const runtime = aRuntime();
+      const greetings = (): number => server.methods().filter((method) => /initialize$|discover/.test(method)).length;
+      expect((await callGood(server, runtime)).result.tool_calls).toMatchObject([{ result: expected }]);
+      expect(callsOf(server)).toBe(1);
+      const greeted = greetings();
+      expect((await callGood(server, runtime)).result.tool_calls).toMatchObject([{ result: expected }]);
+      expect({ calls: callsOf(server), greetings: greetings() }).toEqual({ calls: 2, greetings: greeted });
+    },
+  );
 
   it('that fails with structured content tells why', async () => {
     const failed = { isError: true, content: [], structuredContent: { code: 'RATE_LIMITED', retry_after: 30 } };
@@ -226,8 +231,8 @@ it('does not call again where the tool itself speaks of a session', async () => 
   expect(callsOf(server)).toBe(1);
 });
 
-function callGood({ tenantId, code }: Registered): Promise<AgentResult> {
-  return run(aRuntime(), tenantId, { calls: [{ name: `${code}_good1`, arguments: { q: 'x' } }] });
+function callGood({ tenantId, code }: Registered, runtime = aRuntime()): Promise<AgentResult> {
+  return run(runtime, tenantId, { calls: [{ name: `${code}_good1`, arguments: { q: 'x' } }] });
 }
 
 const callsOf = (server: RawMcpServer): number => server.methods().filter((method) => method === 'tools/call').length;

@@ -60,16 +60,19 @@ describe('the request', () => {
       fixture.database.query(`UPDATE elo_agent_tiers SET model_silence_seconds = ${seconds} WHERE code = 'expert'`);
     await limit('0.3');
     const settings = [{}, { model_silence_seconds: 0.2 }];
+    fixture.models.script(...settings.map(() => () => undefined));
     const messages = settings.map(async (own) => {
       const tenantId = await addTenant(fixture.database, { settings: own });
       return (await failureOf(impatient.run(aTask(tenantId, { agent_tier: 'expert' })))).message;
     });
-    fixture.models.script(...settings.map(() => () => undefined));
-    expect(await Promise.all(messages)).toEqual([
-      'The model sent nothing for 0.3 seconds.',
-      'The model sent nothing for 0.2 seconds.',
-    ]);
-    await limit('NULL');
+    try {
+      expect(await Promise.all(messages)).toEqual([
+        'The model sent nothing for 0.3 seconds.',
+        'The model sent nothing for 0.2 seconds.',
+      ]);
+    } finally {
+      await limit('NULL');
+    }
   });
 
   it('sends the transcript of each step with the results of the one before', async () => {

@@ -44,7 +44,7 @@ export const tierCommands = [
   }),
 ];
 
-/** What is no number is refused with the other fields. */
+/** Returns NaN for text that is not a number; the operation rejects it. */
 function readNumber(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text);
 }

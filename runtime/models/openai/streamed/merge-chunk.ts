@@ -113,7 +113,7 @@ function mergeDelta(reply: MergedReply, delta: JsonValue | undefined): Shown {
   return { text: text + addRefusal(reply, delta), reasoning: reasoning || content };
 }
 
-/** Adds the words of a refusal. Text behind them belongs to them, so that the reply has the order in which it was shown. */
+/** Appends a refusal. Content that follows is appended to it, so that the reply keeps the order in which it was shown. */
 function addRefusal(reply: MergedReply, { content, refusal }: JsonObject): string {
   const { message } = reply;
   const hasBegun = message.refusal !== undefined;
