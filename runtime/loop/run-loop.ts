@@ -162,7 +162,7 @@ function wait(input: LoopInput, state: RunState, { asked }: StepResult): Ending 
 
 /** A reply without text or calls is asked for once more, then it ends the run. */
 function refuseSilence({ kind }: StepResult, emptyBefore: boolean): void {
-  if (kind === 'filtered') throw new RuntimeError('LLM_CONTENT_FILTERED');
+  if (kind === 'filtered') throw new RuntimeError('LLM_CONTENT_FILTERED', { reason: 'it gives no reason.' });
   if (kind === 'empty' && emptyBefore) throw new RuntimeError('LLM_EMPTY_REPLY');
 }
 

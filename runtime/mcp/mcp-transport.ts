@@ -6,6 +6,7 @@ import { clipText } from '../util/text/clip-text';
 import type { McpClientPool } from './client-pool';
 import type { McpTarget } from './connection';
 import { toReply } from './content';
+import type { ServerFailure } from './sdk/connect-failures';
 import { reasonFor, wasNotSent } from './server-errors';
 
 /** Tools on MCP servers: of a registered server, or of a single row that names a URL and a tool. */
@@ -55,17 +56,29 @@ async function callOnce(
       const { describeFailure, isLostSession } = await import('./sdk/connect-failures');
       const failure = describeFailure(error);
       // An answer of the server, also an error, leaves the connection as it is.
-      if (failure.kind === 'answer' && !isLostSession(error)) {
-        return {
-          ...clipText(failure.reason, call.maxOutputBytes),
-          secrets: secrets(),
-          failure: { code: 'TOOL_FAILED' },
-        };
-      }
+      const answer = isLostSession(error) ? undefined : asAnswer(failure);
+      if (answer !== undefined)
+        return { ...clipText(answer.text, call.maxOutputBytes), secrets: secrets(), failure: answer.failure };
       if (!call.signal.aborted && failure.kind !== 'refused') pool.drop(target, connection);
       throw error;
     }
   });
+}
+
+/** Returns the server's own words about a call that it has refused: asked again, it would refuse again. */
+function asAnswer({
+  kind,
+  reason,
+  status = 0,
+  words = '',
+}: ServerFailure): Required<Pick<TransportReply, 'text' | 'failure'>> | undefined {
+  if (kind === 'answer') return { text: reason, failure: { code: 'TOOL_FAILED' } };
+  if (kind !== 'http' || status < 400 || status >= 500) return undefined;
+  const failure =
+    status === 429
+      ? ({ code: 'TOOL_BUSY', status, when: 'later' } as const)
+      : ({ code: 'TOOL_HTTP_ERROR', status } as const);
+  return { text: words, failure };
 }
 
 /** There was no connection to send the call over. */
@@ -93,7 +106,8 @@ async function toCallError(error: unknown, { tenantId, server }: McpTarget, { na
   if (isRuntimeError(cause)) return cause;
   const failure = describeFailure(cause);
   const reason = reasonFor(failure, server);
-  const details = { tool: name, tenantId, server: server.name, reason, status: failure.status, body: '' };
+  const body = reasonFor({ ...failure, reason: failure.words ?? '', words: '' }, server);
+  const details = { tool: name, tenantId, server: server.name, reason, status: failure.status, body };
   if (failure.kind === 'login') return new RuntimeError('MCP_LOGIN_REQUIRED', details);
   if (failure.kind === 'refused') return new RuntimeError('MCP_CREDENTIAL_REFUSED', details);
   if (failure.kind === 'http') return new RuntimeError('TOOL_HTTP_ERROR', details, { cause: error });

@@ -33,8 +33,11 @@ export async function toServerWarning(error: unknown, { tenantId, server }: McpT
 export function reasonFor(failure: ServerFailure, { auth, discoveryTimeoutMs }: McpServer): string {
   if (failure.kind === 'timeout') return `it did not answer within ${discoveryTimeoutMs} ms`;
   // The server's own words could hold a token that it was sent.
-  if (failure.isServerText && auth.kind === 'oauth') return 'it answered with an error';
-  return createRedactor(credentialSecrets(auth))(failure.reason).slice(0, MAX_REASON_CHARS);
+  const isSilent = auth.kind === 'oauth';
+  if (failure.isServerText && isSilent) return 'it answered with an error';
+  const { reason, words = '' } = failure;
+  const told = words === '' || isSilent ? reason : `${reason}: ${words}`;
+  return createRedactor(credentialSecrets(auth))(told).slice(0, MAX_REASON_CHARS);
 }
 
 /** The secrets that stand in the configuration itself. */

@@ -63,7 +63,7 @@ export const MODELS_CODES = family('Models and tiers', {
     'Try again, or use another model.',
   ),
   LLM_CONTENT_FILTERED: upstream(
-    "The model provider's content filter withheld the answer.",
+    "The model provider's content filter refused the request or withheld the answer: {reason}",
     'Change the message, or use another model.',
   ),
   LLM_REPLY_INCOMPLETE: warning(

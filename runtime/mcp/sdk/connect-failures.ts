@@ -8,6 +8,8 @@ import {
 } from '@modelcontextprotocol/client';
 
 import { errorText } from '../../errors/to-runtime-error';
+import type { JsonValue } from '../../util/json';
+import { errorWords } from '../../util/text/error-words';
 
 /** The code of an error that stands in for the answer of a call whose stream broke off. */
 export const STREAM_LOST = -32_098;
@@ -23,6 +25,8 @@ export interface ServerFailure {
   readonly kind: 'login' | 'refused' | 'timeout' | 'answer' | 'http' | 'connection';
   /** The status, where the kind is `http`. */
   readonly status?: number;
+  /** What the body of an HTTP error says; empty if it says nothing. In the server's own words. */
+  readonly words?: string;
   readonly reason: string;
   /** True when the reason is in the server's own words. */
   readonly isServerText: boolean;
@@ -35,7 +39,7 @@ export function describeFailure(error: unknown): ServerFailure {
   if (error instanceof LoginRequiredError) return failure('login', error.message);
   if (UnauthorizedError.isInstance(error)) return failure('refused', 'it answered HTTP 401');
   if (OAuthError.isInstance(error)) return { ...failure('refused', error.message), isServerText: true };
-  if (SdkHttpError.isInstance(error)) return describeHttpFailure(error.status);
+  if (SdkHttpError.isInstance(error)) return describeHttpFailure(error);
   if (ProtocolError.isInstance(error)) return describeProtocolError(error);
   if (SdkError.isInstance(error)) return describeSdkFailure(error);
   const { name } = error as { name?: unknown };
@@ -52,10 +56,11 @@ function describeProtocolError({ code, message }: ProtocolError): ServerFailure 
   return { ...failure('answer', message), isServerText: true };
 }
 
-function describeHttpFailure(status: number): ServerFailure {
-  if (status === 401 || status === 403) return failure('refused', `it answered HTTP ${status}`);
+function describeHttpFailure({ status = 0, data }: SdkHttpError): ServerFailure {
+  const words = errorWords((data as { readonly text?: JsonValue }).text ?? '');
+  if (status === 401 || status === 403) return { ...failure('refused', `it answered HTTP ${status}`), words };
   const reason = status >= 300 && status < 400 ? 'it redirects, which is not followed' : `it answered HTTP ${status}`;
-  return { ...failure('http', reason), status };
+  return { ...failure('http', reason), status, words };
 }
 
 function describeSdkFailure(error: SdkError): ServerFailure {

@@ -3,6 +3,7 @@ import { errorText } from '../../errors/to-runtime-error';
 import { wasNeverConnected } from '../../util/connection-errors';
 import { isJsonObject } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
+import { errorWords } from '../../util/text/error-words';
 import { modelFailure } from '../model-failure';
 
 const SECRET_NAMES = /key|token|secret|password|authorization|credential/i;
@@ -107,10 +108,10 @@ function isTimeout(error: unknown): boolean {
   );
 }
 
-/** n8n writes a message of its own, and keeps the provider's in `description`. */
+/** n8n writes a message of its own, and keeps the provider's in `description`; OpenAI's client keeps its body in `error`. */
 function reasonOf(error: unknown): string {
   const description = chainOf(error)[0]?.description;
   const message = errorText(error).replace(/\s*Troubleshooting URL: \S+\s*$/, '');
-  if (typeof description !== 'string' || description === '' || message.includes(description)) return message;
-  return `${message}: ${description}`;
+  const inner = chainOf(error).map((fields) => (isJsonObject(fields.error) ? fields.error : ''));
+  return errorWords([message, typeof description === 'string' ? description : '', ...inner]);
 }

@@ -1,9 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { errorParts, errorWords } from '../../util/text/error-words';
 
 /** Error in OpenAI's form; `code` is the equivalent HTTP status. */
 interface ReplyError extends JsonObject {
   readonly message: string;
   readonly code: number;
+  /** The provider's own codes, also those of an error inside. */
+  readonly kind: string;
 }
 
 /**
@@ -15,7 +18,7 @@ export function readError(reply: JsonObject, isError = false): ReplyError | unde
   const found = findError(reply, isError);
   if (found === undefined) return undefined;
   const fields = isJsonObject(found) ? found : {};
-  return { ...fields, message: messageOf(found), code: knownStatus(fields) ?? 502 };
+  return { ...fields, message: messageOf(found), code: knownStatus(fields) ?? 502, kind: kindOf(found) };
 }
 
 function findError(reply: JsonObject, isError: boolean): JsonValue | undefined {
@@ -59,8 +62,13 @@ function wordsOf(error: JsonObject): JsonValue | undefined {
 }
 
 function messageOf(error: JsonValue): string {
-  const words = isJsonObject(error) ? (wordsOf(error) ?? error) : error;
-  return typeof words === 'string' ? words : JSON.stringify(words);
+  const words = errorWords(error);
+  return words === '' ? JSON.stringify(error) : words;
+}
+
+function kindOf(error: JsonValue): string {
+  const kinds = errorParts(error).objects.flatMap((part) => KIND_FIELDS.map((key) => part[key]));
+  return kinds.filter((kind) => typeof kind === 'string').join(' ');
 }
 
 const STATUS_FIELDS = ['code', 'status', 'status_code', 'error_code', 'http_status'];

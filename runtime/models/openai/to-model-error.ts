@@ -2,7 +2,9 @@ import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
+import { isJsonObject } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
+import { withoutPage } from '../../util/text/error-words';
 import { modelFailure } from '../model-failure';
 import { SILENCE } from './silence';
 
@@ -19,15 +21,6 @@ export function toModelError(
   const cause = error instanceof APIConnectionError ? (error.cause ?? error) : error;
   const reason = context.redact(withoutPage(errorText(cause)));
   const status = error instanceof APIError ? (error.status as number | undefined) : undefined;
-  return modelFailure({ model, reason, status });
-}
-
-const MAX_HEAD = 2000;
-
-/** Proxies answer with a page: its title says what the rest of it only dresses up. */
-function withoutPage(text: string): string {
-  const start = text.search(/<(?:!doctype|html)\b/i);
-  if (start === -1) return text;
-  const title = /<title[^>]*>([^<]*)/i.exec(text.slice(start, start + MAX_HEAD))?.[1]?.trim();
-  return `${text.slice(0, start)}an HTML page${title === undefined ? '' : `, "${title}"`}`;
+  const said = error instanceof APIError && isJsonObject(error.error) ? error.error : {};
+  return modelFailure({ model, reason, status, kind: String(said.kind ?? '') });
 }
