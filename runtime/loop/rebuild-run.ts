@@ -6,7 +6,7 @@ import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
 import { callsOf } from './run-state';
-import { outcomeMessage, singleToolReminder } from './transcript';
+import { outcomeMessage, withSingleToolReminder } from './transcript';
 
 /**
  * How far a task is by its journal; undefined when nothing is on record. The transcript is the one that the next model call
@@ -73,7 +73,8 @@ function endedStep(entry: StepEntry, ended: ReadonlyMap<string, ToolCallRecord>)
 
 function messagesOf({ message, wereDropped }: StepEntry, { toolCalls }: StepRecord): readonly Message[] {
   if (toolCalls.length === 0) return [];
-  return [message, ...toolCalls.map(outcomeMessage), ...(wereDropped ? [singleToolReminder()] : [])];
+  const results = toolCalls.map(outcomeMessage);
+  return [message, ...(wereDropped ? withSingleToolReminder(results) : results)];
 }
 
 function missing(step: number, toolCallId: string): never {

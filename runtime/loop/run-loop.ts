@@ -10,7 +10,7 @@ import { createRepeatedCalls } from './repeated-calls';
 import { callsOf, type RunState, transcriptOf } from './run-state';
 import { finishStep, runStep, type StepResult } from './run-step';
 import { stopBetweenSteps } from './stop-conditions';
-import { answerText, finalAnswerRequest } from './transcript';
+import { answerText, withFinalAnswerRequest } from './transcript';
 
 /**
  * Steps until the model answers or something ends the run. Never rejects: what went wrong is in `error`,
@@ -185,7 +185,7 @@ async function endAtLimit(input: LoopInput, state: RunState, last: StepResult | 
 }
 
 async function answerAtLast(input: LoopInput, state: RunState): Promise<Ending> {
-  state.messages.push(finalAnswerRequest(input.format?.tool.name));
+  state.messages.push(...withFinalAnswerRequest(state.messages.splice(-1), input.format?.tool.name));
   const final = await runStep(input, state, { toolChoice: 'none', isLast: true });
   if (final.kind === 'answer') return { status: 'max_iterations', ...answerOf(final) };
   if (input.format === undefined) return withLastText(state, final);

@@ -1,6 +1,5 @@
 import type { PendingStep } from '../contracts/ledger/progress';
 import type { Step } from '../contracts/ledger/step';
-import type { Message } from '../contracts/message';
 import {
   isCut,
   type ModelReply,
@@ -22,7 +21,7 @@ import type { LoopInput, OpenedStep } from './loop-contract';
 import { type AskedCall, prepareToolCalls } from './prepare-tool-calls';
 import type { OpenStep, RunState } from './run-state';
 import { showDeltas } from './show-deltas';
-import { acceptCalls, answerText, singleToolReminder, withUniqueIds } from './transcript';
+import { acceptCalls, answerText, withSingleToolReminder, withUniqueIds } from './transcript';
 
 export interface StepResult {
   readonly text: string;
@@ -95,22 +94,17 @@ export async function finishStep(input: LoopInput, state: RunState, open: OpenSt
     await untilAborted(plan.apply(rulings), input.stop.signal);
   }
   const ended = await executeToolCalls(input, state, { step, calls: plan.calls });
-  state.messages.push(...ended.map(({ message }) => message), ...whatFollows(open, judged, state));
+  const results = ended.map(({ message }) => message);
+  state.messages.push(...(open.wereDropped ? withSingleToolReminder(results) : results));
+  if (judged.kind === 'repair') askForRepair(open, judged, state);
   state.steps.push({ step, finishReason, durationMs, toolCalls: ended.map(({ record }) => record) });
   return result;
 }
 
-/** What the model is told after the results. */
-function whatFollows(
-  { wereDropped, message }: OpenStep,
-  { kind, issues }: Judged,
-  state: RunState,
-): readonly Message[] {
-  const reminder = wereDropped ? [singleToolReminder()] : [];
-  if (kind !== 'repair') return reminder;
+function askForRepair({ message }: OpenStep, { issues }: Judged, state: RunState): void {
   const request = repairRequest(issues);
+  state.messages.push(request);
   state.repair.push(message, request);
-  return [...reminder, request];
 }
 
 type Judged = Pick<StepResult, 'text' | 'kind' | 'structured'> & { readonly issues?: string };

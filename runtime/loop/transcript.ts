@@ -17,7 +17,7 @@ const FINAL_ANSWER_REQUEST = 'You have used all your steps. Answer now with what
  */
 export function openTranscript(task: {
   readonly systemPrompt?: string;
-  /** What was said before. */
+  /** What was said before. Its system messages go to the top, the only place where all models take one. */
   readonly history?: readonly Message[];
   readonly message: string;
   readonly context?: JsonValue;
@@ -27,27 +27,39 @@ export function openTranscript(task: {
 }): Message[] {
   const { systemPrompt = '', formatInstructions = '' } = task;
   const rules = [task.singleTool ? SINGLE_TOOL_RULE : '', formatInstructions];
-  const system = [systemPrompt, ...rules].filter((part) => part !== '');
+  const history = task.history ?? [];
+  const earlier = history.flatMap((message) => (message.role === 'system' ? [message.content] : []));
+  const system = [systemPrompt, ...rules, ...earlier].filter((part) => part !== '');
   const context =
     task.context === undefined || task.context === null
       ? ''
       : `<context>\n${JSON.stringify(task.context).replaceAll('<', '\\u003c')}\n</context>\n\n`;
   return [
     ...(system.length === 0 ? [] : [{ role: 'system', content: system.join('\n\n') } as const]),
-    ...(task.history ?? []),
+    ...history.filter(({ role }) => role !== 'system'),
     { role: 'user', content: context + task.message },
   ];
 }
 
-/** Sent once after a step in which the model broke the one-tool rule. */
-export function singleToolReminder(): Message {
-  return { role: 'system', content: SINGLE_TOOL_REMINDER };
+/** Returns the results of a step in which the model broke the one-tool rule, with a reminder of it. */
+export function withSingleToolReminder(results: readonly Message[]): readonly Message[] {
+  return withNote(results, SINGLE_TOOL_REMINDER);
 }
 
-/** Asks for the answer when the iterations are used up; through a tool, where one takes it. */
-export function finalAnswerRequest(answerTool?: string): Message {
+/** Returns the last messages with a request for the answer, for when the steps are used up; through a tool, where one takes it. */
+export function withFinalAnswerRequest(messages: readonly Message[], answerTool?: string): readonly Message[] {
   const how = answerTool === undefined ? 'without calling tools.' : `with ${answerTool} and no other tool.`;
-  return { role: 'user', content: FINAL_ANSWER_REQUEST + how };
+  return withNote(messages, FINAL_ANSWER_REQUEST + how);
+}
+
+/**
+ * Says something to the model in the last result of a tool: templates of Mistral refuse a user's message behind one, those of
+ * Qwen a system message anywhere but at the top.
+ */
+function withNote(messages: readonly Message[], words: string): readonly Message[] {
+  const last = messages.at(-1);
+  if (last?.role !== 'tool') return [...messages, { role: 'user', content: words }];
+  return [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n[Not from the tool: ${words}]` }];
 }
 
 /** Throws an Error for what is no JSON: a plugin may give anything. */

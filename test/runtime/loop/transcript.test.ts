@@ -12,6 +12,20 @@ it('has no system message when there is nothing to say in it', () => {
   expect(openTranscript({ message: 'Hi', singleTool: false })).toEqual([{ role: 'user', content: 'Hi' }]);
 });
 
+it('puts system messages of the history at the top, in one', () => {
+  const history = [
+    { role: 'user', content: 'Hello' },
+    { role: 'system', content: 'The user is called Ada.' },
+    { role: 'assistant', content: 'Hello Ada' },
+  ] as const;
+  expect(openTranscript({ systemPrompt: 'Be short.', history, message: 'Hi', singleTool: false })).toEqual([
+    { role: 'system', content: 'Be short.\n\nThe user is called Ada.' },
+    { role: 'user', content: 'Hello' },
+    { role: 'assistant', content: 'Hello Ada' },
+    { role: 'user', content: 'Hi' },
+  ]);
+});
+
 it('tells the one-tool rule in the system message', () => {
   const [system] = openTranscript({ systemPrompt: 'Be short.', message: 'Hi', singleTool: true });
   expect(system).toMatchObject({
