@@ -33,7 +33,8 @@ export function createBillingWarnings(): BillingWarnings {
     differs: (charge) => void differing.push(charge),
   };
   return {
-    replied: ({ fallback, finishReason: reason, finishWord = reason }, model) => {
+    replied: ({ fallback, reduced = [], finishReason: reason, finishWord = reason }, model) => {
+      for (const without of reduced) warn('REQUEST_REDUCED', { model: fallback?.name ?? model, ...without });
       if (fallback !== undefined) warn('MODEL_FALLBACK', { model, code: fallback.code, fallback: fallback.name });
       // `truncated`, or the error, says enough of the others.
       if (!isWhole(reason) && reason !== 'length' && reason !== 'error')

@@ -83,11 +83,21 @@ export interface WastedReply extends ReplyUsage {
   readonly modelId: string;
 }
 
+/** A part of a request that a provider refuses. */
+export interface Reduction {
+  /** Its name for people, such as `tool "find_orders"`. */
+  readonly what: string;
+  /** The provider's own words, redacted. */
+  readonly reason: string;
+}
+
 export interface ModelReply extends ReplyUsage {
   readonly message: AssistantMessage;
   readonly finishReason: FinishReason;
   /** The provider's own word for `finishReason`, for messages. */
   readonly finishWord?: string;
+  /** What the provider refused, so that it was asked without it. */
+  readonly reduced?: readonly Reduction[];
   /** Set when another model answered than the request names, and why that one did not. */
   readonly fallback?: { readonly name: string; readonly code: ErrorCode };
 }

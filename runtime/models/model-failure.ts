@@ -24,18 +24,23 @@ export function modelFailure(failure: {
 }): RuntimeError {
   const { model, status, kind = '' } = failure;
   const details = { model, status, reason: failure.reason.slice(0, MAX_REASON_LENGTH) };
-  if (status === undefined || status >= 500) return new RuntimeError('LLM_UNAVAILABLE', details);
-  // OpenRouter says "No endpoints found that support tool use" with a 404, and "not a valid model ID" with a 400.
-  if (/support tool/i.test(details.reason)) return new RuntimeError('LLM_NO_TOOL_SUPPORT', details);
-  if (status === 400 && /not a valid model|model.*not (found|exist)/i.test(details.reason)) {
-    return new RuntimeError('LLM_MODEL_NOT_FOUND', details);
-  }
-  if (FILTER_STATUSES.has(status) && FILTERED.test(`${kind} ${details.reason}`)) {
-    return new RuntimeError('LLM_CONTENT_FILTERED', details);
-  }
-  return new RuntimeError(STATUS_CODES[status] ?? 'LLM_BAD_REQUEST', details);
+  return new RuntimeError(codeOf(status, details.reason, kind), details);
 }
 
+function codeOf(status: number | undefined, reason: string, kind: string): ErrorCode {
+  if (status === undefined || status >= 500) return 'LLM_UNAVAILABLE';
+  // OpenRouter says "No endpoints found that support tool use" with a 404, and "not a valid model ID" with a 400.
+  if (NO_TOOLS.test(reason)) return 'LLM_NO_TOOL_SUPPORT';
+  if (status === 400 && NO_MODEL.test(reason)) return 'LLM_MODEL_NOT_FOUND';
+  if (FILTER_STATUSES.has(status) && FILTERED.test(`${kind} ${reason}`)) return 'LLM_CONTENT_FILTERED';
+  return OF_FIELD.test(reason) ? 'LLM_BAD_REQUEST' : (STATUS_CODES[status] ?? 'LLM_BAD_REQUEST');
+}
+
+/** OpenRouter and Ollama, DeepSeek, vLLM, llama.cpp. */
+const NO_TOOLS = /support (tools?\b|function.?calling)|--enable-auto-tool-choice|requires --jinja/i;
+const NO_MODEL = /not a valid model|model.*not (found|exist)/i;
+/** OpenRouter, with a 404. */
+const OF_FIELD = /no endpoints found that support the provided/i;
 const FILTER_STATUSES: ReadonlySet<number> = new Set([400, 403, 422, 451]);
 
 /**

@@ -63,15 +63,14 @@ describe('what a memory holds', () => {
     world.models().script(textReply('ok'));
     await run(() => aMemory(history).memory);
     expect(sent()).toEqual([
-      ['system', 'Be kind.'],
-      ['system', 'Summary: a test.'],
+      ['system', 'Be kind.\n\nSummary: a test.'],
       ['user', 'Hello, you.'],
       ['assistant', null],
       ['tool', 'noon'],
       ['assistant', 'Hi.'],
       ['user', 'now'],
     ]);
-    expect(world.models().received[0]?.messages[3]?.tool_calls).toEqual([
+    expect(world.models().received[0]?.messages[2]?.tool_calls).toEqual([
       { id: 'a', type: 'function', function: { name: 'clock', arguments: '{"input":"x"}' } },
     ]);
   });

@@ -72,6 +72,12 @@ export const MODELS_CODES = family('Models and tiers', {
       'Check the answer, or use another model; tool calls of such a reply were not executed.',
     ),
   ),
+  REQUEST_REDUCED: warning(
+    tenant(
+      'Model "{model}" refused {what}, so it was asked without: {reason}',
+      "Correct the tool's schema or leave the setting out, or use another model.",
+    ),
+  ),
   MODEL_FALLBACK: warning(
     upstream(
       'Model "{model}" failed with {code}, so the fallback "{fallback}" answered.',

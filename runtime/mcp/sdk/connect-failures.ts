@@ -56,7 +56,7 @@ function describeProtocolError({ code, message }: ProtocolError): ServerFailure 
   return { ...failure('answer', message), isServerText: true };
 }
 
-function describeHttpFailure({ status = 0, data }: SdkHttpError): ServerFailure {
+function describeHttpFailure({ status, data }: SdkHttpError): ServerFailure {
   const words = errorWords((data as { readonly text?: JsonValue }).text ?? '');
   if (status === 401 || status === 403) return { ...failure('refused', `it answered HTTP ${status}`), words };
   const reason = status >= 300 && status < 400 ? 'it redirects, which is not followed' : `it answered HTTP ${status}`;

@@ -1,6 +1,9 @@
 import type { Model, ModelReply, ModelRequest } from '../../contracts/model';
+import type { RuntimeError } from '../../errors/runtime-error';
 import { createRedactor, redactBoth } from '../../util/redaction/redact';
 import { ChatClient } from './chat-client';
+import { createDialects, type Dialect } from './dialect/dialect';
+import { inDialect } from './dialect/in-dialect';
 import { normalizeReply } from './normalize-reply';
 import { requestBody } from './request-body';
 import { toModelError } from './to-model-error';
@@ -40,24 +43,26 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
     logLevel: 'off',
   });
   const host = URL.canParse(config.baseUrl) ? new URL(config.baseUrl).host : config.baseUrl;
-  const generate = async (request: ModelRequest): Promise<ModelReply> => {
+  const dialects = createDialects();
+  const ask = async (request: ModelRequest, dialect: Dialect): Promise<ModelReply> => {
     const { modelId, attempts, silenceMs, signal } = request;
     const self = `${modelId}@${host}`;
     const fetchOptions: CallInit = { call: { attempts, modelId, signal, silenceMs, onDelta: request.onDelta } };
-    try {
-      const response = await client
-        .post('/chat/completions', {
-          body: requestBody(request, self),
-          timeout: NO_LIMIT,
-          signal,
-          fetchOptions: fetchOptions as object,
-        })
-        .asResponse();
-      return takeReply(response as unknown as LeanResponse, self, request);
-    } catch (error) {
-      const redactAll = redactBoth(request.redact, redact);
-      throw toModelError(error, { model: modelId, silenceMs, redact: redactAll });
-    }
+    const response = await client
+      .post('/chat/completions', {
+        body: requestBody(request, self, dialect),
+        timeout: NO_LIMIT,
+        signal,
+        fetchOptions: fetchOptions as object,
+      })
+      .asResponse();
+    return takeReply(response as unknown as LeanResponse, self, request);
+  };
+  const generate = (request: ModelRequest): Promise<ModelReply> => {
+    const { modelId: model, silenceMs } = request;
+    const redactAll = redactBoth(request.redact, redact);
+    const toError = (thrown: unknown): RuntimeError => toModelError(thrown, { model, silenceMs, redact: redactAll });
+    return inDialect(request, { dialects, ask, toError });
   };
   return { generate, close: transport.close };
 }

@@ -67,7 +67,8 @@ function messageOf(error: JsonValue): string {
 }
 
 function kindOf(error: JsonValue): string {
-  const kinds = errorParts(error).objects.flatMap((part) => KIND_FIELDS.map((key) => part[key]));
+  // The error of a stream was read before, and has its kind.
+  const kinds = errorParts(error).objects.flatMap((part) => [...KIND_FIELDS, 'kind'].map((key) => part[key]));
   return kinds.filter((kind) => typeof kind === 'string').join(' ');
 }
 

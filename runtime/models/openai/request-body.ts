@@ -1,30 +1,54 @@
 import type { Message, ToolCallMessage } from '../../contracts/message';
 import type { ModelRequest } from '../../contracts/model';
 import type { ToolDefinition } from '../../contracts/tools/tool';
+import { type Dialect, toolsIn, USUAL } from './dialect/dialect';
+import { dressMessages } from './dialect/dress-messages';
+import { toolListText } from './dialect/tool-list';
 
 // Messages and tool lists are never changed once made, so each is turned into text once,
 // however often the growing transcript is sent.
 const messageTexts = new WeakMap<Message, string>();
-const toolListTexts = new WeakMap<readonly ToolDefinition[], string>();
+const toolListTexts = new WeakMap<readonly ToolDefinition[], { readonly dialect: Dialect; readonly text: string }>();
 
 /**
- * The body of a chat completion request. Without tools it names neither `tools` nor `tool_choice`. Messages hold what the model
- * `to` wants back of its own.
+ * Returns the body of a chat completion request. Without tools it names neither `tools` nor `tool_choice`. Messages hold what the
+ * model `to` wants back of its own.
  */
-export function requestBody(request: ModelRequest, to = ''): string {
-  const { tools } = request;
-  const fields = [
+export function requestBody(request: ModelRequest, to = '', dialect = USUAL): string {
+  const messages = dressMessages(request.messages, dialect).map((message) => messageText(message, to));
+  const fields = Object.entries(optionalFields(request, dialect)).filter(([name]) => !dialect.fields.has(name));
+  return `{${[
     `"model":${JSON.stringify(request.modelId)}`,
-    `"messages":[${request.messages.map((message) => messageText(message, to)).join(',')}]`,
-  ];
-  if (tools.length > 0) {
-    fields.push(`"tools":${remember(toolListTexts, tools, toolListText)}`, `"tool_choice":"${request.toolChoice}"`);
-    if (!request.parallelToolCalls) fields.push('"parallel_tool_calls":false');
+    `"messages":[${messages.join(',')}]`,
+    ...fields.map(([name, text]) => `"${name}":${text}`),
+  ].join(',')}}`;
+}
+
+/** Returns the fields that a provider may refuse, as JSON. */
+export function optionalFields(request: ModelRequest, dialect: Dialect): Readonly<Record<string, string>> {
+  const { tools, temperature, maxTokens } = request;
+  const fields: Record<string, string> = {};
+  const sent = toolsIn(dialect, tools);
+  if (sent.length > 0) {
+    fields.tools = listText(tools, sent, dialect);
+    fields.tool_choice = `"${request.toolChoice}"`;
+    if (!request.parallelToolCalls) fields.parallel_tool_calls = 'false';
   }
-  if (request.onDelta !== undefined) fields.push('"stream":true,"stream_options":{"include_usage":true}');
-  if (request.temperature !== undefined) fields.push(`"temperature":${request.temperature}`);
-  if (request.maxTokens !== undefined) fields.push(`"${limitName(request.modelId)}":${request.maxTokens}`);
-  return `{${fields.join(',')}}`;
+  if (request.onDelta !== undefined) {
+    fields.stream = 'true';
+    if (!dialect.fields.has('stream')) fields.stream_options = '{"include_usage":true}';
+  }
+  if (temperature !== undefined) fields.temperature = String(temperature);
+  if (maxTokens !== undefined) fields[limitName(request.modelId, dialect)] = String(maxTokens);
+  return fields;
+}
+
+function listText(tools: readonly ToolDefinition[], sent: readonly ToolDefinition[], dialect: Dialect): string {
+  const known = toolListTexts.get(tools);
+  if (known?.dialect === dialect) return known.text;
+  const text = toolListText(sent, dialect);
+  toolListTexts.set(tools, { dialect, text });
+  return text;
 }
 
 function messageText(message: Message, to: string): string {
@@ -48,8 +72,9 @@ function wireCall({ original, ...call }: ToolCallMessage, isOwn: boolean): objec
 }
 
 /** OpenAI's reasoning models refuse `max_tokens`. OpenRouter, whose ids begin with a provider, takes it for all. */
-function limitName(modelId: string): string {
-  return /^(?:o\d|gpt-5(?!-chat))/.test(modelId) ? 'max_completion_tokens' : 'max_tokens';
+function limitName(modelId: string, { renamesLimit }: Dialect): string {
+  const isNew = /^(?:o\d|gpt-5(?!-chat))/.test(modelId);
+  return isNew === renamesLimit ? 'max_tokens' : 'max_completion_tokens';
 }
 
 function remember<K extends object>(texts: WeakMap<K, string>, key: K, make: (key: K) => string): string {
@@ -58,13 +83,4 @@ function remember<K extends object>(texts: WeakMap<K, string>, key: K, make: (ke
   const text = make(key);
   texts.set(key, text);
   return text;
-}
-
-function toolListText(tools: readonly ToolDefinition[]): string {
-  return JSON.stringify(
-    tools.map(({ name, description, inputSchema }) => ({
-      type: 'function',
-      function: { name, description, parameters: inputSchema },
-    })),
-  );
 }

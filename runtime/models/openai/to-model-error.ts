@@ -15,12 +15,16 @@ export function toModelError(
 ): RuntimeError {
   if (isRuntimeError(error)) return error;
   const { model } = context;
-  if (error instanceof APIConnectionTimeoutError || (error instanceof APIError && error.type === SILENCE)) {
+  const answer = error instanceof APIError ? error : undefined;
+  if (error instanceof APIConnectionTimeoutError || answer?.type === SILENCE) {
     return new RuntimeError('LLM_TIMEOUT', { timeoutSeconds: context.silenceMs / 1000 });
   }
   const cause = error instanceof APIConnectionError ? (error.cause ?? error) : error;
   const reason = context.redact(withoutPage(errorText(cause)));
-  const status = error instanceof APIError ? (error.status as number | undefined) : undefined;
-  const said = error instanceof APIError && isJsonObject(error.error) ? error.error : {};
-  return modelFailure({ model, reason, status, kind: String(said.kind ?? '') });
+  return modelFailure({ model, reason, status: answer?.status as number | undefined, kind: kindOf(answer?.error) });
+}
+
+/** The provider's own codes, as `readError` returns them. */
+function kindOf(error: unknown): string | undefined {
+  return isJsonObject(error) && typeof error.kind === 'string' ? error.kind : undefined;
 }

@@ -79,8 +79,7 @@ interface RawReply extends ReplyText {
  */
 function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
   const body = isSuccess(status) || saysWhatItUsed(text) ? parseJson(text) : undefined;
-  const reply = isSuccess(status) ? body : onlyPart(body);
-  const error = isJsonObject(reply) ? readError(reply, !isSuccess(status)) : undefined;
+  const error = errorIn(body, isSuccess(status));
   const meant = status === 200 && error !== undefined ? error.code : status;
   if (!isSuccess(meant) && !noteWasted(body, call) && isUnknown({ text, problem }, body)) call.attempts.answered--;
   // The openai client reads this form only.
@@ -88,9 +87,10 @@ function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall)
   return new LeanResponse(meant, headers, { text: words, problem, body });
 }
 
-/** Returns the error in a list of one, the form of Google's. */
-function onlyPart(body: JsonValue | undefined): JsonValue | undefined {
-  return Array.isArray(body) ? (body as JsonValue[])[0] : body;
+/** Google's errors come in a list. */
+function errorIn(body: JsonValue | undefined, isReply: boolean): ReturnType<typeof readError> {
+  const reply = Array.isArray(body) && !isReply ? (body as JsonValue[])[0] : body;
+  return isJsonObject(reply) ? readError(reply, !isReply) : undefined;
 }
 
 /** Reports a reply whose usage may be lost: text that begins as JSON but broke off, or usage in an unknown form. */

@@ -57,8 +57,8 @@ interface Found {
 
 function collect(value: JsonValue, found: Found, depth: number): void {
   if (depth === 0 || found.words.length + found.objects.length >= MAX_PARTS) return;
-  if (typeof value === 'string') return collectText(value, found, depth);
-  if (Array.isArray(value)) {
+  if (typeof value === 'string') collectText(value, found, depth);
+  else if (Array.isArray(value)) {
     for (const part of (value as JsonValue[]).slice(0, MAX_PARTS)) collect(part, found, depth - 1);
   } else if (isJsonObject(value)) {
     collectFields(value, found, depth);
@@ -79,7 +79,7 @@ function valuesOf(fields: JsonObject, names: readonly string[]): readonly JsonVa
 }
 
 function placeOf(place: JsonValue): string {
-  return Array.isArray(place) ? place.join('.') : String(place);
+  return Array.isArray(place) ? place.join('.') : typeof place === 'string' ? place : JSON.stringify(place);
 }
 
 function collectText(text: string, found: Found, depth: number): void {

@@ -1,6 +1,14 @@
 import type { ServerResponse } from 'node:http';
 
-import { type AgentResult, createRuntime, type Runtime, type RuntimeError, type Tool } from '../../../runtime';
+import {
+  type AgentResult,
+  createRuntime,
+  type RunOptions,
+  type Runtime,
+  type RuntimeError,
+  type Tool,
+  type ToolDefinition,
+} from '../../../runtime';
 import { createMemoryLedger } from '../../../runtime/testing';
 import { sendJson } from '../servers/http-server';
 import { type ModelServer, type ModelServerRequest, startModelServer, textReply } from '../servers/model-server';
@@ -37,27 +45,29 @@ export interface Outcome {
   readonly warnings?: readonly string[];
 }
 
-/** A runtime with the tools `weather` and `forecast` whose model provider speaks a dialect. */
+/** A runtime with some tools, else `weather` and `forecast`, whose model provider speaks a dialect. */
 export interface DialectWorld {
   readonly models: ModelServer;
   /** A run whose model answers so, as often as said, and "Done" after tools. */
   readonly outcomeOf: (
     answer: Answer | readonly Answer[],
-    options?: { readonly stream?: boolean; readonly config?: object },
+    options?: { readonly stream?: boolean; readonly config?: object; readonly connected?: RunOptions['connected'] },
   ) => Promise<Outcome>;
   /** The same run with a streamed and an unstreamed reply, which must end alike; what is shown must be the answer. */
   readonly alike: (answer: Answer | readonly Answer[], config?: object) => Promise<Omit<Outcome, 'shown'>>;
   readonly close: () => Promise<unknown>;
 }
 
-export async function openDialectWorld(): Promise<DialectWorld> {
+export async function openDialectWorld(
+  tools: readonly ToolDefinition[] = ['weather', 'forecast'].map(anything),
+): Promise<DialectWorld> {
   const models = await startModelServer();
   const called: string[] = [];
-  const tool = (name: string): Tool => ({
-    definition: { name, description: name, inputSchema: { type: 'object' } },
+  const tool = (definition: ToolDefinition): Tool => ({
+    definition,
     parseInput: (value) => ({ ok: true, value }),
     execute: (input) => {
-      called.push(`${name} ${JSON.stringify(input)}`);
+      called.push(`${definition.name} ${JSON.stringify(input)}`);
       return Promise.resolve({ isError: false, value: 'fine' });
     },
   });
@@ -66,11 +76,11 @@ export async function openDialectWorld(): Promise<DialectWorld> {
     plugins: {
       tenants: memoryTenants([]),
       ledger: createMemoryLedger(),
-      tools: [tool('weather'), tool('forecast')],
+      tools: tools.map(tool),
     },
   });
   let tasks = 0;
-  const outcomeOf: DialectWorld['outcomeOf'] = async (answers, { stream = true, config = {} } = {}) => {
+  const outcomeOf: DialectWorld['outcomeOf'] = async (answers, { stream = true, config = {}, connected } = {}) => {
     const scripted = [answers]
       .flat()
       .map((answer) => (request: ModelServerRequest, response: ServerResponse) => void answer(response, request));
@@ -82,7 +92,7 @@ export async function openDialectWorld(): Promise<DialectWorld> {
       config: { message: 'Go', agent_tier: 'pro', ...config },
       meta: { tenant_id: TENANT_ID },
     };
-    const { ended, shown } = await run(runtime, task, stream);
+    const { ended, shown } = await run(runtime, task, { stream, connected });
     return { ...toOutcome(ended), shown, called: [...called], requests: models.received.length - before };
   };
   return {
@@ -100,16 +110,21 @@ export async function openDialectWorld(): Promise<DialectWorld> {
   };
 }
 
+/** A tool that takes anything. */
+function anything(name: string): ToolDefinition {
+  return { name, description: name, inputSchema: { type: 'object' } };
+}
+
 type Ended = AgentResult | RuntimeError;
 
 async function run(
   runtime: Runtime,
   task: Parameters<Runtime['run']>[0],
-  stream: boolean,
+  options: RunOptions,
 ): Promise<{ readonly ended: Ended; readonly shown: string }> {
   const shown: string[] = [];
   const ended = await runtime
-    .run(task, { stream, onEvent: (event) => event.type === 'text-delta' && void shown.push(event.text) })
+    .run(task, { ...options, onEvent: (event) => event.type === 'text-delta' && void shown.push(event.text) })
     .catch((error: unknown) => error as RuntimeError);
   return { ended, shown: shown.join('') };
 }

@@ -1,6 +1,6 @@
 import '../../../support/setup/errors-of-node';
 
-import { openDialectWorld, sends, type Answer, type DialectWorld } from '../../../support/worlds/dialect-world';
+import { type Answer, type DialectWorld, openDialectWorld, sends } from '../../../support/worlds/dialect-world';
 
 let world: DialectWorld;
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const answers = (status: number, body: unknown): Answer =>
+const answers = (...[status, body]: readonly [status: number, body: unknown]): Answer =>
   sends(typeof body === 'string' ? body : JSON.stringify(body), 'application/json', status);
 
 /** An error of OpenRouter that wraps one of its provider's. */
@@ -18,48 +18,47 @@ const wrapped = (raw: unknown): object => ({
 });
 const inner = { error: { message: 'The image is too large' } };
 
-const REASONS: [string, number, unknown, string][] = [
-  ['the JSON of a provider inside', 400, wrapped(JSON.stringify(inner)), 'The image is too large'],
-  ['an object of a provider inside', 400, wrapped(inner), 'The image is too large'],
-  ['words of a provider inside', 400, wrapped('The image is too large'), 'The image is too large'],
+const REASONS: [what: string, reply: [status: number, body: unknown], reason: string][] = [
+  ['the JSON of a provider inside', [400, wrapped(JSON.stringify(inner))], 'The image is too large'],
+  ['an object of a provider inside', [400, wrapped(inner)], 'The image is too large'],
+  ['words of a provider inside', [400, wrapped('The image is too large')], 'The image is too large'],
   [
     'the JSON of two gateways inside',
-    400,
-    wrapped(JSON.stringify(wrapped(JSON.stringify(inner)))),
+    [400, wrapped(JSON.stringify(wrapped(JSON.stringify(inner))))],
     'image is too large',
   ],
-  ['the page of a provider inside', 400, wrapped('<html><title>No such host</title></html>'), 'No such host'],
+  ['the page of a provider inside', [400, wrapped('<html><title>No such host</title></html>')], 'No such host'],
   [
     'the list of FastAPI',
-    422,
-    { detail: [{ loc: ['body', 'n'], msg: 'Must be one', type: 'x' }] },
+    [422, { detail: [{ loc: ['body', 'n'], msg: 'Must be one', type: 'x' }] }],
     'body.n: Must be one',
   ],
-  ['the words of FastAPI', 422, { detail: 'The image is too large' }, 'The image is too large'],
+  ['the words of FastAPI', [422, { detail: 'The image is too large' }], 'The image is too large'],
   [
     'the list of Google',
-    400,
-    [{ error: { code: 400, message: 'Bad field', status: 'INVALID_ARGUMENT' } }],
+    [400, [{ error: { code: 400, message: 'Bad field', status: 'INVALID_ARGUMENT' } }]],
     'Bad field',
   ],
   [
     'the details of Google',
-    400,
-    {
-      error: {
-        message: 'Invalid',
-        details: [{ fieldViolations: [{ field: 'contents[2]', description: 'is empty' }] }],
+    [
+      400,
+      {
+        error: {
+          message: 'Invalid',
+          details: [{ fieldViolations: [{ field: 'labels[2]', description: 'is empty' }] }],
+        },
       },
-    },
-    'contents[2]: is empty',
+    ],
+    'labels[2]: is empty',
   ],
-  ['the list of Cloudflare', 400, { success: false, errors: [{ code: 7003, message: 'No route' }] }, 'No route'],
-  ['an error as text', 400, { error: 'The image is too large' }, 'The image is too large'],
-  ['plain text', 400, 'The image is too large', 'The image is too large'],
+  ['the list of Cloudflare', [400, { success: false, errors: [{ code: 7003, message: 'No route' }] }], 'No route'],
+  ['an error as text', [400, { error: 'The image is too large' }], 'The image is too large'],
+  ['plain text', [400, 'The image is too large'], 'The image is too large'],
 ];
 
-it.each(REASONS)('takes the reason from %s', async (_what, status, body, reason) => {
-  const outcome = await world.alike(answers(status, body));
+it.each(REASONS)('takes the reason from %s', async (_what, reply, reason) => {
+  const outcome = await world.alike(answers(...reply));
   expect(outcome).toMatchObject({ code: 'LLM_BAD_REQUEST', requests: 1 });
   expect(outcome.message).toContain(reason);
   expect(outcome.message?.split(reason)).toHaveLength(2);
@@ -71,49 +70,51 @@ it('takes the reason from the error of a provider in the middle of a stream', as
   expect(outcome.message).toContain('The image is too large');
 });
 
-const FILTERS: [string, number, unknown, string][] = [
+const FILTERS: [whose: string, reply: [status: number, body: unknown], reason: string][] = [
   [
     'OpenRouter',
-    403,
-    {
-      error: {
-        message: 'Your chosen model requires moderation and your input was flagged',
-        code: 403,
-        metadata: { reasons: ['violence'], flagged_input: 'How do I' },
+    [
+      403,
+      {
+        error: {
+          message: 'Your chosen model requires moderation and your input was flagged',
+          code: 403,
+          metadata: { reasons: ['violence'], flagged_input: 'How do I' },
+        },
       },
-    },
+    ],
     'violence',
   ],
   [
     'Azure',
-    400,
-    {
-      error: {
-        message: 'The response was filtered',
-        param: 'prompt',
-        code: 'content_filter',
-        status: 400,
-        innererror: { code: 'ResponsibleAIPolicyViolation' },
+    [
+      400,
+      {
+        error: {
+          message: 'The response was filtered',
+          param: 'prompt',
+          code: 'content_filter',
+          status: 400,
+          innererror: { code: 'ResponsibleAIPolicyViolation' },
+        },
       },
-    },
+    ],
     'The response was filtered',
   ],
   [
     'DashScope',
-    400,
-    { error: { code: 'data_inspection_failed', message: 'Input data may contain inappropriate content.' } },
+    [400, { error: { code: 'data_inspection_failed', message: 'Input data may contain inappropriate content.' } }],
     'inappropriate content',
   ],
   [
     'DeepSeek',
-    400,
-    { error: { message: 'Content Exists Risk', type: 'invalid_request_error' } },
+    [400, { error: { message: 'Content Exists Risk', type: 'invalid_request_error' } }],
     'Content Exists Risk',
   ],
 ];
 
-it.each(FILTERS)('tells a filter of %s from a refused key and a bad request', async (_whose, status, body, reason) => {
-  const outcome = await world.alike(answers(status, body));
+it.each(FILTERS)('tells a filter of %s from a refused key and a bad request', async (_whose, reply, reason) => {
+  const outcome = await world.alike(answers(...reply));
   expect(outcome).toMatchObject({ code: 'LLM_CONTENT_FILTERED', requests: 1 });
   expect(outcome.message).toContain(reason);
 });

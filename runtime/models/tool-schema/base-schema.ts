@@ -1,0 +1,137 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { alternativesNote, mergeAlternatives, mergeBoth } from './merge-schemas';
+import { mapSubschemas, namesIn, resolvePointer, schemasIn } from './subschemas';
+
+/** The schema of a tool in the form in which it is offered. */
+export interface OfferedSchema {
+  readonly schema: JsonObject;
+  /** Says in words what the form cannot say, for the description of the tool; empty if there is nothing. */
+  readonly note: string;
+}
+
+/**
+ * Returns the schema of a tool's arguments in the form that OpenAI and Anthropic take: an object at the root without
+ * alternatives beside it, lists with `items`, required names that exist, keywords of draft 2020-12. The same object where it
+ * has that form already. Arguments are still checked against the schema itself.
+ *
+ * Sources: OpenAI, "Function calling" and the errors `invalid_function_parameters`; Anthropic, "Tool use", `input_schema`.
+ */
+export function baseSchema(schema: JsonObject): OfferedSchema {
+  const tidy = tidySchema(schema);
+  if (isPlainRoot(tidy)) return { schema: tidy === schema ? schema : without(tidy, '$schema'), note: '' };
+  return plainRoot(tidy);
+}
+
+function tidySchema(schema: JsonObject): JsonObject {
+  return tidyRequired(tidyLimits(tidyItems(mapSubschemas(schema, tidySchema))));
+}
+
+/** A list without `items` may hold anything; a list of them is the tuple of older drafts. */
+function tidyItems(schema: JsonObject): JsonObject {
+  const { items, additionalItems, ...rest } = schema;
+  if (Array.isArray(items)) return { ...rest, prefixItems: items, items: itemsAfter(additionalItems) };
+  return items === undefined && isOfType(schema.type, 'array') ? { ...schema, items: {} } : schema;
+}
+
+function itemsAfter(additional: JsonValue | undefined): JsonValue {
+  return isJsonObject(additional) ? additional : {};
+}
+
+function isOfType(type: JsonValue | undefined, name: string): boolean {
+  return type === name || (Array.isArray(type) && (type as JsonValue[]).includes(name));
+}
+
+/** Draft 4 says with `true` that the limit beside it is exclusive. */
+function tidyLimits(schema: JsonObject): JsonObject {
+  if (typeof schema.exclusiveMinimum !== 'boolean' && typeof schema.exclusiveMaximum !== 'boolean') return schema;
+  const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
+  return {
+    ...rest,
+    ...limit({ inclusive: 'minimum', exclusive: 'exclusiveMinimum' }, minimum, exclusiveMinimum),
+    ...limit({ inclusive: 'maximum', exclusive: 'exclusiveMaximum' }, maximum, exclusiveMaximum),
+  };
+}
+
+function limit(
+  names: { readonly inclusive: string; readonly exclusive: string },
+  value: JsonValue | undefined,
+  exclusive: JsonValue | undefined,
+): JsonObject {
+  const found: [string, JsonValue | undefined][] = [
+    [exclusive === true ? names.exclusive : names.inclusive, value],
+    [names.exclusive, typeof exclusive === 'boolean' ? undefined : exclusive],
+  ];
+  return Object.fromEntries(found.filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+}
+
+/** A required name without a property is one of the other properties. Older drafts have `required: true`. */
+function tidyRequired(schema: JsonObject): JsonObject {
+  const { required, properties, additionalProperties: others } = schema;
+  if (required === undefined) return schema;
+  if (!Array.isArray(required)) return without(schema, 'required');
+  if (!isJsonObject(properties)) return schema;
+  const names = namesIn(required);
+  const missing = names.filter((name) => !Object.hasOwn(properties, name));
+  if (missing.length === 0) return schema;
+  const added = missing.map((name) => [name, isJsonObject(others) ? others : {}] as const);
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(added) } };
+}
+
+function without(schema: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== name));
+}
+
+/** Keywords that must not stand at the root. */
+const COMBINATORS = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', '$ref'] as const;
+
+function isPlainRoot(schema: JsonObject): boolean {
+  const { type, properties } = schema;
+  return type === 'object' && isJsonObject(properties) && !COMBINATORS.some((key) => schema[key] !== undefined);
+}
+
+const MAX_NOTE_CHARS = 300;
+
+function plainRoot(root: JsonObject): OfferedSchema {
+  const notes: string[] = [];
+  const {
+    not,
+    enum: values,
+    const: value,
+    ...rest
+  } = withoutCombinators(root, { root, notes, isRoot: true, budget: { left: MAX_MERGED } });
+  const dropped = Object.entries({ not, enum: values, const: value }).filter(([, found]) => found !== undefined);
+  if (dropped.length > 0) {
+    const text = JSON.stringify(Object.fromEntries(dropped));
+    if (text.length < MAX_NOTE_CHARS) notes.push(`The arguments must match the JSON Schema ${text}.`);
+  }
+  const properties = isJsonObject(rest.properties) ? rest.properties : {};
+  return { schema: tidyRequired({ ...rest, type: 'object', properties }), note: notes.join(' ') };
+}
+
+interface Resolving {
+  readonly root: JsonObject;
+  readonly notes: string[];
+  readonly isRoot: boolean;
+  /** Pointers may lead in circles. */
+  readonly budget: { left: number };
+}
+
+const MAX_MERGED = 50;
+
+function withoutCombinators(schema: JsonObject, at: Resolving): JsonObject {
+  const { $schema: _draft, $ref: pointer, allOf, anyOf, oneOf, ...rest } = schema;
+  if (at.budget.left-- <= 0) return rest;
+  const inner = { ...at, isRoot: false };
+  const target = typeof pointer === 'string' ? resolvePointer(at.root, pointer) : undefined;
+  const demanded = [...(target === undefined ? [] : [target]), ...schemasIn(allOf)];
+  const merged = demanded.reduce<JsonObject>((both, one) => mergeBoth(both, withoutCombinators(one, inner)), rest);
+  return [anyOf, oneOf].reduce<JsonObject>((whole, list) => {
+    const alternatives = schemasIn(list)
+      .slice(0, MAX_MERGED)
+      .map((one) => withoutCombinators(one, inner));
+    if (alternatives.length === 0) return whole;
+    const note = alternativesNote(alternatives);
+    if (note !== '' && at.isRoot) at.notes.push(note);
+    return mergeAlternatives(whole, alternatives);
+  }, merged);
+}
