@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { createRedactor, redactBoth } from '../../util/redaction/redact';
 import { redactForms } from '../../util/redaction/redact-forms';
 import { normalizeReply } from '../openai/normalize-reply';
+import { offeredTool, takesPlainOnly } from '../tool-schema/offered-tool';
 import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
 import { fromChatMessage, toChatMessages } from './chat-messages';
 
@@ -46,7 +47,7 @@ function nameOf(model: ChatModel): string {
 }
 
 function createModel(chatModel: ChatModel, name: string): Model {
-  const bind = createBinder(chatModel);
+  const bind = createBinder(chatModel, takesPlainOnly(name));
   const generate = async (request: ModelRequest): Promise<ModelReply> => {
     const { attempts, signal } = request;
     const startedAt = monotonicMs();
@@ -70,21 +71,17 @@ function createModel(chatModel: ChatModel, name: string): Model {
 }
 
 /** A run shows the same tools in each of its calls, so they are bound once. */
-function createBinder(chatModel: ChatModel): (request: ModelRequest) => Runnable {
+function createBinder(chatModel: ChatModel, isPlain: boolean): (request: ModelRequest) => Runnable {
   let last:
     { readonly tools: readonly ToolDefinition[]; readonly choice: string; readonly bound: Runnable } | undefined;
   return ({ tools, toolChoice: choice }) => {
     if (last?.tools === tools && last.choice === choice) return last.bound;
-    const all = [...tools.map(toFunction), ...toolsOfItsOwn(chatModel)];
+    const all = [...tools.map((tool) => offeredTool(tool, { isPlain })), ...toolsOfItsOwn(chatModel)];
     const options = choice === 'auto' ? undefined : { tool_choice: choice === 'required' ? 'any' : choice };
     const bound = all.length === 0 ? chatModel : chatModel.bindTools(all, options);
     last = { tools, choice, bound };
     return bound;
   };
-}
-
-function toFunction({ name, description, inputSchema }: ToolDefinition): object {
-  return { type: 'function', function: { name, description, parameters: inputSchema } };
 }
 
 /** Those that its provider executes, such as a search of the web. */

@@ -1,6 +1,7 @@
 import type { ModelRequest, Reduction } from '../../../contracts/model';
 import type { ToolDefinition } from '../../../contracts/tools/tool';
 import { monotonicMs } from '../../../util/clock';
+import { takesPlainOnly } from '../../tool-schema/offered-tool';
 
 /** What requests to one model leave out or say in another way. Never changed once made. */
 export interface Dialect {
@@ -77,7 +78,7 @@ const GEMINI: Dialect = { ...USUAL, plainTools: 'all' };
 const REASONING: Dialect = { ...USUAL, fields: new Map([['parallel_tool_calls', '']]) };
 
 function knownBeforehand(modelId: string): Dialect {
-  if (/\bgemini\b/i.test(modelId)) return GEMINI;
+  if (takesPlainOnly(modelId)) return GEMINI;
   return /(?:^|\/)o\d/.test(modelId) ? REASONING : USUAL;
 }
 

@@ -3,9 +3,9 @@ import type { ToolDefinition } from '../../../contracts/tools/tool';
 import type { JsonValue } from '../../../util/json';
 import { errorParts } from '../../../util/text/error-words';
 import { optionalFields } from '../request-body';
+import { offeredTool } from '../../tool-schema/offered-tool';
 import { type Dialect, toolKey, toolsIn } from './dialect';
 import { namedTools } from './named-tools';
-import { toolText } from './tool-list';
 
 /** A request that a provider refused. */
 export interface ProviderRefusal {
@@ -105,7 +105,8 @@ const MANY = 4;
 /** What a tool is refused for its schema is tried with first; undefined if it was, or has that form anyway. */
 function inPlainForm(named: readonly ToolDefinition[], { plainTools }: Dialect): Partial<Dialect> | undefined {
   if (plainTools === 'all') return undefined;
-  const isOther = (tool: ToolDefinition): boolean => toolText(tool, { isPlain: true }) !== toolText(tool);
+  const textOf = (tool: ToolDefinition, isPlain: boolean): string => JSON.stringify(offeredTool(tool, { isPlain }));
+  const isOther = (tool: ToolDefinition): boolean => textOf(tool, true) !== textOf(tool, false);
   const tried = named.filter((tool) => !plainTools.has(toolKey(tool)) && isOther(tool));
   if (tried.length >= MANY) return { plainTools: 'all' };
   return tried.length === 0 ? undefined : { plainTools: new Set([...plainTools, ...tried.map(toolKey)]) };

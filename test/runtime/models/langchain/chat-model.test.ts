@@ -34,7 +34,7 @@ function aChatModel(answer: () => unknown, more: object = {}) {
   return { invoked, bound, given: { model: 'vendor/model', invoke, bindTools, ...more } };
 }
 
-const TOOL = { name: 'find', description: 'Finds', inputSchema: { type: 'object' } };
+const TOOL = { name: 'find', description: 'Finds', inputSchema: { type: 'object', properties: {} } };
 
 function aRequest(more: Partial<ModelRequest> = {}): ModelRequest {
   return {
@@ -94,7 +94,7 @@ it('gives the tools once, and the messages as LangChain reads them', async () =>
   expect(bound).toEqual([
     {
       tools: [
-        { type: 'function', function: { name: 'find', description: 'Finds', parameters: { type: 'object' } } },
+        { type: 'function', function: { name: 'find', description: 'Finds', parameters: TOOL.inputSchema } },
         { type: 'web_search' },
       ],
       options: undefined,
@@ -110,6 +110,32 @@ it('gives the tools once, and the messages as LangChain reads them', async () =>
   expect(invoked[0]?.messages[2]).toMatchObject({ tool_calls: [{ id: 'c1', name: 'find', args: { q: 1 } }] });
   expect(invoked[0]?.messages[3]).toMatchObject({ tool_call_id: 'c1' });
   expect(Object.keys(invoked[0]?.options ?? {})).toEqual(['signal']);
+});
+
+it.each([
+  ['vendor/model', { properties: { list: { type: 'array', items: {} }, at: { type: 'string', format: 'uri' } } }],
+  [
+    'gemini-2.5-pro',
+    {
+      properties: {
+        list: { type: 'array', items: { type: 'string' } },
+        at: { type: 'string', description: '(format uri)' },
+      },
+    },
+  ],
+])('shows %s tools in a form that it takes', async (model, offered) => {
+  const { given, bound } = aChatModel(answerWith('fine'), { model });
+  const properties = { list: { type: 'array' }, at: { type: 'string', format: 'uri' } };
+  const inputSchema = { type: 'object', properties, anyOf: [{ required: ['list'] }, { required: ['at'] }] };
+  await fromChatModel(given, 'Chat Model').model.generate(aRequest({ tools: [{ ...TOOL, inputSchema }] }));
+  expect(bound[0]?.tools).toMatchObject([
+    {
+      function: {
+        description: 'Finds\n\nGive one of these sets of arguments: list | at.',
+        parameters: { type: 'object', ...offered },
+      },
+    },
+  ]);
 });
 
 it.each([
