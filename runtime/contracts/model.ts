@@ -96,7 +96,7 @@ export interface ModelReply extends ReplyUsage {
   readonly finishReason: FinishReason;
   /** The provider's own word for `finishReason`, for messages. */
   readonly finishWord?: string;
-  /** What the provider refused, so that it was asked without it. */
+  /** The parts of the request that the provider refused and that were left out. */
   readonly reduced?: readonly Reduction[];
   /** Set when another model answered than the request names, and why that one did not. */
   readonly fallback?: { readonly name: string; readonly code: ErrorCode };

@@ -17,7 +17,7 @@ const FINAL_ANSWER_REQUEST = 'You have used all your steps. Answer now with what
  */
 export function openTranscript(task: {
   readonly systemPrompt?: string;
-  /** What was said before. Its system messages go to the top, the only place where all models take one. */
+  /** Earlier messages. System messages among them move to the top, the only place that all models accept. */
   readonly history?: readonly Message[];
   readonly message: string;
   readonly context?: JsonValue;
@@ -41,20 +41,20 @@ export function openTranscript(task: {
   ];
 }
 
-/** Returns the results of a step in which the model broke the one-tool rule, with a reminder of it. */
+/** Adds the one-tool rule to the results of a step that broke it. */
 export function withSingleToolReminder(results: readonly Message[]): readonly Message[] {
   return withNote(results, SINGLE_TOOL_REMINDER);
 }
 
-/** Returns the last messages with a request for the answer, for when the steps are used up; through a tool, where one takes it. */
+/** Adds a request for the final answer; through `answerTool` if there is one. */
 export function withFinalAnswerRequest(messages: readonly Message[], answerTool?: string): readonly Message[] {
   const how = answerTool === undefined ? 'without calling tools.' : `with ${answerTool} and no other tool.`;
   return withNote(messages, FINAL_ANSWER_REQUEST + how);
 }
 
 /**
- * Says something to the model in the last result of a tool: templates of Mistral refuse a user's message behind one, those of
- * Qwen a system message anywhere but at the top.
+ * Adds a note to the last tool result, else as a user message. Chat templates of Mistral reject a user message after a tool
+ * result, those of Qwen a system message that is not the first.
  */
 function withNote(messages: readonly Message[], words: string): readonly Message[] {
   const last = messages.at(-1);

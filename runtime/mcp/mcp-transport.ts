@@ -65,7 +65,7 @@ async function callOnce(
   });
 }
 
-/** Returns the server's own words about a call that it has refused: asked again, it would refuse again. */
+/** Returns the server's reason for refusing a call; undefined for failures of the connection or the server. */
 function asAnswer({
   kind,
   reason,

@@ -25,7 +25,7 @@ export interface ServerFailure {
   readonly kind: 'login' | 'refused' | 'timeout' | 'answer' | 'http' | 'connection';
   /** The status, where the kind is `http`. */
   readonly status?: number;
-  /** What the body of an HTTP error says; empty if it says nothing. In the server's own words. */
+  /** The message in the body of an HTTP error, in the server's own words; empty if there is none. */
   readonly words?: string;
   readonly reason: string;
   /** True when the reason is in the server's own words. */

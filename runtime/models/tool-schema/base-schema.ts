@@ -2,17 +2,17 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { alternativesNote, mergeAlternatives, mergeBoth } from './merge-schemas';
 import { mapSubschemas, namesIn, resolvePointer, schemasIn } from './subschemas';
 
-/** The schema of a tool in the form in which it is offered. */
+/** An argument schema as it is sent to a model. */
 export interface OfferedSchema {
   readonly schema: JsonObject;
-  /** Says in words what the form cannot say, for the description of the tool; empty if there is nothing. */
+  /** Constraints that the schema lost, for the tool's description; empty if there are none. */
   readonly note: string;
 }
 
 /**
- * Returns the schema of a tool's arguments in the form that OpenAI and Anthropic take: an object at the root without
- * alternatives beside it, lists with `items`, required names that exist, keywords of draft 2020-12. The same object where it
- * has that form already. Arguments are still checked against the schema itself.
+ * Rewrites an argument schema to the form that OpenAI and Anthropic accept: an object at the root without combinators, arrays
+ * with `items`, `required` names that exist, keywords of draft 2020-12. Returns the same object if nothing changes. Arguments
+ * are still validated against the original schema.
  *
  * Sources: OpenAI, "Function calling" and the errors `invalid_function_parameters`; Anthropic, "Tool use", `input_schema`.
  */
@@ -26,11 +26,15 @@ function tidySchema(schema: JsonObject): JsonObject {
   return tidyRequired(tidyLimits(tidyItems(mapSubschemas(schema, tidySchema))));
 }
 
-/** A list without `items` may hold anything; a list of them is the tuple of older drafts. */
+/** Adds `items` to arrays without it. A list of items is a tuple in older drafts. */
 function tidyItems(schema: JsonObject): JsonObject {
-  const { items, additionalItems, ...rest } = schema;
-  if (Array.isArray(items)) return { ...rest, prefixItems: items, items: itemsAfter(additionalItems) };
-  return items === undefined && isOfType(schema.type, 'array') ? { ...schema, items: {} } : schema;
+  const { items, type } = schema;
+  if (Array.isArray(items)) return tidyTuple(schema);
+  return items === undefined && isOfType(type, 'array') ? { ...schema, items: {} } : schema;
+}
+
+function tidyTuple({ items = [], additionalItems, ...rest }: JsonObject): JsonObject {
+  return { ...rest, prefixItems: items, items: itemsAfter(additionalItems) };
 }
 
 function itemsAfter(additional: JsonValue | undefined): JsonValue {
@@ -41,7 +45,7 @@ function isOfType(type: JsonValue | undefined, name: string): boolean {
   return type === name || (Array.isArray(type) && (type as JsonValue[]).includes(name));
 }
 
-/** Draft 4 says with `true` that the limit beside it is exclusive. */
+/** Converts the exclusive limits of draft 4, which are flags next to the limit. */
 function tidyLimits(schema: JsonObject): JsonObject {
   if (typeof schema.exclusiveMinimum !== 'boolean' && typeof schema.exclusiveMaximum !== 'boolean') return schema;
   const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
@@ -64,12 +68,13 @@ function limit(
   return Object.fromEntries(found.filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
 }
 
-/** A required name without a property is one of the other properties. Older drafts have `required: true`. */
+/** Declares `required` names that have no property. Drops `required: true` of older drafts. */
 function tidyRequired(schema: JsonObject): JsonObject {
   const { required, properties, additionalProperties: others } = schema;
   if (required === undefined) return schema;
   if (!Array.isArray(required)) return without(schema, 'required');
   if (!isJsonObject(properties)) return schema;
+  if ((required as JsonValue[]).every((name) => Object.hasOwn(properties, name as string))) return schema;
   const names = namesIn(required);
   const missing = names.filter((name) => !Object.hasOwn(properties, name));
   if (missing.length === 0) return schema;
@@ -81,7 +86,7 @@ function without(schema: JsonObject, name: string): JsonObject {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== name));
 }
 
-/** Keywords that must not stand at the root. */
+/** Keywords that providers refuse at the root. */
 const COMBINATORS = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', '$ref'] as const;
 
 function isPlainRoot(schema: JsonObject): boolean {
@@ -112,7 +117,7 @@ interface Resolving {
   readonly root: JsonObject;
   readonly notes: string[];
   readonly isRoot: boolean;
-  /** Pointers may lead in circles. */
+  /** Bounds the work, since references may be circular. */
   readonly budget: { left: number };
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { namesIn, schemasIn } from './subschemas';
 
-/** Returns a schema that demands what both demand, as far as keywords do not clash; the first one wins. */
+/** Merges two schemas that both apply. The first one wins if keywords conflict. */
 export function mergeBoth(first: JsonObject, second: JsonObject): JsonObject {
   const required = [...new Set([...namesIn(first.required), ...namesIn(second.required)])];
   return {
@@ -14,7 +14,7 @@ export function mergeBoth(first: JsonObject, second: JsonObject): JsonObject {
   };
 }
 
-/** Returns the schema with its alternatives in one object: all their properties, and what each of them requires. */
+/** Merges alternatives into one object: the union of their properties, the intersection of their required names. */
 export function mergeAlternatives(schema: JsonObject, alternatives: readonly JsonObject[]): JsonObject {
   const properties = new Map<string, JsonValue>();
   for (const { properties: ofOne } of alternatives) {
@@ -43,7 +43,7 @@ function either(one: JsonValue | undefined, other: JsonValue): JsonValue {
 
 const MAX_NOTE_CHARS = 400;
 
-/** Says in words which arguments belong together, for a description. */
+/** Describes which arguments belong together. */
 export function alternativesNote(alternatives: readonly JsonObject[]): string {
   const sets = alternatives.map(({ required, properties }) => {
     const names = namesIn(required);

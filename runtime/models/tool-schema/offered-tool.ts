@@ -6,11 +6,11 @@ import { plainSchema } from './plain-schema';
 interface ToolForm {
   /** The schema is in the plain form. Default false. */
   readonly isPlain?: boolean;
-  /** Characters of the description that are kept. Default all. */
+  /** Maximum length of the description in characters. Default unlimited. */
   readonly maxDescription?: number;
 }
 
-/** Returns a tool in the form of OpenAI's chat API, with a schema that providers take. */
+/** Returns a tool as OpenAI's chat API describes it, with a schema that providers accept. */
 export function offeredTool(
   { name, description, inputSchema }: ToolDefinition,
   { isPlain = false, maxDescription = Infinity }: ToolForm = {},
@@ -21,7 +21,7 @@ export function offeredTool(
   return { type: 'function', function: { name, description: offered, parameters: schema } };
 }
 
-/** Reports a model that is known to take the plain form only. */
+/** Reports a model whose provider accepts the plain form only. */
 export function takesPlainOnly(modelId: string): boolean {
   return /\bgemini\b/i.test(modelId);
 }

@@ -4,11 +4,11 @@ import { mergeAlternatives, mergeBoth } from './merge-schemas';
 import { namesIn, resolvePointer, schemasIn } from './subschemas';
 
 /**
- * Returns the schema of a tool's arguments in the smallest form that providers take: each schema has one type, or is a choice
- * (`anyOf`) of such; besides there are `description`, `properties`, `required`, `items`, `enum` of texts and the formats of
- * Gemini. Pointers are resolved; limits are told in the description. Never wider in its types than the schema itself.
+ * Rewrites an argument schema to the smallest subset that providers accept. Each schema has one type or is an `anyOf` of such.
+ * Further keywords are `description`, `properties`, `required`, `items`, `enum` of non-empty strings and the string formats of
+ * Gemini. References are inlined, and limits move into the description.
  *
- * Source: Gemini API, "Schema" of function declarations; also llama.cpp, Moonshot and xAI take it.
+ * Source: Gemini API, "Schema" of function declarations. llama.cpp, Moonshot and xAI accept it too.
  */
 export function plainSchema(schema: JsonObject): OfferedSchema {
   const { schema: base, note } = baseSchema(schema);
@@ -17,12 +17,12 @@ export function plainSchema(schema: JsonObject): OfferedSchema {
 
 interface Inside {
   readonly root: JsonObject;
-  /** The pointers followed on the way here: one that comes again is a circle. */
+  /** References resolved on the path to this schema; one that repeats is circular. */
   readonly pointers: readonly string[];
   readonly budget: { left: number };
 }
 
-/** A schema whose definitions are written out may be as long as its square. */
+/** Bounds the output, since inlined references may multiply. */
 const MAX_NODES = 2000;
 const CHARS_OF_A_NODE = 100;
 
@@ -48,7 +48,7 @@ function resolved(pointer: string, siblings: JsonObject, inside: Inside): JsonOb
   return plainNode({ ...target, ...siblings }, { ...inside, pointers: [...inside.pointers, pointer] });
 }
 
-/** Follows one pointer, for what has to be merged. */
+/** Resolves a reference without rewriting its target. */
 function direct(schema: JsonObject, { root }: Inside): JsonObject {
   const { $ref: pointer, ...rest } = schema;
   return typeof pointer === 'string' ? { ...resolvePointer(root, pointer), ...rest } : schema;
@@ -56,7 +56,7 @@ function direct(schema: JsonObject, { root }: Inside): JsonObject {
 
 const MAX_CHOICES = 100;
 
-/** Returns the alternatives of a schema; undefined if there is only one. */
+/** Returns the alternatives of a schema, or undefined if it has none. */
 function choicesOf({ anyOf, oneOf, type }: JsonObject): readonly JsonObject[] | undefined {
   const listed = [...schemasIn(anyOf), ...schemasIn(oneOf)];
   if (listed.length > 0) return listed.slice(0, MAX_CHOICES);
@@ -85,7 +85,7 @@ function given(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObj
   );
 }
 
-/** Adds a description where there is none. Beside a choice nothing else may stand, so each of it is described. */
+/** Adds a missing description; to each alternative of an `anyOf`, which Gemini accepts only by itself. */
 function described(plain: JsonObject, { description = null }: JsonObject): JsonObject {
   if (typeof description !== 'string' || plain.description !== undefined) return plain;
   if (plain.anyOf !== undefined) return { anyOf: schemasIn(plain.anyOf).map((one) => described(one, { description })) };
@@ -105,7 +105,7 @@ function plainType(schema: JsonObject, inside: Inside): JsonObject {
 
 const TYPES: ReadonlySet<string> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean']);
 
-/** What has no type may be anything; a text is what it can always be. */
+/** Returns the first type other than null. A schema that accepts anything becomes a string. */
 function typeOf({ type, properties, items, enum: values, const: value }: JsonObject): string {
   const named = [...namesIn(type), typeof type === 'string' ? type : ''].find((name) => TYPES.has(name));
   if (named !== undefined) return named;
@@ -132,7 +132,7 @@ const FORMATS: ReadonlySet<JsonValue> = new Set(['enum', 'date-time']);
 
 function textKeywords({ enum: values, const: value, format }: JsonObject): JsonObject {
   const listed = Array.isArray(values) ? (values as JsonValue[]) : value === undefined ? [] : [value];
-  // Gemini refuses an empty text, and everything that is none.
+  // Gemini accepts non-empty strings only.
   const texts = listed.filter((text) => typeof text === 'string' && text !== '');
   return {
     ...(texts.length === 0 ? {} : { enum: texts }),
@@ -140,7 +140,7 @@ function textKeywords({ enum: values, const: value, format }: JsonObject): JsonO
   };
 }
 
-/** Keywords that the plain form lacks, and their words. */
+/** Keywords that move into the description. */
 const HINTS: Readonly<Record<string, string>> = {
   minimum: 'at least',
   maximum: 'at most',

@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   dependentSchemas: 'map',
 };
 
-/** Returns the schema with `change` applied to each schema directly inside it; the same object if nothing changes. */
+/** Applies `change` to each direct subschema. Returns the same object if nothing changes. */
 export function mapSubschemas(schema: JsonObject, change: (inner: JsonObject) => JsonObject): JsonObject {
   let changed: Record<string, JsonValue> | undefined;
   for (const key in schema) {
@@ -55,7 +55,7 @@ function mapValues(values: JsonObject, change: (inner: JsonObject) => JsonObject
   return changed ?? values;
 }
 
-/** Returns what a pointer into the schema leads to (`#/$defs/Order`); undefined if it leads nowhere. */
+/** Resolves a local reference (`#/$defs/Order`). Returns undefined if it cannot be resolved. */
 export function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
   if (pointer === '#') return root;
   if (!pointer.startsWith('#/')) return undefined;
@@ -76,7 +76,7 @@ function decodePart(part: string): string {
   }
 }
 
-/** Returns the objects among the schemas of a list; none if it is no list. */
+/** Returns the object schemas of a list; empty for any other value. */
 export function schemasIn(list: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(list) ? (list as JsonValue[]).filter(isJsonObject) : [];
 }

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../json';
 
-/** Fields in which servers put words, the usual ones first. */
+/** Message fields, most common first. */
 const WORDS = ['message', 'msg', 'error_msg', 'error_message', 'error_description', 'description', 'title', 'reason'];
-/** Fields that hold the error of another server, or the parts of one. */
+/** Fields that hold nested errors. */
 const INNER = [
   'error',
   'errors',
@@ -16,7 +16,7 @@ const INNER = [
   'cause',
   'body',
 ];
-/** Fields that say what of a request the words beside them are about. */
+/** Fields that locate the error in the request. */
 const PLACES = ['loc', 'field'];
 
 const MAX_DEPTH = 8;
@@ -24,16 +24,13 @@ const MAX_PARTS = 40;
 const MAX_CHARS = 2000;
 
 interface ErrorParts {
-  /** What it says, outermost words first. */
+  /** Messages, outermost first. */
   readonly words: readonly string[];
-  /** The objects that it consists of, outermost first. */
+  /** Objects, outermost first. */
   readonly objects: readonly JsonObject[];
 }
 
-/**
- * Takes an error apart: gateways wrap the error of a provider, as an object or as JSON in a text. Bounded in depth, number
- * and length.
- */
+/** Collects the messages and objects of an error. Gateways wrap a provider's error as an object or as JSON text. */
 export function errorParts(error: JsonValue): ErrorParts {
   const found = { words: [], objects: [] };
   collect(error, found, MAX_DEPTH);
@@ -41,7 +38,7 @@ export function errorParts(error: JsonValue): ErrorParts {
 }
 
 /**
- * Returns what an error says, in one line of at most some 2,000 characters; empty if it says nothing.
+ * Returns the messages of an error and of nested errors, at most 2,000 characters; empty if there are none.
  *
  * @example errorWords({ message: 'Provider returned error', metadata: { raw: '{"error":{"message":"No such tool"}}' } })
  * // 'Provider returned error: No such tool'
@@ -96,7 +93,7 @@ function add(text: string, { words }: Found): void {
 
 const MAX_HEAD = 2000;
 
-/** Replaces the page of a proxy by its title, which says what the rest of it only dresses up. */
+/** Replaces an HTML page by its title. */
 export function withoutPage(text: string): string {
   const start = text.search(/<(?:!doctype|html)\b/i);
   if (start === -1) return text;

@@ -3,28 +3,28 @@ import type { ToolDefinition } from '../../../contracts/tools/tool';
 import { monotonicMs } from '../../../util/clock';
 import { takesPlainOnly } from '../../tool-schema/offered-tool';
 
-/** What requests to one model leave out or say in another way. Never changed once made. */
+/** How requests to one model differ from the usual form. Immutable. */
 export interface Dialect {
-  /** Fields of the request and of messages that are left out, and the provider's reason; empty if known beforehand. */
+  /** Omitted fields of requests and messages, with the provider's reason; empty if known beforehand. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Tools that are left out, and the provider's reason, by `toolKey`. */
+  /** Omitted tools by `toolKey`, with the provider's reason. */
   readonly tools: ReadonlyMap<string, string>;
-  /** Tools whose schemas are offered in the plain form, by `toolKey`; `all` for all of them. */
+  /** Tools whose schemas are sent in the plain form, by `toolKey`. */
   readonly plainTools: ReadonlySet<string> | 'all';
-  /** Number of tools that the provider takes. */
+  /** Maximum number of tools. */
   readonly maxTools: number;
-  /** Length of the description of a tool that the provider takes. */
+  /** Maximum length of a tool's description in characters. */
   readonly maxDescription: number;
-  /** The limit of tokens has its other name. */
+  /** Swaps `max_tokens` and `max_completion_tokens`. */
   readonly renamesLimit: boolean;
   /**
-   * Order of messages. `in-turn`, as chat templates demand it: one system message at the top, then user and assistant in turn.
-   * `no-system`: in turn, and what the system message says stands in the first message of the user.
+   * Order of messages. `in-turn`: one system message at the top, then user and assistant alternate, as many chat templates
+   * require. `no-system`: in turn, with the system prompt in the first user message.
    */
   readonly order: 'any' | 'in-turn' | 'no-system';
-  /** Text of messages that have calls but no text; null is the usual one. */
+  /** Content of assistant messages without text. */
   readonly noText: string | null;
-  /** Ids of calls are nine letters and digits, which is what Mistral takes. */
+  /** Shortens tool call ids to nine letters and digits, as Mistral requires. */
   readonly shortIds: boolean;
 }
 
@@ -44,13 +44,13 @@ export function toolKey({ name, description, inputSchema }: ToolDefinition): str
   return JSON.stringify([name, description, inputSchema]);
 }
 
-/** Remembers the dialects of models. */
+/** The dialects learned for each model. */
 export interface Dialects {
   readonly of: (modelId: string) => Dialect;
   readonly keep: (modelId: string, dialect: Dialect) => void;
 }
 
-/** Providers change, so that nothing is remembered for longer. */
+/** Lifetime of a learned dialect, since providers change. */
 const KEPT_MS = 60 * 60 * 1000;
 const MAX_MODELS = 200;
 
@@ -82,32 +82,46 @@ function knownBeforehand(modelId: string): Dialect {
   return /(?:^|\/)o\d/.test(modelId) ? REASONING : USUAL;
 }
 
-/** Returns the tools of a request that are sent. */
+/** Returns the tools that are sent. */
 export function toolsIn({ tools, maxTools }: Dialect, offered: readonly ToolDefinition[]): readonly ToolDefinition[] {
   const kept = tools.size === 0 ? offered : offered.filter((tool) => !tools.has(toolKey(tool)));
   return kept.length > maxTools ? kept.slice(0, maxTools) : kept;
 }
 
-/** Fields that change nothing of an answer when they are missing: told of only when that is found out. */
+/** Fields without effect on the answer. Their omission is reported once, when it is learned. */
 const SILENT: ReadonlySet<string> = new Set(['stream', 'stream_options', 'parallel_tool_calls']);
 const MAX_NAMES = 10;
 
-/** Returns what a request had to do without; of what changes no answer, only what `before` did not leave out. */
+/** Returns the omitted parts of a request to report. `before`: the dialect before this request. */
 export function reductionsOf(dialect: Dialect, request: ModelRequest, before: Dialect): readonly Reduction[] {
-  const tools = request.tools.flatMap((tool) => {
-    const reason = dialect.tools.size === 0 ? undefined : dialect.tools.get(toolKey(tool));
+  return [
+    ...omittedTools(dialect, request),
+    ...omittedFields(dialect, request, before),
+    ...surplusTools(dialect, request),
+  ];
+}
+
+function omittedTools({ tools }: Dialect, request: ModelRequest): readonly Reduction[] {
+  if (tools.size === 0) return [];
+  return request.tools.flatMap((tool) => {
+    const reason = tools.get(toolKey(tool));
     return reason === undefined ? [] : [{ what: `tool "${tool.name}"`, reason }];
   });
-  const fields = [...dialect.fields]
+}
+
+function omittedFields({ fields }: Dialect, request: ModelRequest, before: Dialect): readonly Reduction[] {
+  return [...fields]
     .filter(([name, reason]) => reason !== '' && (before.fields.get(name) === undefined || isMissed(name, request)))
     .map(([name, reason]) => ({ what: `"${name}"`, reason }));
-  const surplus = request.tools.filter((tool) => !dialect.tools.has(toolKey(tool))).slice(dialect.maxTools);
-  const names = surplus.slice(0, MAX_NAMES).map(({ name }) => name);
-  const tooMany = {
-    what: `${surplus.length} tools (${names.join(', ')}${surplus.length > MAX_NAMES ? ', …' : ''})`,
-    reason: `it takes ${dialect.maxTools} at the most`,
-  };
-  return [...tools, ...fields, ...(surplus.length === 0 ? [] : [tooMany])];
+}
+
+function surplusTools(dialect: Dialect, request: ModelRequest): readonly Reduction[] {
+  const { maxTools } = dialect;
+  const offered = request.tools.length > maxTools ? toolsIn({ ...dialect, maxTools: Infinity }, request.tools) : [];
+  const surplus = offered.slice(maxTools).map(({ name }) => name);
+  if (surplus.length === 0) return [];
+  const names = `${surplus.slice(0, MAX_NAMES).join(', ')}${surplus.length > MAX_NAMES ? ', …' : ''}`;
+  return [{ what: `${surplus.length} tools (${names})`, reason: `it takes ${maxTools} at the most` }];
 }
 
 function isMissed(name: string, { temperature, tools, toolChoice }: ModelRequest): boolean {

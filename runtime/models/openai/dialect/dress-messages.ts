@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AssistantMessage, Message } from '../../../contracts/message';
 import type { Dialect } from './dialect';
 
-/** Returns a transcript as a dialect writes it; the same array where that is the usual way. */
+/** Rewrites a transcript for a dialect. Returns the same array for the usual one. */
 export function dressMessages(messages: readonly Message[], dialect: Dialect): readonly Message[] {
   const { fields, shortIds, noText, order } = dialect;
   let dressed = order === 'no-system' ? withoutSystem(messages) : messages;
@@ -31,7 +31,7 @@ const join = (one: string, other: string): string => [one, other].filter((text) 
 
 const NO_ANSWER: AssistantMessage = { role: 'assistant', content: '(There was no answer.)' };
 
-/** Mistral and Qwen: system first, then user and assistant in turn; results of tools stand behind their calls. */
+/** Merges system messages at the top and consecutive messages of one role; separates tool results from user messages. */
 function inTurn(messages: readonly Message[]): readonly Message[] {
   const words = systemWords(messages);
   const turns: Message[] = words === '' ? [] : [{ role: 'system', content: words }];

@@ -11,11 +11,11 @@ import { changedDialect, paramsOf } from './read-refusal';
 interface Asking {
   readonly dialects: Dialects;
   readonly ask: (request: ModelRequest, dialect: Dialect) => Promise<ModelReply>;
-  /** Makes an LLM_ error of what `ask` rejected with. */
+  /** Converts a rejection of `ask` to an LLM_ error. */
   readonly toError: (thrown: unknown) => RuntimeError;
 }
 
-/** A request, and the dialect that it is written in. */
+/** A request and the dialect to send it in. */
 interface Try {
   readonly request: ModelRequest;
   readonly dialect: Dialect;
@@ -23,13 +23,14 @@ interface Try {
   readonly slips: number;
 }
 
-/** Each one is a refused request, which costs nothing. */
+/** Limit of refused requests, which cost nothing. */
 const MAX_CHANGES = 24;
 const MAX_SLIPS = 2;
 
 /**
- * Asks a model in its dialect. A refusal that names what to leave out changes the dialect, which is remembered if the model then
- * answers. A call that the model wrote wrong, and the provider refused, is shown to the model. Rejects with an LLM_ error.
+ * Requests a reply in the model's dialect. Retries a refused request without the tool or field that the refusal names, and
+ * remembers the changed dialect once the model answers. Returns malformed tool calls that the provider refused to the model.
+ * Rejects with an LLM_ error.
  */
 export async function inDialect(request: ModelRequest, { dialects, ask, toError }: Asking): Promise<ModelReply> {
   const before = dialects.of(request.modelId);
@@ -51,14 +52,14 @@ export async function inDialect(request: ModelRequest, { dialects, ask, toError 
   }
 }
 
-/** What is read of an APIError. */
+/** The fields read from an APIError. */
 interface Failure {
   readonly status?: number;
   readonly error?: unknown;
   readonly message: string;
 }
 
-/** Reports an error that no other form of the request can mend. */
+/** Reports an error that a changed request cannot resolve. */
 function isFinal({ attempts, signal }: ModelRequest, { code }: RuntimeError): boolean {
   const isRefusal = code === 'LLM_BAD_REQUEST' || code === 'LLM_UNAVAILABLE';
   return !isRefusal || attempts.isShown === true || signal.aborted;
@@ -89,9 +90,9 @@ const SLIP = /tool_use_failed|attempted to call tool|tool call validation failed
 const MAX_GENERATION_CHARS = 4000;
 
 /**
- * Returns what to tell a model whose call the provider could not read; undefined if the error is another one.
+ * Returns the messages that report a malformed tool call to the model, or undefined for other errors.
  *
- * Source: Groq, "Tool use": `tool_use_failed`, with the model's words in `failed_generation`.
+ * Source: Groq, "Tool use": `tool_use_failed`, with the model's output in `failed_generation`.
  */
 function slipIn(error: ErrorBody): readonly Message[] | undefined {
   const { message = '', kind = '' } = error;

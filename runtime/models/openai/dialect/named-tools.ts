@@ -7,8 +7,8 @@ const NAMES =
   /\bfor (?:function|tool) ['"`]?([\w.-]+)|because [`']?([\w.-]+)[`']? functiondeclaration|\bfunction name was ([\w.-]+)/gi;
 
 /**
- * Returns the tools that a refusal names: by their places in the request, else in a sentence that is about a tool, else in
- * quotation marks. `isOfField`: it names a field of the request, so a name in quotation marks may be something else.
+ * Returns the tools that a refusal names: by index, else in a phrase such as "for function x", else in quotation marks.
+ * `isOfField`: the refusal names a request field, so quotation marks are ignored.
  */
 export function namedTools(
   text: string,

@@ -7,33 +7,30 @@ import { offeredTool } from '../../tool-schema/offered-tool';
 import { type Dialect, toolKey, toolsIn } from './dialect';
 import { namedTools } from './named-tools';
 
-/** A request that a provider refused. */
+/** A provider's refusal of a request. */
 export interface ProviderRefusal {
   readonly status: number;
-  /** The provider's words, those of errors inside included. */
+  /** The message, including those of nested errors. */
   readonly words: string;
-  /** The fields that it names by themselves (`param`). */
+  /** The values of `param`. */
   readonly params: readonly string[];
-  /** Its words for people: redacted and short. */
+  /** The message for warnings: redacted and short. */
   readonly reason: string;
 }
 
-/** Returns the names in the `param` of an error and of those inside it. */
+/** Returns each `param` of an error and of nested errors. */
 export function paramsOf(error: JsonValue): readonly string[] {
   return errorParts(error).objects.flatMap(({ param }) => (typeof param === 'string' ? [param] : []));
 }
 
-/**
- * Returns the dialect in which a refused request may be made again; undefined if the refusal names nothing that can be left out
- * or said otherwise.
- */
+/** Returns the dialect to retry a refused request in, or undefined if the refusal names nothing that could be changed. */
 export function changedDialect(refusal: ProviderRefusal, request: ModelRequest, dialect: Dialect): Dialect | undefined {
   const text = [...refusal.params, refusal.words].map((part) => part.slice(0, MAX_CHARS)).join('\n');
   if (HOPELESS.test(text)) return undefined;
   const said = { ...refusal, text };
   const changes = [ofMessages, ofTools, ofFields, ofSchemas];
   for (const change of changes) {
-    // A server that fails for its template of messages says 500.
+    // llama.cpp answers 500 if the chat template fails.
     if (refusal.status >= 500 && change !== ofMessages) break;
     const changed = change(said, request, dialect);
     if (changed !== undefined) return { ...dialect, ...changed };
@@ -47,7 +44,7 @@ interface Said extends ProviderRefusal {
   readonly text: string;
 }
 
-/** What leaving out a tool or a field would not mend. */
+/** Refusals that no other form of the request resolves. */
 const HOPELESS =
   /context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long|reduce the length|missing.{0,20}reasoning_content/i;
 
@@ -61,7 +58,6 @@ const EMPTY_TEXT = /text content blocks must|non-empty (content|text)|content.{0
 const NO_TEXT =
   /content.{0,80}(got null|not be null|<nil>|valid string|must be a string|is required|field required)|missing field .?content|content type: <nil>/is;
 
-/** The order and form of messages. */
 function ofMessages({ text }: Said, _request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
   const changes: [RegExp, Partial<Dialect>][] = [
     [SYSTEM, { order: 'no-system' }],
@@ -80,7 +76,7 @@ function isChange(change: Partial<Dialect>, dialect: Dialect): boolean {
 const SOME_TEXT = 'Calling tools.';
 const TOO_MANY = /'?tools'? ?: (?:array too long.{0,60}maximum length|maximum number of items is) (\d+)/i;
 const TOO_LONG = /\.description'?: string too long.{0,60}maximum length (\d+)/i;
-/** A refusal of the name of a tool, not of its schema. */
+/** Refusals of a tool's name rather than its schema. */
 const NAME = /\b(?:function|custom|toolSpec)\.name\b|\]\.name\b|\bfunction name was\b/i;
 
 function ofTools(said: Said, request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
@@ -99,10 +95,10 @@ function limitOf(pattern: RegExp, text: string, name: 'maxTools' | 'maxDescripti
   return limit > 0 ? { [name]: limit } : undefined;
 }
 
-/** A provider that refuses so many schemas at once knows another JSON Schema. */
+/** Number of schemas refused at once that switches all tools to the plain form. */
 const MANY = 4;
 
-/** What a tool is refused for its schema is tried with first; undefined if it was, or has that form anyway. */
+/** Switches tools to the plain form. Returns undefined if they have it already. */
 function inPlainForm(named: readonly ToolDefinition[], { plainTools }: Dialect): Partial<Dialect> | undefined {
   if (plainTools === 'all') return undefined;
   const textOf = (tool: ToolDefinition, isPlain: boolean): string => JSON.stringify(offeredTool(tool, { isPlain }));
@@ -126,7 +122,7 @@ function ofFields(
 ): Partial<Dialect> | undefined {
   const named = namedFields(text, request, dialect);
   const isLimit = named.some((name) => LIMITS.has(name));
-  // A limit is never left out.
+  // A limit is renamed but never omitted.
   if (isLimit && !dialect.renamesLimit && UNSUPPORTED.test(words)) return { renamesLimit: true };
   const left = named.filter((name) => !LIMITS.has(name));
   if (left.length === 0) return undefined;
@@ -137,7 +133,7 @@ const LIMITS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_token
 const STREAM =
   /['"`]stream['"`]|^stream$|not support stream|stream(ing|ed)? (is )?(not|n't) (supported|allowed|available)|tools with stream/im;
 
-/** Returns the fields of a request that a text names, those of messages included. */
+/** Returns the fields of the request and its messages that a text names. */
 function namedFields(text: string, request: ModelRequest, dialect: Dialect): readonly string[] {
   const sent = Object.keys(optionalFields(request, dialect)).filter((name) => name !== 'tools');
   const own = request.messages.flatMap((message) =>
@@ -159,7 +155,7 @@ function isNamed(name: string, text: string): boolean {
 const SCHEMAS =
   /function\.parameters|(function|tool|json) schema|schema conversion|unrecognized schema|schema fields|input_schema|pattern must|grammar|\.tools\b.{0,60} of type|functiondeclaration/i;
 
-/** A refusal of some schema, nobody says which: all of them are offered in the plain form. */
+/** Switches all tools to the plain form if a schema was refused without naming its tool. */
 function ofSchemas({ text }: Said, { tools }: ModelRequest, { plainTools }: Dialect): Partial<Dialect> | undefined {
   return tools.length > 0 && plainTools !== 'all' && SCHEMAS.test(text) ? { plainTools: 'all' } : undefined;
 }
