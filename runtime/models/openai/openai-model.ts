@@ -60,8 +60,8 @@ export function createOpenAiModel(config: OpenAiModelConfig): ClosableModel {
   };
   const generate = (request: ModelRequest): Promise<ModelReply> => {
     const { modelId: model, silenceMs } = request;
-    const redactAll = redactBoth(request.redact, redact);
-    const toError = (thrown: unknown): RuntimeError => toModelError(thrown, { model, silenceMs, redact: redactAll });
+    const toError = (thrown: unknown): RuntimeError =>
+      toModelError(thrown, { model, silenceMs, redact: redactBoth(request.redact, redact) });
     return inDialect(request, { dialects, ask, toError });
   };
   return { generate, close: transport.close };

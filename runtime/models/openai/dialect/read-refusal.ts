@@ -2,8 +2,8 @@ import type { ModelRequest } from '../../../contracts/model';
 import type { ToolDefinition } from '../../../contracts/tools/tool';
 import type { JsonValue } from '../../../util/json';
 import { errorParts } from '../../../util/text/error-words';
-import { optionalFields } from '../request-body';
 import { offeredTool } from '../../tool-schema/offered-tool';
+import { optionalFields } from '../request-body';
 import { type Dialect, toolKey, toolsIn } from './dialect';
 import { namedTools } from './named-tools';
 
