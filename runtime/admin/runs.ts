@@ -15,6 +15,7 @@ import {
 import { listExecutionsStatement } from '../storage/sql/list-executions';
 import { tenantExistsStatement } from '../storage/sql/usage-report';
 import type { Query } from '../storage/statement';
+import { parseExactly } from '../util/exact-integer';
 import type { JsonObject } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { limitField, readInput, tenantIdField, toPage } from './read-input';
@@ -94,7 +95,7 @@ export function createRunAdmin({ query }: Postgres): RunAdmin {
         query<ModelCallEntry>(listModelCalls({ tenantId, taskId: run.task_id })),
         query<JsonObject>(listExecutionsStatement(tenantId, run.task_id)),
       ]);
-      const result = run.result === null ? null : (JSON.parse(run.result) as AgentResult);
+      const result = run.result === null ? null : (parseExactly(run.result) as AgentResult);
       return { ...run, result, model_calls: modelCalls, tool_calls: toolCalls };
     },
   };

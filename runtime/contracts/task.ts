@@ -1,9 +1,10 @@
 import * as z from 'zod/v4';
 
+import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 
 const idText = z
-  .union([z.string(), z.number()])
+  .union([z.string(), z.number(), z.instanceof(ExactInteger)])
   .transform(String)
   // The database takes neither NUL nor half a surrogate pair.
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');

@@ -8,6 +8,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { after, monotonicMs } from '../util/clock';
 import { wasNeverConnected } from '../util/connection-errors';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
+import { markEvents, markIntegers } from './sdk/long-integers';
 import { readableAnswer } from './sdk/tidy-results';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -82,10 +83,21 @@ async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promis
     return new Response(null, { status, headers });
   }
   const isStream = headers.get('content-type')?.includes('text/event-stream') === true;
-  if (isStream) return new Response(Readable.toWeb(boundedEvents(reply.body)) as ReadableStream, { status, headers });
+  const mayBeOfCall = isOfCall(init);
+  if (isStream) {
+    const bounded = boundedEvents(reply.body);
+    const events = mayBeOfCall ? Readable.from(markEvents(bounded), { objectMode: false }) : bounded;
+    return new Response(Readable.toWeb(events) as ReadableStream, { status, headers });
+  }
   const chunks: Buffer[] = [];
   for await (const chunk of bounded(reply.body)) chunks.push(chunk);
-  return new Response(readableAnswer(Buffer.concat(chunks)), { status, headers });
+  const answer = readableAnswer(Buffer.concat(chunks));
+  return new Response(mayBeOfCall ? markIntegers(answer.toString('utf8')) : answer, { status, headers });
+}
+
+/** Reports a request whose answer may hold the result of a tool call; a stream is resumed with GET. */
+function isOfCall({ method = 'GET', body }: RequestInit): boolean {
+  return method === 'GET' || (typeof body === 'string' && body.includes('"tools/call"'));
 }
 
 function responseHeaders(raw: Dispatcher.ResponseData['headers']): Headers {

@@ -1,5 +1,6 @@
 import type { NumericLimit, ToolPermission } from '../contracts/tools/permission';
 import type { ParsedInput } from '../contracts/tools/tool';
+import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { compilePattern, type Matches } from './name-pattern';
 
@@ -69,8 +70,9 @@ function matchesAt(value: JsonValue, [key, ...rest]: readonly string[], patterns
 /** Whether every entry of a list matches; what is neither text nor number cannot be judged, and so is refused. */
 function matchesList(value: JsonValue, patterns: readonly Matches[]): boolean {
   if (Array.isArray(value)) return value.every((entry: JsonValue) => matchesList(entry, patterns));
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return false;
-  return patterns.some((matches) => matches(String(value)));
+  const text: unknown = value instanceof ExactInteger ? value.toString() : value;
+  if (typeof text !== 'string' && typeof text !== 'number' && typeof text !== 'boolean') return false;
+  return patterns.some((matches) => matches(String(text)));
 }
 
 /** A copy with the number at `path` within the limit; undefined when there is something else than a number. */

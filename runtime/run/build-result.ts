@@ -6,6 +6,8 @@ import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../cont
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
+import { mapExactIntegers } from '../util/exact-integer';
+import type { JsonValue } from '../util/json';
 import { type Redact, redactJson } from '../util/redaction/redact';
 import { failedTools } from './failed-tools';
 import type { ClaimedRun } from './run';
@@ -25,7 +27,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
       text: redact(outcome.text),
       tool_calls: steps.flatMap((step) => step.toolCalls.map((call) => toReport(call, redact))),
     },
-    ...(structured === undefined ? {} : { structured_output: redactJson(structured, redact) }),
+    ...(structured === undefined ? {} : { structured_output: readable(structured, redact) }),
     model_used: modelBilled,
     agent_tier: plan.selected.tier.code,
     iterations: outcome.iterations,
@@ -43,10 +45,19 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     duration_ms: elapsedMs(run.startedAt),
     warnings: warnings.map(({ code, message }) => ({ code, message })),
     ...(outcome.truncated ? { truncated: true } : {}),
-    ...(variables.size === 0 ? {} : { variables: Object.fromEntries(variables) }),
-    ...(awaiting && { awaiting: { ...awaiting, arguments: redactJson(awaiting.arguments, redact) } }),
+    ...(variables.size === 0 ? {} : { variables: withText(Object.fromEntries(variables)) }),
+    ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
     ...(task.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };
+}
+
+function readable(value: JsonValue, redact: Redact): JsonValue {
+  return withText(redactJson(value, redact));
+}
+
+/** Writes integers beyond 2^53 as text, since callers read results as numbers. */
+function withText<T extends JsonValue>(value: T): T {
+  return mapExactIntegers(value, String) as T;
 }
 
 /** What came from tools was blanked when it came. */
@@ -54,8 +65,8 @@ function toReport({ tool, arguments: input, durationMs, outcome }: ToolCallRecor
   const { isError, value } = outcome ?? { isError: false, value: null };
   return {
     tool,
-    arguments: redactJson(input, redact),
-    ...(isError ? { error: value } : { result: value }),
+    arguments: readable(input, redact),
+    ...(isError ? { error: withText(value) } : { result: withText(value) }),
     duration_ms: durationMs,
   };
 }

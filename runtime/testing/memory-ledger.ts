@@ -3,6 +3,7 @@ import type { LedgerStore, Recorded, RunEnd, RunProgress } from '../contracts/le
 import type { SavedRun, Spent } from '../contracts/ledger/progress';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import { parseExactly } from '../util/exact-integer';
 import { claim, findSaved, resume } from './memory-claims';
 import { takeCall } from './memory-limits';
 import {
@@ -107,7 +108,7 @@ function finish({ calls }: TenantRows, row: TaskRow, { state, result, saved, las
   row.result = result;
   row.hold = undefined;
   // Until it is done or waits again, the approval that it goes on with may come again.
-  if (state !== 'failed') row.saved = saved && (JSON.parse(JSON.stringify(saved)) as SavedRun);
+  if (state !== 'failed') row.saved = saved && (parseExactly(JSON.stringify(saved)) as SavedRun);
   if (state === 'done') row.journal.clear();
   for (const [key, { runId, step, call }] of calls) {
     if (runId === row.runId && call === undefined && step > lastStep) calls.delete(key);

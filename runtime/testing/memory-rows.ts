@@ -6,6 +6,7 @@ import type { SavedRun, Spent } from '../contracts/ledger/progress';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { AgentResult } from '../contracts/result';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import { parseExactly } from '../util/exact-integer';
 import { createWindows, reserve, type Room, type Windows } from './memory-limits';
 
 /** A task, and the run that holds it. */
@@ -83,7 +84,7 @@ export function onRecord({ calls }: TenantRows, row: TaskRow): OnRecord {
 }
 
 export function entriesOf(row: TaskRow | undefined): readonly JournalEntry[] {
-  return [...(row?.journal.values() ?? [])].map((text) => JSON.parse(text) as JournalEntry);
+  return [...(row?.journal.values() ?? [])].map((text) => parseExactly(text) as JournalEntry);
 }
 
 /** The calls that are about to be sent count as sent where there is room. */

@@ -2,6 +2,7 @@ import type { ConnectedTool } from '../contracts/connected';
 import type { Tool, ToolContext, ToolOutput } from '../contracts/tools/tool';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
+import { exactIntegersIn } from '../util/exact-integer';
 import type { JsonObject } from '../util/json';
 import { createRedactor, redactBoth } from '../util/redaction/redact';
 import { clipText } from '../util/text/clip-text';
@@ -33,6 +34,11 @@ async function execute(
   { signal, redact: ofRun }: ToolContext,
 ): Promise<ToolOutput> {
   const redact = redactBoth(ofRun, createRedactor(options.secrets));
+  const [long] = exactIntegersIn(input);
+  if (long !== undefined) {
+    const issues = `the integer ${long.toString()} is beyond 2^53, which this tool cannot take; write it as text`;
+    return toolFailure('TOOL_INVALID_ARGS', { tool: name, issues: redact(issues) });
+  }
   try {
     const answer = clipText(toText(await connected.call(input, signal)), options.maxOutputBytes);
     return readOutput({ ...answer, isPlainText: true }, { tool: name, redact, limitBytes: options.maxOutputBytes });

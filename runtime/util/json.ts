@@ -1,11 +1,13 @@
+import { ExactInteger, parseExactly } from './exact-integer.ts'; // Started as it stands by the tests of schema-process.ts.
+
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** True for a plain JSON object: not null, not an array. */
+/** Returns true for a plain JSON object: not null, not an array, not an ExactInteger. */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactInteger);
 }
 
 /** Deeper values overflow the stack of whatever serialises them again; nothing honest is near this. */
@@ -16,14 +18,17 @@ export const MAX_JSON_VALUES = 20_000;
 /** All texts in a value together, keys too. No model reads more. */
 export const MAX_JSON_CHARS = 4 * 1024 * 1024;
 
-/** The parsed value, or a sentence on what is wrong: the parser's own, or that it is too deep or too much. */
+/**
+ * Returns the parsed value, with integers beyond 2^53 as ExactInteger, or the reason why it cannot be parsed: that of the
+ * parser, too deep, or too many values.
+ */
 export function tryParseJson(
   text: string,
   maxValues = MAX_JSON_VALUES,
 ): { ok: true; value: JsonValue } | { ok: false; reason: string } {
   if (holdsMoreThan(text, maxValues)) return { ok: false, reason: `it has more than ${maxValues} values` };
   try {
-    const value = JSON.parse(text) as JsonValue;
+    const value = parseExactly(text) as JsonValue;
     if (isDeeperThan(value, MAX_JSON_DEPTH))
       return { ok: false, reason: `nested deeper than ${MAX_JSON_DEPTH} levels` };
     return { ok: true, value };
@@ -109,6 +114,7 @@ export function canonicalJson(value: unknown): string {
  */
 function writeCanonical(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (value instanceof ExactInteger) return value.toString();
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return writeCanonical(Reflect.apply(toJSON, value, []));
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -145,6 +151,7 @@ export function prototypeKeyIn(value: unknown, depth = MAX_JSON_DEPTH): string |
 export function withoutPrototypeKeys(value: JsonValue, depth = 32): JsonValue {
   if (typeof value !== 'object' || value === null || depth === 0) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => withoutPrototypeKeys(item, depth - 1));
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key]) => !PROTOTYPE_KEYS.includes(key))

@@ -50,8 +50,13 @@ export function resolveJson(value: JsonValue, resolve: Resolve, depth = MAX_JSON
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) throw new SecretFailure(`its settings are nested deeper than ${MAX_JSON_DEPTH} levels`);
   if (isJsonObject(value)) return resolveObject(value, resolve, depth);
+  if (!isList(value)) return value;
   const items = value.map((item) => resolveJson(item, resolve, depth - 1));
   return items.every((item, index) => item === value[index]) ? value : items;
+}
+
+function isList(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
 }
 
 /** The same for an object. */

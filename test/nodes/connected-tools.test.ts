@@ -115,6 +115,15 @@ describe('the model is shown', () => {
     ]);
     expect(told()).toEqual([{ id: 'a' }]);
   });
+
+  it('an error for an integer that n8n would round, in place of its answer', async () => {
+    const called = jest.fn(() => Promise.resolve('fine'));
+    const schema = { type: 'object', properties: { id: { type: 'integer' } } };
+    world.models().script(toolReply([{ name: 'find', arguments: '{"id":2512292042121000001}' }]), textReply('ok'));
+    await run([supplying('Find', () => ({ name: 'find', description: 'Finds', schema, invoke: called }))]);
+    expect(JSON.stringify(told())).toContain('the integer 2512292042121000001 is beyond 2^53');
+    expect(called).not.toHaveBeenCalled();
+  });
 });
 
 describe('a call', () => {

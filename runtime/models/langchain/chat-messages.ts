@@ -1,4 +1,5 @@
 import type { AssistantMessage, Message } from '../../contracts/message';
+import { LONG_NUMBER } from '../../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 
 /** What a message of a chat model holds beside text and calls, in a form that goes into the journal. */
@@ -25,7 +26,7 @@ export function fromChatMessage(reply: JsonObject): JsonObject {
   return {
     content: contentText(reply.content),
     ...(kwargs.refusal === undefined ? {} : { refusal: kwargs.refusal }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(toFunctionCall) }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => toFunctionCall(call, reply.additional_kwargs)) }),
     ...(isPlain ? {} : { reasoning_details: kept as unknown as JsonValue }),
   };
 }
@@ -46,8 +47,17 @@ function callsOf(calls: JsonValue | undefined): readonly ChatCall[] {
 }
 
 /** The arguments of calls that LangChain could not read are text, as the model wrote them. */
-function toFunctionCall({ id, name, args }: ChatCall): JsonObject {
-  return { id, type: 'function', function: { name, arguments: args } };
+function toFunctionCall({ id, name, args }: ChatCall, kwargs: JsonValue | undefined): JsonObject {
+  const written = LONG_NUMBER.test(JSON.stringify(args)) ? writtenArguments(kwargs, id) : undefined;
+  return { id, type: 'function', function: { name, arguments: written ?? args } };
+}
+
+/** Returns arguments as the model wrote them, since LangChain rounds integers beyond 2^53. OpenAI's adapters keep them. */
+function writtenArguments(kwargs: JsonValue | undefined, id: string): string | undefined {
+  const calls = isJsonObject(kwargs) && Array.isArray(kwargs.tool_calls) ? (kwargs.tool_calls as JsonValue[]) : [];
+  const call = calls.filter(isJsonObject).find((one) => one.id === id);
+  const text = isJsonObject(call?.function) ? call.function.arguments : undefined;
+  return typeof text === 'string' ? text : undefined;
 }
 
 function withoutRepeated(kwargs: JsonObject): JsonObject {

@@ -1,6 +1,7 @@
 import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger/ledger';
 import type { Spent } from '../../contracts/ledger/progress';
 import type { AgentResult } from '../../contracts/result';
+import { parseExactly } from '../../util/exact-integer';
 import { type ClaimRow, releaseRunStatement } from '../sql/ledger/claim-run';
 import type { ResumeRow } from '../sql/ledger/resume-run';
 import type { Query } from '../statement';
@@ -18,8 +19,8 @@ export function claimReader(
   { waiting, journal }: { readonly waiting: WaitingRuns; readonly journal: JournalEntries },
 ): ClaimReader {
   const onRecord = ({ journal: rows, spent }: Pick<ClaimRow, 'journal' | 'spent'>, key: RunKey): OnRecord => ({
-    journal: journal.read(JSON.parse(rows ?? '[]') as readonly JournalRow[], key),
-    spent: spent === null ? undefined : (JSON.parse(spent) as Spent),
+    journal: journal.read(parseExactly(rows ?? '[]') as readonly JournalRow[], key),
+    spent: spent === null ? undefined : (parseExactly(spent) as Spent),
   });
   const orRelease = async <T>(key: RunKey, read: () => T): Promise<T> => {
     try {
@@ -52,5 +53,5 @@ export function claimReader(
 }
 
 function readResult(text: string | null): AgentResult {
-  return JSON.parse(text ?? '{}') as AgentResult;
+  return parseExactly(text ?? '{}') as AgentResult;
 }

@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../errors/runtime-error';
+import { parseExactly } from '../../util/exact-integer';
 import { isJsonObject, type JsonObject } from '../../util/json';
 
 /** Encrypts texts for one owner. `open` throws VAULT_KEY_WRONG. */
@@ -30,10 +31,10 @@ export function sealedJson(sealer: TextSealer | undefined): SealedJson {
       return sealer === undefined ? text : JSON.stringify(sealer.seal(text, owner));
     },
     read: (text, owner) => {
-      const kept: unknown = JSON.parse(text);
+      const kept: unknown = parseExactly(text);
       if (typeof kept !== 'string') return ofThisVersion(kept);
       if (sealer === undefined) throw new RuntimeError('VAULT_KEY_MISSING');
-      return ofThisVersion(JSON.parse(sealer.open(kept, owner)) as unknown);
+      return ofThisVersion(parseExactly(sealer.open(kept, owner)));
     },
   };
 }

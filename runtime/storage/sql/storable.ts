@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 
+import { ExactInteger } from '../../util/exact-integer';
+
 const MAX_ID_LENGTH = 200;
 
 /** A copy that Postgres takes: neither NUL nor half a surrogate pair. No name that a provider sends may keep a bill from being written. */
 export function storable<T>(value: T): T {
   if (typeof value === 'string') return storableText(value) as T;
   if (Array.isArray(value)) return value.map(storable) as T;
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || value instanceof ExactInteger) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), storable(inner)])) as T;
 }
 

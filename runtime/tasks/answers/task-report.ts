@@ -1,6 +1,7 @@
 import type { QueueTask, TaskAnswer, TaskReport } from '../../contracts/queue';
 import type { AgentResult } from '../../contracts/result';
 import { describeError, type RuntimeError } from '../../errors/runtime-error';
+import { parseExactly } from '../../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 
 /** What producers put in and want back, to sort the answers by. */
@@ -50,7 +51,7 @@ function partOfRun({
 }: Partial<AgentResult>): JsonObject {
   if (run_id === undefined) return {};
   const part = { status, run_id, agent_tier, tokens, cost_usd, saved_usd, iterations, tool_calls: result?.tool_calls };
-  return JSON.parse(JSON.stringify(part)) as JsonObject;
+  return parseExactly(JSON.stringify(part)) as JsonObject;
 }
 
 /** The report with one more warning. */

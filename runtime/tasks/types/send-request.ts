@@ -8,6 +8,7 @@ import type { OutgoingReply, OutgoingRequest } from '../../contracts/tools/outgo
 import type { ErrorCode } from '../../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs, newId, sleep } from '../../util/clock';
+import { parseExactly } from '../../util/exact-integer';
 import { canonicalJson, type JsonValue, tryParseJson } from '../../util/json';
 import { clipText } from '../../util/text/clip-text';
 import type { TaskContext, TaskPorts } from './task-handler';
@@ -85,7 +86,7 @@ async function begin(
     refuseCancelled(signal);
     const turn = await requests.begin(intent);
     if (turn.kind === 'ours') return undefined;
-    if (turn.kind === 'ended') return JSON.parse(turn.outcome) as Outcome;
+    if (turn.kind === 'ended') return parseExactly(turn.outcome) as Outcome;
     if (turn.kind === 'lost') return unknown(task);
     if (turn.kind === 'conflict') throw new RuntimeError('TASK_CONFLICT', { taskId: task.task_id });
     await sleep(Math.min(turn.waitMs, LONGEST_PAUSE_MS), signal).catch(() => undefined);

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import type { CheckedFor, ParsedInput, Tool } from '../../contracts/tools/tool';
+import { mapExactIntegers } from '../../util/exact-integer';
 import type { JsonObject, JsonValue } from '../../util/json';
 import { whenKnown } from '../../util/when-known';
 import { askSchemaProcess } from './ask-schema-process';
@@ -44,8 +45,9 @@ export async function whyUnusable(schema: JsonObject): Promise<string | undefine
 export function compileSchema(schema: JsonObject, name: string): SchemaCheck {
   const { bare, weight } = judgeOnce(schema);
   let text: string | undefined;
-  return (value, checkedFor) => {
+  return (given, checkedFor) => {
     text ??= JSON.stringify(bare);
+    const value = mapExactIntegers(given, Number) as JsonValue;
     const issues = weight.isLight ? checkHere({ bare, text, name }, value) : GIVEN_UP;
     return issues === GIVEN_UP ? checkThere({ schema: text, name, value }, checkedFor) : issues;
   };
@@ -68,7 +70,7 @@ function judgeOnce(schema: JsonObject): Judged {
 function judge(schema: JsonObject): Judged {
   // Tools name all sorts of dialects in $schema; all of them are read as 2020-12.
   // With $async a validator answers with a promise, which would pass for true.
-  const { $schema, $id, $async, ...bare } = schema;
+  const { $schema, $id, $async, ...bare } = mapExactIntegers(schema, Number) as JsonObject;
   const weight = weighSchema(bare);
   if (isSchema(bare)) return { bare, weight };
   const issues = isSchema.errors?.map(({ instancePath, message }) => `data${instancePath} ${message}`) ?? [];

@@ -1,3 +1,4 @@
+import { ExactInteger } from '../exact-integer';
 import type { JsonValue } from '../json';
 import { replaceAny } from '../text/replace-any';
 import type { TextStream } from '../text/replace-in-pieces';
@@ -78,7 +79,9 @@ function isCleanAsText(value: JsonValue, redact: Redact): boolean {
 
 function redactEach(value: JsonValue, redact: Redact): JsonValue {
   if (typeof value === 'string') return redact(value);
-  if (typeof value === 'number') return redact(String(value)) === String(value) ? value : MARK;
+  if (typeof value === 'number' || value instanceof ExactInteger) {
+    return redact(String(value)) === String(value) ? value : MARK;
+  }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => redactEach(item, redact));
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactEach(inner, redact)]));

@@ -1,4 +1,5 @@
 import { readTask, taskWarnings } from '../../../runtime/tasks/read-task';
+import { tryParseJson } from '../../../runtime/util/json';
 import { containing, withCode } from '../../support/setup/matchers';
 import { documentsTask } from '../../support/values/documents-task';
 
@@ -21,6 +22,15 @@ const issuesOf = (input: unknown): string => {
 it("reads the documents' example as it is", () => {
   const example = documentsTask(TENANT);
   expect(readTask(example)).toEqual(example);
+});
+
+it('keeps ids beyond 2^53 and the integers of the context', () => {
+  const long = '2512292042121000001';
+  const text = `{"task_id":${long},"config":{"message":"Hi","context":{"order":${long}}},"meta":{"tenant_id":"${TENANT}","client_id":${long}}}`;
+  const parsed = tryParseJson(text);
+  const read = readTask(parsed.ok ? parsed.value : undefined);
+  expect(read).toMatchObject({ task_id: long, meta: { client_id: long } });
+  expect(JSON.stringify(read.config.context)).toBe(`{"order":${long}}`);
 });
 
 it('gives ids to a task that has none', () => {

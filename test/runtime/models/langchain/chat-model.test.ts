@@ -112,6 +112,19 @@ it('gives the tools once, and the messages as LangChain reads them', async () =>
   expect(Object.keys(invoked[0]?.options ?? {})).toEqual(['signal']);
 });
 
+it('takes arguments as the model wrote them where LangChain has rounded an integer', async () => {
+  const written = '{"id":2512292042121000001}';
+  const call = { id: 'a', type: 'function' as const, function: { name: 'find', arguments: written } };
+  const reply = await ask(
+    answerWith({
+      content: '',
+      tool_calls: [{ id: 'a', name: 'find', args: JSON.parse(written) as Record<string, unknown> }],
+      additional_kwargs: { tool_calls: [call] },
+    }),
+  );
+  expect(reply.message.tool_calls).toMatchObject([{ function: { arguments: written } }]);
+});
+
 it.each([
   ['vendor/model', { properties: { list: { type: 'array', items: {} }, at: { type: 'string', format: 'uri' } } }],
   [

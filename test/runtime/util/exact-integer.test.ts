@@ -1,0 +1,55 @@
+import { markIntegers, restoreIntegers } from '../../../runtime/mcp/sdk/long-integers';
+import { ExactInteger, mapExactIntegers, parseExactly } from '../../../runtime/util/exact-integer';
+import { canonicalJson, isJsonObject, tryParseJson } from '../../../runtime/util/json';
+import { fc } from '../../support/values/properties';
+
+const LONG = '2512292042121000001';
+
+it('writes its digits, and compares as a number', () => {
+  const integer = new ExactInteger(LONG);
+  expect([JSON.stringify({ a: [integer] }), String(integer), canonicalJson({ b: integer })]).toEqual([
+    `{"a":[${LONG}]}`,
+    LONG,
+    `{"b":${LONG}}`,
+  ]);
+  expect(Number(integer)).toBe(Number(LONG));
+  expect((integer as unknown as number) > 5).toBe(true);
+  expect(isJsonObject(integer)).toBe(false);
+});
+
+it('is made of integers that a number cannot hold, and of nothing else', () => {
+  const text = `[${LONG}, -${LONG}, 9007199254740991, 9007199254740992, 1e21, 1.5, "${LONG}", ${LONG}.0, 12345]`;
+  const kinds = (parseExactly(text) as unknown[]).map((value) =>
+    value instanceof ExactInteger ? 'exact' : typeof value,
+  );
+  expect(kinds).toEqual(['exact', 'exact', 'number', 'exact', 'number', 'number', 'string', 'number', 'number']);
+});
+
+it('is replaced in a copy, and a value without one stays the same object', () => {
+  const value = tryParseJson(`{"a":[1,${LONG}],"b":{"c":2}}`);
+  const plain = mapExactIntegers(value.ok ? value.value : null, String);
+  expect(plain).toEqual({ a: [1, LONG], b: { c: 2 } });
+  expect(mapExactIntegers(plain, String)).toBe(plain);
+});
+
+/** JSON text with integers of any size. */
+const texts = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }).map(String),
+    fc.string().map((text) => JSON.stringify(text)),
+    fc.constantFrom('true', 'null', '0.5', `"${LONG}"`, `"[${LONG}"`),
+    fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+    fc.tuple(tie('value'), tie('value')).map(([one, other]) => `{"a":${one},"b":${other}}`),
+  ),
+})).value;
+
+it('survives parsing and writing', () => {
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(JSON.stringify(parseExactly(text))).toBe(text);
+      expect(restoreIntegers(JSON.stringify(JSON.parse(markIntegers(text))))).toBe(text);
+    }),
+    { numRuns: 2000 },
+  );
+});
