@@ -26,9 +26,22 @@ export interface OriginalMessage {
   readonly fields: JsonObject;
 }
 
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly tool_call_id: string;
+  readonly content: string;
+  /** Words of the runtime to the model, sent after the content. Not a part of the conversation. */
+  readonly note?: string;
+}
+
+/** Returns the content that a model is sent: with the note, if there is one. */
+export function contentWithNote({ content, note }: ToolMessage): string {
+  return note === undefined ? content : `${content}\n\n[Not from the tool: ${note}]`;
+}
+
 /** One entry of a transcript, in the shape of the OpenAI chat API. Messages are never changed once made. */
 export type Message =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string }
   | AssistantMessage
-  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
+  | ToolMessage;

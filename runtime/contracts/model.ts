@@ -33,6 +33,8 @@ export interface ModelRequest {
   readonly parallelToolCalls: boolean;
   readonly temperature?: number;
   readonly maxTokens?: number;
+  /** Learned peculiarities of a model are kept for each tenant by itself. */
+  readonly tenantId?: string;
   /** Limit of the time without a byte of the reply, before its first one and between two; not of the whole reply. */
   readonly silenceMs: number;
   readonly signal: AbortSignal;

@@ -167,6 +167,7 @@ async function callModel(
     parallelToolCalls: settings.toolExecution !== 'single',
     temperature: settings.temperature,
     maxTokens: settings.maxTokens,
+    tenantId: input.scope.meta.tenant_id,
     silenceMs: settings.modelSilenceMs,
     signal: input.stop.signal,
     redact: input.scope.redact,

@@ -59,7 +59,7 @@ export function withFinalAnswerRequest(messages: readonly Message[], answerTool?
 function withNote(messages: readonly Message[], words: string): readonly Message[] {
   const last = messages.at(-1);
   if (last?.role !== 'tool') return [...messages, { role: 'user', content: words }];
-  return [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n[Not from the tool: ${words}]` }];
+  return [...messages.slice(0, -1), { ...last, note: words }];
 }
 
 /** Throws an Error for what is no JSON: a plugin may give anything. */

@@ -57,12 +57,22 @@ async function callOnce(
       const failure = describeFailure(error);
       // An answer of the server, also an error, leaves the connection as it is.
       const answer = isLostSession(error) ? undefined : asAnswer(failure);
+      if (answer !== undefined && mayBeOfConnection(failure)) pool.drop(target, connection);
       if (answer !== undefined)
         return { ...clipText(answer.text, call.maxOutputBytes), secrets: secrets(), failure: answer.failure };
       if (!call.signal.aborted && failure.kind !== 'refused') pool.drop(target, connection);
       throw error;
     }
   });
+}
+
+/** Statuses of a server that would take the same request later. */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 425]);
+const GONE: ReadonlySet<number> = new Set([404, 409, 410]);
+
+/** Reports a refusal that a new connection may resolve: servers have many words for a session that is over. */
+function mayBeOfConnection({ status = 0, words = '' }: ServerFailure): boolean {
+  return GONE.has(status) || (status >= 400 && /session|transport|initiali[sz]e|connection/i.test(words));
 }
 
 /** Returns the server's reason for refusing a call; undefined for failures of the connection or the server. */
@@ -73,7 +83,7 @@ function asAnswer({
   words = '',
 }: ServerFailure): Required<Pick<TransportReply, 'text' | 'failure'>> | undefined {
   if (kind === 'answer') return { text: reason, failure: { code: 'TOOL_FAILED' } };
-  if (kind !== 'http' || status < 400 || status >= 500) return undefined;
+  if (kind !== 'http' || status < 400 || status >= 500 || TRANSIENT.has(status)) return undefined;
   const failure =
     status === 429
       ? ({ code: 'TOOL_BUSY', status, when: 'later' } as const)
@@ -106,7 +116,7 @@ async function toCallError(error: unknown, { tenantId, server }: McpTarget, { na
   if (isRuntimeError(cause)) return cause;
   const failure = describeFailure(cause);
   const reason = reasonFor(failure, server);
-  const body = reasonFor({ ...failure, reason: failure.words ?? '', words: '' }, server);
+  const body = bodyOf(failure, server);
   const details = { tool: name, tenantId, server: server.name, reason, status: failure.status, body };
   if (failure.kind === 'login') return new RuntimeError('MCP_LOGIN_REQUIRED', details);
   if (failure.kind === 'refused') return new RuntimeError('MCP_CREDENTIAL_REFUSED', details);
@@ -115,4 +125,10 @@ async function toCallError(error: unknown, { tenantId, server }: McpTarget, { na
     return new RuntimeError('TOOL_UNREACHABLE', details, { cause: error });
   }
   return new RuntimeError('TOOL_CONNECTION_LOST', details, { cause: error });
+}
+
+/** Returns what an HTTP error says; nothing where it could hold a token that only the connection knows. */
+function bodyOf(failure: ServerFailure, server: McpServer): string {
+  const { words = '' } = failure;
+  return server.auth.kind === 'oauth' ? '' : reasonFor({ ...failure, reason: words, words: '' }, server);
 }

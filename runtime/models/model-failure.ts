@@ -32,7 +32,7 @@ function codeOf(status: number | undefined, reason: string, kind: string): Error
   // OpenRouter says "No endpoints found that support tool use" with a 404, and "not a valid model ID" with a 400.
   if (NO_TOOLS.test(reason)) return 'LLM_NO_TOOL_SUPPORT';
   if (status === 400 && NO_MODEL.test(reason)) return 'LLM_MODEL_NOT_FOUND';
-  if (FILTER_STATUSES.has(status) && FILTERED.test(`${kind} ${reason}`)) return 'LLM_CONTENT_FILTERED';
+  if (FILTER_STATUSES.has(status) && isFiltered(reason, kind)) return 'LLM_CONTENT_FILTERED';
   return OF_FIELD.test(reason) ? 'LLM_BAD_REQUEST' : (STATUS_CODES[status] ?? 'LLM_BAD_REQUEST');
 }
 
@@ -43,9 +43,15 @@ const NO_MODEL = /not a valid model|model.*not (found|exist)/i;
 const OF_FIELD = /no endpoints found that support the provided/i;
 const FILTER_STATUSES: ReadonlySet<number> = new Set([400, 403, 422, 451]);
 
-/**
- * Words and codes of OpenRouter and OpenAI (moderation, `content_policy_violation`), Azure (`content_filter`), Google
- * (`PROHIBITED_CONTENT`), DashScope (`data_inspection_failed`), DeepSeek ("Content Exists Risk") and xAI (usage guidelines).
- */
+/** The words of a refused schema may quote anything. */
+function isFiltered(reason: string, kind: string): boolean {
+  return FILTER_KINDS.test(kind) || (FILTERED.test(reason) && !/schema|parameters/i.test(`${kind} ${reason}`));
+}
+
+/** Codes of OpenAI and OpenRouter, Azure, Google and DashScope. */
+const FILTER_KINDS =
+  /\b(content_filter|content_policy_violation|moderation\w*|responsibleaipolicyviolation|prohibited_content|data_?inspection_?failed)\b/i;
+
+/** Words of OpenRouter, OpenAI, Azure, DeepSeek and xAI. */
 const FILTERED =
-  /\b(input|prompt|request|message|content) (was |is |has been )?flagged|requires moderation|moderation_blocked|content.?(filter|policy|management)|responsible.?ai|prohibited.?content|data.?inspection|content exists risk|usage (guidelines|policies|policy)/i;
+  /\b(input|prompt|request|message|content) (was |is |has been )?flagged|requires moderation|content (management|filtering) policy|content exists risk|violat\w{1,6} .{0,40}(usage|content|safety) (policy|policies|guidelines)/i;

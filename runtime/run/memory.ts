@@ -75,7 +75,10 @@ function messagesOf({ message, said, result, redact }: Turn): readonly Message[]
 }
 
 function toolMessages(message: Message, redact: Redact): readonly Message[] {
-  if (message.role === 'tool') return [{ ...message, content: redact(message.content) }];
+  if (message.role === 'tool') {
+    const { role, tool_call_id, content } = message;
+    return [{ role, tool_call_id, content: redact(content) }];
+  }
   if (message.role !== 'assistant') return [];
   const { content, tool_calls: calls = [] } = message;
   if (calls.length === 0) return [];

@@ -1,6 +1,6 @@
 import type { ToolContext, ToolOutput } from '../contracts/tools/tool';
 import type { PreparedTool, ToolSettings } from '../contracts/tools/tool-transport';
-import { isRuntimeError } from '../errors/runtime-error';
+import { type ErrorDetails, isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
@@ -53,10 +53,14 @@ export async function executeTool(tool: ExecutedTool, input: JsonObject, context
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });
     if (deadline.cause() === 'cancelled') return toolFailure('TOOL_CANCELLED', { tool: name });
-    if (isRuntimeError(error))
-      return toolFailure(error.code, { ...error.details, reason: redact(String(error.details.reason)) });
+    if (isRuntimeError(error)) return toolFailure(error.code, redactedDetails(error.details, redact));
     return toolFailure('TOOL_UNREACHABLE', { tool: name, reason: redact(errorText(error)) });
   } finally {
     deadline.dispose();
   }
+}
+
+function redactedDetails(details: ErrorDetails, redact: Redact): ErrorDetails {
+  const clean = Object.entries(details).map(([key, value]) => [key, typeof value === 'string' ? redact(value) : value]);
+  return Object.fromEntries(clean) as ErrorDetails;
 }

@@ -1,4 +1,5 @@
-import { type Dialect, USUAL } from '../../runtime/models/openai/dialect/dialect';
+import type { ModelRequest } from '../../runtime/contracts/model';
+import { type Dialect, toolKey, USUAL } from '../../runtime/models/openai/dialect/dialect';
 import { changedDialect, paramsOf } from '../../runtime/models/openai/dialect/read-refusal';
 import { readError } from '../../runtime/models/openai/reply-error';
 import type { JsonObject, JsonValue } from '../../runtime/util/json';
@@ -19,10 +20,7 @@ interface Refusal {
 const refusals = golden as unknown as readonly Refusal[];
 
 /** A request that has everything in it that providers were seen to refuse. */
-function requestOf(
-  tools: number,
-  names: Readonly<Record<string, string | undefined>>,
-): ReturnType<typeof aModelRequest> {
+function requestOf(tools: number, names: Readonly<Record<string, string | undefined>>): ModelRequest {
   const inputSchema = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } };
   const named = Array.from({ length: tools }, (_none, index) => names[index] ?? `t${index}`);
   const original = { from: 'm', fields: { reasoning: 'r', reasoning_content: 'r' } };
@@ -37,17 +35,16 @@ function requestOf(
   });
 }
 
-/** What differs from the usual dialect. */
-function changesOf(dialect: Dialect): JsonObject {
+/** Returns what differs from the usual dialect, with tools by name. */
+function changesOf(dialect: Dialect, { tools }: ModelRequest): JsonObject {
+  const names = new Map(tools.map((tool) => [toolKey(tool), tool.name]));
   const changed = Object.entries(dialect).filter(([key, value]) => value !== USUAL[key as keyof Dialect]);
-  return Object.fromEntries(changed.map(([key, value]) => [key, readable(value as unknown)]));
+  return Object.fromEntries(changed.map(([key, value]) => [key, readable(value as unknown, names)]));
 }
 
-function readable(value: unknown): JsonValue {
+function readable(value: unknown, names: ReadonlyMap<string, string>): JsonValue {
   if (!(value instanceof Map) && !(value instanceof Set)) return value as JsonValue;
-  // The key of a tool is JSON, with its name first.
-  const keys = [...(value as ReadonlySet<string>).keys()];
-  return keys.map((key) => (key.startsWith('[') ? (JSON.parse(key) as string[])[0] : key) ?? '');
+  return [...(value as ReadonlySet<string>).keys()].map((key) => names.get(key) ?? key);
 }
 
 it.each(refusals.map((refusal) => [refusal.source, refusal] as const))('%s', (_source, refusal) => {
@@ -55,5 +52,6 @@ it.each(refusals.map((refusal) => [refusal.source, refusal] as const))('%s', (_s
   const error = readError((Array.isArray(body) ? body[0] : body) as JsonObject, true);
   const words = error?.message ?? '';
   const said = { status, words, params: paramsOf(error ?? null), reason: words };
-  expect(changesOf(changedDialect(said, requestOf(tools, names), USUAL) ?? USUAL)).toEqual(changes);
+  const request = requestOf(tools, names);
+  expect(changesOf(changedDialect(said, request, USUAL) ?? USUAL, request)).toEqual(changes);
 });

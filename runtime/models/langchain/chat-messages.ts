@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message } from '../../contracts/message';
+import { type AssistantMessage, contentWithNote, type Message } from '../../contracts/message';
 import { LONG_NUMBER } from '../../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 
@@ -79,7 +79,10 @@ function contentText(content: JsonValue | undefined): string {
 export function toChatMessages(messages: readonly Message[], to: string): readonly object[] {
   const names = new Map<string, string>();
   return messages.map((message, index) => {
-    if (message.role === 'tool') return { ...message, name: names.get(message.tool_call_id) };
+    if (message.role === 'tool') {
+      const { role, tool_call_id } = message;
+      return { role, tool_call_id, content: contentWithNote(message), name: names.get(tool_call_id) };
+    }
     // Most providers take a system message at the beginning only.
     if (message.role === 'system') return { role: index === 0 ? 'system' : 'user', content: message.content };
     if (message.role === 'user') return message;

@@ -1,4 +1,4 @@
-import type { Message, ToolCallMessage } from '../../contracts/message';
+import { contentWithNote, type Message, type ToolCallMessage } from '../../contracts/message';
 import type { ModelRequest } from '../../contracts/model';
 import type { ToolDefinition } from '../../contracts/tools/tool';
 import { type Dialect, toolsIn, USUAL } from './dialect/dialect';
@@ -52,6 +52,7 @@ function listText(tools: readonly ToolDefinition[], sent: readonly ToolDefinitio
 }
 
 function messageText(message: Message, to: string): string {
+  if (message.role === 'tool' && message.note !== undefined) return remember(messageTexts, message, noteText);
   if (message.role !== 'assistant' || message.original === undefined) {
     return remember(messageTexts, message, JSON.stringify);
   }
@@ -64,6 +65,12 @@ function messageText(message: Message, to: string): string {
       ...(isOwn ? original.fields : {}),
     });
   return isOwn ? remember(messageTexts, message, write) : write();
+}
+
+function noteText(message: Message): string {
+  if (message.role !== 'tool') return JSON.stringify(message);
+  const { role, tool_call_id } = message;
+  return JSON.stringify({ role, tool_call_id, content: contentWithNote(message) });
 }
 
 function wireCall({ original, ...call }: ToolCallMessage, isOwn: boolean): object {

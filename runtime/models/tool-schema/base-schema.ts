@@ -18,12 +18,32 @@ export interface OfferedSchema {
  */
 export function baseSchema(schema: JsonObject): OfferedSchema {
   const tidy = tidySchema(schema);
-  if (isPlainRoot(tidy)) return { schema: tidy === schema ? schema : without(tidy, '$schema'), note: '' };
-  return plainRoot(tidy);
+  if (tidy === schema && isPlainRoot(tidy)) return { schema, note: '' };
+  const offered = isPlainRoot(tidy) ? { schema: without(tidy, '$schema'), note: '' } : plainRoot(tidy);
+  const moved = { before: schema, after: offered.schema, left: MAX_INLINED };
+  return { ...offered, schema: inlineMoved(offered.schema, moved) };
 }
 
 function tidySchema(schema: JsonObject): JsonObject {
   return tidyRequired(tidyLimits(tidyItems(mapSubschemas(schema, tidySchema))));
+}
+
+interface Moved {
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+  left: number;
+}
+
+const MAX_INLINED = 100;
+
+/** Inlines references to parts of the original schema that are elsewhere now. Drops those that lead nowhere. */
+function inlineMoved(schema: JsonObject, moved: Moved): JsonObject {
+  const { $ref: pointer, ...rest } = schema;
+  if (typeof pointer !== 'string' || resolvePointer(moved.after, pointer) !== undefined) {
+    return mapSubschemas(schema, (inner) => inlineMoved(inner, moved));
+  }
+  const target = moved.left-- > 0 ? resolvePointer(moved.before, pointer) : undefined;
+  return target === undefined ? rest : inlineMoved({ ...tidySchema(target), ...rest }, moved);
 }
 
 /** Adds `items` to arrays without it. A list of items is a tuple in older drafts. */
@@ -122,13 +142,14 @@ interface Resolving {
 }
 
 const MAX_MERGED = 50;
+const MAX_PARTS = 100;
 
 function withoutCombinators(schema: JsonObject, at: Resolving): JsonObject {
   const { $schema: _draft, $ref: pointer, allOf, anyOf, oneOf, ...rest } = schema;
   if (at.budget.left-- <= 0) return rest;
   const inner = { ...at, isRoot: false };
   const target = typeof pointer === 'string' ? resolvePointer(at.root, pointer) : undefined;
-  const demanded = [...(target === undefined ? [] : [target]), ...schemasIn(allOf)];
+  const demanded = [...(target === undefined ? [] : [target]), ...schemasIn(allOf).slice(0, MAX_PARTS)];
   const merged = demanded.reduce<JsonObject>((both, one) => mergeBoth(both, withoutCombinators(one, inner)), rest);
   return [anyOf, oneOf].reduce<JsonObject>((whole, list) => {
     const alternatives = schemasIn(list)

@@ -1,44 +1,71 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { namesIn, schemasIn } from './subschemas';
 
-/** Merges two schemas that both apply. The first one wins if keywords conflict. */
+/**
+ * Merges two schemas that both apply. The first one wins if keywords conflict. Of two conditions and of two sets of
+ * alternatives, the second is weakened: arguments are still validated against the original.
+ */
 export function mergeBoth(first: JsonObject, second: JsonObject): JsonObject {
-  const required = [...new Set([...namesIn(first.required), ...namesIn(second.required)])];
+  const other = withoutConflicts(first, second);
+  const required = [...new Set([...namesIn(first.required), ...namesIn(other.required)])];
   return {
-    ...second,
+    ...other,
     ...first,
-    ...(isJsonObject(first.properties) && isJsonObject(second.properties)
-      ? { properties: { ...second.properties, ...first.properties } }
+    ...(isJsonObject(first.properties) && isJsonObject(other.properties)
+      ? { properties: { ...other.properties, ...first.properties } }
       : {}),
     ...(required.length === 0 ? {} : { required }),
   };
 }
 
+const isConditional = ({ if: condition, then, else: otherwise }: JsonObject): boolean =>
+  [condition, then, otherwise].some((part) => part !== undefined);
+const choicesOf = ({ anyOf, oneOf }: JsonObject): readonly JsonObject[] => [...schemasIn(anyOf), ...schemasIn(oneOf)];
+
+function withoutConflicts(first: JsonObject, second: JsonObject): JsonObject {
+  let other = second;
+  if (isConditional(first)) {
+    const { if: _if, then: _then, else: _else, ...rest } = other;
+    other = rest;
+  }
+  const choices = choicesOf(other);
+  if (choices.length === 0 || choicesOf(first).length === 0) return other;
+  const { anyOf: _any, oneOf: _one, ...rest } = other;
+  return mergeAlternatives(rest, choices);
+}
+
 /** Merges alternatives into one object: the union of their properties, the intersection of their required names. */
 export function mergeAlternatives(schema: JsonObject, alternatives: readonly JsonObject[]): JsonObject {
-  const properties = new Map<string, JsonValue>();
+  const properties = new Map<string, JsonValue[]>();
   for (const { properties: ofOne } of alternatives) {
     for (const [name, value] of Object.entries(isJsonObject(ofOne) ? ofOne : {})) {
-      properties.set(name, either(properties.get(name), value));
+      const known = properties.get(name) ?? [];
+      if (!known.includes(value)) properties.set(name, [...known, value]);
     }
   }
   const own = isJsonObject(schema.properties) ? schema.properties : {};
   const [first = [], ...others] = alternatives.map(({ required }) => namesIn(required));
   const common = first.filter((name) => others.every((names) => names.includes(name)));
   const required = [...new Set([...namesIn(schema.required), ...common])];
+  const merged = [...properties].map(([name, values]) => [name, either(values)] as const);
+  const all = { ...Object.fromEntries(merged), ...own };
   return {
     ...schema,
-    properties: { ...Object.fromEntries(properties), ...own },
+    ...(Object.keys(all).length === 0 ? {} : { properties: all }),
     ...(required.length === 0 ? {} : { required }),
   };
 }
 
-function either(one: JsonValue | undefined, other: JsonValue): JsonValue {
-  if (one === undefined) return other;
-  const choices = isJsonObject(one) && Object.keys(one).length === 1 ? schemasIn(one.anyOf) : [];
-  const known: readonly JsonValue[] = choices.length === 0 ? [one] : choices;
-  const text = JSON.stringify(other);
-  return known.some((choice) => JSON.stringify(choice) === text) ? one : { anyOf: [...known, other] };
+const MAX_COMPARED_CHARS = 10_000;
+
+/** Returns a choice of schemas; equal ones, which alternatives often repeat, only once. */
+function either(values: readonly JsonValue[]): JsonValue {
+  const [only = {}] = values;
+  if (values.length === 1) return only;
+  const texts = values.map((value) => JSON.stringify(value));
+  if (texts.join('').length > MAX_COMPARED_CHARS) return { anyOf: values };
+  const distinct = values.filter((_value, index) => texts.indexOf(texts[index] as string) === index);
+  return distinct.length === 1 ? only : { anyOf: distinct };
 }
 
 const MAX_NOTE_CHARS = 400;

@@ -5,99 +5,153 @@ import { namesIn, resolvePointer, schemasIn } from './subschemas';
 
 /**
  * Rewrites an argument schema to the smallest subset that providers accept. Each schema has one type or is an `anyOf` of such.
- * Further keywords are `description`, `properties`, `required`, `items`, `enum` of non-empty strings and the string formats of
- * Gemini. References are inlined, and limits move into the description.
+ * Further keywords are `description`, `nullable`, `properties`, `required`, `items`, `enum` of non-empty strings and the string
+ * formats of Gemini. References are inlined, and limits move into the description. The result is at most about twice as long.
  *
  * Source: Gemini API, "Schema" of function declarations. llama.cpp, Moonshot and xAI accept it too.
  */
 export function plainSchema(schema: JsonObject): OfferedSchema {
   const { schema: base, note } = baseSchema(schema);
-  return { schema: plainNode(base, { root: schema, pointers: [], budget: { left: MAX_NODES } }), note };
+  const budget = { left: 2 * JSON.stringify(schema).length + SPARE_CHARS };
+  return { schema: plainNode(base, { root: schema, path: [], budget }), note };
 }
 
 interface Inside {
   readonly root: JsonObject;
-  /** References resolved on the path to this schema; one that repeats is circular. */
-  readonly pointers: readonly string[];
+  /** The schemas on the path to this one. A reference to one of them is followed once more, then it is circular. */
+  readonly path: readonly JsonObject[];
+  /** Characters left for the result, since inlined references may multiply. */
   readonly budget: { left: number };
 }
 
-/** Bounds the output, since inlined references may multiply. */
-const MAX_NODES = 2000;
-const CHARS_OF_A_NODE = 100;
+const SPARE_CHARS = 5000;
+const MAX_DEPTH = 32;
+const MAX_CHOICES = 50;
+const MAX_PARTS = 100;
 
 function plainNode(value: JsonValue | undefined, inside: Inside): JsonObject {
   if (!isJsonObject(value)) return { type: 'string' };
-  const { description } = value;
-  inside.budget.left -= 1 + (typeof description === 'string' ? description.length / CHARS_OF_A_NODE : 0);
-  if (inside.budget.left < 0) return { type: 'object' };
-  const { $ref: pointer, allOf, ...rest } = value;
-  if (typeof pointer === 'string')
-    return resolved(pointer, { ...rest, ...(allOf === undefined ? {} : { allOf }) }, inside);
-  if (allOf !== undefined) {
-    const parts = schemasIn(allOf).map((part) => direct(part, inside));
-    return plainNode(parts.reduce<JsonObject>(mergeBoth, rest), inside);
+  const { schema, path } = flatten(value, inside);
+  const within = { ...inside, path };
+  if (inside.budget.left <= 0 || path.length > MAX_DEPTH) return bare(typeOf(schema));
+  const choices = choicesOf(schema);
+  return choices === undefined ? plainType(schema, within) : plainChoice(schema, choices, within);
+}
+
+function bare(type: string): JsonObject {
+  return type === 'array' ? { type, items: { type: 'string' } } : { type };
+}
+
+interface Flat {
+  readonly schema: JsonObject;
+  readonly path: readonly JsonObject[];
+}
+
+/** Merges a schema with what it refers to and with the parts of its `allOf`. */
+function flatten(value: JsonObject, inside: Inside): Flat {
+  inside.budget.left -= sizeOf(value);
+  const path = [...inside.path, value];
+  const { $ref: pointer, allOf, ...own } = value;
+  if (inside.budget.left <= 0 || path.length > MAX_DEPTH) return { schema: own, path };
+  const target = typeof pointer === 'string' ? resolvePointer(inside.root, pointer) : undefined;
+  const isCircular = path.filter((schema) => schema === target).length > 1;
+  if (typeof pointer === 'string' && (target === undefined || isCircular)) {
+    return { schema: { ...bare(target === undefined ? 'object' : typeOf(target)), ...own }, path };
   }
-  const choices = choicesOf(rest);
-  return choices === undefined ? plainType(rest, inside) : plainChoice(rest, choices, inside);
+  const parts = [...(target === undefined ? [] : [target]), ...schemasIn(allOf).slice(0, MAX_PARTS)];
+  return parts.reduce<Flat>(
+    (whole, part) => {
+      const { schema, path: seen } = flatten(part, { ...inside, path: whole.path });
+      return { schema: mergeBoth(whole.schema, schema), path: seen };
+    },
+    { schema: own, path },
+  );
 }
 
-function resolved(pointer: string, siblings: JsonObject, inside: Inside): JsonObject {
-  const target = inside.pointers.includes(pointer) ? undefined : resolvePointer(inside.root, pointer);
-  if (target === undefined) return described({ type: 'object' }, siblings);
-  return plainNode({ ...target, ...siblings }, { ...inside, pointers: [...inside.pointers, pointer] });
+/** Estimates the characters of a schema without its subschemas, which are counted by themselves. */
+function sizeOf({ description, enum: values, properties, required }: JsonObject): number {
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  const texts = [
+    description,
+    ...(Array.isArray(values) ? (values as JsonValue[]) : []),
+    ...names,
+    ...namesIn(required),
+  ];
+  return texts.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 5) + 5, 20);
 }
-
-/** Resolves a reference without rewriting its target. */
-function direct(schema: JsonObject, { root }: Inside): JsonObject {
-  const { $ref: pointer, ...rest } = schema;
-  return typeof pointer === 'string' ? { ...resolvePointer(root, pointer), ...rest } : schema;
-}
-
-const MAX_CHOICES = 100;
 
 /** Returns the alternatives of a schema, or undefined if it has none. */
 function choicesOf({ anyOf, oneOf, type }: JsonObject): readonly JsonObject[] | undefined {
   const listed = [...schemasIn(anyOf), ...schemasIn(oneOf)];
   if (listed.length > 0) return listed.slice(0, MAX_CHOICES);
   const types = namesIn(type).filter((name) => name !== 'null');
-  return types.length > 1 ? types.map((name) => ({ type: name })) : undefined;
+  if (types.length < 2) return undefined;
+  return namesIn(type).map((name) => ({ type: name }));
 }
 
 function plainChoice(schema: JsonObject, choices: readonly JsonObject[], inside: Inside): JsonObject {
-  const { anyOf: _any, oneOf: _one, description, type, ...siblings } = schema;
-  const followed = choices.map((choice) => direct(choice, inside));
+  const { anyOf: _any, oneOf: _one, description = null, type, ...siblings } = schema;
+  const flat = choices.map((choice) => flatten(choice, inside));
   if (isJsonObject(siblings.properties)) {
-    return plainNode({ ...mergeAlternatives(siblings, followed), type: 'object', ...given({ description }) }, inside);
+    const merged = mergeAlternatives(
+      siblings,
+      flat.map((choice) => choice.schema),
+    );
+    return plainType({ ...merged, type: 'object', ...(description === null ? {} : { description }) }, inside);
   }
   const own: JsonObject = typeof type === 'string' ? { type } : {};
-  const plain = followed
-    .filter((choice) => choice.type !== 'null' && choice.const !== null)
-    .map((choice) => plainNode({ ...own, ...siblings, ...choice }, inside));
-  const distinct = [...new Map(plain.map((choice) => [JSON.stringify(choice), choice])).values()];
-  const [only = { type: 'string' }, ...others] = distinct;
-  return described(others.length === 0 ? only : { anyOf: distinct }, { description: description ?? null });
+  const isNullable = flat.some((choice) => isNull(choice.schema)) || namesIn(type).includes('null');
+  const plain = flat
+    .filter((choice) => !isNull(choice.schema))
+    .map((choice) => plainNode({ ...own, ...siblings, ...choice.schema }, { ...inside, path: choice.path }));
+  const [only = { type: 'string' }, ...others] = withoutRepeated(plain);
+  const choice = others.length === 0 ? only : { anyOf: [only, ...others] };
+  return decorated(choice, { description, isNullable });
 }
 
-function given(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
-  );
+function isNull({ type, const: value, enum: values }: JsonObject): boolean {
+  return type === 'null' || value === null || (Array.isArray(values) && values.length === 1 && values[0] === null);
 }
 
-/** Adds a missing description; to each alternative of an `anyOf`, which Gemini accepts only by itself. */
-function described(plain: JsonObject, { description = null }: JsonObject): JsonObject {
-  if (typeof description !== 'string' || plain.description !== undefined) return plain;
-  if (plain.anyOf !== undefined) return { anyOf: schemasIn(plain.anyOf).map((one) => described(one, { description })) };
-  const { type, ...rest } = plain;
-  return { ...given({ type }), description, ...rest };
+/** Drops alternatives that are a bare type which is there already. */
+function withoutRepeated(choices: readonly JsonObject[]): readonly JsonObject[] {
+  const bareTypes = new Set<JsonValue>();
+  return choices.filter(({ type = null, ...rest }) => {
+    if (Object.keys(rest).length > 0) return true;
+    const isNew = !bareTypes.has(type);
+    bareTypes.add(type);
+    return isNew;
+  });
+}
+
+interface Decoration {
+  readonly description: JsonValue;
+  readonly isNullable: boolean;
+}
+
+/** Adds what an `anyOf` says to each of its alternatives, since Gemini accepts it only by itself. */
+function decorated(plain: JsonObject, { description, isNullable }: Decoration): JsonObject {
+  if (plain.anyOf !== undefined) {
+    return { anyOf: schemasIn(plain.anyOf).map((one) => decorated(one, { description, isNullable })) };
+  }
+  return {
+    ...plain,
+    ...(typeof description === 'string' && plain.description === undefined ? { description } : {}),
+    ...(isNullable ? { nullable: true } : {}),
+  };
 }
 
 function plainType(schema: JsonObject, inside: Inside): JsonObject {
   const type = typeOf(schema);
   const { description = '' } = schema;
   const words = [typeof description === 'string' ? description : '', hintsOf(schema)].filter((text) => text !== '');
-  const head = { type, ...(words.length === 0 ? {} : { description: words.join(' ') }) };
+  const { enum: values } = schema;
+  const isNullable = namesIn(schema.type).includes('null') || (Array.isArray(values) && values.includes(null));
+  const head = {
+    type,
+    ...(words.length === 0 ? {} : { description: words.join(' ') }),
+    ...(isNullable ? { nullable: true } : {}),
+  };
   if (type === 'object') return { ...head, ...plainProperties(schema, inside) };
   if (type === 'array') return { ...head, items: plainNode(itemsOf(schema), inside) };
   return type === 'string' ? { ...head, ...textKeywords(schema) } : head;
@@ -165,7 +219,8 @@ function hintsOf(schema: JsonObject): string {
   });
   const { enum: values, const: value = null } = schema;
   const listed = [...(Array.isArray(values) ? (values as JsonValue[]) : []), ...(value === null ? [] : [value])];
-  if (listed.some((one) => typeof one !== 'string')) hints.push(`one of ${JSON.stringify(listed)}`);
+  const isLost = listed.length <= MAX_CHOICES && listed.some((one) => typeof one !== 'string' && one !== null);
+  if (isLost) hints.push(`one of ${JSON.stringify(listed)}`);
   const text = hints.join('; ');
   return text === '' || text.length > MAX_HINT_CHARS ? '' : `(${text})`;
 }

@@ -62,7 +62,8 @@ export function resolvePointer(root: JsonObject, pointer: string): JsonObject | 
   let found: JsonValue | undefined = root;
   for (const part of pointer.slice(2).split('/')) {
     const key = decodePart(part);
-    found = isJsonObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+    const isIn: boolean = typeof found === 'object' && found !== null && Object.hasOwn(found, key);
+    found = isIn ? (found as JsonObject)[key] : undefined;
   }
   return isJsonObject(found) ? found : undefined;
 }

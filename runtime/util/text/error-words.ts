@@ -76,7 +76,8 @@ function valuesOf(fields: JsonObject, names: readonly string[]): readonly JsonVa
 }
 
 function placeOf(place: JsonValue): string {
-  return Array.isArray(place) ? place.join('.') : typeof place === 'string' ? place : JSON.stringify(place);
+  const parts = (Array.isArray(place) ? place : [place]) as readonly JsonValue[];
+  return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join('.');
 }
 
 function collectText(text: string, found: Found, depth: number): void {

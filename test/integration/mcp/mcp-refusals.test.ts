@@ -51,12 +51,22 @@ it.each([
   ['an error of JSON-RPC without its id', 400, { id: null, error: { code: -32_602, message: words } }],
   ['the list of FastAPI', 422, { detail: [{ loc: ['body', 'color'], msg: words }] }],
   ['a problem', 400, { title: 'Bad request', detail: words }],
-  ['plain text', 409, words],
+  ['plain text', 422, words],
   ['a page', 400, `<!doctype html><html><head><title>${words}</title></head><body>Sorry</body></html>`],
 ])('a refusal as %s reaches the model, and is not asked for again', async (_what, code, body) => {
   const { error, ...counts } = await refused(status(code, body));
   expect(error).toMatchObject({ code: 'TOOL_HTTP_ERROR', message: matching(new RegExp(`HTTP ${code}: .*${words}`)) });
   expect(counts).toEqual({ calls: 1, connections: 0 });
+});
+
+it.each([
+  [400, 'No transport found for sessionId'],
+  [400, 'Session does not exist'],
+  [410, 'Gone'],
+])('a refusal that may be about the connection, HTTP %i "%s", opens another for the next call', async (code, body) => {
+  const { error, ...counts } = await refused(status(code, body));
+  expect(error).toMatchObject({ code: 'TOOL_HTTP_ERROR' });
+  expect(counts).toEqual({ calls: 1, connections: 1 });
 });
 
 it('a rate that is limited reaches the model as such', async () => {

@@ -100,7 +100,7 @@ describe('single mode', () => {
     const [, assistant, result, ...more] = sent[1]?.messages ?? [];
     expect(assistant).toMatchObject({ tool_calls: [{ id: 'x' }] });
     expect(assistant).not.toMatchObject({ tool_calls: [{}, {}] });
-    expect(result).toMatchObject({ role: 'tool', tool_call_id: 'x', content: containing('one tool at a time') });
+    expect(result).toMatchObject({ role: 'tool', tool_call_id: 'x', note: containing('one tool at a time') });
     expect(more).toEqual([]);
   });
 

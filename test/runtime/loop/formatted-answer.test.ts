@@ -108,7 +108,7 @@ describe('when the iterations are used up', () => {
     const { outcome, sent } = await runScript({ tools, input, limits, settings, replies });
     expect(outcome).toMatchObject({ status: 'max_iterations', structured: 9 });
     expect(sent[1]).toMatchObject({ tools: [NAME], toolChoice: 'auto' });
-    expect(sent[1]?.messages.at(-1)?.content).toContain(`with ${NAME} and no other tool`);
+    expect(sent[1]?.messages.at(-1)).toMatchObject({ note: containing(`with ${NAME} and no other tool`) });
   });
 
   it.each([

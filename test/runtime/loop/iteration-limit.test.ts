@@ -42,7 +42,7 @@ it('asks for one final answer without tools, after the last results, and counts 
   expect(outcome).toMatchObject({ status: 'max_iterations', text: 'In short: 3', iterations: 3 });
   expect(sent[2]?.toolChoice).toBe('none');
   expect(sent[2]?.messages.at(-2)?.role).toBe('assistant');
-  expect(sent[2]?.messages.at(-1)).toMatchObject({ role: 'tool', content: containing('Answer now') });
+  expect(sent[2]?.messages.at(-1)).toMatchObject({ role: 'tool', note: containing('Answer now') });
   expect(nexts).toEqual([2, 3]);
 });
 

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
+
+import { LRUCache } from 'lru-cache';
+
 import type { ModelRequest, Reduction } from '../../../contracts/model';
 import type { ToolDefinition } from '../../../contracts/tools/tool';
-import { monotonicMs } from '../../../util/clock';
 import { takesPlainOnly } from '../../tool-schema/offered-tool';
 
 /** How requests to one model differ from the usual form. Immutable. */
@@ -40,35 +43,37 @@ export const USUAL: Dialect = {
   shortIds: false,
 };
 
-export function toolKey({ name, description, inputSchema }: ToolDefinition): string {
-  return JSON.stringify([name, description, inputSchema]);
+const toolKeys = new WeakMap<ToolDefinition, string>();
+
+/** Returns a digest of the whole definition, so that a corrected tool is another one. */
+export function toolKey(tool: ToolDefinition): string {
+  const known = toolKeys.get(tool);
+  if (known !== undefined) return known;
+  const { name, description, inputSchema } = tool;
+  const key = createHash('sha256')
+    .update(JSON.stringify([name, description, inputSchema]))
+    .digest('base64url');
+  toolKeys.set(tool, key);
+  return key;
 }
 
-/** The dialects learned for each model. */
+/** The dialects learned for each model and tenant. */
 export interface Dialects {
-  readonly of: (modelId: string) => Dialect;
-  readonly keep: (modelId: string, dialect: Dialect) => void;
+  readonly of: (request: ModelRequest) => Dialect;
+  readonly keep: (request: ModelRequest, dialect: Dialect) => void;
 }
 
 /** Lifetime of a learned dialect, since providers change. */
 const KEPT_MS = 60 * 60 * 1000;
-const MAX_MODELS = 200;
+const MAX_KEPT = 1000;
 
 export function createDialects(): Dialects {
-  const learned = new Map<string, { readonly dialect: Dialect; readonly since: number }>();
+  const learned = new LRUCache<string, Dialect>({ max: MAX_KEPT, ttl: KEPT_MS, noUpdateTTL: true });
+  // What one tenant's tools make a provider answer must not change another tenant's requests.
+  const keyOf = ({ modelId, tenantId = '' }: ModelRequest): string => `${tenantId} ${modelId}`;
   return {
-    of: (modelId) => {
-      const known = learned.get(modelId);
-      if (known !== undefined && monotonicMs() - known.since < KEPT_MS) return known.dialect;
-      learned.delete(modelId);
-      return knownBeforehand(modelId);
-    },
-    keep: (modelId, dialect) => {
-      const since = learned.get(modelId)?.since ?? monotonicMs();
-      const [oldest] = learned.keys();
-      if (learned.size >= MAX_MODELS && oldest !== undefined) learned.delete(oldest);
-      learned.set(modelId, { dialect, since });
-    },
+    of: (request) => learned.get(keyOf(request)) ?? knownBeforehand(request.modelId),
+    keep: (request, dialect) => void learned.set(keyOf(request), dialect),
   };
 }
 

@@ -33,13 +33,13 @@ const MAX_SLIPS = 2;
  * Rejects with an LLM_ error.
  */
 export async function inDialect(request: ModelRequest, { dialects, ask, toError }: Asking): Promise<ModelReply> {
-  const before = dialects.of(request.modelId);
+  const before = dialects.of(request);
   let trying: Try = { request, dialect: before, changes: 0, slips: 0 };
   for (;;) {
     const { dialect } = trying;
     try {
       const reply = await ask(trying.request, dialect);
-      if (dialect !== before) dialects.keep(request.modelId, dialect);
+      if (dialect !== before) dialects.keep(request, dialect);
       const reduced = reductionsOf(dialect, request, before);
       return reduced.length === 0 ? reply : { ...reply, reduced };
     } catch (thrown) {
@@ -68,9 +68,10 @@ function isFinal({ attempts, signal }: ModelRequest, { code }: RuntimeError): bo
 function nextTry(thrown: Failure, error: RuntimeError, trying: Try): Try | undefined {
   const { request, dialect, changes, slips } = trying;
   const body: ErrorBody = isJsonObject(thrown.error) ? thrown.error : {};
-  const slip = slips < MAX_SLIPS ? slipIn(body) : undefined;
+  const slip = slipIn(body);
   if (slip !== undefined) {
-    return { ...trying, request: { ...request, messages: [...request.messages, ...slip] }, slips: slips + 1 };
+    const messages = [...request.messages, ...slip];
+    return slips === MAX_SLIPS ? undefined : { ...trying, request: { ...request, messages }, slips: slips + 1 };
   }
   const { status } = thrown;
   if (status === undefined || !REFUSED.has(status) || changes === MAX_CHANGES) return undefined;

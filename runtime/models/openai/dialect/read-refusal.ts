@@ -5,7 +5,7 @@ import { errorParts } from '../../../util/text/error-words';
 import { offeredTool } from '../../tool-schema/offered-tool';
 import { optionalFields } from '../request-body';
 import { type Dialect, toolKey, toolsIn } from './dialect';
-import { namedTools } from './named-tools';
+import { namedTools, quotedTools } from './named-tools';
 
 /** A provider's refusal of a request. */
 export interface ProviderRefusal {
@@ -28,14 +28,25 @@ export function changedDialect(refusal: ProviderRefusal, request: ModelRequest, 
   const text = [...refusal.params, refusal.words].map((part) => part.slice(0, MAX_CHARS)).join('\n');
   if (HOPELESS.test(text)) return undefined;
   const said = { ...refusal, text };
-  const changes = [ofMessages, ofTools, ofFields, ofSchemas];
-  for (const change of changes) {
-    // llama.cpp answers 500 if the chat template fails.
-    if (refusal.status >= 500 && change !== ofMessages) break;
-    const changed = change(said, request, dialect);
-    if (changed !== undefined) return { ...dialect, ...changed };
-  }
-  return undefined;
+  const sent = toolsIn(dialect, request.tools);
+  const limits = limitsIn(said);
+  if (limits !== undefined && isChange(limits, dialect)) return { ...dialect, ...limits };
+  // A refusal of a tool may quote its schema, which must change nothing but that tool.
+  const named = namedTools(text, sent);
+  if (named.length > 0) return { ...dialect, ...ofTools(named, said, dialect) };
+  const changed = SCHEMAS.test(text) ? ofSchemas(request, dialect) : ofRequest(said, request, dialect);
+  return changed === undefined ? undefined : { ...dialect, ...changed };
+}
+
+/** Returns the change for a refusal that is not about a tool. A name in quotation marks counts as that of a tool at last. */
+function ofRequest(said: Said, request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
+  const ofOrder = ofMessages(said, dialect);
+  // llama.cpp answers 500 if the chat template fails.
+  if (ofOrder !== undefined || said.status >= 500) return ofOrder;
+  const ofField = ofFields(said, request, dialect);
+  if (ofField !== undefined) return ofField;
+  const quoted = quotedTools(said.text, toolsIn(dialect, request.tools));
+  return quoted.length === 0 ? undefined : ofTools(quoted, said, dialect);
 }
 
 const MAX_CHARS = 4000;
@@ -58,7 +69,7 @@ const EMPTY_TEXT = /text content blocks must|non-empty (content|text)|content.{0
 const NO_TEXT =
   /content.{0,80}(got null|not be null|<nil>|valid string|must be a string|is required|field required)|missing field .?content|content type: <nil>/is;
 
-function ofMessages({ text }: Said, _request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
+function ofMessages({ text }: Said, dialect: Dialect): Partial<Dialect> | undefined {
   const changes: [RegExp, Partial<Dialect>][] = [
     [SYSTEM, { order: 'no-system' }],
     [ORDER, dialect.order === 'any' ? { order: 'in-turn' } : {}],
@@ -74,25 +85,24 @@ function isChange(change: Partial<Dialect>, dialect: Dialect): boolean {
 }
 
 const SOME_TEXT = 'Calling tools.';
-const TOO_MANY = /'?tools'? ?: (?:array too long.{0,60}maximum length|maximum number of items is) (\d+)/i;
-const TOO_LONG = /\.description'?: string too long.{0,60}maximum length (\d+)/i;
+const TOO_MANY =
+  /^(?:[\w .]{0,60}: )?(?:Invalid )?'?tools'? ?: (?:array too long.{0,60}maximum length|maximum number of items is) (\d+)/i;
+const TOO_LONG =
+  /^(?:[\w .]{0,60}: )?Invalid '(?:tools|functions)\[\d+\]\.function\.description': string too long.{0,60}maximum length (\d+)/i;
 /** Refusals of a tool's name rather than its schema. */
 const NAME = /\b(?:function|custom|toolSpec)\.name\b|\]\.name\b|\bfunction name was\b/i;
 
-function ofTools(said: Said, request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
-  const { text, words, reason } = said;
-  const size = limitOf(TOO_MANY, text, 'maxTools') ?? limitOf(TOO_LONG, text, 'maxDescription');
-  if (size !== undefined && isChange(size, dialect)) return size;
-  const isOfField = UNSUPPORTED.test(words) && namedFields(text, request, dialect).length > 0;
-  const named = namedTools(text, toolsIn(dialect, request.tools), isOfField);
-  if (named.length === 0) return undefined;
-  const isOfSchema = !NAME.test(text);
-  return (isOfSchema ? inPlainForm(named, dialect) : undefined) ?? withoutTools(named, reason, dialect);
+/** Returns the limit that a refusal begins with, also behind the name of a gateway's error. */
+function limitsIn({ words }: Said): Partial<Dialect> | undefined {
+  const size = Number(TOO_MANY.exec(words)?.[1]);
+  if (size > 0) return { maxTools: size };
+  const length = Number(TOO_LONG.exec(words)?.[1]);
+  return length > 0 ? { maxDescription: length } : undefined;
 }
 
-function limitOf(pattern: RegExp, text: string, name: 'maxTools' | 'maxDescription'): Partial<Dialect> | undefined {
-  const limit = Number(pattern.exec(text)?.[1]);
-  return limit > 0 ? { [name]: limit } : undefined;
+function ofTools(named: readonly ToolDefinition[], { text, reason }: Said, dialect: Dialect): Partial<Dialect> {
+  const plain = NAME.test(text) ? undefined : inPlainForm(named, dialect);
+  return plain ?? withoutTools(named, reason, dialect);
 }
 
 /** Number of schemas refused at once that switches all tools to the plain form. */
@@ -156,6 +166,6 @@ const SCHEMAS =
   /function\.parameters|(function|tool|json) schema|schema conversion|unrecognized schema|schema fields|input_schema|pattern must|grammar|\.tools\b.{0,60} of type|functiondeclaration/i;
 
 /** Switches all tools to the plain form if a schema was refused without naming its tool. */
-function ofSchemas({ text }: Said, { tools }: ModelRequest, { plainTools }: Dialect): Partial<Dialect> | undefined {
-  return tools.length > 0 && plainTools !== 'all' && SCHEMAS.test(text) ? { plainTools: 'all' } : undefined;
+function ofSchemas({ tools }: ModelRequest, { plainTools }: Dialect): Partial<Dialect> | undefined {
+  return tools.length > 0 && plainTools !== 'all' ? { plainTools: 'all' } : undefined;
 }

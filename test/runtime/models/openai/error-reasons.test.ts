@@ -55,6 +55,7 @@ const REASONS: [what: string, reply: [status: number, body: unknown], reason: st
   ['the list of Cloudflare', [400, { success: false, errors: [{ code: 7003, message: 'No route' }] }], 'No route'],
   ['an error as text', [400, { error: 'The image is too large' }], 'The image is too large'],
   ['plain text', [400, 'The image is too large'], 'The image is too large'],
+  ['a place that is no place', [422, { detail: [{ loc: [{ toString: 1 }], msg: 'Must be one' }] }], 'Must be one'],
 ];
 
 it.each(REASONS)('takes the reason from %s', async (_what, reply, reason) => {
@@ -117,6 +118,14 @@ it.each(FILTERS)('tells a filter of %s from a refused key and a bad request', as
   const outcome = await world.alike(answers(...reply));
   expect(outcome).toMatchObject({ code: 'LLM_CONTENT_FILTERED', requests: 1 });
   expect(outcome.message).toContain(reason);
+});
+
+it.each([
+  [400, "Invalid schema for function 'content_management_search': array schema missing items.", 'LLM_BAD_REQUEST'],
+  [400, "Invalid schema for function 'update_content_policy': array schema missing items.", 'LLM_BAD_REQUEST'],
+  [403, "Your API key is restricted by your organization's usage policy", 'LLM_AUTH_FAILED'],
+])('does not take HTTP %i "%s" for a filter', async (status, message, code) => {
+  expect(await world.alike(answers(status, { error: { message } }))).toMatchObject({ code });
 });
 
 it.each([

@@ -94,3 +94,19 @@ it('writes words where an empty text is refused', async () => {
       : undefined;
   expect(await world.outcomeOf(provider(rules))).toMatchObject({ text: 'Done', requests: 3 });
 });
+
+it('keeps its own words to the model out of the memory', async () => {
+  const saved: Message[] = [];
+  const empty = {
+    load: () => Promise.resolve([]),
+    save: (turn: readonly Message[]) => Promise.resolve(void saved.push(...turn)),
+  };
+  const config = { max_iterations: 1, on_max_iterations: 'finalAnswer', tool_execution: 'single' };
+  await world.outcomeOf(provider(mistral), { config, connected: { memory: empty } });
+  expect(world.models.received.at(-1)?.messages.at(-1)?.content).toMatch(
+    /"fine"\n\n\[Not from the tool: You have used/,
+  );
+  expect(saved.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect(JSON.stringify(saved)).not.toContain('Not from the tool');
+  expect(saved[2]).toEqual({ role: 'tool', tool_call_id: 'first1234', content: '"fine"' });
+});

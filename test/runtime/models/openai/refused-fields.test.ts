@@ -200,8 +200,11 @@ describe('a call that the model wrote wrong and the provider refused', () => {
     expect(outcome.warnings).toBeUndefined();
   });
 
-  it('ends the run the third time', async () => {
-    expect(await world.alike(often(slip))).toMatchObject({ code: 'LLM_BAD_REQUEST', requests: 3 });
+  it('ends the run the third time, and is not held against the tool that it names', async () => {
+    const named = failed('tool call validation failed: parameters for tool weather did not match schema: errors: []');
+    expect(await world.alike(often(named))).toMatchObject({ code: 'LLM_BAD_REQUEST', requests: 3 });
+    await world.outcomeOf([done]);
+    expect(world.models.received.at(-1)?.tools).toHaveLength(2);
   });
 
   it('is told in the middle of a stream as well, unless something was shown', async () => {

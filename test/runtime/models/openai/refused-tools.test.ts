@@ -1,8 +1,11 @@
 import '../../../support/setup/errors-of-node';
 
 import type { ToolDefinition } from '../../../../runtime';
+import type { ModelRequest } from '../../../../runtime/contracts/model';
+import { createDialects, USUAL } from '../../../../runtime/models/openai/dialect/dialect';
 import type { JsonObject } from '../../../../runtime/util/json';
 import { anthropic, gemini, openai, refusing, type Rules } from '../../../support/servers/refusing-providers';
+import { aModelRequest } from '../../../support/values/model-request';
 import { call } from '../../../support/values/stream-chunks';
 import { type Answer, type DialectWorld, openDialectWorld, replies } from '../../../support/worlds/dialect-world';
 
@@ -210,4 +213,49 @@ it('gives up on a provider that refuses a tool in whatever form', async () => {
   const outcome = await world.alike(provider(rules));
   expect(outcome).toMatchObject({ code: 'LLM_BAD_REQUEST' });
   expect(outcome.requests).toBeLessThan(4);
+});
+
+describe('words of a tool that its refusal quotes', () => {
+  const words = ["'tools' : maximum number of items is 1", 'system role not supported', 'tool_choice', 'temperature'];
+  const quotes: [string, (word: string) => string][] = [
+    ['llama.cpp', (word) => `JSON schema conversion failed:\nUnrecognized schema: {"description":"${word}"}`],
+    [
+      'OpenAI',
+      (word) => `Invalid schema for function 'odd': In context=('properties', "${word}"), 'allOf' is not permitted.`,
+    ],
+    [
+      'Google',
+      (word) =>
+        `* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[${word}].properties: should be non-empty`,
+    ],
+  ];
+  const cases = quotes.flatMap(([whose, quote]) =>
+    [...words, 'content', 'for function weather'].map((word) => [whose, quote(word)]),
+  );
+
+  it.each(cases)('%s: %s', async (_whose, message) => {
+    const numbered = definition('odd', { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } });
+    const world = await aWorld([numbered, GOOD]);
+    const rules: Rules = ({ tools = [] }) =>
+      JSON.stringify(tools).includes('minimum') ? { status: 400, body: { error: { message } } } : undefined;
+    const config = { temperature: 0.2, tool_choice: 'required', system_prompt: 'Be short.' };
+    const outcome = await world.outcomeOf(provider(rules), { config });
+    expect(outcome).toMatchObject({ text: 'Done', called: ['weather {"city":"Rome"}'], requests: 3 });
+    expect(outcome.warnings).toBeUndefined();
+    const asked = world.models.received.at(-2);
+    expect(asked).toMatchObject({
+      temperature: 0.2,
+      tool_choice: 'required',
+      messages: [{ role: 'system' }, { role: 'user' }],
+    });
+    expect(offeredIn(world)).toEqual(['odd', 'weather']);
+  });
+});
+
+it('learns for one tenant, and for no other', () => {
+  const dialects = createDialects();
+  const [one, other] = ['a', 'b'].map((tenantId) => aModelRequest({ tenantId }));
+  dialects.keep(one as ModelRequest, { ...USUAL, order: 'no-system' });
+  expect(dialects.of(one as ModelRequest)).toMatchObject({ order: 'no-system' });
+  expect(dialects.of(other as ModelRequest)).toBe(USUAL);
 });

@@ -70,31 +70,110 @@ it('tells limits that the plain form lacks in words', () => {
       properties: {
         n: { type: 'integer', description: 'How many (at least 1; at most 9)' },
         level: { type: 'integer', description: '(one of [1,2])' },
-        url: { type: 'string', description: '(format uri; default /)' },
+        url: { type: 'string', description: '(format uri; default /)', nullable: true },
       },
     }),
   );
 });
 
-it('writes definitions out, as far as they lead in no circle', () => {
+it('writes definitions out, recursive ones to the second level', () => {
   const node = object({ properties: { next: { $ref: '#/$defs/Node' } } });
   const { schema } = plainSchema(object({ properties: { node: { $ref: '#/$defs/Node' } }, $defs: { Node: node } }));
-  expect(schema.properties).toEqual({ node: object({ properties: { next: { type: 'object' } } }) });
+  const inner = object({ properties: { next: object({ properties: { next: { type: 'object' } } }) } });
+  expect(schema.properties).toEqual({ node: inner });
 });
 
-it('is bounded for definitions that double at each level', () => {
-  const names = Array.from({ length: 40 }, (_none, no) => `D${no}`);
-  const $defs = Object.fromEntries(
-    names.map((name, no) => {
-      const inner = { $ref: `#/$defs/D${no + 1}` };
-      return [name, { ...object({ properties: { a: inner, b: inner } }), anyOf: [inner, inner] }];
-    }),
-  );
-  const schema = { ...object({ properties: { a: { $ref: '#/$defs/D0' } }, anyOf: [{ $ref: '#/$defs/D0' }] }), $defs };
-  for (const offer of [baseSchema, plainSchema]) {
-    expect(JSON.stringify(offer(schema).schema).length).toBeLessThan(500_000);
-  }
+it('resolves references into lists', () => {
+  const source = { anyOf: [{ type: 'string' }, object({ properties: { url: { type: 'string' } } })] };
+  const schema = object({ properties: { source, target: { $ref: '#/properties/source/anyOf/0' } } });
+  expect(plainSchema(schema).schema).toMatchObject({ properties: { target: { type: 'string' } } });
 });
+
+it('keeps references whole when it moves what they refer to', () => {
+  const schema = object({
+    properties: { at: { type: 'array', items: [{ enum: ['x'] }, { $ref: '#/properties/at/items/0' }] as never } },
+    anyOf: [{ properties: { a: { type: 'string' } } }, { properties: { b: { $ref: '#/anyOf/0/properties/a' } } }],
+  });
+  expect(baseSchema(schema).schema).toMatchObject({
+    properties: {
+      a: { type: 'string' },
+      b: { type: 'string' },
+      at: { prefixItems: [{ enum: ['x'] }, { enum: ['x'] }] },
+    },
+  });
+});
+
+it('keeps what is required through several parts, and mixes no conditions', () => {
+  const $defs: Record<string, JsonObject> = {
+    Animal: object({ properties: { name: { type: 'string' } }, required: ['name'] }),
+    Cat: { allOf: [{ $ref: '#/$defs/Animal' }, { properties: { lives: { type: 'integer' } } }] },
+    Thing: object({ properties: { owner: { type: 'string' } }, required: ['owner'] }),
+    Owned: { allOf: [{ $ref: '#/$defs/Thing' }, { properties: { since: { type: 'string' } }, required: ['since'] }] },
+  };
+  const item = { allOf: [{ $ref: '#/$defs/Cat' }, { $ref: '#/$defs/Owned' }] };
+  const { properties } = plainSchema({ ...object({ properties: { item } }), $defs }).schema as {
+    properties: JsonObject;
+  };
+  expect(properties.item).toMatchObject({ required: ['name', 'owner', 'since'] });
+  const when = (mode: string, rest: JsonObject): JsonObject => ({
+    if: { properties: { mode: { const: mode } } },
+    ...rest,
+  });
+  const rules = [when('a', { then: requires('x') }), when('b', { else: requires('y') })];
+  expect(baseSchema(object({ properties: { mode: {} }, allOf: rules })).schema).not.toHaveProperty('else');
+});
+
+const definitionsOf = (definition: JsonObject, uses = 1): JsonObject => ({
+  ...object({
+    properties: Object.fromEntries(Array.from({ length: uses }, (_none, no) => [`p${no}`, { $ref: '#/$defs/D' }])),
+  }),
+  $defs: { D: definition },
+});
+const self = { $ref: '#/$defs/D' };
+
+it.each<[string, JsonObject]>([
+  ['definitions that double at each level', doubling(40)],
+  ['an optional child', definitionsOf(object({ properties: { child: { anyOf: [self, { type: 'null' }] } } }))],
+  ['a binary tree', definitionsOf({ anyOf: [{ type: 'string' }, object({ properties: { l: self, r: self } })] })],
+  [
+    'a filter of filters',
+    definitionsOf({ oneOf: [object({ properties: { and: { type: 'array', items: self } } }), { allOf: [self] }] }),
+  ],
+  [
+    'a long enum in a circle',
+    definitionsOf(
+      object({ properties: { e: { enum: ['x'.repeat(60_000)] }, c: { anyOf: [self, { type: 'string' }] } } }),
+    ),
+  ],
+  ['a long enum, often', definitionsOf({ enum: Array.from({ length: 20 }, (_none, no) => `${no}`.repeat(2000)) }, 700)],
+  [
+    'many parts, often',
+    definitionsOf({ allOf: Array.from({ length: 500 }, (_none, no) => ({ properties: { [`p${no}`]: {} } })) }, 40),
+  ],
+  [
+    'many parts in a circle',
+    definitionsOf({ allOf: Array.from({ length: 550 }, () => requires('a', 'b', 'c')), anyOf: [self, self] }),
+  ],
+  [
+    'many parts at the root',
+    object({ allOf: Array.from({ length: 600 }, (_none, no) => ({ properties: { [`p${no}`]: {} } })) }),
+  ],
+])('is bounded for %s', (_what, schema) => {
+  const limit = 2.5 * JSON.stringify(schema).length + 20_000;
+  for (const offer of [baseSchema, plainSchema]) {
+    expect(JSON.stringify(offer(schema).schema).length).toBeLessThan(limit);
+  }
+  expect(fault(gemini, plainSchema(schema).schema)).toBeUndefined();
+});
+
+function doubling(levels: number): JsonObject {
+  const level = (no: number): JsonObject => {
+    const inner = { $ref: `#/$defs/D${no + 1}` };
+    return { ...object({ properties: { a: inner, b: inner } }), anyOf: [inner, inner] };
+  };
+  const $defs = Object.fromEntries(Array.from({ length: levels }, (_none, no) => [`D${no}`, level(no)]));
+  return { ...object({ properties: { a: { $ref: '#/$defs/D0' } }, anyOf: [{ $ref: '#/$defs/D0' }] }), $defs };
+}
 
 /** Schemas as servers write them, also odd ones. */
 const schemas = fc.letrec<{ schema: JsonObject; leaf: JsonObject; object: JsonObject }>((tie) => ({
