@@ -6,6 +6,7 @@ import { sendJson, startServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { type OAuthServer, startOAuthServer } from '../../support/servers/oauth-server';
+import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
 import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 import { until } from '../../support/values/until';
 import { errorLine, runCli, startCli } from '../../support/worlds/cli';
@@ -173,6 +174,26 @@ it('shows the tokens to no model', async () => {
   await login();
   const result = await runWith(aRuntime());
   expect(JSON.stringify(result)).not.toMatch(/access-|refresh-/);
+});
+
+it.each([[400], [403], [500]])('shows the tokens in an error with HTTP %i to no model', async (status) => {
+  const raw = await startRawMcpServer({
+    'tools/list': () => ({ tools: [TOOL] }),
+    'tools/call': ({ headers, response }) => {
+      response.writeHead(status).end(`rejected ${String(headers.authorization).slice(7)}`);
+      return undefined;
+    },
+  });
+  open.push(raw.close);
+  server = await startOAuthServer({ target: raw.url });
+  open.push(server.close);
+  await add();
+  await login();
+  const result = await runWith(aRuntime());
+  const called = raw.requests.find(({ body }) => body.includes('"tools/call"'));
+  expect(called?.headers.authorization).toMatch(/access-/);
+  expect(result.result.tool_calls[0]).toHaveProperty('error');
+  expect(JSON.stringify([result, fixture.models.received.at(-1)])).not.toMatch(/access-|refresh-/);
 });
 
 it('does not use the tokens of one tenant for another', async () => {

@@ -143,7 +143,7 @@ async function proxy(
   // A standing stream would outlive the test; a server may refuse it.
   if (request.method === 'GET') return void response.writeHead(405).end();
   const headers = new Headers();
-  for (const name of ['content-type', 'accept', 'mcp-session-id', 'mcp-protocol-version']) {
+  for (const name of ['authorization', 'content-type', 'accept', 'mcp-session-id', 'mcp-protocol-version']) {
     const value = request.headers[name];
     if (typeof value === 'string') headers.set(name, value);
   }
