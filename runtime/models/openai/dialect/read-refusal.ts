@@ -28,23 +28,24 @@ export function changedDialect(refusal: ProviderRefusal, request: ModelRequest, 
   const text = [...refusal.params, refusal.words].map((part) => part.slice(0, MAX_CHARS)).join('\n');
   if (HOPELESS.test(text)) return undefined;
   const said = { ...refusal, text };
-  const sent = toolsIn(dialect, request.tools);
-  const limits = limitsIn(said);
-  if (limits !== undefined && isChange(limits, dialect)) return { ...dialect, ...limits };
-  // A refusal of a tool may quote its schema, which must change nothing but that tool.
-  const named = namedTools(text, sent);
-  if (named.length > 0) return { ...dialect, ...ofTools(named, said, dialect) };
-  const changed = SCHEMAS.test(text) ? ofSchemas(request, dialect) : ofRequest(said, request, dialect);
+  // llama.cpp answers 500 if the chat template fails.
+  const changed = refusal.status >= 500 ? ofMessages(said, dialect) : changeFor(said, request, dialect);
   return changed === undefined ? undefined : { ...dialect, ...changed };
+}
+
+function changeFor(said: Said, request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
+  const limits = limitsIn(said);
+  if (limits !== undefined && isChange(limits, dialect)) return limits;
+  // A refusal of a tool may quote its schema, which must change nothing but that tool.
+  const named = namedTools(said.text, toolsIn(dialect, request.tools));
+  if (named.length > 0) return ofTools(named, said, dialect);
+  return SCHEMAS.test(said.text) ? ofSchemas(request, dialect) : ofRequest(said, request, dialect);
 }
 
 /** Returns the change for a refusal that is not about a tool. A name in quotation marks counts as that of a tool at last. */
 function ofRequest(said: Said, request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
-  const ofOrder = ofMessages(said, dialect);
-  // llama.cpp answers 500 if the chat template fails.
-  if (ofOrder !== undefined || said.status >= 500) return ofOrder;
-  const ofField = ofFields(said, request, dialect);
-  if (ofField !== undefined) return ofField;
+  const change = ofMessages(said, dialect) ?? ofFields(said, request, dialect);
+  if (change !== undefined) return change;
   const quoted = quotedTools(said.text, toolsIn(dialect, request.tools));
   return quoted.length === 0 ? undefined : ofTools(quoted, said, dialect);
 }
@@ -107,6 +108,8 @@ function ofTools(named: readonly ToolDefinition[], { text, reason }: Said, diale
 
 /** Number of schemas refused at once that switches all tools to the plain form. */
 const MANY = 4;
+/** Limit of remembered tools, oldest first to go: a server may change its tools with each run. */
+const MAX_TOOLS_KEPT = 500;
 
 /** Switches tools to the plain form. Returns undefined if they have it already. */
 function inPlainForm(named: readonly ToolDefinition[], { plainTools }: Dialect): Partial<Dialect> | undefined {
@@ -115,11 +118,13 @@ function inPlainForm(named: readonly ToolDefinition[], { plainTools }: Dialect):
   const isOther = (tool: ToolDefinition): boolean => textOf(tool, true) !== textOf(tool, false);
   const tried = named.filter((tool) => !plainTools.has(toolKey(tool)) && isOther(tool));
   if (tried.length >= MANY) return { plainTools: 'all' };
-  return tried.length === 0 ? undefined : { plainTools: new Set([...plainTools, ...tried.map(toolKey)]) };
+  if (tried.length === 0) return undefined;
+  return { plainTools: new Set([...plainTools, ...tried.map(toolKey)].slice(-MAX_TOOLS_KEPT)) };
 }
 
 function withoutTools(named: readonly ToolDefinition[], reason: string, { tools }: Dialect): Partial<Dialect> {
-  return { tools: new Map([...tools, ...named.map((tool) => [toolKey(tool), reason] as const)]) };
+  const omitted = named.map((tool) => [toolKey(tool), reason] as const);
+  return { tools: new Map([...tools, ...omitted].slice(-MAX_TOOLS_KEPT)) };
 }
 
 const UNSUPPORTED =
