@@ -8,7 +8,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { after, monotonicMs } from '../util/clock';
 import { wasNeverConnected } from '../util/connection-errors';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
-import { markEvents, markIntegers } from './sdk/long-integers';
+import { markEvents, markIntegers, restoreIntegers } from './sdk/long-integers';
 import { readableAnswer } from './sdk/tidy-results';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -114,7 +114,8 @@ function headersOf(headers: RequestInit['headers']): Record<string, string> {
 
 function bodyOf(body: RequestInit['body']): string | undefined {
   if (body === null || body === undefined) return undefined;
-  return typeof body === 'string' ? body : String(body as URLSearchParams);
+  // An answer to a request of the server's repeats its id.
+  return typeof body === 'string' ? restoreIntegers(body) : String(body as URLSearchParams);
 }
 
 async function* bounded(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {

@@ -3,6 +3,7 @@ import '../../support/setup/errors-of-node';
 import type { ServerResponse } from 'node:http';
 
 import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { until } from '../../support/values/until';
 import { mcpWorld } from '../../support/worlds/mcp-world';
 
 const world = mcpWorld();
@@ -50,6 +51,7 @@ async function aCall(send: Send, result: string) {
   const ran = await run(aRuntime(), tenantId, { calls: [{ name: `${code}_get`, arguments: `{"id":${LONG}}` }] });
   const { models } = world.fixture();
   return {
+    requests: server.requests,
     sent: server.requests.map(({ body }) => body).find((body) => body.includes('"tools/call"')),
     told: models.received.at(-1)?.messages.at(-1)?.content,
     call: ran.result.tool_calls[0],
@@ -80,4 +82,14 @@ describe.each(FORMS)('an answer as %s', (_form, send) => {
 it('keeps an integer that is the whole result', async () => {
   const [[, send]] = FORMS as [(typeof FORMS)[number]];
   expect((await aCall(send, ORDER)).told).toBe(ORDER);
+});
+
+it('answers a request of the server under its long id', async () => {
+  const ping = `data: {"jsonrpc":"2.0","id":${LONG},"method":"ping"}\n\n`;
+  const { requests } = await aCall((response, json) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(ping);
+    response.end(`data: ${json}\n\n`);
+  }, '{"content":[]}');
+  await until(() => requests.some(({ body }) => body.includes(`"id":${LONG}`)));
 });
