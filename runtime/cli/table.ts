@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 
+import { parseExactly } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { escapeHidden } from '../util/text/escape-hidden';
 
@@ -24,7 +25,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
 /** A value for people: its keys in lines, each list of rows in it as a table. Without a width, nothing is cut. */
 export function renderValue(value: unknown, width?: number): Rendered {
   // What programs would get, so that both see the same: dates are text, and what is undefined is absent.
-  const plain = JSON.parse(JSON.stringify(value ?? null)) as JsonValue;
+  const plain = parseExactly(JSON.stringify(value ?? null)) as JsonValue;
   if (isRows(plain)) return renderRows(plain, width);
   if (!isJsonObject(plain)) return { text: `${shown(plain)}\n`, isCut: false };
   const fields = flatten(plain);

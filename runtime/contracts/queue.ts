@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
+import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
 
@@ -74,7 +75,7 @@ const optionalText = z
 
 const optionalId = (length: number): z.ZodType<string | undefined> =>
   z
-    .union([z.string(), z.number()])
+    .union([z.string(), z.number(), z.instanceof(ExactInteger)])
     .nullish()
     .transform((id) => (id === null || id === undefined || id === '' ? undefined : String(id)))
     .refine((id = '') => id.length <= length, `must not be longer than ${length} characters`)

@@ -1,7 +1,6 @@
 import type { TransportReply } from '../contracts/tools/tool-transport';
 import { canonicalJson, isJsonObject, tryParseJson } from '../util/json';
 import { clipText } from '../util/text/clip-text';
-import { restoreIntegers } from './sdk/long-integers';
 
 export interface McpToolResult {
   readonly content?: readonly McpContent[];
@@ -29,7 +28,7 @@ const MAX_LABEL_CHARS = 200;
 
 /** A tool's result as text for the model. */
 export function toReply(result: McpToolResult, maxOutputBytes: number): TransportReply {
-  const text = restoreIntegers(textOf(result));
+  const text = textOf(result);
   const reply = { ...clipText(text, maxOutputBytes), isPlainText: true };
   return result.isError === true ? { ...reply, failure: { code: 'TOOL_FAILED' } } : reply;
 }
@@ -63,7 +62,7 @@ function repeats(structured: unknown, json: string): (text: string) => boolean {
     if (text === json || values.includes(text)) return true;
     if (Math.max(text.length, json.length) > MAX_COMPARED_CHARS) return false;
     const parsed = tryParseJson(text);
-    forms ??= values.map((value) => restoreIntegers(canonicalJson(value)));
+    forms ??= values.map(canonicalJson);
     return parsed.ok && forms.includes(canonicalJson(parsed.value));
   };
 }

@@ -8,7 +8,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { after, monotonicMs } from '../util/clock';
 import { wasNeverConnected } from '../util/connection-errors';
 import { EgressError, hostOf, isPublicAddress, publicLookup } from '../util/egress';
-import { markEvents, markIntegers, restoreIntegers } from './sdk/long-integers';
+import { markEvents, markIntegers } from './sdk/long-integers';
 import { readableAnswer } from './sdk/tidy-results';
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -82,21 +82,24 @@ async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promis
     await reply.body.dump();
     return new Response(null, { status, headers });
   }
-  const isStream = headers.get('content-type')?.includes('text/event-stream') === true;
-  const mayBeOfCall = isOfCall(init);
-  if (isStream) {
-    const bounded = boundedEvents(reply.body);
-    const events = mayBeOfCall ? Readable.from(markEvents(bounded), { objectMode: false }) : bounded;
+  const isMarked = status < 300 && mayBeOfCall(init);
+  if (headers.get('content-type')?.includes('text/event-stream') === true) {
+    const events = eventsOf(reply.body, isMarked);
     return new Response(Readable.toWeb(events) as ReadableStream, { status, headers });
   }
   const chunks: Buffer[] = [];
   for await (const chunk of bounded(reply.body)) chunks.push(chunk);
   const answer = readableAnswer(Buffer.concat(chunks));
-  return new Response(mayBeOfCall ? markIntegers(answer.toString('utf8')) : answer, { status, headers });
+  return new Response(isMarked ? markIntegers(answer.toString('utf8')) : answer, { status, headers });
 }
 
-/** Reports a request whose answer may hold the result of a tool call; a stream is resumed with GET. */
-function isOfCall({ method = 'GET', body }: RequestInit): boolean {
+function eventsOf(body: Readable, isMarked: boolean): Readable {
+  const events = boundedEvents(body);
+  return isMarked ? Readable.from(markEvents(events), { objectMode: false }) : events;
+}
+
+/** Reports a request whose answer may hold the result of a tool call. Streams of SSE servers, and resumed ones, are GET. */
+function mayBeOfCall({ method = 'GET', body }: RequestInit): boolean {
   return method === 'GET' || (typeof body === 'string' && body.includes('"tools/call"'));
 }
 
@@ -114,8 +117,7 @@ function headersOf(headers: RequestInit['headers']): Record<string, string> {
 
 function bodyOf(body: RequestInit['body']): string | undefined {
   if (body === null || body === undefined) return undefined;
-  // An answer to a request of the server's repeats its id.
-  return typeof body === 'string' ? restoreIntegers(body) : String(body as URLSearchParams);
+  return typeof body === 'string' ? body : String(body as URLSearchParams);
 }
 
 async function* bounded(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {

@@ -3,6 +3,7 @@ import * as z from 'zod/v4';
 import type { ModelPrice } from '../contracts/ledger/usage';
 import type { TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { McpListedTool, McpServerRow } from '../contracts/tools/mcp';
+import { parseExactly } from '../util/exact-integer';
 import { parseSettings, secondsOf } from './parse-settings';
 import { asObject, readObject } from './read-object';
 
@@ -161,7 +162,7 @@ function toServer(row: z.output<typeof serverRow>, tools: ServerTools | undefine
 function readRows<T extends z.ZodType>(schema: T, text: string): z.output<T>[] {
   return z
     .array(z.unknown())
-    .parse(JSON.parse(text))
+    .parse(parseExactly(text))
     .flatMap((row) => schema.safeParse(row).data ?? []);
 }
 

@@ -2,6 +2,7 @@ import type { SealedSecret, TenantSnapshot, TenantStore, ToolRow } from '../cont
 import type { McpServerRow } from '../contracts/tools/mcp';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject } from '../util/json';
 import { plainInAuth, plainInCustomConfig, plainText } from './find-plaintext';
 import { type Resolve, resolveObject, resolveText, SecretFailure, type SecretReference } from './references';
@@ -139,6 +140,7 @@ function channelCredential(name: string, channels: JsonObject): string {
   // What every object has is no text.
   const value = isJsonObject(keys) ? keys[key] : undefined;
   if ((typeof value === 'string' && value !== '') || typeof value === 'number') return String(value);
+  if ((value as unknown) instanceof ExactInteger) return JSON.stringify(value);
   throw failure(`channel:${name}`, 'no active channel account of the tenant has this credential');
 }
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../util/json';
+import { isJsonObject, type JsonValue } from '../util/json';
 import { escapeHidden } from '../util/text/escape-hidden';
 import { showName } from './show-name';
 
@@ -41,8 +41,8 @@ function showPart(part: string): string {
 
 function withoutNul(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.replaceAll('\u0000', '').toWellFormed();
-  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => withoutNul(item));
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key.replaceAll('\u0000', '').toWellFormed(), withoutNul(inner)]),
   );

@@ -3,6 +3,7 @@ import type { JSONRPCMessage, JSONRPCRequest, Transport, TransportSendOptions } 
 import { after, monotonicMs } from '../../util/clock';
 import type { JsonObject } from '../../util/json';
 import { STREAM_LOST } from './connect-failures';
+import { restoreIntegers } from './long-integers';
 import { tidyResult } from './tidy-results';
 
 /** Allowance for requests of the server, which are answered, most of them with "Method not found". */
@@ -79,9 +80,9 @@ class Bounds implements Pick<Transport, Bounded> {
     const request = 'method' in message ? undefined : this.open.get(String(message.id));
     if (request !== undefined) {
       this.settle(request.id);
-      this.onmessage?.(tidy(message, request.method), extra);
+      this.onmessage?.(tidy(restoreIntegers(message, request.method === 'tools/call'), request.method), extra);
     } else if (this.allows('method' in message && 'id' in message ? this.mayAsk : this.mayTell)) {
-      if ('method' in message) this.onmessage?.(message, extra);
+      if ('method' in message) this.onmessage?.(withNumbers(message), extra);
     }
   }
 
@@ -114,7 +115,8 @@ class Bounds implements Pick<Transport, Bounded> {
   private answer(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (this.open.size === 0 || this.openAnswers >= MAX_OPEN_ANSWERS) return Promise.resolve();
     this.openAnswers++;
-    return this.deliver(message, options).finally(() => this.openAnswers--);
+    // The id as the server wrote it.
+    return this.deliver(restoreIntegers({ ...message }, true), options).finally(() => this.openAnswers--);
   }
 
   private deliver(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -141,6 +143,12 @@ class Bounds implements Pick<Transport, Bounded> {
     this.transport.close().catch(() => undefined);
     return false;
   }
+}
+
+/** A long id stays marked, since the answer has to repeat it. */
+function withNumbers<T extends JSONRPCMessage>(message: T): T {
+  const id = 'id' in message ? { id: message.id } : {};
+  return { ...restoreIntegers(message, false), ...id };
 }
 
 function tidy(message: JSONRPCMessage, method: string): JSONRPCMessage {

@@ -1,11 +1,14 @@
-import { LONG_NUMBER } from '../../util/exact-integer';
+import { randomUUID } from 'node:crypto';
 
-/** Begins the text that stands in for an integer while the SDK parses an answer; a private-use character. */
-const MARK = '\ue000';
+import { ExactInteger, LONG_NUMBER } from '../../util/exact-integer';
+import { MAX_JSON_DEPTH } from '../../util/json';
+
+/** Begins a text that replaces an integer while the SDK parses a message. Random, so that no server can write it. */
+const MARK = `\ue000${randomUUID()}:`;
 
 /**
- * Writes integers beyond 2^53 as marked texts, since the SDK's parser would round them. `restoreIntegers` undoes it. Returns the
- * same text if there are none.
+ * Writes integers beyond 2^53 as marked texts, since the SDK's parser would round them; `restoreIntegers` reads them. Returns
+ * the same text if there are none.
  */
 export function markIntegers(json: string): string {
   if (!LONG_NUMBER.test(json)) return json;
@@ -43,11 +46,24 @@ function endOfNumber(json: string, start: number): number {
   return end;
 }
 
-const MARKED = new RegExp(`"?${MARK}(-?\\d{16,})"?`, 'g');
+/** Replaces marked texts in a parsed message by the integers that they are for: exact ones, else the nearest numbers. */
+export function restoreIntegers<T>(value: T, isExact: boolean): T {
+  return mapTexts(value, (text) => {
+    if (!text.startsWith(MARK)) return text;
+    const digits = text.slice(MARK.length);
+    return isExact ? new ExactInteger(digits) : Number(digits);
+  }) as T;
+}
 
-/** Writes marked texts in JSON as integers again. */
-export function restoreIntegers(json: string): string {
-  return json.includes(MARK) ? json.replace(MARKED, '$1') : json;
+function mapTexts(value: unknown, change: (text: string) => unknown, depth = MAX_JSON_DEPTH): unknown {
+  if (typeof value === 'string') return change(value);
+  if (typeof value !== 'object' || value === null || depth === 0) return value;
+  const fields = value as Record<string, unknown>;
+  for (const key in fields) {
+    const after = mapTexts(fields[key], change, depth - 1);
+    if (after !== fields[key]) fields[key] = after;
+  }
+  return value;
 }
 
 /** Marks the integers in the data of an event stream, line by line. */
@@ -70,6 +86,6 @@ function markLines(parts: readonly Buffer[]): Buffer {
   const text = bytes.toString('utf8');
   if (!LONG_DIGITS.test(text)) return bytes;
   return Buffer.from(
-    text.replace(/^(data: ?)(.*)$/gm, (_line, field: string, data: string) => field + markIntegers(data)),
+    text.replace(/^(data: ?)([^\r\n]*)/gm, (_line, field: string, data: string) => field + markIntegers(data)),
   );
 }

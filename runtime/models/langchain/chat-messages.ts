@@ -1,5 +1,4 @@
 import { type AssistantMessage, contentWithNote, type Message } from '../../contracts/message';
-import { LONG_NUMBER } from '../../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 
 /** What a message of a chat model holds beside text and calls, in a form that goes into the journal. */
@@ -48,8 +47,13 @@ function callsOf(calls: JsonValue | undefined): readonly ChatCall[] {
 
 /** The arguments of calls that LangChain could not read are text, as the model wrote them. */
 function toFunctionCall({ id, name, args }: ChatCall, kwargs: JsonValue | undefined): JsonObject {
-  const written = LONG_NUMBER.test(JSON.stringify(args)) ? writtenArguments(kwargs, id) : undefined;
+  const written = holdsRounded(args) ? writtenArguments(kwargs, id) : undefined;
   return { id, type: 'function', function: { name, arguments: written ?? args } };
+}
+
+function holdsRounded(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsRounded);
 }
 
 /** Returns arguments as the model wrote them, since LangChain rounds integers beyond 2^53. OpenAI's adapters keep them. */

@@ -20,7 +20,8 @@ export function baseSchema(schema: JsonObject): OfferedSchema {
   const tidy = tidySchema(schema);
   if (tidy === schema && isPlainRoot(tidy)) return { schema, note: '' };
   const offered = isPlainRoot(tidy) ? { schema: without(tidy, '$schema'), note: '' } : plainRoot(tidy);
-  const moved = { before: schema, after: offered.schema, left: MAX_INLINED };
+  const length = JSON.stringify(schema).length;
+  const moved = { before: schema, after: offered.schema, left: length, sizes: new Map<JsonObject, number>() };
   return { ...offered, schema: inlineMoved(offered.schema, moved) };
 }
 
@@ -31,10 +32,10 @@ function tidySchema(schema: JsonObject): JsonObject {
 interface Moved {
   readonly before: JsonObject;
   readonly after: JsonObject;
+  /** Characters left for inlined references. */
   left: number;
+  readonly sizes: Map<JsonObject, number>;
 }
-
-const MAX_INLINED = 100;
 
 /** Inlines references to parts of the original schema that are elsewhere now. Drops those that lead nowhere. */
 function inlineMoved(schema: JsonObject, moved: Moved): JsonObject {
@@ -42,8 +43,15 @@ function inlineMoved(schema: JsonObject, moved: Moved): JsonObject {
   if (typeof pointer !== 'string' || resolvePointer(moved.after, pointer) !== undefined) {
     return mapSubschemas(schema, (inner) => inlineMoved(inner, moved));
   }
-  const target = moved.left-- > 0 ? resolvePointer(moved.before, pointer) : undefined;
-  return target === undefined ? rest : inlineMoved({ ...tidySchema(target), ...rest }, moved);
+  const target = resolvePointer(moved.before, pointer);
+  if (target !== undefined) moved.left -= sizeOf(target, moved.sizes);
+  return target === undefined || moved.left < 0 ? rest : inlineMoved({ ...tidySchema(target), ...rest }, moved);
+}
+
+function sizeOf(schema: JsonObject, sizes: Map<JsonObject, number>): number {
+  const size = sizes.get(schema) ?? JSON.stringify(schema).length;
+  sizes.set(schema, size);
+  return size;
 }
 
 /** Adds `items` to arrays without it. A list of items is a tuple in older drafts. */

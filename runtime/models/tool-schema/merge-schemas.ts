@@ -44,8 +44,8 @@ export function mergeAlternatives(schema: JsonObject, alternatives: readonly Jso
     }
   }
   const own = isJsonObject(schema.properties) ? schema.properties : {};
-  const [first = [], ...others] = alternatives.map(({ required }) => namesIn(required));
-  const common = first.filter((name) => others.every((names) => names.includes(name)));
+  const [first, ...others] = alternatives.map(({ required }) => new Set(namesIn(required)));
+  const common = [...(first ?? [])].filter((name) => others.every((names) => names.has(name)));
   const required = [...new Set([...namesIn(schema.required), ...common])];
   const merged = [...properties].map(([name, values]) => [name, either(values)] as const);
   const all = { ...Object.fromEntries(merged), ...own };

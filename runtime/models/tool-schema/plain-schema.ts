@@ -129,10 +129,12 @@ interface Decoration {
   readonly isNullable: boolean;
 }
 
-/** Adds what an `anyOf` says to each of its alternatives, since Gemini accepts it only by itself. */
+/** Adds what an `anyOf` says to its alternatives, the description to the first, since Gemini accepts an `anyOf` only by itself. */
 function decorated(plain: JsonObject, { description, isNullable }: Decoration): JsonObject {
   if (plain.anyOf !== undefined) {
-    return { anyOf: schemasIn(plain.anyOf).map((one) => decorated(one, { description, isNullable })) };
+    const [first = {}, ...others] = schemasIn(plain.anyOf);
+    const rest = others.map((one) => decorated(one, { description: null, isNullable }));
+    return { anyOf: [decorated(first, { description, isNullable }), ...rest] };
   }
   return {
     ...plain,

@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../../util/json';
 import { whenKnown } from '../../util/when-known';
 import { askSchemaProcess } from './ask-schema-process';
 import { compileValidator, TooManySteps, type Validate } from './compile-validator';
+import { roundedMatch } from './pinned-integers';
 import { type SchemaWeight, weighSchema } from './schema-cost';
 import isSchema from './schema-of-schemas.cjs';
 
@@ -48,6 +49,8 @@ export function compileSchema(schema: JsonObject, name: string): SchemaCheck {
   return (given, checkedFor) => {
     text ??= JSON.stringify(bare);
     const value = mapExactIntegers(given, Number) as JsonValue;
+    const rounded = value === given ? undefined : roundedMatch(schema, given);
+    if (rounded !== undefined) return `${name} ${rounded}`;
     const issues = weight.isLight ? checkHere({ bare, text, name }, value) : GIVEN_UP;
     return issues === GIVEN_UP ? checkThere({ schema: text, name, value }, checkedFor) : issues;
   };

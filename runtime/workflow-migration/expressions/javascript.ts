@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../util/json';
+import { isJsonObject, type JsonValue } from '../../util/json';
 
 /**
  * A JavaScript literal that may stand in an n8n expression: without double braces, which would end it, without
@@ -8,7 +8,7 @@ import type { JsonValue } from '../../util/json';
 export function literal(value: JsonValue): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `[${value.map((item: JsonValue) => literal(item)).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return String(value);
+  if (!isJsonObject(value)) return JSON.stringify(value);
   const fields = Object.entries(value).map(([key, inner]) => `[${quoted(key)}]: ${literal(inner)}`);
   return `({ ${fields.join(', ')} })`;
 }

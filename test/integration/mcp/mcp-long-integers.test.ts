@@ -67,6 +67,13 @@ describe.each(FORMS)('an answer as %s', (_form, send) => {
     expect(call).toMatchObject({ arguments: { id: LONG }, result: { orders: [{ id: ORDER, total: 10.1 }] } });
   });
 
+  it('is read whatever its texts hold', async () => {
+    const texts = [`a\u2028b`, `\u2028data: [${LONG}`, `\ue000${LONG}`, `x\ue000${LONG}`];
+    const structured = JSON.stringify({ texts, id: 0 }).replace('0}', `${ORDER}}`);
+    const { told } = await aCall(send, `{"content":[],"structuredContent":${structured}}`);
+    expect(told).toBe(structured);
+  });
+
   it('is given once where text and structured content say the same', async () => {
     const text = JSON.stringify(`{ "id": ${ORDER} }`);
     const result = `{"content":[{"type":"text","text":${text}}],"structuredContent":{"id":${ORDER}}}`;

@@ -1,3 +1,6 @@
+import { compileInputSchema } from '../../../runtime/tools/schemas/validate-input';
+import { parseExactly } from '../../../runtime/util/exact-integer';
+import type { JsonObject } from '../../../runtime/util/json';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
@@ -126,4 +129,17 @@ it('blanks a secret of digits', async () => {
   fixture.models.script(toolReply([{ name: 'get_card' }]), textReply('Done'));
   const result = await fixture.runtime.run(aTask(tenantId));
   expect(JSON.stringify(result) + told()).not.toContain('4111111111111111222');
+});
+
+it.each([
+  ['enum', LONG, true],
+  ['enum', '2512292042121000002', false],
+  ['const', LONG, true],
+  ['const', '2512292042121000099', false],
+])('is held to the %s of the schema: %s', async (keyword, digits, isAllowed) => {
+  const value = keyword === 'enum' ? `[${LONG}]` : LONG;
+  const parse = compileInputSchema(
+    parseExactly(`{"type":"object","properties":{"id":{"${keyword}":${value}}}}`) as JsonObject,
+  );
+  expect(await parse(parseExactly(`{"id":${digits}}`) as JsonObject)).toMatchObject({ ok: isAllowed });
 });

@@ -48,8 +48,16 @@ it('survives parsing and writing', () => {
   fc.assert(
     fc.property(texts, (text) => {
       expect(JSON.stringify(parseExactly(text))).toBe(text);
-      expect(restoreIntegers(JSON.stringify(JSON.parse(markIntegers(text))))).toBe(text);
+      expect(JSON.stringify(restoreIntegers(JSON.parse(markIntegers(text)), true))).toBe(text);
     }),
     { numRuns: 2000 },
   );
+});
+
+it('is a number where a message is no result of a call', () => {
+  const message = restoreIntegers(
+    JSON.parse(markIntegers(`{"maximum":9223372036854775807,"text":"${LONG}"}`)) as object,
+    false,
+  );
+  expect(message).toEqual({ maximum: 9_223_372_036_854_775_807, text: LONG });
 });

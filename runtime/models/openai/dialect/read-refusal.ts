@@ -26,7 +26,6 @@ export function paramsOf(error: JsonValue): readonly string[] {
 /** Returns the dialect to retry a refused request in, or undefined if the refusal names nothing that could be changed. */
 export function changedDialect(refusal: ProviderRefusal, request: ModelRequest, dialect: Dialect): Dialect | undefined {
   const text = [...refusal.params, refusal.words].map((part) => part.slice(0, MAX_CHARS)).join('\n');
-  if (HOPELESS.test(text)) return undefined;
   const said = { ...refusal, text };
   // llama.cpp answers 500 if the chat template fails.
   const changed = refusal.status >= 500 ? ofMessages(said, dialect) : changeFor(said, request, dialect);
@@ -37,13 +36,14 @@ function changeFor(said: Said, request: ModelRequest, dialect: Dialect): Partial
   const limits = limitsIn(said);
   if (limits !== undefined && isChange(limits, dialect)) return limits;
   // A refusal of a tool may quote its schema, which must change nothing but that tool.
-  const named = namedTools(said.text, toolsIn(dialect, request.tools));
+  const named = namedTools(said, toolsIn(dialect, request.tools));
   if (named.length > 0) return ofTools(named, said, dialect);
   return SCHEMAS.test(said.text) ? ofSchemas(request, dialect) : ofRequest(said, request, dialect);
 }
 
 /** Returns the change for a refusal that is not about a tool. A name in quotation marks counts as that of a tool at last. */
 function ofRequest(said: Said, request: ModelRequest, dialect: Dialect): Partial<Dialect> | undefined {
+  if (HOPELESS.test(said.text)) return undefined;
   const change = ofMessages(said, dialect) ?? ofFields(said, request, dialect);
   if (change !== undefined) return change;
   const quoted = quotedTools(said.text, toolsIn(dialect, request.tools));
@@ -87,9 +87,9 @@ function isChange(change: Partial<Dialect>, dialect: Dialect): boolean {
 
 const SOME_TEXT = 'Calling tools.';
 const TOO_MANY =
-  /^(?:[\w .]{0,60}: )?(?:Invalid )?'?tools'? ?: (?:array too long.{0,60}maximum length|maximum number of items is) (\d+)/i;
+  /^[\w .:-]{0,100}?'?tools'? ?: (?:array too long.{0,60}maximum length|maximum number of items is) (\d+)/i;
 const TOO_LONG =
-  /^(?:[\w .]{0,60}: )?Invalid '(?:tools|functions)\[\d+\]\.function\.description': string too long.{0,60}maximum length (\d+)/i;
+  /^[\w .:-]{0,100}?Invalid '(?:tools|functions)\[\d+\]\.function\.description': string too long.{0,60}maximum length (\d+)/i;
 /** Refusals of a tool's name rather than its schema. */
 const NAME = /\b(?:function|custom|toolSpec)\.name\b|\]\.name\b|\bfunction name was\b/i;
 

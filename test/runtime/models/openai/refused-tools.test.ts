@@ -224,20 +224,28 @@ describe('words of a tool that its refusal quotes', () => {
       (word) => `Invalid schema for function 'odd': In context=('properties', "${word}"), 'allOf' is not permitted.`,
     ],
     [
+      'OpenAI, with its place',
+      (word) => `Invalid schema for function 'odd': In context=('properties', '${word}'), 'strng' is not valid.`,
+    ],
+    [
       'Google',
       (word) =>
         `* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[${word}].properties: should be non-empty`,
     ],
   ];
   const cases = quotes.flatMap(([whose, quote]) =>
-    [...words, 'content', 'for function weather'].map((word) => [whose, quote(word)]),
+    [...words, 'content', 'for function weather', 'tools[1]', 'tools.1.custom', 'max context length'].map((word) => [
+      whose,
+      quote(word),
+    ]),
   );
 
-  it.each(cases)('%s: %s', async (_whose, message) => {
+  it.each(cases)('%s: %s', async (whose, message) => {
     const numbered = definition('odd', { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } });
     const world = await aWorld([numbered, GOOD]);
+    const param = whose === 'OpenAI, with its place' ? 'tools[0].function.parameters' : null;
     const rules: Rules = ({ tools = [] }) =>
-      JSON.stringify(tools).includes('minimum') ? { status: 400, body: { error: { message } } } : undefined;
+      JSON.stringify(tools).includes('minimum') ? { status: 400, body: { error: { message, param } } } : undefined;
     const config = { temperature: 0.2, tool_choice: 'required', system_prompt: 'Be short.' };
     const outcome = await world.outcomeOf(provider(rules), { config });
     expect(outcome).toMatchObject({ text: 'Done', called: ['weather {"city":"Rome"}'], requests: 3 });

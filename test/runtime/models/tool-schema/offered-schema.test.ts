@@ -158,6 +158,27 @@ it.each<[string, JsonObject]>([
     'many parts at the root',
     object({ allOf: Array.from({ length: 600 }, (_none, no) => ({ properties: { [`p${no}`]: {} } })) }),
   ],
+  [
+    'references to a long part that moves',
+    object({
+      anyOf: [{ properties: { b: object({ description: 'd'.repeat(58_000) }) } }],
+      properties: Object.fromEntries(
+        Array.from({ length: 100 }, (_none, no) => [`m${no}`, { $ref: '#/anyOf/0/properties/b' }]),
+      ),
+    }),
+  ],
+  [
+    'a long description of many alternatives',
+    object({
+      properties: {
+        a: {
+          description: 'D'.repeat(60_000),
+          anyOf: Array.from({ length: 50 }, (_none, no) => ({ enum: [`e${no}`] })),
+        },
+      },
+    }),
+  ],
+  ['many required names, often', definitionsAtRoot(2000)],
 ])('is bounded for %s', (_what, schema) => {
   const limit = 2.5 * JSON.stringify(schema).length + 20_000;
   for (const offer of [baseSchema, plainSchema]) {
@@ -165,6 +186,11 @@ it.each<[string, JsonObject]>([
   }
   expect(fault(gemini, plainSchema(schema).schema)).toBeUndefined();
 });
+
+function definitionsAtRoot(names: number): JsonObject {
+  const required = Array.from({ length: names }, (_none, no) => `n${no}`);
+  return { type: 'object', anyOf: Array.from({ length: 5 }, () => self), $defs: { D: { required } } };
+}
 
 function doubling(levels: number): JsonObject {
   const level = (no: number): JsonObject => {

@@ -28,6 +28,13 @@ it('keeps a long id whole, though not as a trace', () => {
   expect([taskId.length, traceId.length]).toEqual([200, 100]);
 });
 
+it('keeps the digits of a numeric id beyond 2^53', () => {
+  expect(read(parseEntry('{"task_id":2512292042121000001,"trace_id":2512292042121000002}'))).toMatchObject({
+    task_id: '2512292042121000001',
+    trace_id: '2512292042121000002',
+  });
+});
+
 it.each([[null], [17], ['text'], [[]], [{ config: [] }], [{ meta: 'x' }], [{ task_id: 'a\0b' }], [{ priority: 0.5 }]])(
   'refuses %j',
   (value) => {
