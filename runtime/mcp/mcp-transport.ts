@@ -55,7 +55,7 @@ async function callOnce(
     } catch (error) {
       const { describeFailure, isLostSession } = await import('./sdk/connect-failures');
       const failure = describeFailure(error);
-      // An answer of the server, also an error, leaves the connection as it is.
+      // An answer of the server, also an error, leaves the connection as it is, unless it may be about that.
       const answer = isLostSession(error) ? undefined : asAnswer(failure);
       if (answer !== undefined && mayBeOfConnection(failure)) pool.drop(target, connection);
       if (answer !== undefined)

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { mapSubschemas } from '../../util/json-schema/subschemas';
 import { alternativesNote, mergeAlternatives, mergeBoth } from './merge-schemas';
-import { mapSubschemas, namesIn, resolvePointer, schemasIn } from './subschemas';
+import { namesIn, resolveSchema, schemasIn } from './subschemas';
 
 /** An argument schema as it is sent to a model. */
 export interface OfferedSchema {
@@ -22,7 +23,7 @@ export function baseSchema(schema: JsonObject): OfferedSchema {
   const offered = isPlainRoot(tidy) ? { schema: without(tidy, '$schema'), note: '' } : plainRoot(tidy);
   const length = JSON.stringify(schema).length;
   const moved = { before: schema, after: offered.schema, left: length, sizes: new Map<JsonObject, number>() };
-  return { ...offered, schema: inlineMoved(offered.schema, moved) };
+  return { ...offered, schema: inlineMoved(offered.schema, moved, 0) };
 }
 
 function tidySchema(schema: JsonObject): JsonObject {
@@ -37,15 +38,19 @@ interface Moved {
   readonly sizes: Map<JsonObject, number>;
 }
 
+/** Limit of references inlined within one another: they may be circular. */
+const MAX_INLINED = 8;
+
 /** Inlines references to parts of the original schema that are elsewhere now. Drops those that lead nowhere. */
-function inlineMoved(schema: JsonObject, moved: Moved): JsonObject {
+function inlineMoved(schema: JsonObject, moved: Moved, depth: number): JsonObject {
   const { $ref: pointer, ...rest } = schema;
-  if (typeof pointer !== 'string' || resolvePointer(moved.after, pointer) !== undefined) {
-    return mapSubschemas(schema, (inner) => inlineMoved(inner, moved));
+  if (typeof pointer !== 'string' || resolveSchema(moved.after, pointer) !== undefined) {
+    return mapSubschemas(schema, (inner) => inlineMoved(inner, moved, depth));
   }
-  const target = resolvePointer(moved.before, pointer);
+  const target = resolveSchema(moved.before, pointer);
   if (target !== undefined) moved.left -= sizeOf(target, moved.sizes);
-  return target === undefined || moved.left < 0 ? rest : inlineMoved({ ...tidySchema(target), ...rest }, moved);
+  if (target === undefined || moved.left < 0 || depth === MAX_INLINED) return rest;
+  return inlineMoved({ ...tidySchema(target), ...rest }, moved, depth + 1);
 }
 
 function sizeOf(schema: JsonObject, sizes: Map<JsonObject, number>): number {
@@ -156,7 +161,7 @@ function withoutCombinators(schema: JsonObject, at: Resolving): JsonObject {
   const { $schema: _draft, $ref: pointer, allOf, anyOf, oneOf, ...rest } = schema;
   if (at.budget.left-- <= 0) return rest;
   const inner = { ...at, isRoot: false };
-  const target = typeof pointer === 'string' ? resolvePointer(at.root, pointer) : undefined;
+  const target = typeof pointer === 'string' ? resolveSchema(at.root, pointer) : undefined;
   const demanded = [...(target === undefined ? [] : [target]), ...schemasIn(allOf).slice(0, MAX_PARTS)];
   const merged = demanded.reduce<JsonObject>((both, one) => mergeBoth(both, withoutCombinators(one, inner)), rest);
   return [anyOf, oneOf].reduce<JsonObject>((whole, list) => {

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { baseSchema, type OfferedSchema } from './base-schema';
 import { mergeAlternatives, mergeBoth } from './merge-schemas';
-import { namesIn, resolvePointer, schemasIn } from './subschemas';
+import { namesIn, resolveSchema, schemasIn } from './subschemas';
 
 /**
  * Rewrites an argument schema to the smallest subset that providers accept. Each schema has one type or is an `anyOf` of such.
@@ -53,7 +53,7 @@ function flatten(value: JsonObject, inside: Inside): Flat {
   const path = [...inside.path, value];
   const { $ref: pointer, allOf, ...own } = value;
   if (inside.budget.left <= 0 || path.length > MAX_DEPTH) return { schema: own, path };
-  const target = typeof pointer === 'string' ? resolvePointer(inside.root, pointer) : undefined;
+  const target = typeof pointer === 'string' ? resolveSchema(inside.root, pointer) : undefined;
   const isCircular = path.filter((schema) => schema === target).length > 1;
   if (typeof pointer === 'string' && (target === undefined || isCircular)) {
     return { schema: { ...bare(target === undefined ? 'object' : typeOf(target)), ...own }, path };

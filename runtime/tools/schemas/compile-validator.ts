@@ -3,7 +3,7 @@ import Ajv2020, { _, type ErrorObject } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
 
 import { canonicalJson, type JsonObject, type JsonValue } from '../../util/json.ts';
-import { mapSubschemas, ownSize } from './subschemas.ts';
+import { mapSubschemas, ownSize } from '../../util/json-schema/subschemas.ts';
 
 /**
  * Says what is wrong with a value; undefined when nothing is. Throws TooManySteps, or what the stack throws when it

@@ -1,8 +1,8 @@
 import { RE2JS } from 're2js';
 
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { isJsonObject, type JsonObject } from '../../util/json';
+import { eachSubschema, ownSize, resolvePointer } from '../../util/json-schema/subschemas';
 import { patternSize } from '../../util/pattern-size';
-import { eachSubschema, ownSize } from './subschemas';
 
 /** More steps than this for one value and the schema is a trap; honest ones stay below a thousand. */
 const MAX_COST = 100_000;
@@ -149,7 +149,7 @@ function isRe2(pattern: string): boolean {
 
 function targetOf({ $ref }: JsonObject, walk: Walk): JsonObject | undefined {
   if (typeof $ref !== 'string') return undefined;
-  const target = $ref === '#' || $ref.startsWith('#/') ? resolvePointer(walk.root, $ref.slice(1)) : undefined;
+  const target = resolvePointer(walk.root, $ref);
   // A name is found by the compiler, if at all. Nothing is ever fetched.
   if (target === undefined && !walk.hasNames) throw new Error(`can't resolve reference ${$ref.slice(0, MAX_SHOWN)}`);
   if (!isJsonObject(target)) return undefined;
@@ -166,25 +166,6 @@ function allSubschemas(root: JsonObject): ReadonlySet<JsonObject> {
   };
   visit(root);
   return known;
-}
-
-/** What `/$defs/name` points to. */
-function resolvePointer(root: JsonObject, pointer: string): JsonValue | undefined {
-  let node: JsonValue | undefined = root;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = decodePointer(part);
-    if (Array.isArray(node)) node = (node as JsonValue[])[Number(key)];
-    else node = isJsonObject(node) && Object.hasOwn(node, key) ? node[key] : undefined;
-  }
-  return node;
-}
-
-function decodePointer(part: string): string {
-  try {
-    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return part.replaceAll('~1', '/').replaceAll('~0', '~');
-  }
 }
 
 /** Throws when a schema is applied to a value by applying it to the same value. */

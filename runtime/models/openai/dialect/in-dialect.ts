@@ -29,8 +29,8 @@ const MAX_SLIPS = 2;
 
 /**
  * Requests a reply in the model's dialect. Retries a refused request without the tool or field that the refusal names, and
- * remembers the changed dialect once the model answers. Returns malformed tool calls that the provider refused to the model.
- * Rejects with an LLM_ error.
+ * remembers the changed dialect once the model answers. Reports malformed tool calls, which some providers refuse, to the
+ * model. Rejects with an LLM_ error.
  */
 export async function inDialect(request: ModelRequest, { dialects, ask, toError }: Asking): Promise<ModelReply> {
   const before = dialects.of(request);
@@ -104,7 +104,7 @@ function slipIn(error: ErrorBody): readonly Message[] | undefined {
     { role: 'assistant', content: (words ?? '(a call of a tool)').slice(0, MAX_GENERATION_CHARS) },
     {
       role: 'user',
-      content: `That could not be read as a call of a tool: ${message.slice(0, MAX_REASON_CHARS)}\n\nCall a tool that you have with arguments that its schema allows, or answer without one.`,
+      content: `Your tool call could not be parsed: ${message.slice(0, MAX_REASON_CHARS)}\n\nCall one of your tools with arguments that match its schema, or answer without a tool.`,
     },
   ];
 }

@@ -179,6 +179,10 @@ it.each<[string, JsonObject]>([
     }),
   ],
   ['many required names, often', definitionsAtRoot(2000)],
+  [
+    'a part that moves and refers to itself',
+    { description: 'x'.repeat(60_000), anyOf: [{ properties: { a: { items: { $ref: '#/anyOf/0' } } } }] },
+  ],
 ])('is bounded for %s', (_what, schema) => {
   const limit = 2.5 * JSON.stringify(schema).length + 20_000;
   for (const offer of [baseSchema, plainSchema]) {
@@ -254,6 +258,17 @@ const roots = withDefinitions(
     .map(([own, key, list]) => ({ ...own, [key]: list })),
 );
 
+/** References to parts that are moved, that are circular, or that are not there. */
+const pointers = fc.constantFrom(
+  '#',
+  '#/anyOf/0',
+  '#/oneOf/0',
+  '#/allOf/0',
+  '#/properties/a',
+  '#/properties/a/items',
+  '#/x',
+);
+
 function fault(rules: Rules, schema: JsonObject): unknown {
   const tool = { type: 'function', function: { name: 'tool', description: 'd', parameters: schema } };
   return rules({ model: 'm', messages: [], tools: [tool] })?.body;
@@ -261,7 +276,8 @@ function fault(rules: Rules, schema: JsonObject): unknown {
 
 it('is of the form that OpenAI takes, and in the plain form of that of Gemini, whatever the schema', () => {
   fc.assert(
-    fc.property(fc.oneof(objects, roots), (schema) => {
+    fc.property(fc.oneof(objects, roots), pointers, (given, pointer) => {
+      const schema = JSON.parse(JSON.stringify(given).replaceAll('#/$defs/None', pointer)) as JsonObject;
       expect(fault(openai, baseSchema(schema).schema)).toBeUndefined();
       expect(fault(gemini, plainSchema(schema).schema)).toBeUndefined();
     }),
