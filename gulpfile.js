@@ -54,6 +54,8 @@ async function runtime() {
       testing: 'runtime/testing/index.ts',
       'page-process': 'runtime/tools/web/page-process.ts',
       'schema-process': 'runtime/tools/schemas/schema-process.ts',
+      // Loaded where usage has to be estimated.
+      tokenizer: 'runtime/util/text/count-tokens.ts',
     },
     outdir: RUNTIME,
     bundle: true,

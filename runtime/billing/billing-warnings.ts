@@ -22,13 +22,14 @@ export function createBillingWarnings(): BillingWarnings {
     said.set(warning.message, warning);
   };
   /** These are told once, however many calls there are. */
-  const counts = { contradictory: 0, wasted: 0, unanswered: 0 };
+  const counts = { contradictory: 0, wasted: 0, estimated: 0, unanswered: 0 };
   let contradiction = '';
   const differing: Charge[] = [];
 
   const notes: Readonly<Record<ChargeNote, (charge: Charge, step: number) => void>> = {
     unpriced: ({ modelAsked }) => warn('USAGE_UNPRICED', { model: modelAsked }),
-    missing: (_charge, step) => warn('USAGE_MISSING', { step }),
+    missing: () => void (counts.unanswered += 1),
+    estimated: () => void (counts.estimated += 1),
     provider: ({ costUsd }, step) => warn('COST_FROM_PROVIDER', { step, cost: costUsd }),
     differs: (charge) => void differing.push(charge),
   };
@@ -52,6 +53,7 @@ export function createBillingWarnings(): BillingWarnings {
       ...told('USAGE_CONTRADICTORY', counts.contradictory, { first: contradiction }),
       ...told('COST_DIFFERS', differing.length, costsOf(differing)),
       ...told('REPLIES_WASTED', counts.wasted),
+      ...told('USAGE_ESTIMATED', counts.estimated),
       ...told('USAGE_UNKNOWN', counts.unanswered),
     ],
   };

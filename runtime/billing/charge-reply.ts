@@ -2,7 +2,7 @@ import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import type { WastedReply } from '../contracts/model';
 import { callCost, callSaving, findPrice } from './cost';
 
-const NO_USAGE: Usage = {
+export const NO_USAGE: Usage = {
   promptTokens: 0,
   completionTokens: 0,
   cachedTokens: 0,
@@ -30,9 +30,9 @@ export interface Charge {
 
 /**
  * `unpriced`, `missing`: there was no price, or nothing to apply it to. `provider`: the cost is the provider's own figure.
- * `differs`: it is not, and the two are not the same.
+ * `differs`: it is not, and the two are not the same. `estimated`: the tokens were counted from the texts.
  */
-export type ChargeNote = 'unpriced' | 'missing' | 'provider' | 'differs';
+export type ChargeNote = 'unpriced' | 'missing' | 'provider' | 'differs' | 'estimated';
 
 /** Our price is what counts. The provider's own figure is taken where there is none, or the tokens that it reports cannot be relied upon. */
 export function chargeReply(reply: WastedReply, prices: readonly ModelPrice[]): Charge {
@@ -41,22 +41,27 @@ export function chargeReply(reply: WastedReply, prices: readonly ModelPrice[]): 
   const price = findPrice(prices, [modelId, modelReturned]);
   const cost = costOf(reply, price, reportedUsd);
   const modelBilled = price?.modelId ?? modelId;
-  return { usage, modelAsked: modelId, modelBilled, contradiction, reportedUsd, ...cost };
+  const notes = reply.isEstimated === true ? [...cost.notes, 'estimated' as const] : cost.notes;
+  return { usage, modelAsked: modelId, modelBilled, contradiction, reportedUsd, ...cost, notes };
 }
 
 function costOf(
-  { usage, isForeignUsage }: WastedReply,
+  reply: WastedReply,
   price: ModelPrice | undefined,
   reportedUsd: string | undefined,
 ): Pick<Charge, 'costUsd' | 'savedUsd' | 'notes'> {
-  const isReliable = usage !== undefined && isForeignUsage !== true;
-  if ((!isReliable || price === undefined) && Number(reportedUsd) > 0) {
-    return { costUsd: reportedUsd as string, notes: isReliable ? ['unpriced', 'provider'] : ['provider'] };
+  const { usage } = reply;
+  if ((!isReliable(reply) || price === undefined) && Number(reportedUsd) > 0) {
+    return { costUsd: reportedUsd as string, notes: isReliable(reply) ? ['unpriced', 'provider'] : ['provider'] };
   }
   if (usage === undefined) return { costUsd: '0', notes: price === undefined ? ['unpriced', 'missing'] : ['missing'] };
   if (price === undefined) return { costUsd: '0', notes: ['unpriced'] };
   const costUsd = callCost(usage, price);
   return { costUsd, savedUsd: callSaving(usage, price), notes: isDifferent(costUsd, reportedUsd) ? ['differs'] : [] };
+}
+
+function isReliable({ usage, isForeignUsage, isEstimated }: WastedReply): boolean {
+  return usage !== undefined && isForeignUsage !== true && isEstimated !== true;
 }
 
 const MOST_OF_THEIRS = 0.01;

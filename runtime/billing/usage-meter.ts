@@ -16,7 +16,7 @@ export interface UsageMeter {
   readonly warnings: () => readonly ErrorSummary[];
 }
 
-interface EndedCall {
+export interface EndedCall {
   readonly step: number;
   readonly attempts: RequestAttempts;
   readonly reply?: ModelReply;
@@ -37,7 +37,7 @@ export function createUsageMeter(request: {
   const add = (call: EndedCall): ModelCallRecord | undefined => {
     const { sent, answered, wasted = [] } = call.attempts;
     warnings.unanswered(sent - answered);
-    warnings.wasted(wasted.length);
+    warnings.wasted(wasted.filter(({ usage, isEstimated }) => usage !== undefined && isEstimated !== true).length);
     // Never guessed: a call that died without an answer stays open in the ledger.
     if (call.reply === undefined && wasted.length === 0 && sent > answered) return undefined;
     const record = recordCall(call, request, warnings);
@@ -70,6 +70,7 @@ function recordCall(
     modelRequested: asked,
     modelBilled: charges.at(-1)?.modelBilled ?? asked,
     usage: sumUsage(charges),
+    ...(paid.some(({ isEstimated }) => isEstimated === true) ? { usageEstimated: true } : {}),
     costUsd: sumDecimals(charges.map(({ costUsd }) => costUsd)),
     savedUsd: sumKnown(charges.map(({ savedUsd }) => savedUsd)),
     costBasis: charges.some(({ notes }) => notes.includes('provider')) ? 'provider' : undefined,
@@ -119,6 +120,7 @@ function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
   const saved = sumKnown(calls.map(({ savedUsd }) => savedUsd));
   return {
     usage: sumUsage(calls),
+    ...(calls.some(({ usageEstimated }) => usageEstimated === true) ? { usageEstimated: true } : {}),
     costUsd: roundCost(sumDecimals(calls.map(({ costUsd }) => costUsd))),
     savedUsd: saved === undefined ? undefined : roundCost(saved),
     providerCostUsd: sumKnown(calls.map(({ providerCostUsd }) => providerCostUsd)),

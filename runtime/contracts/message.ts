@@ -45,3 +45,10 @@ export type Message =
   | { readonly role: 'user'; readonly content: string }
   | AssistantMessage
   | ToolMessage;
+
+/** Returns the content of a message, and its calls as the model wrote them. */
+export function wordsOf(message: Message): string {
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+  const written = calls.map(({ function: { name, arguments: input } }) => `${name} ${input}`);
+  return [message.content ?? '', ...written].join('\n');
+}

@@ -66,6 +66,10 @@ export interface RequestAttempts {
 export interface ReplyUsage {
   /** Undefined when the provider reported none, or nonsense. */
   readonly usage?: Usage;
+  /** Everything that the model wrote, its thinking included, if `usage` is undefined and the message does not hold all of it. */
+  readonly written?: string;
+  /** The usage was counted from the texts, since the provider reported none. */
+  readonly isEstimated?: true;
   /** US dollars as decimal text, when the provider reports it. */
   readonly providerCostUsd?: string;
   /**

@@ -20,6 +20,7 @@ export type TraceEntry =
       readonly finish_reason: string;
       readonly prompt_tokens: number;
       readonly completion_tokens: number;
+      readonly usage_estimated?: boolean;
       readonly cost_usd: string;
       readonly duration_ms: number;
     }
@@ -55,6 +56,8 @@ export interface AgentResult {
     /** The part of completion that was reasoning. */
     readonly reasoning: number;
   };
+  /** True when tokens and cost are, in part, an estimate: the provider did not report the usage of every response. */
+  readonly usage_estimated?: boolean;
   /** US dollars rounded half up to 8 places, as text. */
   readonly cost_usd: string;
   /**

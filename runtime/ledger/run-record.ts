@@ -45,6 +45,8 @@ export interface RunRecord {
    * LEDGER_WRITE_DELAYED when the outbox keeps the end, else with LEDGER_WRITE_FAILED. Stops the lease in any case.
    */
   readonly settle: (end: RunEnd, lost?: OpenCall) => Promise<void>;
+  /** Adds a call whose usage was unknown when the run ended. */
+  readonly addLate: (call: ModelCallRecord) => Promise<void>;
 }
 
 export interface NextWrite {
@@ -78,9 +80,10 @@ const FLUSH_MS = 200;
  * The lease is renewed by each write, and by a timer while a model or a tool takes long.
  */
 export function startRunRecord(options: RunRecordOptions): RunRecord {
-  const { key, modelRequested, settleRetries, outbox } = options;
+  const { ledger, key, modelRequested, bill, identity, leaseMs } = options;
   const writer = startWriter(options);
   const sentCalls = trackSentCalls();
+  const settled = Promise.withResolvers();
   return {
     keep: writer.keep,
     audit: writer.audit,
@@ -116,27 +119,40 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       return recorded;
     },
     settle: async (end, opening) => {
-      writer.stopTimers();
-      const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
-      try {
-        await pRetry(() => writer.write({ end, opening }), retry);
-      } catch (error) {
-        throw await endUnwritten(writer, { end, opening, outbox, error });
-      }
+      await writeEnd(writer, { end, opening }, options).finally(() => settled.resolve(undefined));
       refuseTakenOver(writer, key);
     },
+    addLate: async (call) => {
+      await settled.promise;
+      const progress = { ...key, leaseMs, bill, ...identity, closed: [call] };
+      await ledger.record(progress).catch(() => options.outbox?.keep(progress));
+    },
   };
+}
+
+interface Ending {
+  readonly end: RunEnd;
+  readonly opening?: OpenCall;
+}
+
+async function writeEnd(
+  writer: Writer,
+  ending: Ending,
+  { settleRetries, outbox }: Pick<RunRecordOptions, 'settleRetries' | 'outbox'>,
+): Promise<void> {
+  writer.stopTimers();
+  const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
+  try {
+    await pRetry(() => writer.write(ending), retry);
+  } catch (error) {
+    throw await endUnwritten(writer, { ...ending, outbox, error });
+  }
 }
 
 /** The ledger has not taken the end of the run: the outbox may keep it. */
 async function endUnwritten(
   writer: Writer,
-  {
-    end,
-    opening,
-    outbox,
-    error,
-  }: { readonly end: RunEnd; readonly opening?: OpenCall; readonly outbox?: Outbox; readonly error: unknown },
+  { end, opening, outbox, error }: Ending & { readonly outbox?: Outbox; readonly error: unknown },
 ): Promise<RuntimeError> {
   const kept = outbox?.keep(writer.progress({ end, opening })).then(() => true);
   const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);

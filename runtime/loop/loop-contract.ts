@@ -2,8 +2,9 @@ import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
 import type { StepEntry } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
+import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
-import type { Model, ModelReply, RequestAttempts, ToolChoice } from '../contracts/model';
+import type { Model, ModelReply, ModelRequest, ToolChoice } from '../contracts/model';
 import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
@@ -38,13 +39,17 @@ export interface LoopSettings {
   readonly streams?: boolean;
 }
 
-/** One model call that ended, well or not. */
-export interface EndedModelCall {
+/** One model call, and what came of it. */
+export interface SettledModelCall {
   readonly step: number;
-  readonly attempts: RequestAttempts;
-  readonly durationMs: number;
+  readonly request: ModelRequest;
   readonly reply?: ModelReply;
   readonly error?: RuntimeError;
+}
+
+/** One model call that ended for the run, well or not. */
+export interface EndedModelCall extends SettledModelCall {
+  readonly durationMs: number;
 }
 
 /** A call that may run as far as the loop can tell. */
@@ -76,7 +81,10 @@ export interface NextCalls {
 
 /** Is told what the loop does, in the order of time. Must not throw. */
 export interface LoopObserver {
-  readonly modelCallEnded: (call: EndedModelCall) => void;
+  /** Resolves with the usage of the reply, reported or estimated. */
+  readonly modelCallEnded: (call: EndedModelCall) => Promise<Usage | undefined>;
+  /** Receives what a model did that ignored the signal, after `modelCallEnded` and maybe after the run. */
+  readonly modelSettledLate: (call: SettledModelCall) => Promise<void>;
   /** A model call has ended with anything but an answer. Nothing that it asked for has been decided on. */
   readonly stepOpened: (step: OpenedStep) => void;
   /** Awaited before anything is sent, and has the last word on each tool call. A rejection ends the run; nothing is sent. */

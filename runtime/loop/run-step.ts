@@ -1,5 +1,7 @@
 import type { PendingStep } from '../contracts/ledger/progress';
 import type { Step } from '../contracts/ledger/step';
+import type { Usage } from '../contracts/ledger/usage';
+import { wordsOf } from '../contracts/message';
 import {
   isCut,
   type ModelReply,
@@ -17,7 +19,7 @@ import type { Redact } from '../util/redaction/redact';
 import { turn } from '../util/turn';
 import { executeToolCalls } from './execute-tool-calls';
 import { readAnswer, repairRequest, takeAnswer, toolsOfCall } from './formatted-answer';
-import type { LoopInput, OpenedStep } from './loop-contract';
+import type { LoopInput, OpenedStep, SettledModelCall } from './loop-contract';
 import { type AskedCall, prepareToolCalls } from './prepare-tool-calls';
 import type { OpenStep, RunState } from './run-state';
 import { showDeltas } from './show-deltas';
@@ -44,7 +46,7 @@ export async function runStep(
 ): Promise<StepResult> {
   const step = ++state.iterations;
   input.emit({ type: 'step-start', step });
-  const { reply, durationMs } = await callModel(input, state, { step, toolChoice: options.toolChoice });
+  const { reply, usage, durationMs } = await callModel(input, state, { step, toolChoice: options.toolChoice });
   const { message, given } = takeAnswer(reply.message, input.format);
   const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.calls.ids, redact: input.scope.redact }), {
     toolChoice: options.toolChoice,
@@ -52,7 +54,7 @@ export async function runStep(
   });
   state.messages.push(accepted.message);
   await turn();
-  const { promptTokens = 0, completionTokens = 0 } = reply.usage ?? {};
+  const { promptTokens = 0, completionTokens = 0 } = usage ?? {};
   const result = await finishStep(input, state, {
     step,
     finishReason: reply.finishReason,
@@ -155,8 +157,8 @@ async function callModel(
   input: LoopInput,
   state: RunState,
   call: { readonly step: number; readonly toolChoice: ToolChoice },
-): Promise<{ reply: ModelReply; durationMs: number }> {
-  const { settings } = input;
+): Promise<{ reply: ModelReply; usage: Usage | undefined; durationMs: number }> {
+  const { settings, observer } = input;
   const attempts: RequestAttempts = { sent: 0, answered: 0 };
   const startedAt = monotonicMs();
   const shown = settings.streams === true ? showDeltas(input, call.step) : undefined;
@@ -174,40 +176,52 @@ async function callModel(
     attempts,
     ...(shown === undefined ? {} : { onDelta: shown.push }),
   };
-  const ended = { step: call.step, attempts };
+  const ended = { step: call.step, request };
   const generated = input.model.generate(request);
   const received = await untilAborted(generated, input.stop.signal)
     .catch(async (thrown: unknown) => {
-      await keepLateReply(generated, request);
+      await keepLateReply(generated, { ...ended, observer });
       throw thrown;
     })
     .finally(() => {
       attempts.wasted = attempts.wasted?.map((wasted) => withoutSecrets(wasted, input.scope.redact));
     })
-    .catch((thrown: unknown) => {
+    .catch(async (thrown: unknown) => {
       const error = input.stop.error() ?? toRuntimeError(thrown);
-      input.observer.modelCallEnded({ ...ended, durationMs: elapsedMs(startedAt), error });
+      await observer.modelCallEnded({ ...ended, durationMs: elapsedMs(startedAt), error });
       throw error;
     });
   const reply = withoutSecrets(received, input.scope.redact);
   shown?.end();
   const durationMs = elapsedMs(startedAt);
-  input.observer.modelCallEnded({ ...ended, durationMs, reply });
+  const usage = await observer.modelCallEnded({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
   if (reply.finishReason === 'error') throw new RuntimeError('LLM_UNAVAILABLE', { reason: 'it broke off its reply' });
-  return { reply, durationMs };
+  return { reply, usage, durationMs };
 }
 
 /** Grace for a model call whose run was stopped; a model that obeys the signal ends sooner. */
 const LATE_MS = 500;
 
-/** Books the usage of a reply that arrives while its run is being stopped: the run drops it, but it was paid for. */
-async function keepLateReply(generated: Promise<ModelReply>, { attempts, modelId }: ModelRequest): Promise<void> {
+/** Books the usage of a reply that arrives while its run is being stopped, or later: the run drops it, but it was paid for. */
+async function keepLateReply(
+  generated: Promise<ModelReply>,
+  { observer, step, request }: Pick<SettledModelCall, 'step' | 'request'> & Pick<LoopInput, 'observer'>,
+): Promise<void> {
   const late = await within(LATE_MS, generated);
-  if (late === undefined) return;
-  const { message: _message, finishReason: _reason, finishWord: _word, fallback, ...used } = late;
-  if (used.usage === undefined && used.providerCostUsd === undefined) attempts.answered--;
-  else (attempts.wasted ??= []).push({ ...used, modelId: fallback?.name ?? modelId });
+  if (late === undefined) {
+    void generated
+      .then(
+        (reply) => withoutSecrets(reply, request.redact),
+        () => undefined,
+      )
+      .then((reply) => observer.modelSettledLate({ step, request, reply }))
+      .catch(() => undefined);
+    return;
+  }
+  const { message, finishReason: _reason, finishWord: _word, fallback, ...used } = late;
+  const modelId = fallback?.name ?? request.modelId;
+  (request.attempts.wasted ??= []).push({ written: wordsOf(message), ...used, modelId });
 }
 
 /** What of a reply goes into the ledger as it is. */

@@ -16,7 +16,7 @@ import type { ClaimedRun } from './run';
 export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageMeter): AgentResult {
   const { task, plan, variables, redact } = run;
   const { steps, awaiting, structured } = outcome;
-  const { usage, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
+  const { usage, usageEstimated, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
   const warnings = [...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? []), ...failedTools(steps)];
   return {
     task_id: task.task_id,
@@ -39,6 +39,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
       cache_written: usage.cacheWriteTokens + usage.cacheWrite1hTokens,
       reasoning: usage.reasoningTokens,
     },
+    ...(usageEstimated === true ? { usage_estimated: true } : {}),
     cost_usd: costUsd,
     ...(savedUsd === undefined ? {} : { saved_usd: savedUsd }),
     ...(providerCostUsd === undefined ? {} : { provider_cost_usd: providerCostUsd }),
@@ -123,6 +124,7 @@ function modelEntries(
     finish_reason: finishReason,
     prompt_tokens: call.usage.promptTokens,
     completion_tokens: call.usage.completionTokens,
+    ...(call.usageEstimated === true ? { usage_estimated: true } : {}),
     cost_usd: call.costUsd,
     duration_ms: durationMs,
   };

@@ -1,12 +1,13 @@
 import { addSpent, assertRunBudget } from '../billing/budget';
-import { createUsageMeter, type UsageMeter } from '../billing/usage-meter';
+import { estimateUsage } from '../billing/estimate-usage';
+import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
 import type { BillingLine, OpenCall, Reservation, RunEnd } from '../contracts/ledger/ledger';
 import type { Spent } from '../contracts/ledger/progress';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
 import { type RunRecord, startRunRecord } from '../ledger/run-record';
-import type { LoopObserver } from '../loop/loop-contract';
+import type { LoopObserver, SettledModelCall } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
 import type { JsonObject, JsonValue } from '../util/json';
 import { firstReservation, nextReservation } from './reserve';
@@ -24,30 +25,16 @@ export interface Recorder extends LoopObserver {
  * takes each tool call off its limits. Must be settled, or its lease goes on.
  */
 export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
-  const { plan, tenant, variables } = run;
-  const meter = createUsageMeter({ modelId: plan.selected.modelId, prices: tenant.prices });
+  const { plan, variables } = run;
   const record = openRecord(environment, run);
+  const { meter, lost, ...modelCalls } = followModelCalls(run, record);
   const rules = followRules(environment, run);
   const changedVariables = changesOf(variables);
   const spent = (): Spent => spentSoFar(meter, run);
-  let lost: OpenCall | undefined;
   return {
     meter,
-    settle: (end) => record.settle(end, lost),
-    modelCallEnded: (call) => {
-      const errorCode = call.error?.code;
-      const ended = meter.add({ ...call, errorCode });
-      const { sent, answered } = call.attempts;
-      if (ended !== undefined) record.keep(ended);
-      // It ends the run.
-      else
-        lost = {
-          step: call.step,
-          modelRequested: plan.selected.modelId,
-          unansweredRequests: sent - answered,
-          errorCode,
-        };
-    },
+    settle: (end) => record.settle(end, lost()),
+    ...modelCalls,
     stepOpened: (step) => record.journal({ ...step, spent: spent() }),
     beforeToolCalls: async ({ next, calls, step }) => {
       if (next !== undefined) assertRunBudget(plan.budget, spent);
@@ -69,6 +56,45 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
       }
     },
   };
+}
+
+interface ModelCalls extends Pick<Recorder, 'meter' | 'modelCallEnded' | 'modelSettledLate'> {
+  /** Returns the call that ended the run, if nobody knows what it has used. */
+  readonly lost: () => OpenCall | undefined;
+}
+
+function followModelCalls({ plan, tenant }: ClaimedRun, record: RunRecord): ModelCalls {
+  const { modelId } = plan.selected;
+  const meterOf = { modelId, prices: tenant.prices };
+  const meter = createUsageMeter(meterOf);
+  let lost: OpenCall | undefined;
+  return {
+    meter,
+    lost: () => lost,
+    modelCallEnded: async (call) => {
+      const known = await withEstimates(call);
+      const { errorCode, step, attempts } = known;
+      const ended = meter.add(known);
+      const unansweredRequests = attempts.sent - attempts.answered;
+      if (ended !== undefined) record.keep(ended);
+      else lost = { step, modelRequested: modelId, unansweredRequests, errorCode };
+      return known.reply?.usage;
+    },
+    modelSettledLate: async (call) => {
+      if (lost?.step !== call.step) return;
+      const ended = createUsageMeter(meterOf).add({ ...(await withEstimates(call)), errorCode: lost.errorCode });
+      if (ended !== undefined) await record.addLate(ended);
+    },
+  };
+}
+
+/** Estimates the usage of replies that report none. The counts are those of now: a model that does not obey may go on. */
+async function withEstimates({ step, request, reply, error }: SettledModelCall): Promise<EndedCall> {
+  const { sent, answered, wasted = [] } = request.attempts;
+  const attempts = { sent, answered, wasted: [...wasted] };
+  const [known] = reply === undefined ? [] : await estimateUsage([reply], request);
+  attempts.wasted = [...(await estimateUsage(attempts.wasted, request))];
+  return { step, attempts, reply: known, errorCode: error?.code };
 }
 
 function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Reservation | undefined {

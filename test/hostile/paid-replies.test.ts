@@ -109,6 +109,13 @@ describe('an error that says what it used', () => {
     },
   );
 
+  it('case 46: by words in a refusal has used nothing: they were not generated', async () => {
+    const said = { usage: undefined, choices: [{ message: { content: 'No' } }] };
+    const { result, calls } = await attack({ replies: [failed(400, said)] });
+    expect(warned({ result })).toEqual([]);
+    expect(calls).toMatchObject([{ unanswered_requests: 0, cost_exact: '0', usage_estimated: false }]);
+  });
+
   it.each([[null], [{}], [{ prompt_tokens: null, completion_tokens: 0 }]])(
     'case 46: by usage without a figure closes the call at no cost: %j',
     async (usage) => {
@@ -179,7 +186,11 @@ describe("the provider's own cost", () => {
   const withUsage = (usage: object): ScriptedReply => rawReply({ content: 'Done' }, 'stop', { usage });
 
   it.each([
-    ['texts', { prompt_tokens: '100', completion_tokens: '20', cost: 0.5 }, { total: 0, beside: [] }],
+    [
+      'texts',
+      { prompt_tokens: '100', completion_tokens: '20', cost: 0.5 },
+      { total: expect.any(Number) as number, beside: ['USAGE_ESTIMATED'] },
+    ],
     ['half of it', { prompt_tokens: 100, cost: 0.5 }, { total: 100, beside: ['USAGE_CONTRADICTORY'] }],
     ['foreign names', { input_tokens: 100, output_tokens: 20, cost: 0.5 }, { total: 120, beside: [] }],
   ])('case 46: is booked and marked where the usage is %s', async (_what, usage, { total, beside }) => {

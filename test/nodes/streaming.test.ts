@@ -6,6 +6,7 @@ import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { sendStream } from '../support/servers/stream-reply';
+import { gate } from '../support/values/agent-fixture';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
@@ -97,6 +98,23 @@ it('sends the answer to a chat that streams, as one message for each item', asyn
     ['end', 1, undefined],
   ]);
   expect(outputOf(run, 'Agent').map(({ json }) => json.output)).toEqual(['Two orders.', 'Two orders.']);
+});
+
+it('shows the first word with the second piece at the latest', async () => {
+  const { opened, open } = gate();
+  const piece = (delta: object, reason: string | null = null): string =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+  models.script((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(piece({ content: 'The' }) + piece({ content: ' order' }));
+    void opened.then(() => response.end(`${piece({ content: ' is ready.' }, 'stop')}data: [DONE]\n\n`));
+  });
+  const onChunk = ({ content = '' }: StructuredChunk): Promise<void> => {
+    if (content.startsWith('The')) open();
+    return Promise.resolve();
+  };
+  const { run } = await chat({ onChunk });
+  expect(outputOf(run, 'Agent').map(({ json }) => json.output)).toEqual(['The order is ready.']);
 });
 
 it('sends the same with Simplify Output', async () => {

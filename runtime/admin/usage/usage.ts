@@ -133,6 +133,7 @@ const COLUMNS = [
   'cache_write_tokens',
   'reasoning_tokens',
   'cost_usd',
+  'usage_estimated',
   'client_id',
   'dialog_id',
   'user_id',

@@ -1,4 +1,4 @@
-/** Tokens as the provider counted them. Whole numbers, never negative. */
+/** Tokens as the provider counted them, or estimated. Whole numbers, never negative. */
 export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -38,6 +38,8 @@ export interface ModelCallRecord {
   readonly modelBilled: string;
   readonly providerRequestId?: string;
   readonly usage: Usage;
+  /** Set where the usage, in whole or in part, was counted from the texts, since the provider reported none. */
+  readonly usageEstimated?: true;
   /** Exact US dollars, not rounded, as decimal text. */
   readonly costUsd: string;
   /** Exact US dollars that the provider's cache has saved; negative where writing into it cost more. Undefined without a cache. */
@@ -55,6 +57,7 @@ export interface ModelCallRecord {
 /** What a run has used and cost so far. */
 export interface RunTotals {
   readonly usage: Usage;
+  readonly usageEstimated?: true;
   readonly costUsd: string;
   readonly savedUsd?: string;
   readonly providerCostUsd?: string;

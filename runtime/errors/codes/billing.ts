@@ -26,10 +26,10 @@ export const BILLING_CODES = family('Prices, budgets and the bill', {
     'The {limit} of {amount} is used up.',
     'Raise the limit, or wait until the next month where it is a monthly one.',
   ),
-  USAGE_MISSING: warning(
+  USAGE_ESTIMATED: warning(
     upstream(
-      'The model provider reported no usable usage for call {step}; it counts as zero and is listed as unknown.',
-      "Compare with the provider's own bill.",
+      'The model provider reported no usable usage for {count} response(s); the tokens were estimated from the texts.',
+      "Compare with the provider's own bill. A gateway may report usage once an option for streams is on.",
     ),
   ),
   USAGE_CONTRADICTORY: warning(

@@ -6,6 +6,7 @@ import { readUsage } from '../read-usage';
 import { isRefusal, isThinking, textOfMessage } from './content-parts';
 import { isFinishReason, readFinishReason } from './finish-reason';
 import { CALL_FIELDS, FUNCTION_FIELDS, MESSAGE_FIELDS, ownFields } from './own-fields';
+import { writtenText } from './written-text';
 
 /**
  * The vendor's JSON as our ModelReply; what it wants back is kept as that of the model `from`.
@@ -19,9 +20,16 @@ export function normalizeReply(body: unknown, from = ''): ModelReply {
   return { message, ...endOf(choice, message), ...readReplyUsage(body) };
 }
 
-/** What a reply says that it has used, whatever else it says. */
-export function readReplyUsage({ usage, model, id }: JsonObject): ReplyUsage {
-  return { ...readUsage(usage), modelReturned: idText(model), providerRequestId: idText(id) };
+/** What a reply says that it has used, whatever else it says; without that, everything that the model wrote. */
+export function readReplyUsage(reply: JsonObject): ReplyUsage {
+  const used = readUsage(reply.usage);
+  const { model, id } = reply;
+  return {
+    ...used,
+    ...(used.usage === undefined ? { written: writtenText(reply) } : {}),
+    modelReturned: idText(model),
+    providerRequestId: idText(id),
+  };
 }
 
 function badReply(reason: string): RuntimeError {

@@ -8,7 +8,7 @@ import { readReply } from './read-reply';
 import { readError, saysSomething } from './reply-error';
 import type { ReplyText } from './reply-text';
 import { withoutTimeout } from './silence';
-import { noteWasted, type OwnCall } from './wasted-reply';
+import { noteRefused, noteWasted, type OwnCall } from './wasted-reply';
 
 interface ModelTransport {
   /** Stands in for `fetch` under the openai client, which brings retries, time-outs and errors. */
@@ -81,7 +81,8 @@ function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall)
   const body = isSuccess(status) || saysWhatItUsed(text) ? parseJson(text) : undefined;
   const error = errorIn(body, isSuccess(status));
   const meant = status === 200 && error !== undefined ? error.code : status;
-  if (!isSuccess(meant) && !noteWasted(body, call) && isUnknown({ text, problem }, body)) call.attempts.answered--;
+  const noteUsed = isSuccess(status) ? noteWasted : noteRefused;
+  if (!isSuccess(meant) && !noteUsed(body, call) && isUnknown({ text, problem }, body)) call.attempts.answered--;
   // The openai client reads this form only.
   const words = error === undefined ? text : JSON.stringify({ error });
   return new LeanResponse(meant, headers, { text: words, problem, body });

@@ -11,6 +11,7 @@ import costBasis from './migrations/0012-cost-basis.sql';
 import runRates from './migrations/0013-run-rates.sql';
 import runIdentity from './migrations/0014-run-identity.sql';
 import modelSilence from './migrations/0015-model-silence.sql';
+import usageEstimated from './migrations/0016-usage-estimated.sql';
 
 /** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0013-run-rates', sql: runRates },
   { name: '0014-run-identity', sql: runIdentity },
   { name: '0015-model-silence', sql: modelSilence },
+  { name: '0016-usage-estimated', sql: usageEstimated },
 ];

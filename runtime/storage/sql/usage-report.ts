@@ -67,7 +67,7 @@ export const billedLines = named<BilledLines & { readonly rows: number }>(`
 SELECT created_at, tenant_id::text AS tenant_id, task_id, trace_id, task_type, model_id, agent_tier,
   prompt_tokens, completion_tokens, total_tokens, coalesce(cached_tokens, 0) AS cached_tokens,
   coalesce(cache_write_tokens, 0) AS cache_write_tokens, coalesce(reasoning_tokens, 0) AS reasoning_tokens,
-  elo_agent_line_cost(cost_usd::numeric, cost_exact)::text AS cost_usd,
+  elo_agent_line_cost(cost_usd::numeric, cost_exact)::text AS cost_usd, usage_estimated IS TRUE AS usage_estimated,
   run_client_id AS client_id, run_dialog_id AS dialog_id, run_user_id AS user_id, run_session_id AS session_id
 FROM elo_t_token_usage WHERE ${OF_LINES} ORDER BY id LIMIT :rows`);
 

@@ -46,11 +46,13 @@ function partOfRun({
   tokens,
   cost_usd,
   saved_usd,
+  usage_estimated,
   iterations,
   result,
 }: Partial<AgentResult>): JsonObject {
   if (run_id === undefined) return {};
-  const part = { status, run_id, agent_tier, tokens, cost_usd, saved_usd, iterations, tool_calls: result?.tool_calls };
+  const spent = { tokens, usage_estimated, cost_usd, saved_usd };
+  const part = { status, run_id, agent_tier, ...spent, iterations, tool_calls: result?.tool_calls };
   return parseExactly(JSON.stringify(part)) as JsonObject;
 }
 

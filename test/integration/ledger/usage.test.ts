@@ -106,15 +106,6 @@ it('lists a model call that never got an answer, and not one that is under way',
   ]);
 });
 
-it('lists a call whose answer reported no usage', async () => {
-  const tenantId = await addTenant(agent.database);
-  const task = aTask(tenantId);
-  const { usage: _usage, ...body } = textReply('Done.').body as { usage: object };
-  agent.models.script({ body });
-  await agent.runtime.run(task);
-  expect((await usageOf(tenantId)).unknown_usage).toMatchObject([{ task_id: task.task_id, call_no: 1, requests: 1 }]);
-});
-
 it('lists each request of a call that was lost', async () => {
   const tenantId = await addTenant(agent.database);
   const task = aTask(tenantId);

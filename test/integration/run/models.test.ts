@@ -209,14 +209,15 @@ describe('usage', () => {
     ['made of texts', { prompt_tokens: '5', completion_tokens: '1' }],
     ['1e300', { prompt_tokens: 1e300, completion_tokens: 1 }],
     ['a thousand million', { prompt_tokens: 1e9, completion_tokens: 1e9 }],
-  ])('that is %s counts as zero, with a warning, and the ledger takes it', async (_what, usage) => {
+  ])('that is %s is estimated, with a warning, and the ledger takes it', async (_what, usage) => {
     const { body } = textReply('Done');
     fixture.models.script({ body: { ...(body as object), usage } });
     const task = aTask(fixture.tenantId);
     const result = await fixture.runtime.run(task);
-    expect(result).toMatchObject({ status: 'completed', tokens: { total: 0 }, cost_usd: '0.00000000' });
-    expect(result.warnings).toMatchObject([{ code: 'USAGE_MISSING' }]);
-    expect(await fixture.usageRows(task.task_id)).toMatchObject([{ total_tokens: 0 }]);
+    expect(result).toMatchObject({ status: 'completed', tokens: { completion: 1 }, usage_estimated: true });
+    expect(result.warnings).toMatchObject([{ code: 'USAGE_ESTIMATED' }]);
+    const { total } = result.tokens;
+    expect(await fixture.usageRows(task.task_id)).toMatchObject([{ total_tokens: total, cost_usd: result.cost_usd }]);
   });
 });
 

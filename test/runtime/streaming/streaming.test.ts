@@ -163,7 +163,7 @@ const FIRST_PIECE = streamText(WHOLE).indexOf('\n\n', streamText(WHOLE).indexOf(
 const text = (): string => shown().join('');
 
 it.each(Array.from({ length: 20 }, (_, index) => Math.floor(((index + 0.5) * LENGTH) / 20)))(
-  'a stream that breaks off after %i bytes is one clean error, and every request is billed or unknown',
+  'a stream that breaks off after %i bytes is one clean error, and every request is estimated or unknown',
   async (until) => {
     let requests = 0;
     models.always(() => undefined);
@@ -180,7 +180,9 @@ it.each(Array.from({ length: 20 }, (_, index) => Math.floor(((index + 0.5) * LEN
       expect(ended.code).toBe('LLM_UNAVAILABLE');
       // Nothing of it was shown, so it was asked for again; each may have been paid for.
       expect(requests).toBe(text() === '' && until < FIRST_PIECE ? 3 : 1);
-      expect(unknown).toEqual([expect.stringContaining(`${requests} request(s)`)]);
+      const hasBegun = until >= FIRST_PIECE;
+      expect(unknown).toEqual(hasBegun ? [] : [expect.stringContaining(`${requests} request(s)`)]);
+      expect(result.usage_estimated).toBe(hasBegun ? true : undefined);
     } else {
       expect([requests, result.result.text, text()]).toEqual([1, ANSWER, ANSWER]);
       expect(result.tokens.total === 120 || result.warnings.length === 1).toBe(true);
@@ -201,8 +203,8 @@ const callAt = (index: number): string =>
 const DONE = 'data: [DONE]\n\n';
 type Answer = (response: ServerResponse) => unknown;
 
-/** The tokens of a run whose model answers so, and how many requests it says are unknown. */
-async function billOf(answer: Answer): Promise<{ text?: string; code?: string; tokens: number; unknown: string }> {
+/** The tokens of a run whose model answers so, and how many requests it says are unknown or estimated. */
+async function billOf(answer: Answer): Promise<Omit<Expected, 'requests' | 'unknown'> & { unknown: string }> {
   models.script(
     ...Array.from({ length: 3 }, () => (_request: unknown, response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -212,10 +214,12 @@ async function billOf(answer: Answer): Promise<{ text?: string; code?: string; t
   const ended = await run().catch((error: unknown) => error as RuntimeError);
   const result = ('code' in ended ? ended.result : ended) as AgentResult;
   const unknown = result.warnings.filter(({ code }) => code === 'USAGE_UNKNOWN').map(({ message }) => message);
+  const estimated = result.warnings.find(({ code }) => code === 'USAGE_ESTIMATED')?.message;
   return {
     ...('code' in ended ? { code: ended.code } : { text: ended.result.text }),
     tokens: result.tokens.total,
     unknown: unknown.join(),
+    estimated: Number(/for (\d+) response/.exec(estimated ?? '')?.[1] ?? 0),
   };
 }
 
@@ -232,7 +236,8 @@ const text500 = delta({ content: 'word '.repeat(500) });
 interface Expected {
   readonly requests: number;
   readonly unknown: RegExp;
-  readonly tokens: number;
+  readonly tokens?: number;
+  readonly estimated?: number;
   readonly text?: string;
   readonly code?: string;
 }
@@ -241,18 +246,18 @@ it.each<[string, Answer, Expected]>([
   [
     'an error behind its text',
     whole(text500, ERROR),
-    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^1 request/ },
+    { requests: 1, code: 'LLM_UNAVAILABLE', estimated: 1, unknown: /^$/ },
   ],
   [
     'an error behind pieces of a call',
     whole(CALL, ERROR),
-    { requests: 3, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^3 request/ },
+    { requests: 3, code: 'LLM_UNAVAILABLE', estimated: 3, unknown: /^$/ },
   ],
   ['an error and nothing else', whole(ERROR), { requests: 3, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^$/ }],
   [
     'an error behind its text, and a cut',
     cut(text500, ERROR),
-    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^1 request/ },
+    { requests: 1, code: 'LLM_UNAVAILABLE', estimated: 1, unknown: /^$/ },
   ],
   [
     'four thousand calls',
@@ -302,11 +307,23 @@ it.each<[string, Answer, Expected]>([
   [
     'empty reasons and a cut',
     cut(delta({ content: 'word '.repeat(500) }, '')),
-    { requests: 1, code: 'LLM_UNAVAILABLE', tokens: 0, unknown: /^1 request/ },
+    { requests: 1, code: 'LLM_UNAVAILABLE', estimated: 1, unknown: /^$/ },
+  ],
+  ['pieces of a call and a cut', cut(CALL), { requests: 3, code: 'LLM_UNAVAILABLE', estimated: 3, unknown: /^$/ }],
+  [
+    'nothing but its beginning and a cut',
+    cut(delta({ role: 'assistant', content: '' })),
+    { requests: 3, code: 'LLM_UNAVAILABLE', tokens: 0, estimated: 0, unknown: /^3 request/ },
+  ],
+  [
+    'more than ten thousand calls and no usage',
+    whole(...Array.from({ length: 10_001 }, (_, index) => callAt(index)), delta({}, 'tool_calls'), DONE),
+    { requests: 1, code: 'LLM_BAD_REPLY', estimated: 1, unknown: /^$/ },
   ],
 ])('bills or lists a stream with %s', async (_what, answer, { requests, unknown, ...expected }) => {
   const bill = await billOf(answer);
-  expect(bill).toMatchObject(expected);
+  expect(bill).toMatchObject({ estimated: 0, ...expected });
+  if (expected.estimated !== undefined) expect(Math.sign(bill.tokens ?? 0)).toBe(Math.sign(expected.estimated));
   expect(bill.unknown).toMatch(unknown);
   expect(models.received).toHaveLength(requests);
 });

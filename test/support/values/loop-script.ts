@@ -93,7 +93,11 @@ export async function runScript({
     scope: { meta: { tenant_id: 'tenant', task_id: 'task' }, variables: new Map() },
     stop: { signal: new AbortController().signal, error: () => undefined },
     observer: {
-      modelCallEnded: (call) => void ended.push(call),
+      modelCallEnded: (call) => {
+        ended.push(call);
+        return Promise.resolve(call.reply?.usage);
+      },
+      modelSettledLate: () => Promise.resolve(),
       stepOpened: () => undefined,
       beforeToolCalls: ({ next }) => {
         nexts.push(next);

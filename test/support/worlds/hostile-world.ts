@@ -26,6 +26,7 @@ export interface CallRow {
   readonly completion_tokens: string | null;
   readonly cost_exact: string | null;
   readonly cost_basis: string | null;
+  readonly usage_estimated: boolean;
   readonly provider_cost_usd: string | null;
   readonly provider_request_id: string | null;
   readonly unanswered_requests: number | null;

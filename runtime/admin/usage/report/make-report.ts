@@ -1,15 +1,15 @@
 import {
-  estimatedCost,
   type ModelHealth,
   modelHealth,
   type ToolUse,
   toolUse,
+  uncertainCost,
   unknownCalls,
 } from '../../../storage/sql/admin/report-usage';
 import { type BilledLines, topSpenders, type UsageGroup, usageStatement } from '../../../storage/sql/usage-report';
 import type { Query } from '../../../storage/statement';
 import type { Bar } from './bar-chart';
-import { reportPage, type UsageFigures } from './page';
+import { reportPage, type Sum, type UsageFigures } from './page';
 
 const MOST_BARS = 20;
 
@@ -17,7 +17,7 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 /** The report as HTML. Every sum is the database's. */
 export async function makeReport(query: Query, lines: BilledLines, tenant: string | undefined): Promise<string> {
-  const [total, days, tenants, models, tiers, health, tools, estimated, unknown] = await Promise.all([
+  const [total, days, tenants, models, tiers, health, tools, uncertain, unknown] = await Promise.all([
     query<Row>(usageStatement([], lines)),
     barsBy(query, 'day', lines),
     query<Row>(topSpenders({ ...lines, rows: MOST_BARS })),
@@ -25,7 +25,7 @@ export async function makeReport(query: Query, lines: BilledLines, tenant: strin
     barsBy(query, 'tier', lines),
     query<ModelHealth>(modelHealth(lines)),
     query<ToolUse>(toolUse(lines)),
-    query<{ calls: number; cost_usd: string }>(estimatedCost(lines)),
+    query<UncertainCost>(uncertainCost(lines)),
     query<{ calls: number }>(unknownCalls(lines)),
   ]);
   return reportPage({
@@ -43,7 +43,7 @@ export async function makeReport(query: Query, lines: BilledLines, tenant: strin
     tiers: dearest(tiers),
     modelHealth: health,
     tools,
-    uncertain: uncertainOf(estimated[0], unknown[0]),
+    uncertain: uncertainOf(uncertain, unknown[0]?.calls),
   });
 }
 
@@ -56,15 +56,18 @@ function totalOf(row: Row): UsageFigures['total'] {
   };
 }
 
-function uncertainOf(
-  estimated: { readonly calls: number; readonly cost_usd: string } | undefined,
-  unknown: { readonly calls: number } | undefined,
-): UsageFigures['uncertain'] {
-  return {
-    estimatedCalls: estimated?.calls ?? 0,
-    estimatedCostUsd: estimated?.cost_usd ?? '0',
-    unknownCalls: unknown?.calls ?? 0,
+interface UncertainCost {
+  readonly basis: 'provider' | 'estimate';
+  readonly calls: number;
+  readonly cost_usd: string;
+}
+
+function uncertainOf(costs: readonly UncertainCost[], unknownCalls = 0): UsageFigures['uncertain'] {
+  const sumOf = (wanted: UncertainCost['basis']): Sum => {
+    const { calls, cost_usd } = costs.find(({ basis }) => basis === wanted) ?? { calls: 0, cost_usd: '0' };
+    return { calls, costUsd: cost_usd };
   };
+  return { estimated: sumOf('estimate'), ofProvider: sumOf('provider'), unknownCalls };
 }
 
 const COLUMNS: Readonly<Partial<Record<UsageGroup, string>>> = { day: 'day', model: 'model_id', tier: 'agent_tier' };

@@ -18,10 +18,18 @@ export interface UsageFigures {
   readonly modelHealth: readonly ModelHealth[];
   readonly tools: readonly ToolUse[];
   readonly uncertain: {
-    readonly estimatedCalls: number;
-    readonly estimatedCostUsd: string;
+    /** Cost of tokens that were counted from the texts. */
+    readonly estimated: Sum;
+    /** Cost as the provider reports it. */
+    readonly ofProvider: Sum;
     readonly unknownCalls: number;
   };
+}
+
+/** Model calls and what they have cost, as decimal text. */
+export interface Sum {
+  readonly calls: number;
+  readonly costUsd: string;
 }
 
 const STYLE = `
@@ -39,7 +47,7 @@ th:first-child, td:first-child { text-align: left; } td { overflow-wrap: anywher
 
 /** One page that asks for nothing outside itself. */
 export function reportPage(figures: UsageFigures): string {
-  const { heading, total, uncertain } = figures;
+  const { heading, total } = figures;
   const { title, period } = heading;
   return html`<!doctype html>
     <html lang="en">
@@ -76,16 +84,20 @@ export function reportPage(figures: UsageFigures): string {
             figures.tools.map((row) => [row.tool, row.calls, row.failed, row.median_ms]),
           )}
         </section>
-        <section>
-          <h2>Estimated and unknown</h2>
-          <p>
-            Of the cost above, $${uncertain.estimatedCostUsd} of ${uncertain.estimatedCalls} call(s) is the provider's
-            own figure, since its tokens could not be relied upon. The usage of ${uncertain.unknownCalls} call(s) is
-            unknown and in no sum.
-          </p>
-        </section>
+        ${uncertainty(figures.uncertain)}
       </body>
     </html> `.text;
+}
+
+function uncertainty({ estimated, ofProvider, unknownCalls }: UsageFigures['uncertain']): Html {
+  return html`<section>
+    <h2>Estimated and unknown</h2>
+    <p>
+      Of the cost above, $${estimated.costUsd} of ${estimated.calls} call(s) is estimated from the texts, since the
+      provider reported no tokens, and $${ofProvider.costUsd} of ${ofProvider.calls} call(s) is the provider's own
+      figure, since its tokens could not be relied upon. The usage of ${unknownCalls} call(s) is unknown and in no sum.
+    </p>
+  </section>`;
 }
 
 function fact(name: string, value: string | number): Html {

@@ -5,11 +5,12 @@ import { createParser } from 'eventsource-parser';
 import { errorText } from '../../../errors/to-runtime-error';
 import { within } from '../../../util/abort';
 import { monotonicMs } from '../../../util/clock';
-import { holdsMoreThan, isJsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
+import { holdsMoreThan, isJsonObject, type JsonObject, MAX_JSON_VALUES, tryParseJson } from '../../../util/json';
 import { isFinishReason } from '../finish-reason';
 import { MAX_REPLY_BYTES, type ReplyBytes, type ReplyText, ReplyTooLong } from '../reply-text';
 import { isSilence, SILENCE } from '../silence';
-import { noteWasted, type OwnCall } from '../wasted-reply';
+import { isLost, noteCut, type OwnCall } from '../wasted-reply';
+import { writtenText } from '../written-text';
 import { hasTooMany, mergeChunk, type MergedReply, openReply, toBody } from './merge-chunk';
 
 /** Each token of a stream comes with some two hundred bytes around it. */
@@ -46,10 +47,10 @@ export async function readStream({ status, body, bytes }: StreamedReply, call: O
     if (isWhole(reply)) return wholeReply(reply);
     const isFailure = status >= 400;
     if (isFailure || mustNotBeAskedAgain(call)) {
-      const isCut = !isFailure || wordsOf(reply).includes('"usage"');
+      const isCut = isFailure ? wordsOf(reply).includes('"usage"') : isLost(toBody(reply));
       return { text: failedReply(reply, error), isCut };
     }
-    noteWasted(toBody(reply), call);
+    noteCut(toBody(reply), call);
     throw error;
   }
 }
@@ -60,15 +61,21 @@ function mustNotBeAskedAgain({ attempts, signal }: OwnCall): boolean {
 
 function failedReply(reply: MergedReply, error: unknown): string {
   const type = isSilence(error) ? SILENCE : undefined;
-  return JSON.stringify({ ...toBody(reply), choices: [], error: { code: 502, type, message: errorText(error) } });
+  return JSON.stringify({ ...inShort(reply), error: { code: 502, type, message: errorText(error) } });
+}
+
+/** Keeps usage and words of a reply that is no answer. */
+function inShort(reply: MergedReply): JsonObject {
+  const content = writtenText(toBody(reply)) ?? '';
+  return { ...reply.fields, choices: content === '' ? [] : [{ message: { content } }] };
 }
 
 function wholeReply(reply: MergedReply): ReplyText {
   const text = JSON.stringify(toBody(reply));
-  if (!hasTooMany(reply) && !holdsMoreThan(text, MAX_JSON_VALUES)) return { text, isCut: isCutByError(reply) };
-  // Keeps the usage: the reply was paid for, and another request would be paid for too.
-  const usage = JSON.stringify({ ...reply.fields, choices: [] });
-  return { text: usage, problem: 'it has too many calls or parts' };
+  if (!hasTooMany(reply) && !holdsMoreThan(text, MAX_JSON_VALUES))
+    return { text, isCut: isCutByError(reply) && isLost(toBody(reply)) };
+  // The reply was paid for, and another request would be paid for too.
+  return { text: JSON.stringify(inShort(reply)), problem: 'it has too many calls or parts' };
 }
 
 /** Reports a reply with a finish reason or an error. Not all providers end their streams with `[DONE]`. */

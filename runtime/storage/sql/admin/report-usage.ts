@@ -22,10 +22,14 @@ SELECT coalesce(model_billed, model_requested) AS model, count(*)::int AS calls,
 FROM elo_agent_model_calls WHERE closed_at IS NOT NULL AND ${OF_CALLS}
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20`);
 
-/** What stands on the bill by the provider's own figure, since its tokens could not be relied upon. */
-export const estimatedCost = named<BilledLines>(`
-SELECT count(*)::int AS calls, coalesce(sum(cost_exact), 0)::text AS cost_usd
-FROM elo_agent_model_calls WHERE cost_basis = 'provider' AND ${OF_CALLS}`);
+/**
+ * What stands on the bill without tokens of the provider that could be relied upon: by its own figure of the cost, or by tokens that were
+ * estimated.
+ */
+export const uncertainCost = named<BilledLines>(`
+SELECT coalesce(cost_basis, 'estimate') AS basis, count(*)::int AS calls, sum(cost_exact)::text AS cost_usd
+FROM elo_agent_model_calls WHERE (cost_basis = 'provider' OR usage_estimated) AND ${OF_CALLS}
+GROUP BY 1`);
 
 export const unknownCalls = named<BilledLines>(`
 SELECT count(*)::int AS calls FROM elo_agent_model_calls AS call

@@ -5,7 +5,7 @@ WITH written AS (
   INSERT INTO elo_agent_model_calls AS call (
     tenant_id, task_id, run_id, call_no, model_requested, model_returned, model_billed, provider_request_id,
     prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens,
-    cost_exact, saved_exact, provider_cost_usd, unanswered_requests, error_code, cost_basis, closed_at
+    cost_exact, saved_exact, provider_cost_usd, unanswered_requests, error_code, cost_basis, usage_estimated, closed_at
   )
   SELECT
     :tenantId::uuid, :taskId, :runId::uuid, one.step, one."modelRequested", one."modelReturned", one."modelBilled",
@@ -13,11 +13,11 @@ WITH written AS (
     (one.usage ->> 'cachedTokens')::bigint, (one.usage ->> 'cacheWriteTokens')::bigint,
     (one.usage ->> 'cacheWrite1hTokens')::bigint, (one.usage ->> 'reasoningTokens')::bigint,
     one."costUsd", one."savedUsd", one."providerCostUsd", one."unansweredRequests", one."errorCode", one."costBasis",
-    CASE WHEN one.usage IS NOT NULL THEN now() END
+    coalesce(one."usageEstimated", false), CASE WHEN one.usage IS NOT NULL THEN now() END
   FROM jsonb_to_recordset(:calls::jsonb) AS one (
     step int, "modelRequested" text, "modelReturned" text, "modelBilled" text, "providerRequestId" text, usage jsonb,
     "costUsd" numeric, "savedUsd" numeric, "providerCostUsd" numeric, "unansweredRequests" int, "errorCode" text,
-    "costBasis" text
+    "costBasis" text, "usageEstimated" boolean
   )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
     model_requested = EXCLUDED.model_requested, model_returned = EXCLUDED.model_returned,
@@ -27,7 +27,8 @@ WITH written AS (
     cache_write_tokens = EXCLUDED.cache_write_tokens, cache_write_1h_tokens = EXCLUDED.cache_write_1h_tokens,
     reasoning_tokens = EXCLUDED.reasoning_tokens, cost_exact = EXCLUDED.cost_exact, saved_exact = EXCLUDED.saved_exact,
     provider_cost_usd = EXCLUDED.provider_cost_usd, unanswered_requests = EXCLUDED.unanswered_requests,
-    error_code = EXCLUDED.error_code, cost_basis = EXCLUDED.cost_basis, closed_at = EXCLUDED.closed_at
+    error_code = EXCLUDED.error_code, cost_basis = EXCLUDED.cost_basis, usage_estimated = EXCLUDED.usage_estimated,
+    closed_at = EXCLUDED.closed_at
   WHERE call.closed_at IS NULL AND (EXCLUDED.closed_at IS NOT NULL OR EXCLUDED.unanswered_requests IS NOT NULL)
   RETURNING call.*
 ), added AS (
@@ -37,7 +38,8 @@ WITH written AS (
     coalesce(sum(cached_tokens), 0) AS cached_tokens, coalesce(sum(reasoning_tokens), 0) AS reasoning_tokens,
     coalesce(sum(cache_write_tokens), 0) + coalesce(sum(cache_write_1h_tokens), 0) AS cache_write_tokens,
     coalesce(sum(cost_exact), 0) AS cost_exact, sum(saved_exact) AS saved_exact, sum(provider_cost_usd) AS provider_cost_usd,
-    (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id
+    (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id,
+    coalesce(bool_or(usage_estimated), false) AS usage_estimated
   FROM written WHERE closed_at IS NOT NULL
 ), budget AS MATERIALIZED (
   -- The lines of this statement are not in the month's sum yet.
@@ -114,7 +116,7 @@ WITH written AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
     total_tokens, cached_tokens, cache_write_tokens, reasoning_tokens, model_calls, cost_exact, cost_usd, saved_exact,
-    provider_cost_usd, run_client_id, run_dialog_id, run_user_id, run_session_id
+    provider_cost_usd, usage_estimated, run_client_id, run_dialog_id, run_user_id, run_session_id
   )
   SELECT
     :tenantId::uuid, :traceId, :taskId, :runId::uuid,
@@ -123,7 +125,7 @@ WITH written AS (
     added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
     added.cached_tokens, added.cache_write_tokens, added.reasoning_tokens, added.calls, added.cost_exact,
     elo_agent_fitting_cost(added.cost_exact), added.saved_exact, added.provider_cost_usd,
-    :clientId::text, :dialogId::text, :userId::text, :sessionId::text
+    added.usage_estimated, :clientId::text, :dialogId::text, :userId::text, :sessionId::text
   FROM added WHERE :isBilled::boolean AND (added.calls > 0 OR :state::text IS NOT NULL)
   ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
     run_id = EXCLUDED.run_id,
@@ -146,6 +148,7 @@ WITH written AS (
       WHEN line.provider_cost_usd IS NULL THEN EXCLUDED.provider_cost_usd
       ELSE line.provider_cost_usd + coalesce(EXCLUDED.provider_cost_usd, 0)
     END,
+    usage_estimated = line.usage_estimated IS TRUE OR EXCLUDED.usage_estimated,
     -- What an older version has kept for later names nobody.
     run_client_id = coalesce(EXCLUDED.run_client_id, line.run_client_id),
     run_dialog_id = coalesce(EXCLUDED.run_dialog_id, line.run_dialog_id),
