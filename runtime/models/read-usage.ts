@@ -4,6 +4,11 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 
 type ReportedUsage = Omit<ReplyUsage, 'modelReturned' | 'providerRequestId'>;
 
+/** Returns the usage of a reply or a chunk, which some servers put into its choice. */
+export function usageIn(reply: JsonObject, choice: JsonValue | undefined): JsonValue | undefined {
+  return reply.usage ?? (isJsonObject(choice) ? choice.usage : undefined);
+}
+
 /** The usage object of a reply, in whichever of the known ways the provider counts. */
 export function readUsage(raw: JsonValue | undefined): ReportedUsage {
   return isJsonObject(raw) ? { ...readTokens(raw), ...readCost(raw) } : {};

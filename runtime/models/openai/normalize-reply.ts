@@ -2,7 +2,7 @@ import type { AssistantMessage, ToolCallMessage } from '../../contracts/message'
 import type { ModelReply, ReplyUsage } from '../../contracts/model';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
-import { readUsage } from '../read-usage';
+import { readUsage, usageIn } from '../read-usage';
 import { isRefusal, isThinking, textOfMessage } from './content-parts';
 import { isFinishReason, readFinishReason } from './finish-reason';
 import { CALL_FIELDS, FUNCTION_FIELDS, MESSAGE_FIELDS, ownFields } from './own-fields';
@@ -22,8 +22,8 @@ export function normalizeReply(body: unknown, from = ''): ModelReply {
 
 /** What a reply says that it has used, whatever else it says; without that, everything that the model wrote. */
 export function readReplyUsage(reply: JsonObject): ReplyUsage {
-  const used = readUsage(reply.usage);
-  const { model, id } = reply;
+  const { model, id, choices } = reply;
+  const used = readUsage(usageIn(reply, Array.isArray(choices) ? (choices as JsonValue[])[0] : undefined));
   return {
     ...used,
     ...(used.usage === undefined ? { written: writtenText(reply) } : {}),

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
+import { usageIn } from '../../read-usage';
 import { contentText, REFUSAL_GAP, textOfMessage, textOfPart } from '../content-parts';
 import { isFinishReason, readFinishReason } from '../finish-reason';
 import { MESSAGE_FIELDS, ownFields } from '../own-fields';
@@ -47,9 +48,9 @@ const NOTHING: Shown = { text: '', reasoning: '' };
 export function mergeChunk(reply: MergedReply, chunk: JsonObject, isError: boolean): Shown {
   const { fields } = reply;
   for (const key of ['id', 'model', 'provider']) fields[key] ??= chunk[key];
-  fields.usage = highest(fields.usage, chunk.usage);
-  fields.error ??= readError(chunk, isError);
   const choice = ourChoice(chunk.choices);
+  fields.usage = highest(fields.usage, usageIn(chunk, choice));
+  fields.error ??= readError(chunk, isError);
   if (choice === undefined) return NOTHING;
   reply.hasChoice = true;
   reply.finishReason = laterReason(reply.finishReason, choice.finish_reason);
