@@ -11,6 +11,8 @@ export interface ListedModel {
   readonly price?: ModelPrice;
   /** Why it has none. */
   readonly reason?: string;
+  /** Names of further prices, for what tokens do not count and runs do not use, such as `web_search`. */
+  readonly besideTokens?: readonly string[];
 }
 
 export interface PriceList {
@@ -20,6 +22,7 @@ export interface PriceList {
 }
 
 const ID = /^[!-~]{1,100}$/;
+const MAX_SHOWN_ID = 200;
 /** A number with an exponent of many digits would be written out to as many. */
 const DECIMAL = /^-?\d{1,9}(\.\d{1,24})?(e-?\d{1,2})?$/i;
 const MOST_PER_1M = 100_000;
@@ -30,7 +33,7 @@ const MOST_MODELS = 20_000;
  * decimal text. Throws PRICE_LIST_INVALID.
  */
 export function readPriceList(text: string): PriceList {
-  const parsed = tryParseJson(text);
+  const parsed = tryParseJson(text.replace(/^\ufeff/, ''));
   if (!parsed.ok) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is not JSON' });
   const { data, links } = isJsonObject(parsed.value) ? parsed.value : {};
   if (!Array.isArray(data)) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no list "data"' });
@@ -61,9 +64,12 @@ export function samePrice(one: ModelPrice | undefined, other: ModelPrice | undef
 }
 
 function readModel({ id, pricing }: JsonObject): readonly ListedModel[] {
-  if (typeof id !== 'string' || !ID.test(id)) return [];
+  if (typeof id !== 'string' || id === '') return [];
+  if (!ID.test(id)) return [{ modelId: id.slice(0, MAX_SHOWN_ID), reason: 'its id is not 1 to 100 ASCII characters' }];
   const read = isJsonObject(pricing) ? readPrice(id, pricing) : 'it has no price';
-  return [typeof read === 'string' ? { modelId: id, reason: read } : { modelId: id, price: read }];
+  if (typeof read === 'string') return [{ modelId: id, reason: read }];
+  const besideTokens = isJsonObject(pricing) ? pricesBesideTokens(pricing) : [];
+  return [{ modelId: id, price: read, ...(besideTokens.length === 0 ? {} : { besideTokens }) }];
 }
 
 /** The price, or why there is none: one that holds only at times or only for a part of the calls would bill the others wrongly. */
@@ -74,6 +80,8 @@ function readPrice(modelId: string, pricing: JsonObject): ModelPrice | string {
   if (input === undefined || output === undefined) return 'its price for prompt or completion cannot be read';
   if (input.lt(0) || output.lt(0)) return 'its price is that of whichever model answers';
   const [cached, write, write1h, reasoning] = OPTIONAL.map((name) => perMillion(pricing[name]));
+  const fee = feeOf(modelId, pricing, input.plus(output).eq(0));
+  if (fee !== undefined) return fee;
   const all = [input, output, cached, write, write1h, reasoning].filter((price) => price !== undefined);
   if (all.some((price) => price.gt(MOST_PER_1M))) {
     return `its price is above $${MOST_PER_1M} for a million tokens, so it is hardly one for a token`;
@@ -89,6 +97,9 @@ function readPrice(modelId: string, pricing: JsonObject): ModelPrice | string {
   };
 }
 
+/** Models that search the web whether or not they are asked to. */
+const SEARCHES = /^perplexity\/|:online$/;
+
 const OPTIONAL = ['input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning'];
 
 /** What our price table has no column for. */
@@ -98,6 +109,27 @@ function unsayable({ overrides, discount, request }: JsonObject): string | undef
   }
   if (isOther(discount)) return 'it has a discount';
   return isOther(request) ? 'it has a fee for each request' : undefined;
+}
+
+/** What a model charges instead of tokens, or beside them for each request. */
+function feeOf(modelId: string, pricing: JsonObject, isFree: boolean): string | undefined {
+  const beside = pricesBesideTokens(pricing);
+  if (isFree && beside.length > 0) return `its price is for ${beside.join(', ')}, not for tokens`;
+  const searches = beside.includes('web_search') && SEARCHES.test(modelId);
+  return searches ? 'each of its requests searches the web, at a fee' : undefined;
+}
+
+const OF_TOKENS: ReadonlySet<string> = new Set([
+  'prompt',
+  'completion',
+  'request',
+  'discount',
+  'overrides',
+  ...OPTIONAL,
+]);
+
+function pricesBesideTokens(pricing: JsonObject): readonly string[] {
+  return Object.keys(pricing).filter((name) => !OF_TOKENS.has(name) && isOther(pricing[name]));
 }
 
 function isOther(value: JsonValue | undefined): boolean {

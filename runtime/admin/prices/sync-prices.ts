@@ -38,6 +38,8 @@ export interface SyncReport {
   readonly unchanged: number;
   /** Models that the list has, and no price that ours could say. */
   readonly skipped: readonly { readonly model_id: string; readonly reason: string }[];
+  /** Models with further prices, such as one for a search of the web, which no bill of ours has. */
+  readonly beside_tokens: readonly { readonly model_id: string; readonly prices: readonly string[] }[];
   /** Models of ours that the list lacks. */
   readonly unlisted: readonly string[];
   readonly tiers: readonly TierReport[];
@@ -85,6 +87,9 @@ export async function syncPrices(query: Query, request: SyncRequest): Promise<Sy
     differing: judged.flatMap((one) => (one.kind === 'differing' ? one.difference : [])),
     unchanged: judged.filter(({ kind }) => kind === 'unchanged').length,
     skipped: judged.flatMap((one) => (one.kind === 'skipped' ? { model_id: one.model_id, reason: one.reason } : [])),
+    beside_tokens: request.models.flatMap(({ modelId, besideTokens: prices }) =>
+      prices === undefined ? [] : { model_id: modelId, prices },
+    ),
     unlisted: ours.map((row) => row.model_id).filter((id) => !listed.has(id)),
     tiers: reportTiers(tierRows, { request, prices: [...after.values()].flatMap(toPrice) }),
   };

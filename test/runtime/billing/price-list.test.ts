@@ -33,6 +33,28 @@ it('reads dollars a token as dollars a million, exactly', () => {
   });
 });
 
+it('names prices that tokens do not count, and skips a model whose only price is one', () => {
+  const beside = { image: '0.0048', web_search: '0.01', audio: '0' };
+  expect(model({ ...PLAIN, ...beside })).toMatchObject({ besideTokens: ['image', 'web_search'] });
+  expect(model(PLAIN)).not.toHaveProperty('besideTokens');
+  const skipped = model({ prompt: '0', completion: '0', image: '0.04' });
+  expect(skipped).toEqual({ modelId: 'a/b', reason: 'its price is for image, not for tokens' });
+});
+
+it.each(['perplexity/sonar', 'openai/gpt-4o:online'])('skips %s, which searches the web at a fee', (id) => {
+  expect(model({ ...PLAIN, web_search: '0.005' }, id)).toMatchObject({
+    modelId: id,
+    reason: expect.stringContaining('fee') as string,
+  });
+  expect(model({ ...PLAIN, web_search: '0' }, id)).toHaveProperty('price');
+});
+
+it('names a model whose id is too long, and reads a file with a byte order mark', () => {
+  const long = 'a'.repeat(101);
+  const text = `\ufeff${JSON.stringify({ data: [{ id: long, pricing: PLAIN }] })}`;
+  expect(readPriceList(text).models).toEqual([{ modelId: long, reason: expect.stringContaining('100') as string }]);
+});
+
 it('takes the zero of a list for a price only where the model itself is free', () => {
   const none = { input_cache_read: '0', input_cache_write: '0', internal_reasoning: '0' };
   expect(model({ ...PLAIN, ...none })?.price).toEqual({ modelId: 'a/b', inputPer1M: '0.15', outputPer1M: '0.6' });
@@ -62,11 +84,19 @@ it.each([
   expect(model(pricing)).toEqual({ modelId: 'a/b', reason: expect.stringMatching(/./) as string });
 });
 
-it('leaves out what no row can be called', () => {
-  const ids = ['', ' a', 'a\u0000b', 'ä/b', 'x'.repeat(101), 5, null, { toString: 1 }];
-  expect(
-    listOf(...ids.map((id) => ({ id, pricing: PLAIN })), { id: '__proto__', pricing: PLAIN }, 'text', null),
-  ).toEqual([{ modelId: '__proto__', price: { modelId: '__proto__', inputPer1M: '0.15', outputPer1M: '0.6' } }]);
+it('names what no row can be called, and leaves out what has no name', () => {
+  const unfit = [' a', 'a\u0000b', 'ä/b', 'x'.repeat(101)];
+  const ids = ['', ...unfit, 5, null, { toString: 1 }];
+  const models = listOf(
+    ...ids.map((id) => ({ id, pricing: PLAIN })),
+    { id: '__proto__', pricing: PLAIN },
+    'text',
+    null,
+  );
+  expect(models).toEqual([
+    ...unfit.map((modelId) => ({ modelId, reason: expect.stringContaining('100 ASCII characters') as string })),
+    { modelId: '__proto__', price: { modelId: '__proto__', inputPer1M: '0.15', outputPer1M: '0.6' } },
+  ]);
 });
 
 it.each(['<!doctype html><title>Log in</title>', '', '[]', '{"data":{}}', '{"data":[]}', 'null', '['.repeat(100_000)])(
