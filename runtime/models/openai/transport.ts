@@ -77,15 +77,20 @@ interface RawReply extends ReplyText {
  * Whatever its status is and whatever type it calls itself: what a failed reply has used is paid for. Usage that cannot
  * be read is as unknown as that of a request without a reply.
  */
-function toResponse({ status, headers, text, problem }: RawReply, call: OwnCall): LeanResponse {
+function toResponse(reply: RawReply, call: OwnCall): LeanResponse {
+  const { status, headers, text, problem } = reply;
   const body = isSuccess(status) || saysWhatItUsed(text) ? parseJson(text) : undefined;
   const error = errorIn(body, isSuccess(status));
   const meant = status === 200 && error !== undefined ? error.code : status;
-  const noteUsed = isSuccess(status) ? noteWasted : noteRefused;
-  if (!isSuccess(meant) && !noteUsed(body, call) && isUnknown({ text, problem }, body)) call.attempts.answered--;
+  if (!isSuccess(meant)) noteFailure(reply, body, call);
   // The openai client reads this form only.
   const words = error === undefined ? text : JSON.stringify({ error });
   return new LeanResponse(meant, headers, { text: words, problem, body });
+}
+
+function noteFailure(reply: RawReply, body: JsonValue | undefined, call: OwnCall): void {
+  const note = isSuccess(reply.status) ? noteWasted : noteRefused;
+  if (!note(body, call) && reply.isCut !== true && isUnknown(reply, body)) call.attempts.answered--;
 }
 
 /** Google's errors come in a list. */

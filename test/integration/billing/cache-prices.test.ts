@@ -168,7 +168,7 @@ describe('a line above $9,999.99', () => {
     await database.query(`
       DELETE FROM elo_agent_migrations WHERE name >= '0010';
       ALTER TABLE elo_t_token_usage DROP COLUMN run_client_id, DROP COLUMN run_dialog_id, DROP COLUMN run_user_id,
-        DROP COLUMN run_session_id, DROP COLUMN saved_exact, DROP COLUMN cache_write_tokens;
+        DROP COLUMN run_session_id, DROP COLUMN saved_exact, DROP COLUMN cache_write_tokens, DROP COLUMN usage_estimated;
       DROP VIEW elo_v_tenant_monthly_usage;
       ALTER TABLE elo_t_token_usage ALTER COLUMN cost_usd TYPE DECIMAL(12, 8);
       CREATE VIEW elo_v_tenant_monthly_usage WITH (security_invoker = true) AS

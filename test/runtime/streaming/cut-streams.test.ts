@@ -182,6 +182,15 @@ it.each([{}, { prompt_tokens: '5', completion_tokens: '1' }, { prompt_tokens: 0,
   },
 );
 
+it('a stream under an error status that holds nothing readable has used nothing', async () => {
+  const outcome = await outcomeOf((response) => {
+    response.writeHead(400, { 'content-type': 'text/event-stream' });
+    const hidden = delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'AAAA' }] });
+    response.end(hidden + chunk({ error: { code: 400, message: 'No' } }));
+  });
+  expect(outcome).toMatchObject({ tokens: 0, estimated: 0, unknown: 0 });
+});
+
 it('a stream that is cancelled, held open or around its end, is billed, estimated or unknown', async () => {
   await fc.assert(
     fc.asyncProperty(CASES, fc.integer({ min: 0, max: 12 }), async (given, turns) => {

@@ -39,12 +39,12 @@ export async function readStream({ status, body, bytes }: StreamedReply, call: O
     const isDone = await readPieces(bytes, reply, call);
     if (isDone) void drain(body, bytes.rest);
     if (!isWhole(reply) && !(isDone && reply.hasChoice)) throw new Error(`the stream broke off${wordsOf(reply)}`);
-    return wholeReply(reply);
+    return wholeReply(reply, status);
   } catch (error) {
     // Frees the connection. An abort is an error of the body, which ends the process if nothing listens.
     body.on('error', () => undefined).destroy();
     // At most its usage is missing.
-    if (isWhole(reply)) return wholeReply(reply);
+    if (isWhole(reply)) return wholeReply(reply, status);
     const isFailure = status >= 400;
     if (isFailure || mustNotBeAskedAgain(call)) {
       const isCut = isFailure ? wordsOf(reply).includes('"usage"') : isLost(toBody(reply));
@@ -70,10 +70,10 @@ function inShort(reply: MergedReply): JsonObject {
   return { ...reply.fields, choices: content === '' ? [] : [{ message: { content } }] };
 }
 
-function wholeReply(reply: MergedReply): ReplyText {
+function wholeReply(reply: MergedReply, status: number): ReplyText {
   const text = JSON.stringify(toBody(reply));
   if (!hasTooMany(reply) && !holdsMoreThan(text, MAX_JSON_VALUES))
-    return { text, isCut: isCutByError(reply) && isLost(toBody(reply)) };
+    return { text, isCut: status < 400 && isCutByError(reply) && isLost(toBody(reply)) };
   // The reply was paid for, and another request would be paid for too.
   return { text: JSON.stringify(inShort(reply)), problem: 'it has too many calls or parts' };
 }

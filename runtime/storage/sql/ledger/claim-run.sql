@@ -52,8 +52,9 @@ WITH budget AS MATERIALIZED (
     HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0
   ) AS before ON true
 ), opened AS (
-  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested)
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(last_step, 0) + 1, :modelRequested FROM going_on
+  -- Names the newest column, so that a schema that cannot be billed in is refused before a request is sent.
+  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested, usage_estimated)
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(last_step, 0) + 1, :modelRequested, false FROM going_on
 ), forgotten AS (
   DELETE FROM elo_agent_journal
   WHERE :fresh::boolean AND tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM claimed)
