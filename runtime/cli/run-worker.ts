@@ -1,5 +1,4 @@
-import { RuntimeError } from '../errors/runtime-error';
-import { databaseStatus } from '../storage/schema/migrate';
+import { assertReady, databaseStatus } from '../storage/schema/migrate';
 import { type Consumer, startConsumer } from '../worker';
 import { openWorkerRuntime, readWorker, withDatabase, type WorkerSettings } from './environment';
 import { serveHealth } from './worker-http';
@@ -25,13 +24,9 @@ export async function runWorker(drain: boolean): Promise<number> {
   }
 }
 
-/** Throws DB_SCHEMA_MISSING, DB_SCHEMA_DAMAGED, or what keeps it from the database: every task would fail. */
+/** Throws what keeps it from the database: every task would fail. */
 function checkDatabase(): Promise<void> {
-  return withDatabase(async (postgres) => {
-    const { missing, damage } = await databaseStatus(postgres);
-    if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
-    if (missing.length > 0) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: missing.join(', ') });
-  });
+  return withDatabase(async (postgres) => assertReady(await databaseStatus(postgres)));
 }
 
 async function workUntilEnd(consumer: Consumer, settings: WorkerSettings, drain: boolean): Promise<void> {

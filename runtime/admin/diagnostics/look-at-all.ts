@@ -6,7 +6,7 @@ import type { McpServerDefaults } from '../../mcp/read-server';
 import type { Postgres } from '../../storage/postgres/pool';
 import type { RedisConnection } from '../../storage/redis/connection';
 import { readBacklog } from '../../storage/redis/unwritten-ends';
-import { databaseStatus } from '../../storage/schema/migrate';
+import { assertReady, databaseStatus } from '../../storage/schema/migrate';
 import { PING, TENANTS_WITH_SERVERS, TOOL_ADDRESSES, UNPRICED_TIERS } from '../../storage/sql/admin/find-trouble';
 import type { TenantTools } from '../../toolsets/tenant-tools';
 import { canOpen } from '../../vault/rotate-key';
@@ -52,9 +52,7 @@ export async function lookAtAll(
 }
 
 async function lookAtSchema(postgres: Postgres): Promise<undefined> {
-  const { missing, damage } = await databaseStatus(postgres);
-  if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
-  if (missing.length > 0) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: `${missing.join(', ')} not applied` });
+  assertReady(await databaseStatus(postgres));
 }
 
 type Problems = Promise<{ readonly problems: readonly ErrorSummary[] }>;

@@ -32,6 +32,12 @@ export const STORAGE_CODES = family('Postgres and Redis', {
       'Restore what is named from a backup, create it by hand as its migration file does, or drop what is left of our tables and migrate from scratch. Rename a table that is not ours.',
     ),
   ),
+  DB_SCHEMA_UNFIT: ofInstallation(
+    tenant(
+      'The database cannot hold the bill: {reason}.',
+      'Change what is named: give the column a default or a wider type, use a database in UTF8, or rename a table of your own so that ours is made. Then run `universal-ai-agent db migrate` again.',
+    ),
+  ),
   DB_PERMISSION_DENIED: ofInstallation(
     tenant(
       'The database user lacks a privilege: {reason}.',

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 
-import { RuntimeError } from '../../errors/runtime-error';
+import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import type { Postgres } from '../postgres/pool';
 import type { Query } from '../statement';
 import { MIGRATIONS } from './migrations';
 import { READABLE_COLUMNS } from './readable-columns';
+import { findMisfits, rehearseBill, wordsOfServer } from './rehearse-bill';
 import { findAdvice, type SchemaAdvice } from './schema-advice';
 import { addColumns, findGaps, type SchemaGaps } from './schema-gaps';
 
@@ -30,7 +31,8 @@ CREATE TABLE IF NOT EXISTS elo_agent_migrations (
 /**
  * Brings the database up to date, all or nothing. Callers at the same time wait for one another. Tables that are there are
  * adopted: they get the columns that they lack, and keep everything else. Throws DB_SCHEMA_DAMAGED for one that cannot be,
- * and where something is gone that an applied migration made: its rows went with it, so a person has to decide.
+ * and where something is gone that an applied migration made: its rows went with it, so a person has to decide. Throws
+ * DB_SCHEMA_UNFIT for a database in which a run could not be billed.
  */
 export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
   return postgres.transaction(async (query) => {
@@ -45,15 +47,29 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
       query,
       gaps.columns.filter(({ isAdded }) => !isAdded),
     );
+    assertFit(await findMisfits(query));
     const applied: string[] = [];
     for (const { name, sql } of MIGRATIONS) {
       if (present.includes(name)) continue;
-      await query({ text: sql, values: [] });
-      await writeApplied(query, name, sql);
+      await applyMigration(query, name, sql);
       applied.push(name);
     }
+    assertFit(await rehearseBill(query));
     return { applied, present };
   });
+}
+
+function assertFit(reason: string | undefined): void {
+  if (reason !== undefined) throw new RuntimeError('DB_SCHEMA_UNFIT', { reason });
+}
+
+/** Throws DB_SCHEMA_UNFIT for what the server refuses: a table that is there has a type or a shape that it cannot have. */
+async function applyMigration(query: Query, name: string, sql: string): Promise<void> {
+  await query({ text: sql, values: [] }).catch((error: unknown) => {
+    if (!isRuntimeError(error) || error.code !== 'DB_QUERY_FAILED') throw error;
+    throw new RuntimeError('DB_SCHEMA_UNFIT', { reason: `${wordsOfServer(error)} (${name})` }, { cause: error });
+  });
+  await writeApplied(query, name, sql);
 }
 
 /** What applied migrations had made, each with the one that says how. */
@@ -88,12 +104,25 @@ function checksum(sql: string): string {
   return createHash('sha256').update(sql).digest('hex');
 }
 
-export interface DatabaseStatus {
+/** Throws why no run could be billed. */
+export function assertReady({ damage, missing, unfit }: Readiness): void {
+  if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
+  if (missing.length > 0) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: `${missing.join(', ')} not applied` });
+  assertFit(unfit);
+}
+
+/** Whether runs can be billed in a database, and if not, why. */
+interface Readiness {
   readonly isReady: boolean;
-  readonly applied: readonly string[];
   readonly missing: readonly string[];
   /** What applied migrations had made and is gone, each with its migration. `migrate` refuses such a database. */
   readonly damage: readonly string[];
+  /** Why a run could not be billed here, although every migration is applied. */
+  readonly unfit?: string;
+}
+
+export interface DatabaseStatus extends Readiness {
+  readonly applied: readonly string[];
   /** Tables and views that are not there, be it that they never were. */
   readonly missingTables: readonly string[];
   /** Columns that tables lack which are there, each as `table.column`. */
@@ -108,7 +137,35 @@ export interface DatabaseStatus {
 
 /** What is applied and what is missing; changes nothing. */
 export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus> {
-  const [found] = await postgres.query<{ journal: string | null; tenants: string | null; sees_all: boolean }>({
+  const { journal, tenants, sees_all: roleSeesAll } = await findBasics(postgres.query);
+  const applied = journal === null ? [] : await readApplied(postgres.query);
+  const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
+  const gaps = await findGaps(postgres.query);
+  const damage = findDamage(gaps, applied);
+  const isWhole = missing.length + damage.length === 0;
+  const unfit = isWhole && roleSeesAll ? await postgres.transaction(rehearseBill) : undefined;
+  return {
+    isReady: isWhole && unfit === undefined,
+    applied,
+    missing,
+    damage,
+    ...(unfit === undefined ? {} : { unfit }),
+    missingTables: gaps.tables.map(({ name }) => name),
+    missingColumns: gaps.columns.map(({ table, name }) => `${table}.${name}`),
+    tenantTable: tenants,
+    roleSeesAll,
+    advice: await findAdvice(postgres.query),
+  };
+}
+
+interface Basics {
+  readonly journal: string | null;
+  readonly tenants: string | null;
+  readonly sees_all: boolean;
+}
+
+async function findBasics(query: Query): Promise<Basics> {
+  const [found] = await query<Basics>({
     text: `SELECT to_regclass('elo_agent_migrations')::text AS journal,
       coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS tenants,
       NOT EXISTS (
@@ -117,20 +174,5 @@ export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus
       ) AS sees_all`,
     values: [Object.keys(READABLE_COLUMNS)],
   });
-  const journal = found?.journal ?? null;
-  const applied = journal === null ? [] : await readApplied(postgres.query);
-  const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
-  const gaps = await findGaps(postgres.query);
-  const damage = findDamage(gaps, applied);
-  return {
-    isReady: missing.length + damage.length === 0,
-    applied,
-    missing,
-    damage,
-    missingTables: gaps.tables.map(({ name }) => name),
-    missingColumns: gaps.columns.map(({ table, name }) => `${table}.${name}`),
-    tenantTable: found?.tenants ?? null,
-    roleSeesAll: found?.sees_all ?? false,
-    advice: await findAdvice(postgres.query),
-  };
+  return found ?? { journal: null, tenants: null, sees_all: false };
 }

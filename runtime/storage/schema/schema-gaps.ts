@@ -78,7 +78,8 @@ async function addColumn(query: Query, { table, name, definition }: MissingColum
   await query({ text, values: [] });
 }
 
-const TENANTS = `SELECT coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS name`;
+/** The table that tenants are read from. */
+export const TENANTS = `SELECT coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants'))::text AS name`;
 
 async function hasRows(query: Query, table: string): Promise<boolean> {
   const [row] = await query<{ has: boolean }>({ text: `SELECT EXISTS (SELECT FROM ${table}) AS has`, values: [] });
