@@ -111,7 +111,7 @@ function unsayable({ overrides, discount, request }: JsonObject): string | undef
   return isOther(request) ? 'it has a fee for each request' : undefined;
 }
 
-/** What a model charges instead of tokens, or beside them for each request. */
+/** Reports a fee that is charged instead of tokens, or for each request. */
 function feeOf(modelId: string, pricing: JsonObject, isFree: boolean): string | undefined {
   const beside = pricesBesideTokens(pricing);
   if (isFree && beside.length > 0) return `its price is for ${beside.join(', ')}, not for tokens`;

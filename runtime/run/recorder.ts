@@ -88,7 +88,7 @@ function followModelCalls({ plan, tenant }: ClaimedRun, record: RunRecord): Mode
   };
 }
 
-/** Estimates the usage of replies that report none. The counts are those of now: a model that does not obey may go on. */
+/** Estimates the usage of replies that report none. Copies the attempts: a model that ignores the signal may still change them. */
 async function withEstimates({ step, request, reply, error }: SettledModelCall): Promise<EndedCall> {
   const { sent, answered, wasted = [] } = request.attempts;
   const attempts = { sent, answered, wasted: [...wasted] };

@@ -34,7 +34,7 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   ),
   DB_SCHEMA_UNFIT: ofInstallation(
     tenant(
-      'The database cannot hold the bill: {reason}.',
+      'The database cannot hold runs and their bill: {reason}.',
       'Change what is named: give the column a default or a wider type, use a database in UTF8, or rename a table of your own so that ours is made. Then run `universal-ai-agent db migrate` again.',
     ),
   ),

@@ -20,7 +20,7 @@ export function normalizeReply(body: unknown, from = ''): ModelReply {
   return { message, ...endOf(choice, message), ...readReplyUsage(body) };
 }
 
-/** What a reply says that it has used, whatever else it says; without that, everything that the model wrote. */
+/** Reads the usage of a reply, whatever else it holds; if there is none, everything that the model wrote. */
 export function readReplyUsage(reply: JsonObject): ReplyUsage {
   const { model, id, choices } = reply;
   const used = readUsage(usageIn(reply, Array.isArray(choices) ? (choices as JsonValue[])[0] : undefined));

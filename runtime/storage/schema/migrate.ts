@@ -111,7 +111,7 @@ export function assertReady({ damage, missing, unfit }: Readiness): void {
   assertFit(unfit);
 }
 
-/** Whether runs can be billed in a database, and if not, why. */
+/** Readiness of a database for runs that are billed, with the reasons against it. */
 interface Readiness {
   readonly isReady: boolean;
   readonly missing: readonly string[];

@@ -19,11 +19,12 @@ export async function rehearseBill(query: Query): Promise<string | undefined> {
     return `the database has the encoding ${encoding}, which lacks characters that models write; it must be UTF8`;
   const misfits = await findMisfits(query);
   if (misfits !== undefined) return misfits;
-  // A new tenant holds nobody up. An installation's own tables may want more of a tenant than its name.
-  const first = await rehearse(query, () => addTenant(query));
-  if (first === undefined) return undefined;
-  const second = await rehearse(query, () => anyTenant(query));
-  return second === NO_TENANT ? first : second;
+  // A new tenant blocks no other write. An installation's own tables may want more of a tenant than its name.
+  const first = await rehearse(query, addTenant);
+  if (first === 'fit') return undefined;
+  const second = await rehearse(query, findTenant);
+  const decisive = second === 'untried' ? first : second;
+  return typeof decisive === 'object' ? decisive.reason : undefined;
 }
 
 const ENCODING = `SELECT current_setting('server_encoding') AS encoding`;
@@ -36,33 +37,34 @@ async function addTenant(query: Query): Promise<string> {
   return id;
 }
 
-async function anyTenant(query: Query): Promise<string | undefined> {
+async function findTenant(query: Query): Promise<string | undefined> {
   const [tenant] = await rowsOf<{ id: string }>(query, 'SELECT id::text AS id FROM elo_v_agent_tenants LIMIT 1');
   return tenant?.id;
 }
 
-const NO_TENANT = 'there is no tenant';
+/** `untried`: without a tenant, with a lock held elsewhere, on a standby, or as a role that may not write. */
+type Outcome = 'fit' | 'untried' | { readonly reason: string };
 
-/** A lock that somebody holds must not be waited for: the tables that come before it in the statement are locked meanwhile. */
+/** The statement locks several tables, so it must not wait long for one of them. */
 const LIMITS = `SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'`;
 
-async function rehearse(query: Query, tenant: () => Promise<string | undefined>): Promise<string | undefined> {
+async function rehearse(query: Query, tenantOf: (query: Query) => Promise<string | undefined>): Promise<Outcome> {
   await rowsOf(query, 'SAVEPOINT rehearsal');
   const outcome = await rowsOf(query, LIMITS)
-    .then(tenant)
-    .then((id) => (id === undefined ? NO_TENANT : writeAndRead(query, id)))
-    .catch(refusalOf);
+    .then(() => tenantOf(query))
+    .then((id) => (id === undefined ? 'untried' : writeAndRead(query, id)))
+    .catch(outcomeOf);
   await rowsOf(query, 'ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal');
   return outcome;
 }
 
 const LACKS_PRIVILEGE = '42501';
 
-/** Returns undefined for what says nothing about the schema. */
-function refusalOf(error: unknown): string | undefined {
+function outcomeOf(error: unknown): Outcome {
   if (!isRuntimeError(error)) throw error;
   const sqlState = sqlStateOf(error.cause);
-  return error.retryable || sqlState === undefined || sqlState === LACKS_PRIVILEGE ? undefined : wordsOfServer(error);
+  const isOfSchema = !error.retryable && sqlState !== undefined && sqlState !== LACKS_PRIVILEGE;
+  return isOfSchema ? { reason: wordsOfServer(error) } : 'untried';
 }
 
 /** Returns the server's message with its detail, which names columns, but for one that holds a row. */
@@ -102,7 +104,7 @@ const USAGE = {
 /** Sum of two calls. */
 const EXPECTED = { tokens: 202_000, costUsd: 0.24691356 };
 
-async function writeAndRead(query: Query, tenantId: string): Promise<string | undefined> {
+async function writeAndRead(query: Query, tenantId: string): Promise<Outcome> {
   const key = { tenantId, taskId: randomUUID(), runId: randomUUID() };
   const [tier] = await rowsOf<{ code: string; model: string }>(query, TIER);
   const { code = 'pro', model: modelRequested = 'rehearsal' } = tier ?? {};
@@ -119,7 +121,7 @@ async function writeAndRead(query: Query, tenantId: string): Promise<string | un
   await query(recordProgressStatement({ ...progress(2), end }, NOTHING_KEPT));
   await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
   const [line] = await rowsOf<Line>(query, LINE, [tenantId, key.taskId]);
-  return problemOf(line);
+  return compare(line);
 }
 
 const TIER = 'SELECT code, model_id AS model FROM elo_agent_tiers ORDER BY code LIMIT 1';
@@ -137,12 +139,12 @@ const LINE = `SELECT total_tokens::text AS tokens, cost_usd::numeric::text AS co
   WHERE attrelid = 'elo_t_token_usage'::regclass AND attname = 'cost_usd') AS type
 FROM elo_t_token_usage WHERE tenant_id = $1 AND task_id = $2 AND run_id IS NOT NULL`;
 
-function problemOf(line: Line | undefined): string | undefined {
-  if (line === undefined) return 'a trigger or rule drops the lines of elo_t_token_usage';
+function compare(line: Line | undefined): Outcome {
+  if (line === undefined) return { reason: 'a trigger or rule drops the lines of elo_t_token_usage' };
   const figures = [line.tokens, line.cost, line.exact].map(Number);
-  if (String(figures) === String([EXPECTED.tokens, EXPECTED.costUsd, EXPECTED.costUsd])) return undefined;
+  if (String(figures) === String([EXPECTED.tokens, EXPECTED.costUsd, EXPECTED.costUsd])) return 'fit';
   const read = `${line.tokens} tokens and $${line.cost}, as elo_t_token_usage.cost_usd is ${line.type}`;
-  return `a line of ${EXPECTED.tokens} tokens and $${EXPECTED.costUsd} reads back as ${read}`;
+  return { reason: `a line of ${EXPECTED.tokens} tokens and $${EXPECTED.costUsd} reads back as ${read}` };
 }
 
 async function rowsOf<Row>(query: Query, text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {

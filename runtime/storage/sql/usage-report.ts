@@ -72,8 +72,8 @@ SELECT created_at, tenant_id::text AS tenant_id, task_id, trace_id, task_type, m
 FROM elo_t_token_usage WHERE ${OF_LINES} ORDER BY id LIMIT :rows`);
 
 /**
- * Requests whose usage is unknown, never guessed: calls that a run left open when it ended or died,
- * and calls that were answered only after a request of theirs had been lost.
+ * Requests whose usage is unknown and not estimated: calls that a run left open when it ended or died, and requests that were lost
+ * before another one was answered.
  */
 export const unknownUsage = named<{ readonly tenantId?: string }>(`
 SELECT call.task_id, call.run_id::text, call.call_no, call.model_requested, call.opened_at,

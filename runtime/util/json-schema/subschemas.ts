@@ -98,7 +98,7 @@ function schemasIn(keyword: string, value: JsonObject | readonly JsonValue[]): r
   return !isList && (BY_NAME.has(keyword) || BY_NAME_IN_PLACE.has(keyword)) ? Object.values(value) : [];
 }
 
-/** What a schema costs by itself: the values in it, those of the schemas within it and of keywords to leave out not counted. */
+/** Counts the values of a schema, without those of its subschemas and of keywords to leave out. */
 export function ownSize(schema: JsonObject, leftOut: readonly string[] = []): number {
   let size = 1;
   for (const [keyword, value] of Object.entries(schema)) {

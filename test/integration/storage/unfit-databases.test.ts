@@ -201,20 +201,38 @@ describe('what says nothing about the schema', () => {
     await holder.end();
   });
 
-  it('refuses nothing: a role that may only read', async () => {
+  /** Reads the status as a new role with these rights on all tables, but no INSERT on tenants. */
+  async function statusAs(rights: string): ReturnType<typeof databaseStatus> {
     const admin = new Client({ connectionString: process.env.TEST_POSTGRES_ADMIN_URL });
     await admin.connect();
     const url = new URL(database.url);
-    const role = `reader_${url.pathname.slice(1)}`;
+    const role = `role_${url.pathname.slice(1)}`;
     await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' BYPASSRLS`);
-    await database.query(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+    await database.query(`GRANT ${rights} ON ALL TABLES IN SCHEMA public TO ${role};
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role}; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role};
+      REVOKE INSERT ON elo_t_tenants FROM ${role}`);
     [url.username, url.password] = [role, 'p'];
-    const reading = createPostgres({ url: url.href, maxConnections: 1 });
-    expect(await databaseStatus(reading)).toMatchObject({ isReady: true });
-    await reading.close();
-    await database.query(`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`);
-    await admin.query(`DROP ROLE ${role}`);
+    const other = createPostgres({ url: url.href, maxConnections: 1 });
+    const status = await databaseStatus(other);
+    await other.close();
     await admin.end();
+    return status;
+  }
+
+  it('refuses nothing: a role that may only read', async () => {
+    expect(await statusAs('SELECT')).toMatchObject({ isReady: true });
+  });
+
+  it('hides nothing: a role that may write but not add tenants', async () => {
+    await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+    expect(await statusAs('SELECT, INSERT, UPDATE, DELETE')).toMatchObject({ isReady: true });
+  });
+
+  it('hides nothing: the same role where a line cannot be written', async () => {
+    await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+    await database.query('ALTER TABLE elo_t_token_usage ADD COLUMN provider TEXT NOT NULL');
+    const unfit = expect.stringContaining('"provider"') as string;
+    expect(await statusAs('SELECT, INSERT, UPDATE, DELETE')).toMatchObject({ isReady: false, unfit });
   });
 
   it('leaves nothing behind', async () => {

@@ -22,10 +22,7 @@ SELECT coalesce(model_billed, model_requested) AS model, count(*)::int AS calls,
 FROM elo_agent_model_calls WHERE closed_at IS NOT NULL AND ${OF_CALLS}
 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20`);
 
-/**
- * What stands on the bill without tokens of the provider that could be relied upon: by its own figure of the cost, or by tokens that were
- * estimated.
- */
+/** Sums the calls billed without reliable tokens of the provider: by its own figure of the cost, or by estimated tokens. */
 export const uncertainCost = named<BilledLines>(`
 SELECT coalesce(cost_basis, 'estimate') AS basis, count(*)::int AS calls, sum(cost_exact)::text AS cost_usd
 FROM elo_agent_model_calls WHERE (cost_basis = 'provider' OR usage_estimated) AND ${OF_CALLS}
