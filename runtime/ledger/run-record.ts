@@ -17,7 +17,7 @@ import type {
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
-import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
+import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
@@ -125,10 +125,12 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
     addLate: async (call) => {
       await settled.promise;
       const progress = { ...key, leaseMs, bill, ...identity, closed: [call] };
-      await ledger.record(progress).catch(() => options.outbox?.keep(progress));
+      await ledger.record(progress).catch(() => keepForLater(progress, options));
     },
   };
 }
+
+type Later = Pick<RunRecordOptions, 'ledger' | 'outbox'>;
 
 interface Ending {
   readonly end: RunEnd;
@@ -138,35 +140,43 @@ interface Ending {
 async function writeEnd(
   writer: Writer,
   ending: Ending,
-  { settleRetries, outbox }: Pick<RunRecordOptions, 'settleRetries' | 'outbox'>,
+  { settleRetries, ledger, outbox }: Pick<RunRecordOptions, 'settleRetries'> & Later,
 ): Promise<void> {
   writer.stopTimers();
   const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
   try {
     await pRetry(() => writer.write(ending), retry);
   } catch (error) {
-    throw await endUnwritten(writer, { ...ending, outbox, error });
+    throw await endUnwritten(writer, { ...ending, ledger, outbox, error });
   }
 }
 
 /** The ledger has not taken the end of the run: the outbox may keep it. */
 async function endUnwritten(
   writer: Writer,
-  { end, opening, outbox, error }: Ending & { readonly outbox?: Outbox; readonly error: unknown },
+  { end, opening, ledger, outbox, error }: Ending & Later & { readonly error: unknown },
 ): Promise<RuntimeError> {
-  const kept = outbox?.keep(writer.progress({ end, opening })).then(() => true);
-  const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
-  if (isRuntimeError(error) && error.scope !== 'installation') await writer.endAlone(end);
+  const isKept = await keepForLater(writer.progress({ end, opening }), { ledger, outbox });
   const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
   return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
+}
+
+/**
+ * Whether the outbox keeps it. That may be refused as long as a schema is unfit for the bill, so it counts towards the
+ * month's limits at once, and nobody takes a run for lost whose end is known. Never rejects.
+ */
+async function keepForLater(progress: RunProgress, { ledger, outbox }: Later): Promise<boolean> {
+  const [isKept] = await Promise.all([
+    (outbox?.keep(progress).then(() => true) ?? Promise.resolve(false)).catch(() => false),
+    ledger.recordUnbilled(progress).catch(() => undefined),
+  ]);
+  return isKept;
 }
 
 interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
   readonly write: (rest: WriteParts) => Promise<Recorded>;
   /** All that a write would hold. */
   readonly progress: (rest: WriteParts) => RunProgress;
-  /** Nobody must take a run for lost whose end is known, whatever keeps its usage from the bill. Never rejects. */
-  readonly endAlone: (end: RunEnd) => Promise<unknown>;
   readonly flushSoon: () => void;
   readonly unwritten: () => readonly ModelCallRecord[];
   readonly isTakenOver: () => boolean;
@@ -211,7 +221,6 @@ function startWriter({ ledger, key, bill, identity, leaseMs }: RunRecordOptions)
     ...unwritten,
     write,
     progress,
-    endAlone: (end) => ledger.record({ ...key, leaseMs, closed: [], end }).catch(() => undefined),
     flushSoon: () => {
       stopFlush ??= after(FLUSH_MS, writeKept);
     },

@@ -9,6 +9,7 @@ import { takeCall } from './memory-limits';
 import {
   closeCall,
   closedOf,
+  countUnbilled,
   emptyRows,
   entriesOf,
   keepEntry,
@@ -52,6 +53,10 @@ export function createMemoryLedger(): MemoryLedger {
     findSaved: ({ tenantId, runId }) => Promise.resolve(findSaved(of(tenantId), runId)?.saved),
     resume: (request) => Promise.resolve(resume(of(request.tenantId), request)),
     record: (progress) => Promise.resolve(record(of(progress.tenantId), progress)),
+    recordUnbilled: (progress) => {
+      recordUnbilled(of(progress.tenantId), progress);
+      return Promise.resolve();
+    },
     knows: ({ tenantId, runId }) => {
       const rows = of(tenantId);
       const known = [...rows.tasks.values(), ...rows.calls.values()];
@@ -77,6 +82,13 @@ function record(rows: TenantRows, progress: RunProgress): Recorded {
   write(row, progress, room === 'ok');
   if (progress.end !== undefined) finish(rows, row, progress.end);
   return { isOurs: true, ...answer, refused: room === 'ok' ? refusedOf(rows, progress) : [] };
+}
+
+function recordUnbilled(rows: TenantRows, progress: RunProgress): void {
+  const { taskId, runId, closed, end } = progress;
+  for (const call of closed) countUnbilled(rows, progress, call);
+  const row = rows.tasks.get(taskId);
+  if (end !== undefined && row?.runId === runId && row.state === 'running') finish(rows, row, end);
 }
 
 function keepCalls(rows: TenantRows, progress: RunProgress): void {

@@ -31,6 +31,8 @@ interface CallRow extends RunKey {
   readonly isBilled: boolean;
   /** Undefined while the call is open. */
   readonly call?: ModelCallRecord;
+  /** What the bill did not take: it counts while the call is open. */
+  readonly unbilled?: ModelCallRecord;
 }
 
 export interface TenantRows {
@@ -53,7 +55,8 @@ export function roomFor({ calls, tasks }: TenantRows, runId: string, limits: Res
   const billed = [...calls.values()].filter(({ isBilled }) => isBilled);
   const others = [...tasks.values()].filter((row) => row.runId !== runId && row.state === 'running' && !isLost(row));
   const held = others.flatMap(({ hold }) => hold ?? []);
-  return reserve(limits, sumOf(closedOf(billed)), held);
+  const unbilled = [...calls.values()].flatMap((row) => (row.call === undefined ? (row.unbilled ?? []) : []));
+  return reserve(limits, sumOf([...closedOf(billed), ...unbilled]), held);
 }
 
 export function openCall({ calls }: TenantRows, { tenantId, taskId, runId }: RunKey, step: number): void {
@@ -70,6 +73,16 @@ export function closeCall(
   const key = `${runId} ${call.step}`;
   if (calls.get(key)?.call !== undefined) return;
   calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: bill !== undefined, call });
+}
+
+export function countUnbilled(
+  { calls }: TenantRows,
+  { tenantId, taskId, runId, bill }: RunProgress,
+  call: ModelCallRecord,
+): void {
+  const key = `${runId} ${call.step}`;
+  if (bill === undefined || calls.get(key)?.call !== undefined) return;
+  calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: false, unbilled: call });
 }
 
 export function closedOf(calls: Iterable<CallRow>): readonly ModelCallRecord[] {

@@ -158,6 +158,27 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       await claimed({ taskId: 'next', reserve: { ...HOLD, costLimitUsd: '0.51' } });
     });
 
+    it.each([
+      ['that costs', { call: aCall(1, '1.00'), full: { costLimitUsd: '1.00' }, free: { costLimitUsd: '1.01' } }],
+      ['whose price is zero', { call: aCall(1, '0'), full: { tokenLimit: '120' }, free: { tokenLimit: '121' } }],
+    ])('%s and cannot be billed leaves no room, and counts once when it is billed', async (_what, limits) => {
+      const { call, full, free } = limits;
+      const run = await claimed();
+      const hold = { holdCostUsd: '0', holdTokens: 0 };
+      const isFull = async (): Promise<void> => {
+        const next = request({ taskId: randomUUID(), reserve: { ...hold, ...full } });
+        await expect(ledger.claim(next)).resolves.toEqual({ kind: 'exceeded' });
+        await claimed({ taskId: randomUUID(), reserve: { ...hold, ...free } });
+      };
+      for (const unbilled of [call, call]) await ledger.recordUnbilled(done(run, { closed: [unbilled] }));
+      await expect(ledger.claim(request())).resolves.toEqual({ kind: 'done', result: RESULT });
+      await isFull();
+      await ledger.record(done(run, { closed: [call] }));
+      await isFull();
+      await ledger.recordUnbilled(progress(run, { closed: [call] }));
+      await isFull();
+    });
+
     it('that is spent leaves no room in the month', async () => {
       const run = await claimed();
       await ledger.record(done(run, { closed: [aCall(1, '1.00')] }));

@@ -183,6 +183,11 @@ export interface LedgerStore {
   readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
   readonly resume: (request: ResumeRequest) => Promise<Resumed>;
   readonly record: (progress: RunProgress) => Promise<Recorded>;
+  /**
+   * Keeps what must not be lost of a write that `record` refused: the end of the run, and the closed calls, which count
+   * towards the month's limits until `record` takes them. Nothing counts twice, however often either is written.
+   */
+  readonly recordUnbilled: (progress: RunProgress) => Promise<void>;
   /** Whether a run was claimed here. */
   readonly knows: (run: RunKey) => Promise<boolean>;
   /** A text that tells this ledger from others, the same in every process. */

@@ -6,6 +6,7 @@ import { type ClaimRow, claimRunStatement } from '../sql/ledger/claim-run';
 import { identifyStatement, knowsRunStatement } from '../sql/ledger/find-run';
 import { pruneStatements } from '../sql/ledger/prune-runs';
 import { type ProgressRow, recordProgressStatement } from '../sql/ledger/record-progress';
+import { recordUnbilledStatement } from '../sql/ledger/record-unbilled';
 import { findSavedStatement, type ResumeRow, resumeRunStatement } from '../sql/ledger/resume-run';
 import type { Query } from '../statement';
 import { journalEntries } from './journal-entries';
@@ -46,6 +47,9 @@ export function createLedgerStore(
       const kept = { saved: waiting.keep(progress), journal: journal.keep(progress) };
       const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
       return toRecorded(row);
+    },
+    recordUnbilled: async (progress) => {
+      await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
     ...outboxQuestions(query),
     takeCall: async (call) => {

@@ -16,7 +16,7 @@ const LOOK_MS = 60_000;
 const REFUSED_RETRY = { firstMs: 60_000, longestMs: 3_600_000 };
 
 interface OutboxOptions {
-  readonly ledger: Pick<LedgerStore, 'record' | 'knows' | 'identify'>;
+  readonly ledger: Pick<LedgerStore, 'record' | 'recordUnbilled' | 'knows' | 'identify'>;
   /** Undefined: entries are kept as they are. */
   readonly sealer?: TextSealer;
 }

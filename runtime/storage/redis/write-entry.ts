@@ -12,7 +12,7 @@ import { type SealedJson, sealedJson } from '../postgres/sealed-json';
 export const OUTBOX_OWNER = 'outbox';
 
 interface EntryParts {
-  readonly ledger: Pick<LedgerStore, 'record' | 'knows'>;
+  readonly ledger: Pick<LedgerStore, 'record' | 'recordUnbilled' | 'knows'>;
   readonly json: SealedJson;
 }
 
@@ -45,15 +45,10 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     // It may be this entry alone whose rows somebody holds, or whose statement never ends in time.
     if (error.code === 'DB_UNAVAILABLE' || isInVain(error.cause)) return { kind: 'later' };
     if (error.scope === 'installation') throw error;
-    await endAlone(ledger, progress);
+    // No budget is open meanwhile, and nobody takes a run for lost whose end is known.
+    await ledger.recordUnbilled(progress).catch(() => undefined);
     return refuse(error.code, error);
   }
-}
-
-/** Nobody must take a run for lost whose end is known, whatever keeps its usage from the bill. */
-async function endAlone({ record }: EntryParts['ledger'], progress: RunProgress): Promise<void> {
-  const { tenantId, taskId, runId, leaseMs, end } = progress;
-  if (end !== undefined) await record({ tenantId, taskId, runId, leaseMs, closed: [], end }).catch(() => undefined);
 }
 
 interface Refusal {

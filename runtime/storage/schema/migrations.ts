@@ -12,6 +12,7 @@ import runRates from './migrations/0013-run-rates.sql';
 import runIdentity from './migrations/0014-run-identity.sql';
 import modelSilence from './migrations/0015-model-silence.sql';
 import usageEstimated from './migrations/0016-usage-estimated.sql';
+import unbilledUsage from './migrations/0017-unbilled-usage.sql';
 
 /** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0014-run-identity', sql: runIdentity },
   { name: '0015-model-silence', sql: modelSilence },
   { name: '0016-usage-estimated', sql: usageEstimated },
+  { name: '0017-unbilled-usage', sql: unbilledUsage },
 ];

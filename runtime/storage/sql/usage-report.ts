@@ -73,11 +73,13 @@ FROM elo_t_token_usage WHERE ${OF_LINES} ORDER BY id LIMIT :rows`);
 
 /**
  * Requests whose usage is unknown and not estimated: calls that a run left open when it ended or died, and requests that were lost
- * before another one was answered.
+ * before another one was answered. With `unbilled_cost_usd` it is known, but the bill did not take it.
  */
 export const unknownUsage = named<{ readonly tenantId?: string }>(`
 SELECT call.task_id, call.run_id::text, call.call_no, call.model_requested, call.opened_at,
-  coalesce(call.unanswered_requests, 1) AS requests
+  coalesce(call.unanswered_requests, 1) AS requests,
+  CASE WHEN call.closed_at IS NULL THEN call.unbilled_cost_usd::text END AS unbilled_cost_usd,
+  CASE WHEN call.closed_at IS NULL THEN call.unbilled_tokens::text END AS unbilled_tokens
 FROM elo_agent_model_calls AS call
 JOIN elo_agent_runs AS run USING (tenant_id, task_id)
 WHERE (:tenantId::uuid IS NULL OR call.tenant_id = :tenantId::uuid) AND (

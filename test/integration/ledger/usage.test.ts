@@ -102,6 +102,8 @@ it('lists a model call that never got an answer, and not one that is under way',
       model_requested: 'openai/gpt-4o-mini',
       opened_at: expect.stringMatching(/^\d{4}-\d{2}-\d{2}T.+Z$/) as string,
       requests: 1,
+      unbilled_cost_usd: null,
+      unbilled_tokens: null,
     },
   ]);
 });

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 
-import { createRuntime, type Runtime } from '../../../runtime';
+import { createRuntime, type Runtime, type RuntimeError } from '../../../runtime';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
@@ -189,6 +189,45 @@ describe('a database that was fit', () => {
   });
 });
 
+describe('a bill that becomes unfit after the migration', () => {
+  const dropped = UNFIT['a trigger that drops lines']?.[0].replace(bill(), '') ?? '';
+  const UNFIT_LATER: Readonly<Record<string, string>> = {
+    'a column without a default': 'ADD COLUMN provider TEXT NOT NULL',
+    'a check that fails': 'ADD CHECK (total_tokens < 100)',
+    'another type': 'ALTER COLUMN task_type TYPE INT USING 1',
+    'a trigger that drops lines': dropped,
+  };
+  const outcome = (): Promise<string> =>
+    runtime.run(aTask(TENANT)).then(
+      ({ status, warnings }) => [status, ...warnings.map(({ code }) => code)].join(' '),
+      (error: unknown) => (error as RuntimeError).code,
+    );
+
+  beforeEach(async () => {
+    await migrate(postgres);
+    models.always(() => textReply('Done', { prompt: 1250, completion: 340 }).body);
+  });
+
+  it.each(
+    Object.entries(UNFIT_LATER).flatMap(([what, sql]) => [
+      [`${what} opens no budget of money`, { sql, settings: { monthly_cost_limit_usd: 0.0007 } }] as const,
+      [`${what} opens no budget of tokens`, { sql, settings: { monthly_token_limit: 3000 } }] as const,
+    ]),
+  )('%s', async (_what, { settings, sql }) => {
+    await database.query('INSERT INTO elo_t_tenants (id, name, settings) VALUES ($1, $2, $3)', [TENANT, 'A', settings]);
+    await database.query(sql === dropped ? sql : `ALTER TABLE elo_t_token_usage ${sql}`);
+    const asked = models.received.length;
+    const outcomes = [];
+    for (let run = 0; run < 4; run++) outcomes.push(await outcome());
+    const paid = 'completed LEDGER_WRITE_FAILED';
+    expect(outcomes).toEqual([paid, paid, 'BUDGET_EXCEEDED', 'BUDGET_EXCEEDED']);
+    expect(models.received).toHaveLength(asked + 2);
+    expect(await runtime.admin.usage.unknown()).toMatchObject({
+      unknown_usage: [paid, paid].map(() => ({ unbilled_cost_usd: '0.0003915', unbilled_tokens: '1590' })),
+    });
+  });
+});
+
 describe('what says nothing about the schema', () => {
   beforeEach(() => migrate(postgres));
 
@@ -247,7 +286,7 @@ describe('what says nothing about the schema', () => {
 it('sends no request where the schema is older than the program', async () => {
   await migrate(postgres);
   await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
-  await database.query('ALTER TABLE elo_agent_model_calls DROP COLUMN usage_estimated');
+  await database.query('ALTER TABLE elo_agent_model_calls DROP COLUMN unbilled_tokens');
   const asked = models.received.length;
   await expect(runtime.run(aTask(TENANT))).rejects.toThrow(withCode('DB_SCHEMA_MISSING'));
   expect(models.received).toHaveLength(asked);

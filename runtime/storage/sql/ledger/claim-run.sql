@@ -53,8 +53,8 @@ WITH budget AS MATERIALIZED (
   ) AS before ON true
 ), opened AS (
   -- Names the newest column, so that a schema that cannot be billed in is refused before a request is sent.
-  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested, usage_estimated)
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(last_step, 0) + 1, :modelRequested, false FROM going_on
+  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested, unbilled_tokens)
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(last_step, 0) + 1, :modelRequested, NULL FROM going_on
 ), forgotten AS (
   DELETE FROM elo_agent_journal
   WHERE :fresh::boolean AND tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM claimed)

@@ -154,8 +154,11 @@ WITH written AS (
     run_dialog_id = coalesce(EXCLUDED.run_dialog_id, line.run_dialog_id),
     run_user_id = coalesce(EXCLUDED.run_user_id, line.run_user_id),
     run_session_id = coalesce(EXCLUDED.run_session_id, line.run_session_id)
+  RETURNING line.run_id
 )
 SELECT EXISTS (SELECT FROM run) AS is_ours,
+  (SELECT elo_agent_miss_line() FROM added
+    WHERE :isBilled::boolean AND (added.calls > 0 OR :state::text IS NOT NULL) AND NOT EXISTS (SELECT FROM billed)) AS missed,
   CASE WHEN :isReserving::boolean THEN (SELECT room FROM budget) END AS room,
   (SELECT json_agg(json_build_object('toolCallId', taken."toolCallId", 'reason', taken.reason))
     FROM taken WHERE taken.reason IS NOT NULL) AS refused,

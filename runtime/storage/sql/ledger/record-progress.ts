@@ -41,7 +41,7 @@ export function recordProgressStatement(progress: RunProgress, { saved, journal 
 }
 
 /** Writes a list as JSON; what is empty costs the server nothing. */
-function list(values: readonly object[]): string | undefined {
+export function list(values: readonly object[]): string | undefined {
   return values.length === 0 ? undefined : JSON.stringify(storable(values));
 }
 
@@ -49,7 +49,8 @@ function identityOf({ clientId, dialogId, userId, sessionId }: Identity): Identi
   return { clientId, dialogId, userId, sessionId };
 }
 
-function billOf({ bill, closed }: RunProgress): RunProgress['bill'] {
+/** The line that a write goes on; undefined where it writes none. */
+export function billOf({ bill, closed }: RunProgress): RunProgress['bill'] {
   const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
   return bill?.onlyWhatCosts === true && !costs ? undefined : bill;
 }

@@ -31,7 +31,7 @@ WITH budget AS MATERIALIZED (
     WHERE call.tenant_id = :tenantId::uuid AND call.task_id = claimed.task_id AND call.closed_at IS NOT NULL
     HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0
       -- Names the newest column, as claim-run.sql does.
-      OR bool_or(call.usage_estimated)
+      OR bool_or(call.unbilled_tokens < 0)
   ) AS before ON true
 )
 SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent
