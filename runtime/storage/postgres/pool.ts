@@ -43,10 +43,7 @@ const REPEAT_AFTER_MS = 20;
 /** A bounded pool. Connections open with the first statement, and close when idle. */
 export function createPostgres(config: PostgresConfig): Postgres {
   const context = describeTarget(config);
-  const pool = new Pool(poolConfig(config));
-  // Without a listener the loss of an idle connection would end the process. The next query reports it.
-  pool.on('error', ignore);
-
+  const pool = openPool(config);
   const use = clientUser(pool, config.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
   const inShare = createTenantShare({ maxConnections: config.maxConnections, maxWaitMs: CONNECT_TIMEOUT_MS });
   const runRepeatedly = createRunner(use, () => withoutLimits(pool));
@@ -72,8 +69,6 @@ type UseClient = <T>(work: (run: Run) => Promise<T>) => Promise<T>;
 function clientUser(pool: Pool, queryTimeoutMs: number): UseClient {
   return async (work) => {
     const client = await pool.connect();
-    // As for the pool: the statement under way reports the loss of the connection.
-    client.on('error', ignore);
     let isSound = false;
     let isCancelled = false;
     const cancel = (): void => {
@@ -93,7 +88,6 @@ function clientUser(pool: Pool, queryTimeoutMs: number): UseClient {
       isSound = !isCancelled;
       return result;
     } finally {
-      client.off('error', ignore);
       client.release(!isSound);
     }
   };
@@ -174,6 +168,14 @@ async function inTransaction<T>(query: Query, work: (query: Query) => Promise<T>
     await query({ text: 'ROLLBACK', values: [] }).catch(ignore);
     throw error;
   }
+}
+
+/**
+ * The driver's pool. Losing a connection ends no statement but the one under way, which reports it, and never the process: each
+ * connection has its listener from the first moment, since a server may end it in the very bytes that say that it is ready.
+ */
+export function openPool(config: PostgresConfig): Pool {
+  return new Pool(poolConfig(config)).on('error', ignore).on('connect', (client) => client.on('error', ignore));
 }
 
 /** The driver's own settings. */

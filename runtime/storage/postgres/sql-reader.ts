@@ -1,4 +1,4 @@
-import { type FieldDef, Pool, type PoolClient } from 'pg';
+import type { FieldDef, Pool, PoolClient } from 'pg';
 
 import type { SqlReader, SqlRequest, SqlRows } from '../../contracts/tools/sql-reader';
 import { RuntimeError } from '../../errors/runtime-error';
@@ -8,7 +8,7 @@ import { beginAsTenantStatement, describeQueryStatement, readQueryStatement } fr
 import type { Statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
-import { poolConfig, type PostgresConfig } from './pool';
+import { openPool, type PostgresConfig } from './pool';
 import { readSqlCell, sqlCellLength } from './sql-values';
 
 const MAX_COLUMNS = 200;
@@ -22,9 +22,7 @@ interface Reader {
 /** A bounded pool of its own, for a role of its own: see docs/sql-query.md. Connects with the first query. */
 export function createSqlReader(given: PostgresConfig): SqlReader {
   // Each query brings its own limit of time.
-  const pool = new Pool(poolConfig({ ...given, queryTimeoutMs: 0 }));
-  // Without a listener the loss of an idle connection would end the process. The next query reports it.
-  pool.on('error', ignore);
+  const pool = openPool({ ...given, queryTimeoutMs: 0 });
   const reader: Reader = { target: describeTarget(given), inspected: new WeakSet() };
   return {
     read: async (request) => {
@@ -59,7 +57,6 @@ async function connect(reader: Reader, pool: Pool, signal: AbortSignal): Promise
 }
 
 async function useClient(reader: Reader, client: PoolClient, request: SqlRequest): Promise<SqlRows> {
-  client.on('error', ignore);
   const session: Session = { reader, client };
   try {
     const reading = readAndRollBack(session, request);
@@ -68,7 +65,6 @@ async function useClient(reader: Reader, client: PoolClient, request: SqlRequest
     return await untilAborted(reading, request.signal);
   } finally {
     const release = (): void => {
-      client.off('error', ignore);
       client.release(request.signal.aborted || session.isSound !== true);
     };
     // A server goes on with a query whose client has left, and a pooler knows it by the connection as long as that is there.

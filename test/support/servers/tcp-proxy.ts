@@ -1,5 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
+import { fatalError } from './postgres-wire';
+
 /** A server that may be taken away from its clients while their work is half done. */
 export interface TcpProxy {
   /** The same URL by way of the proxy. */
@@ -56,7 +58,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
     client.on('data', (chunk) => {
       const message = isNew ? judge?.(chunk.toString('latin1')) : undefined;
       isNew = false;
-      if (message !== undefined) return void client.end(poolerError(message));
+      if (message !== undefined) return void client.end(fatalError('08P01', message));
       if (trap === undefined || !chunk.includes(trap.text)) return void behind.write(chunk);
       const { sprung } = trap;
       trap = undefined;
@@ -88,13 +90,4 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
         server.close(() => resolve());
       }),
   };
-}
-
-/** ErrorResponse of Postgres' protocol, with the SQLSTATE that poolers give. */
-function poolerError(message: string): Buffer {
-  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`);
-  const head = Buffer.alloc(5);
-  head.write('E');
-  head.writeInt32BE(fields.length + 4, 1);
-  return Buffer.concat([head, fields]);
 }
