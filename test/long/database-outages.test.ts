@@ -143,9 +143,9 @@ it('four kinds of outage while 200 tasks run: each has one result, all that the 
     return Object.fromEntries([...requests].map(([task, { length }]) => [task, length]));
   };
   const billed = async (): Promise<Record<string, number>> => {
-    const rows = await world.database().query<{ task: string; requests: number }>(BILLED, [
-      tasks.map(({ task_id: id }) => id),
-    ]);
+    const rows = await world
+      .database()
+      .query<{ task: string; requests: number }>(BILLED, [tasks.map(({ task_id: id }) => id)]);
     return Object.fromEntries(rows.map(({ task, requests }) => [task, requests]));
   };
   // Workers go on writing what the outbox keeps after the last answer.

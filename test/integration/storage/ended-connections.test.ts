@@ -15,10 +15,12 @@ const pools: Postgres[] = [];
 async function serverThatEnds(last: Buffer): Promise<string> {
   const answer = (ready: Buffer): Buffer => (ready === last ? Buffer.concat([ready, GONE]) : ready);
   const server = createServer((socket) => {
-    socket.on('error', () => undefined).once('data', () => {
-      socket.write(answer(LET_IN));
-      socket.on('data', () => socket.write(answer(DONE)));
-    });
+    socket
+      .on('error', () => undefined)
+      .once('data', () => {
+        socket.write(answer(LET_IN));
+        socket.on('data', () => socket.write(answer(DONE)));
+      });
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -39,7 +41,8 @@ afterEach(async () => {
 describe('a connection that the server ends', () => {
   it('in the bytes that say it is ready: the statement fails, and the process goes on', async () => {
     const { query } = await openOn(LET_IN);
-    for (let time = 0; time < 3; time++) await expect(query({ text: 'SELECT', values: [] })).rejects.toThrow(UNREACHABLE);
+    for (let time = 0; time < 3; time++)
+      await expect(query({ text: 'SELECT', values: [] })).rejects.toThrow(UNREACHABLE);
   });
 
   it('in the bytes of an answer: the answer counts, and the next statement has another connection', async () => {
@@ -55,7 +58,7 @@ describe('a connection that the server ends', () => {
   it('before the query of a model: the query fails', async () => {
     const reader = createSqlReader({ url: await serverThatEnds(LET_IN), maxConnections: 1 });
     const request = { tenantId: 'a', text: 'SELECT 1', maxRows: 1, maxBytes: 1000, timeoutMs: 5000 };
-    const reading = reader.read({ ...request, signal: new AbortController().signal } as never);
+    const reading = reader.read({ ...request, signal: new AbortController().signal });
     await expect(reading).rejects.toThrow(UNREACHABLE);
     await reader.close();
   });
