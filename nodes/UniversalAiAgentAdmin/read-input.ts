@@ -65,7 +65,7 @@ function readValue(asked: Asked, { type, displayName }: INodeProperties, value: 
   if (type !== 'json' || typeof value !== 'string') return value as IDataObject[string];
   if (value.trim() === '') return undefined;
   try {
-    return JSON.parse(value) as IDataObject;
+    return asked.library.parseExactly(value) as IDataObject;
   } catch (error) {
     const issues = `${displayName} is not valid JSON: ${(error as Error).message}`;
     throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: operationName(asked), issues });

@@ -5,6 +5,7 @@ import type { Spent } from '../contracts/ledger/progress';
 import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
+import { withoutExponent } from '../util/text/without-exponent';
 import { dearestCost, higher, sumDecimals } from './cost';
 
 /** What a run may spend. */
@@ -34,7 +35,8 @@ export function readBudget(
 }
 
 function readLimit(setting: string, text: string | undefined): string | undefined {
-  if (text === undefined || DECIMAL.test(text)) return text;
+  const decimal = text === undefined ? undefined : withoutExponent(text);
+  if (decimal === undefined || DECIMAL.test(decimal)) return decimal;
   throw new RuntimeError('SETTING_INVALID', { setting, reason: 'it is not a decimal number' });
 }
 

@@ -2,9 +2,8 @@ import * as z from 'zod/v4';
 
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
-import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
+import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
 
 /** The kinds of task that this package does itself. */
 export const TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation', 'http_request', 'webhook_call'] as const;
@@ -74,13 +73,10 @@ const optionalText = z
   .transform((text) => text || undefined);
 
 const optionalId = (length: number): z.ZodType<string | undefined> =>
-  z
-    .union([z.string(), z.number(), z.instanceof(ExactInteger)])
+  idText
     .nullish()
-    .transform((id) => (id === null || id === undefined || id === '' ? undefined : String(id)))
-    .refine((id = '') => id.length <= length, `must not be longer than ${length} characters`)
-    // The database takes neither NUL nor half a surrogate pair.
-    .refine((id = '') => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
+    .transform((id) => id || undefined)
+    .refine((id = '') => id.length <= length, `must not be longer than ${length} characters`);
 
 /** Passed on as it is, whatever its keys are called. */
 const optionalObject: z.ZodType<JsonObject> = z

@@ -2,9 +2,15 @@ import * as z from 'zod/v4';
 
 import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { withoutExponent } from '../util/text/without-exponent';
 
-const idText = z
+/** An id. Integers beyond 2^53 are taken where their digits are there: two ids must not become one. */
+export const idText = z
   .union([z.string(), z.number(), z.instanceof(ExactInteger)])
+  .refine(
+    (id) => !Number.isInteger(id) || Number.isSafeInteger(id),
+    'is an integer beyond 2^53 that has lost its last digits: give it as text',
+  )
   .transform(String)
   // The database takes neither NUL nor half a surrogate pair.
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
@@ -23,10 +29,10 @@ export const MAX_TRACE_ID_LENGTH = 100;
 /** The types of task that a model does, each with a line of its own name in the bill. */
 const MODEL_TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation'] as const;
 
-/** US dollars: decimal text, or a number that is not so small that it is written with an exponent. */
+/** US dollars: decimal text, or a number. */
 const decimal = z
   .union([z.string(), z.number().nonnegative()])
-  .transform(String)
+  .transform((value) => withoutExponent(String(value)))
   .pipe(z.string().regex(/^\d+(\.\d+)?$/, 'must be a decimal number'));
 
 const configFields = z.object({

@@ -49,7 +49,7 @@ function readApproval(approval: { readonly decide?: IDataObject } = {}): IDataOb
 
 function parseRules(text: string, library: typeof RuntimeLibrary): IDataObject {
   try {
-    return JSON.parse(text) as IDataObject;
+    return library.parseExactly(text) as IDataObject;
   } catch (error) {
     const issues = `Tool Permissions is not valid JSON: ${(error as Error).message}`;
     throw new library.RuntimeError('INPUT_INVALID', { issues });

@@ -103,7 +103,7 @@ function readContext(library: Library, context: unknown): IDataObject | undefine
 
 function parseContext(library: Library, context: string): IDataObject {
   try {
-    return JSON.parse(context) as IDataObject;
+    return library.parseExactly(context) as IDataObject;
   } catch (error) {
     throw new library.RuntimeError('CONTEXT_INVALID', { reason: (error as Error).message });
   }

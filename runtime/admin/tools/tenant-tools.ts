@@ -10,6 +10,7 @@ import { insertRow, type Table, updateRow } from '../../storage/sql/admin/write-
 import { tenantExistsStatement } from '../../storage/sql/usage-report';
 import type { Query } from '../../storage/statement';
 import { asObject } from '../../tenants/read-object';
+import { parseExactly } from '../../util/exact-integer';
 import type { JsonObject } from '../../util/json';
 import { nearestKey } from '../../util/known-keys';
 import type { AdminHost } from '../check-address';
@@ -56,7 +57,7 @@ export async function limitTool(query: Query, limits: ToolLimits): Promise<Given
   const { tenantId, code, dailyLimit, permissions } = limits;
   const { id, row } = await findTool(query, limits);
   await readGiven(query, { tenantId, code });
-  const [first] = JSON.parse(row) as { readonly custom_config?: unknown }[];
+  const [first] = parseExactly(row) as { readonly custom_config?: unknown }[];
   const { permissions: _before, ...rest } = asObject(first?.custom_config);
   const customConfig = permissions === undefined ? undefined : { ...rest, ...(permissions && { permissions }) };
   const values = { usage_limit_daily: dailyLimit, custom_config: customConfig };

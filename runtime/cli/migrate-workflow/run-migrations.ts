@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 
+import { parseExactly } from '../../util/exact-integer';
 import { escapeHidden } from '../../util/text/escape-hidden';
 import type { MigrationOptions } from '../../workflow-migration/contract';
 import type { Source } from './find-sources';
@@ -44,4 +45,4 @@ function diffOf({ source, original, migrated }: MigratedFile): string {
 }
 
 /** A line a value, however the file is laid out. */
-const prettyJson = (text: string): string => `${JSON.stringify(JSON.parse(text.replace(/^\uFEFF/, '')), null, 2)}\n`;
+const prettyJson = (text: string): string => `${JSON.stringify(parseExactly(text.replace(/^\uFEFF/, '')), null, 2)}\n`;

@@ -1,3 +1,4 @@
+import { parseExactly } from '../../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { readArgumentText } from '../expressions/from-ai';
 import { isExpression } from '../parameters';
@@ -51,7 +52,7 @@ function readJsonBody(parameter: JsonValue | undefined): Body | undefined {
   const text = readArgumentText(parameter);
   if (text === undefined || text.arguments.some(({ type }) => type !== 'string')) return undefined;
   try {
-    const value = JSON.parse(text.template) as JsonValue;
+    const value = parseExactly(text.template) as JsonValue;
     return isJsonObject(value) ? { value, arguments: text.arguments } : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
 import { isRuntimeError } from '../../../errors/runtime-error';
+import { parseExactly } from '../../../util/exact-integer';
 import { isJsonObject, type JsonObject } from '../../../util/json';
 import { showName } from '../../../workflow-migration/show-name';
 import { UsageError } from '../../arguments';
@@ -96,6 +97,6 @@ async function writeCopy(api: N8nApi, { id, workflow }: StoredWorkflow, outcome:
 }
 
 function migratedWorkflow({ migrated }: MigratedFile): JsonObject {
-  const value: unknown = JSON.parse(migrated);
+  const value = parseExactly(migrated);
   return isJsonObject(value) ? value : {};
 }
