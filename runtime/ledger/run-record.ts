@@ -80,7 +80,7 @@ const FLUSH_MS = 200;
  * The lease is renewed by each write, and by a timer while a model or a tool takes long.
  */
 export function startRunRecord(options: RunRecordOptions): RunRecord {
-  const { ledger, key, modelRequested, bill, identity, leaseMs } = options;
+  const { key, modelRequested, bill, identity, leaseMs } = options;
   const writer = startWriter(options);
   const sentCalls = trackSentCalls();
   const settled = Promise.withResolvers();
@@ -124,13 +124,10 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
     },
     addLate: async (call) => {
       await settled.promise;
-      const progress = { ...key, leaseMs, bill, ...identity, closed: [call] };
-      await ledger.record(progress).catch(() => keepForLater(progress, options));
+      await writeLate({ ...key, leaseMs, bill, ...identity, closed: [call] }, options);
     },
   };
 }
-
-type Later = Pick<RunRecordOptions, 'ledger' | 'outbox'>;
 
 interface Ending {
   readonly end: RunEnd;
@@ -140,37 +137,48 @@ interface Ending {
 async function writeEnd(
   writer: Writer,
   ending: Ending,
-  { settleRetries, ledger, outbox }: Pick<RunRecordOptions, 'settleRetries'> & Later,
+  { settleRetries, ledger, outbox }: Pick<RunRecordOptions, 'settleRetries' | 'ledger' | 'outbox'>,
 ): Promise<void> {
   writer.stopTimers();
-  const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
+  // A bill that is unfit or locked stays so: meanwhile the usage counts towards the month's limits, and nobody takes a run for
+  // lost whose end is known.
+  let isCounted = false;
+  const onFailedAttempt = async (): Promise<void> => {
+    if (isCounted) return;
+    isCounted = await ledger.recordUnbilled(writer.progress(ending)).then(
+      () => true,
+      () => false,
+    );
+  };
   try {
-    await pRetry(() => writer.write(ending), retry);
+    const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
+    await pRetry(() => writer.write(ending), { ...retry, onFailedAttempt });
   } catch (error) {
-    throw await endUnwritten(writer, { ...ending, ledger, outbox, error });
+    throw await endUnwritten(writer, { ...ending, outbox, error });
+  }
+}
+
+async function writeLate(
+  progress: RunProgress,
+  { ledger, outbox }: Pick<RunRecordOptions, 'ledger' | 'outbox'>,
+): Promise<void> {
+  try {
+    await ledger.record(progress);
+  } catch {
+    await ledger.recordUnbilled(progress).catch(() => undefined);
+    await outbox?.keep(progress);
   }
 }
 
 /** The ledger has not taken the end of the run: the outbox may keep it. */
 async function endUnwritten(
   writer: Writer,
-  { end, opening, ledger, outbox, error }: Ending & Later & { readonly error: unknown },
+  { end, opening, outbox, error }: Ending & { readonly outbox?: Outbox; readonly error: unknown },
 ): Promise<RuntimeError> {
-  const isKept = await keepForLater(writer.progress({ end, opening }), { ledger, outbox });
+  const kept = outbox?.keep(writer.progress({ end, opening })).then(() => true);
+  const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
   const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
   return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });
-}
-
-/**
- * Whether the outbox keeps it. That may be refused as long as a schema is unfit for the bill, so it counts towards the
- * month's limits at once, and nobody takes a run for lost whose end is known. Never rejects.
- */
-async function keepForLater(progress: RunProgress, { ledger, outbox }: Later): Promise<boolean> {
-  const [isKept] = await Promise.all([
-    (outbox?.keep(progress).then(() => true) ?? Promise.resolve(false)).catch(() => false),
-    ledger.recordUnbilled(progress).catch(() => undefined),
-  ]);
-  return isKept;
 }
 
 interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {

@@ -52,11 +52,10 @@ export function isLost({ state, leaseUntil }: TaskRow): boolean {
 
 /** Whether the month has room for another model call of this run. */
 export function roomFor({ calls, tasks }: TenantRows, runId: string, limits: Reservation | undefined): Room {
-  const billed = [...calls.values()].filter(({ isBilled }) => isBilled);
+  const billed = [...calls.values()].filter((row) => row.isBilled);
   const others = [...tasks.values()].filter((row) => row.runId !== runId && row.state === 'running' && !isLost(row));
   const held = others.flatMap(({ hold }) => hold ?? []);
-  const unbilled = [...calls.values()].flatMap((row) => (row.call === undefined ? (row.unbilled ?? []) : []));
-  return reserve(limits, sumOf([...closedOf(billed), ...unbilled]), held);
+  return reserve(limits, sumOf([...closedOf(billed), ...unbilledOf(calls.values())]), held);
 }
 
 export function openCall({ calls }: TenantRows, { tenantId, taskId, runId }: RunKey, step: number): void {
@@ -65,33 +64,38 @@ export function openCall({ calls }: TenantRows, { tenantId, taskId, runId }: Run
 }
 
 /** Counted once, however often it is written. */
-export function closeCall(
-  { calls }: TenantRows,
-  { tenantId, taskId, runId, bill }: RunProgress,
-  call: ModelCallRecord,
-): void {
+export function closeCall({ calls }: TenantRows, progress: RunProgress, call: ModelCallRecord): void {
+  const { tenantId, taskId, runId } = progress;
   const key = `${runId} ${call.step}`;
   if (calls.get(key)?.call !== undefined) return;
-  calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: bill !== undefined, call });
+  calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: isBilled(progress), call });
 }
 
-export function countUnbilled(
-  { calls }: TenantRows,
-  { tenantId, taskId, runId, bill }: RunProgress,
-  call: ModelCallRecord,
-): void {
+export function countUnbilled({ calls }: TenantRows, progress: RunProgress, call: ModelCallRecord): void {
+  const { tenantId, taskId, runId } = progress;
   const key = `${runId} ${call.step}`;
-  if (bill === undefined || calls.get(key)?.call !== undefined) return;
+  if (!isBilled(progress) || calls.get(key)?.call !== undefined) return;
   calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: false, unbilled: call });
+}
+
+/** Of a free tier only what costs. */
+function isBilled({ bill, closed }: RunProgress): boolean {
+  const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
+  return bill !== undefined && (bill.onlyWhatCosts !== true || costs);
 }
 
 export function closedOf(calls: Iterable<CallRow>): readonly ModelCallRecord[] {
   return [...calls].flatMap(({ call }) => call ?? []);
 }
 
+function unbilledOf(calls: Iterable<CallRow>): readonly ModelCallRecord[] {
+  return [...calls].flatMap(({ call, unbilled }) => (call === undefined ? (unbilled ?? []) : []));
+}
+
 /** What the run after this one goes on with. */
 export function onRecord({ calls }: TenantRows, row: TaskRow): OnRecord {
-  const spent = sumOf(closedOf([...calls.values()].filter(({ taskId }) => taskId === row.taskId)));
+  const own = [...calls.values()].filter(({ taskId }) => taskId === row.taskId);
+  const spent = sumOf([...closedOf(own), ...unbilledOf(own)]);
   const isNothing = spent.tokens === 0 && Number(spent.costUsd) === 0;
   return { journal: entriesOf(row), spent: isNothing ? undefined : spent };
 }

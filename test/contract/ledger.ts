@@ -179,6 +179,23 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       await isFull();
     });
 
+    it.each(['record', 'recordUnbilled'] as const)(
+      'of a free tier does not count where it costs nothing: %s',
+      async (write) => {
+        const run = await claimed();
+        const bill = { ...BILL, onlyWhatCosts: true };
+        await ledger[write](done(run, { bill, closed: [aCall(1, '0')] }));
+        await claimed({ taskId: 'next', reserve: { holdCostUsd: '0', holdTokens: 0, tokenLimit: '1' } });
+      },
+    );
+
+    it('that could not be billed is told to the run that goes on', async () => {
+      const run = await claimed();
+      await ledger.recordUnbilled({ ...failed(run), closed: [aCall(1, '0.25')] });
+      const again = await ledger.claim(request());
+      expect(again).toMatchObject({ kind: 'claimed', attempt: 2, spent: { costUsd: '0.25', tokens: 120 } });
+    });
+
     it('that is spent leaves no room in the month', async () => {
       const run = await claimed();
       await ledger.record(done(run, { closed: [aCall(1, '1.00')] }));

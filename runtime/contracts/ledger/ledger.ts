@@ -185,7 +185,7 @@ export interface LedgerStore {
   readonly record: (progress: RunProgress) => Promise<Recorded>;
   /**
    * Keeps what must not be lost of a write that `record` refused: the end of the run, and the closed calls, which count
-   * towards the month's limits until `record` takes them. Nothing counts twice, however often either is written.
+   * towards the month's limits until `record` takes them. Nothing counts twice in a month, however often either is written.
    */
   readonly recordUnbilled: (progress: RunProgress) => Promise<void>;
   /** Whether a run was claimed here. */

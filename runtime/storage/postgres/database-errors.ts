@@ -36,6 +36,9 @@ const CODES: Readonly<Record<string, DatabaseCode>> = {
   '57P03': 'DB_UNREACHABLE',
   // A standby, or a primary that was made read-only.
   '25006': 'DB_UNAVAILABLE',
+  // A transaction that was idle, or took longer than the server lets it.
+  '25P03': 'DB_UNAVAILABLE',
+  '25P04': 'DB_UNAVAILABLE',
 };
 
 /** Their first two characters: what is wrong with the server or its load, and not with the statement. */
@@ -62,10 +65,13 @@ export function sqlStateOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
+/** Of a lock, a statement, a transaction. */
+const TIME_OUTS: readonly string[] = ['55P03', '57014', '25P04'];
+
 /** A statement that timed out, usually waiting for a lock: what the server says, or the driver where the server said nothing. */
 export function isInVain(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
-  if (sqlState !== undefined) return sqlState === '55P03' || sqlState === '57014';
+  if (sqlState !== undefined) return TIME_OUTS.includes(sqlState);
   return error instanceof Error && error.message === 'Query read timeout';
 }
 

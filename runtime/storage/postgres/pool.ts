@@ -1,26 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import { Pool, type PoolConfig } from 'pg';
+import type { Pool } from 'pg';
 
 import { after, sleep } from '../../util/clock';
 import type { Query, Statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
+import { CONNECT_TIMEOUT_MS, openPool, type PostgresConfig, QUERY_TIMEOUT_MS, withLastWords } from './open-pool';
 import { createTenantShare } from './tenant-share';
-
-/** Where the database is. `url`, or the parts of it. */
-export interface PostgresConfig {
-  readonly url?: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly database?: string;
-  readonly user?: string;
-  readonly password?: string;
-  readonly ssl?: boolean | { readonly rejectUnauthorized: boolean };
-  readonly maxConnections: number;
-  /** Longest time for one statement; 0 is no limit. */
-  readonly queryTimeoutMs?: number;
-}
 
 export interface Postgres {
   readonly query: Query;
@@ -29,14 +16,8 @@ export interface Postgres {
   readonly close: () => Promise<void>;
 }
 
-const CONNECT_TIMEOUT_MS = 10_000;
-const QUERY_TIMEOUT_MS = 30_000;
-const IDLE_MS = 30_000;
 /** After a statement's time: for the server to end it by itself, then to end it because it was asked to. */
 const CANCEL_GRACE_MS = 1000;
-const CLIENT_GRACE_MS = 3000;
-/** The part of a statement's time that it may spend waiting for a lock. */
-const LOCK_SHARE = 1 / 3;
 const MAX_REPEATS = 3;
 const REPEAT_AFTER_MS = 20;
 
@@ -79,7 +60,7 @@ function clientUser(pool: Pool, queryTimeoutMs: number): UseClient {
       const result = await work(async ({ text, values }, name) => {
         const stopWaiting = queryTimeoutMs === 0 ? ignore : after(queryTimeoutMs + CANCEL_GRACE_MS, cancel);
         try {
-          const { rows } = await client.query({ text, values: [...values], name });
+          const { rows } = await client.query({ text, values: [...values], name }).catch(withLastWords(client));
           return rows as never;
         } finally {
           stopWaiting();
@@ -168,36 +149,4 @@ async function inTransaction<T>(query: Query, work: (query: Query) => Promise<T>
     await query({ text: 'ROLLBACK', values: [] }).catch(ignore);
     throw error;
   }
-}
-
-/**
- * The driver's pool. Losing a connection ends no statement but the one under way, which reports it, and never the process: each
- * connection has its listener from the first moment, since a server may end it in the very bytes that say that it is ready.
- */
-export function openPool(config: PostgresConfig): Pool {
-  return new Pool(poolConfig(config)).on('error', ignore).on('connect', (client) => client.on('error', ignore));
-}
-
-/** The driver's own settings. */
-export function poolConfig(config: PostgresConfig): PoolConfig {
-  const { url, maxConnections, queryTimeoutMs = QUERY_TIMEOUT_MS, ...parts } = config;
-  return {
-    ...(url === undefined ? parts : { connectionString: url }),
-    max: maxConnections,
-    idleTimeoutMillis: IDLE_MS,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    ...limitsOf(queryTimeoutMs),
-    allowExitOnIdle: true,
-    application_name: 'universal-ai-agent',
-  };
-}
-
-/** The server ends what is over its time; the client gives up only where it does not, and has not when it was asked to. */
-function limitsOf(queryTimeoutMs: number): PoolConfig {
-  if (queryTimeoutMs === 0) return {};
-  return {
-    statement_timeout: queryTimeoutMs,
-    lock_timeout: Math.ceil(queryTimeoutMs * LOCK_SHARE),
-    query_timeout: queryTimeoutMs + CLIENT_GRACE_MS,
-  };
 }

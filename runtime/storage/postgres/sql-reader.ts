@@ -8,7 +8,7 @@ import { beginAsTenantStatement, describeQueryStatement, readQueryStatement } fr
 import type { Statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
-import { openPool, type PostgresConfig } from './pool';
+import { openPool, type PostgresConfig, withLastWords } from './open-pool';
 import { readSqlCell, sqlCellLength } from './sql-values';
 
 const MAX_COLUMNS = 200;
@@ -110,7 +110,7 @@ interface Found {
 }
 
 function run({ client, reader }: Session, { text, values }: Statement): Promise<Found> {
-  return guard(reader, client.query({ text, values: [...values] }));
+  return guard(reader, client.query({ text, values: [...values] }).catch(withLastWords(client)));
 }
 
 async function readRows(session: Session, request: SqlRequest): Promise<SqlRows> {

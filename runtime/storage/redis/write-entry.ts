@@ -42,11 +42,11 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     return { kind: 'written' };
   } catch (thrown) {
     const error = toRuntimeError(thrown);
+    // No budget is open meanwhile, and nobody takes a run for lost whose end is known.
+    if (error.code !== 'DB_UNREACHABLE') await ledger.recordUnbilled(progress).catch(() => undefined);
     // It may be this entry alone whose rows somebody holds, or whose statement never ends in time.
     if (error.code === 'DB_UNAVAILABLE' || isInVain(error.cause)) return { kind: 'later' };
     if (error.scope === 'installation') throw error;
-    // No budget is open meanwhile, and nobody takes a run for lost whose end is known.
-    await ledger.recordUnbilled(progress).catch(() => undefined);
     return refuse(error.code, error);
   }
 }

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { createSqlReader } from '../../../runtime/storage/postgres/sql-reader';
-import { DONE, fatalError, LET_IN } from '../../support/servers/postgres-wire';
+import { askFor, DONE, fatalError, LET_IN } from '../../support/servers/postgres-wire';
 import { withCode } from '../../support/setup/matchers';
 
 const GONE = fatalError('57P01', 'terminating connection due to administrator command');
@@ -11,14 +11,18 @@ const UNREACHABLE = withCode('DB_UNREACHABLE');
 const servers: Server[] = [];
 const pools: Postgres[] = [];
 
-/** A Postgres that lets everybody in, answers every query, and ends the connection in the same bytes as `last`. */
+/**
+ * A Postgres that lets everybody in, answers every query, and ends the connection in the same bytes as `last`; any other `last`
+ * is what it begins with.
+ */
 async function serverThatEnds(last: Buffer): Promise<string> {
+  const first = last === DONE ? LET_IN : last;
   const answer = (ready: Buffer): Buffer => (ready === last ? Buffer.concat([ready, GONE]) : ready);
   const server = createServer((socket) => {
     socket
       .on('error', () => undefined)
       .once('data', () => {
-        socket.write(answer(LET_IN));
+        socket.write(answer(first));
         socket.on('data', () => socket.write(answer(DONE)));
       });
   });
@@ -44,6 +48,14 @@ describe('a connection that the server ends', () => {
     for (let time = 0; time < 3; time++)
       await expect(query({ text: 'SELECT', values: [] })).rejects.toThrow(UNREACHABLE);
   });
+
+  it.each([7, 9, 2, 99])(
+    'since it wants a way to log in that the driver does not know (%s): the statement fails',
+    async (way) => {
+      const { query } = await openOn(askFor(way));
+      await expect(query({ text: 'SELECT', values: [] })).rejects.toThrow(UNREACHABLE);
+    },
+  );
 
   it('in the bytes of an answer: the answer counts, and the next statement has another connection', async () => {
     const { query } = await openOn(DONE);

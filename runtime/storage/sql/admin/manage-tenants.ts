@@ -19,9 +19,9 @@ const ENTRY = `
 tenant.id::text AS id, tenant.name, tenant.is_active, tenant.settings,
   (SELECT count(*)::int FROM elo_t_tenant_tools AS own WHERE own.tenant_id = tenant.id AND own.is_enabled) AS tools,
   (SELECT count(*)::int FROM elo_t_tenant_mcp_servers AS own WHERE own.tenant_id = tenant.id AND own.is_enabled) AS mcp_servers,
-  (SELECT coalesce(sum(elo_agent_line_cost(line.cost_usd::numeric, line.cost_exact)), 0)::text FROM elo_t_token_usage AS line
+  ((SELECT coalesce(sum(elo_agent_line_cost(line.cost_usd::numeric, line.cost_exact)), 0) FROM elo_t_token_usage AS line
     WHERE line.tenant_id = tenant.id AND line.created_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
-  ) AS spent_this_month_usd`;
+  ) + (SELECT cost FROM elo_agent_unbilled(tenant.id)))::text AS spent_this_month_usd`;
 
 export const getTenant = named<{ readonly tenantId: string }>(
   `SELECT ${ENTRY} FROM elo_v_agent_tenants AS tenant WHERE tenant.id = :tenantId::uuid`,

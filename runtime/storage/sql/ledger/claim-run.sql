@@ -43,13 +43,14 @@ WITH budget AS MATERIALIZED (
   -- With the calls that left no entry in the journal, such as a reply that broke off; a call that ended in this very moment
   -- may not be among them. Returns no row when nothing was spent.
   LEFT JOIN LATERAL (
-    SELECT json_build_object(
-      'costUsd', coalesce(sum(call.cost_exact), 0)::text,
-      'tokens', coalesce(sum(call.prompt_tokens), 0) + coalesce(sum(call.completion_tokens), 0)) AS spent
-    FROM elo_agent_model_calls AS call
-    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = :taskId AND call.closed_at IS NOT NULL
+    SELECT json_build_object('costUsd', sum(used.cost)::text, 'tokens', sum(used.tokens)) AS spent
+    FROM elo_agent_model_calls AS call CROSS JOIN LATERAL (
+      SELECT coalesce(call.cost_exact, call.unbilled_cost_usd, 0) AS cost,
+        coalesce(call.prompt_tokens + call.completion_tokens, call.unbilled_tokens, 0) AS tokens
+    ) AS used
+    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = :taskId
       AND claimed.attempt > 1 AND NOT :fresh::boolean
-    HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0
+    HAVING sum(used.cost) > 0 OR sum(used.tokens) > 0
   ) AS before ON true
 ), opened AS (
   -- Names the newest column, so that a schema that cannot be billed in is refused before a request is sent.

@@ -158,7 +158,13 @@ WITH written AS (
 )
 SELECT EXISTS (SELECT FROM run) AS is_ours,
   (SELECT elo_agent_miss_line() FROM added
-    WHERE :isBilled::boolean AND (added.calls > 0 OR :state::text IS NOT NULL) AND NOT EXISTS (SELECT FROM billed)) AS missed,
+    WHERE :isBilled::boolean AND NOT EXISTS (SELECT FROM billed) AND (
+      added.calls > 0
+      -- A write that adds nothing may be dropped where the line is there.
+      OR :state::text IS NOT NULL AND NOT EXISTS (
+        SELECT FROM elo_t_token_usage WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id IS NOT NULL
+      )
+    )) AS missed,
   CASE WHEN :isReserving::boolean THEN (SELECT room FROM budget) END AS room,
   (SELECT json_agg(json_build_object('toolCallId', taken."toolCallId", 'reason', taken.reason))
     FROM taken WHERE taken.reason IS NOT NULL) AS refused,

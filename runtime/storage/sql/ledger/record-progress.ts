@@ -1,4 +1,5 @@
-import type { Identity, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
+import type { Identity, OpenCall, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
+import type { ModelCallRecord } from '../../../contracts/ledger/usage';
 import type { JournalLine } from '../../postgres/journal-entries';
 import type { Statement } from '../../statement';
 import { named } from '../named';
@@ -22,11 +23,11 @@ interface KeptForLater {
 const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
 
 export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
-  const { tenantId, taskId, runId, leaseMs, closed, opening, reserve, taking = [], audit = [], end } = progress;
+  const { tenantId, taskId, runId, leaseMs, reserve, taking = [], audit = [], end } = progress;
   const bill = billOf(progress);
   return RECORD({
     ...{ tenantId, taskId, runId, leaseMs, saved },
-    calls: list([...closed, ...(opening === undefined ? [] : [opening])]),
+    calls: list(callsOf(progress)),
     ...storable({ ...bill, ...identityOf(progress) }),
     isBilled: bill !== undefined,
     ...reserve,
@@ -38,6 +39,11 @@ export function recordProgressStatement(progress: RunProgress, { saved, journal 
     audit: list(audit.map((line) => ({ ...line, id: indexableId(line.id) }))),
     journal: list(journal),
   });
+}
+
+/** Calls that have ended, then the one that is open. */
+export function callsOf({ closed, opening }: RunProgress): readonly (ModelCallRecord | OpenCall)[] {
+  return opening === undefined ? closed : [...closed, opening];
 }
 
 /** Writes a list as JSON; what is empty costs the server nothing. */

@@ -1,13 +1,20 @@
 -- What remains of a write that the bill refused: the usage, which counts towards the month's limits as long as its calls are
 -- open, and the end of the run. Names no table that another program has, so that it succeeds whatever became of those.
 WITH counted AS (
-  INSERT INTO elo_agent_model_calls AS call
-    (tenant_id, task_id, run_id, call_no, model_requested, unbilled_cost_usd, unbilled_tokens)
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, one.step, one."modelRequested", one."costUsd",
+  INSERT INTO elo_agent_model_calls AS call (
+    tenant_id, task_id, run_id, call_no, model_requested, unanswered_requests, unbilled_at, unbilled_cost_usd,
+    unbilled_tokens
+  )
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, one.step, one."modelRequested", one."unansweredRequests",
+    CASE WHEN :isBilled::boolean AND one.usage IS NOT NULL THEN now() END, one."costUsd",
     (one.usage ->> 'promptTokens')::bigint + (one.usage ->> 'completionTokens')::bigint
-  FROM jsonb_to_recordset(:calls::jsonb) AS one (step int, "modelRequested" text, "costUsd" numeric, usage jsonb)
+  FROM jsonb_to_recordset(:calls::jsonb) AS one (
+    step int, "modelRequested" text, "unansweredRequests" int, "costUsd" numeric, usage jsonb
+  )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
-    unbilled_cost_usd = EXCLUDED.unbilled_cost_usd, unbilled_tokens = EXCLUDED.unbilled_tokens
+    unbilled_at = coalesce(call.unbilled_at, EXCLUDED.unbilled_at),
+    unbilled_cost_usd = EXCLUDED.unbilled_cost_usd, unbilled_tokens = EXCLUDED.unbilled_tokens,
+    unanswered_requests = EXCLUDED.unanswered_requests
   WHERE call.closed_at IS NULL
 ), run AS (
   UPDATE elo_agent_runs AS run SET

@@ -24,14 +24,13 @@ WITH budget AS MATERIALIZED (
   LEFT JOIN LATERAL elo_agent_read_journal(:tenantId::uuid, claimed.task_id) AS journal ON true
   -- As in claim-run.sql.
   LEFT JOIN LATERAL (
-    SELECT json_build_object(
-      'costUsd', coalesce(sum(call.cost_exact), 0)::text,
-      'tokens', coalesce(sum(call.prompt_tokens), 0) + coalesce(sum(call.completion_tokens), 0)) AS spent
-    FROM elo_agent_model_calls AS call
-    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = claimed.task_id AND call.closed_at IS NOT NULL
-    HAVING sum(call.cost_exact) > 0 OR sum(call.prompt_tokens) > 0 OR sum(call.completion_tokens) > 0
-      -- Names the newest column, as claim-run.sql does.
-      OR bool_or(call.unbilled_tokens < 0)
+    SELECT json_build_object('costUsd', sum(used.cost)::text, 'tokens', sum(used.tokens)) AS spent
+    FROM elo_agent_model_calls AS call CROSS JOIN LATERAL (
+      SELECT coalesce(call.cost_exact, call.unbilled_cost_usd, 0) AS cost,
+        coalesce(call.prompt_tokens + call.completion_tokens, call.unbilled_tokens, 0) AS tokens
+    ) AS used
+    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = claimed.task_id
+    HAVING sum(used.cost) > 0 OR sum(used.tokens) > 0
   ) AS before ON true
 )
 SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent

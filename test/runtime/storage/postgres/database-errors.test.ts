@@ -12,6 +12,8 @@ it.each([
   ['08P01', 'a pooler that refuses'],
   ['08006', 'a connection that broke'],
   ['25006', 'a read-only standby'],
+  ['25P03', 'a transaction that was idle for too long'],
+  ['25P04', 'a transaction that took too long'],
   ['40001', 'a serialization failure'],
   ['40P01', 'a deadlock'],
   ['53100', 'a full disk'],
