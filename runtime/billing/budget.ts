@@ -5,7 +5,6 @@ import type { Spent } from '../contracts/ledger/progress';
 import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
-import { withoutExponent } from '../util/text/without-exponent';
 import { dearestCost, higher, sumDecimals } from './cost';
 
 /** What a run may spend. */
@@ -35,8 +34,7 @@ export function readBudget(
 }
 
 function readLimit(setting: string, text: string | undefined): string | undefined {
-  const decimal = text === undefined ? undefined : withoutExponent(text);
-  if (decimal === undefined || DECIMAL.test(decimal)) return decimal;
+  if (text === undefined || DECIMAL.test(text)) return text;
   throw new RuntimeError('SETTING_INVALID', { setting, reason: 'it is not a decimal number' });
 }
 

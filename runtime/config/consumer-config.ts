@@ -4,7 +4,8 @@ import type { ConsumerConfig, ConsumerSettings } from '../contracts/consumer';
 import { TASK_TYPES } from '../contracts/queue';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
-import { DEFAULTS } from './runtime-config';
+import { readRedisAddress } from '../util/addresses/redis-address';
+import { DEFAULTS, misreadIn } from './runtime-config';
 
 const listName = z.string().min(1);
 const settingsSchema = z.object({
@@ -27,7 +28,8 @@ const settingsSchema = z.object({
 export function readConsumerSettings({ redis, ...config }: ConsumerConfig): ConsumerSettings {
   const parsed = settingsSchema.safeParse(config);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
-  if (!URL.canParse(redis.url)) throw invalid('redis.url is not a redis: or rediss: URL');
+  const misread = misreadIn(redis.url, readRedisAddress);
+  if (misread !== undefined) throw invalid(`redis.url ${misread}`);
   const { list, failedList, forwardList } = parsed.data;
   // What goes to the one would come back from the other, for ever.
   if (new Set([list, failedList, forwardList]).size < 3) {

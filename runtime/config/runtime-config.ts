@@ -6,6 +6,8 @@ import type { TenantStore } from '../contracts/tenant';
 import type { Tool } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
+import { readPostgresAddress } from '../util/addresses/postgres-address';
+import { readRedisAddress } from '../util/addresses/redis-address';
 
 /** The only place where a default lives. */
 export const DEFAULTS = {
@@ -51,8 +53,14 @@ export const DEFAULTS = {
   assumedResultTokens: 4000,
 } as const;
 
+const address = (read: (text: string) => unknown): z.ZodType<string, string> =>
+  z.string().check(({ value: input, issues }) => {
+    const message = misreadIn(input, read);
+    if (message !== undefined) issues.push({ code: 'custom', message, input });
+  });
+
 const databaseSchema = z.object({
-  url: z.string().refine(isDatabaseUrl, 'is not a Postgres URL; encode special characters in the password').optional(),
+  url: address(readPostgresAddress).optional(),
   host: z.string().min(1).optional(),
   port: z.int().min(1).max(65_535).optional(),
   database: z.string().optional(),
@@ -69,7 +77,7 @@ const reachableDatabase = databaseSchema.refine(
 );
 
 const redisSchema = z.object({
-  url: z.string().refine(isRedisUrl, 'is not a redis: or rediss: URL; encode special characters in the password'),
+  url: address(readRedisAddress),
   rejectUnauthorized: z.boolean().default(true),
 });
 
@@ -227,23 +235,13 @@ export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedC
   return { ...parsed.data, plugins };
 }
 
-function isDatabaseUrl(text: string): boolean {
+/** Why an address cannot be read, as a sentence goes on after its name. */
+export function misreadIn(text: string, read: (text: string) => unknown): string | undefined {
   try {
-    const { protocol, username, password } = new URL(text);
-    decodeURIComponent(username + password);
-    return protocol === 'postgres:' || protocol === 'postgresql:';
-  } catch {
-    return false;
-  }
-}
-
-function isRedisUrl(text: string): boolean {
-  try {
-    const { protocol, username, password, hostname } = new URL(text);
-    decodeURIComponent(username + password);
-    return (protocol === 'redis:' || protocol === 'rediss:') && hostname !== '';
-  } catch {
-    return false;
+    read(text);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

@@ -2,6 +2,7 @@ import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import { type Guards, nearMisses } from '../util/known-keys';
+import { withoutExponent } from '../util/text/without-exponent';
 import { readObject } from './read-object';
 
 /** The settings of a tenant's row. Throws SETTING_INVALID. */
@@ -78,5 +79,5 @@ function numberOf(value: JsonValue | undefined): number {
 /** Not checked here: a limit of the wrong form, such as an empty text, must not fall away, so whoever uses it refuses the run. */
 function limitText(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null) return undefined;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : withoutExponent(JSON.stringify(value));
 }

@@ -78,7 +78,7 @@ export function countUnbilled({ calls }: TenantRows, progress: RunProgress, call
   calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: false, unbilled: call });
 }
 
-/** Of a free tier only what costs. */
+/** Whether the calls go on the bill: those of a free tier only where they cost something. */
 function isBilled({ bill, closed }: RunProgress): boolean {
   const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
   return bill !== undefined && (bill.onlyWhatCosts !== true || costs);

@@ -8,6 +8,12 @@ export const STORAGE_CODES = family('Postgres and Redis', {
       'Check host, port and network of the Postgres credential.',
     ),
   ),
+  DB_CERTIFICATE_UNTRUSTED: ofInstallation(
+    caller(
+      "The database's certificate is not trusted: {reason}.",
+      'Name the certificate of its provider: ?sslmode=verify-full&sslrootcert=FILE in the address, or NODE_EXTRA_CA_CERTS=FILE for the process; sslmode=require encrypts without checking. In n8n: Ignore SSL Issues in the credential.',
+    ),
+  ),
   DB_UNAVAILABLE: ofInstallation(
     upstreamLater(
       'The database is refusing requests for now: {reason}.',
@@ -66,7 +72,10 @@ export const STORAGE_CODES = family('Postgres and Redis', {
     'Give a Redis: "Use Redis" and its credential in the node, REDIS_URL on the command line, or redis in the configuration.',
   ),
   REDIS_UNAVAILABLE: ofInstallation(
-    upstreamLater('Redis cannot be reached or failed: {reason}.', 'Check that it runs, and host, port and password.'),
+    upstreamLater(
+      'Redis cannot be reached or failed: {reason}.',
+      'Check that it runs, and host, port, database and password; its certificate too, where the reason names one (docs/configuration.md).',
+    ),
   ),
   REDIS_AUTH_FAILED: caller(
     'Redis refuses the connection: {reason}.',

@@ -1,5 +1,7 @@
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
+import { readPostgresAddress } from '../../util/addresses/postgres-address';
+import { isUntrusted } from '../../util/connection-errors';
 import { createRedactor, type Redact } from '../../util/redaction/redact';
 
 interface Target {
@@ -13,13 +15,17 @@ export function describeTarget(config: {
   readonly user?: string;
   readonly password?: string;
 }): Target {
-  const url = config.url === undefined ? null : URL.parse(config.url);
-  const password = url === null ? config.password : decodeURIComponent(url.password);
-  return { user: url?.username ?? config.user ?? '', redact: createRedactor([password]) };
+  const { user = '', password } = config.url === undefined ? config : readPostgresAddress(config.url);
+  return { user, redact: createRedactor([password]) };
 }
 
 type DatabaseCode =
-  'DB_UNREACHABLE' | 'DB_UNAVAILABLE' | 'DB_AUTH_FAILED' | 'DB_SCHEMA_MISSING' | 'DB_PERMISSION_DENIED';
+  | 'DB_UNREACHABLE'
+  | 'DB_CERTIFICATE_UNTRUSTED'
+  | 'DB_UNAVAILABLE'
+  | 'DB_AUTH_FAILED'
+  | 'DB_SCHEMA_MISSING'
+  | 'DB_PERMISSION_DENIED';
 
 /** SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const CODES: Readonly<Record<string, DatabaseCode>> = {
@@ -65,7 +71,7 @@ export function sqlStateOf(error: unknown): string | undefined {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** Of a lock, a statement, a transaction. */
+/** Limits of time of a lock, a statement, a transaction. */
 const TIME_OUTS: readonly string[] = ['55P03', '57014', '25P04'];
 
 /** A statement that timed out, usually waiting for a lock: what the server says, or the driver where the server said nothing. */
@@ -79,7 +85,8 @@ export function isInVain(error: unknown): boolean {
 export function toDatabaseError(error: unknown, { user, redact }: Target): RuntimeError {
   if (isRuntimeError(error)) return error;
   const reason = redact(errorText(error));
-  return new RuntimeError(codeOf(sqlStateOf(error)), { user, reason }, { cause: error });
+  const code = isUntrusted(error) ? 'DB_CERTIFICATE_UNTRUSTED' : codeOf(sqlStateOf(error));
+  return new RuntimeError(code, { user, reason }, { cause: error });
 }
 
 function codeOf(sqlState: string | undefined): DatabaseCode | 'DB_QUERY_FAILED' {

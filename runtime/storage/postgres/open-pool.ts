@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig } from 'pg';
 
+import { type PostgresAddress, readPostgresAddress } from '../../util/addresses/postgres-address';
 import { sqlStateOf } from './database-errors';
 
 /** Where the database is. `url`, or the parts of it. */
@@ -82,14 +83,16 @@ function breakOnThrow(stream: Socket): void {
 /** The driver's own settings. */
 function poolConfig(config: PostgresConfig): PoolConfig {
   const { url, maxConnections, queryTimeoutMs = QUERY_TIMEOUT_MS, ...parts } = config;
+  const read: Partial<PostgresAddress> = url === undefined ? parts : readPostgresAddress(url);
+  const { maxConnections: most = maxConnections, ...address } = read;
   return {
-    ...(url === undefined ? parts : { connectionString: url }),
-    max: maxConnections,
     idleTimeoutMillis: IDLE_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     ...limitsOf(queryTimeoutMs),
     allowExitOnIdle: true,
     application_name: 'universal-ai-agent',
+    ...address,
+    max: Math.min(maxConnections, most),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
 import { errorText } from '../../errors/to-runtime-error';
+import { readRedisAddress } from '../../util/addresses/redis-address';
 import { createRedactor, type Redact } from '../../util/redaction/redact';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -9,7 +10,6 @@ const SOCKET_TIMEOUT_MS = 15_000;
 const MAX_RETRIES = 3;
 const RETRY_DELAY_MS = 200;
 const MAX_RETRY_DELAY_MS = 5000;
-const DEFAULT_PORT = 6379;
 
 export interface RedisConfig {
   /** `redis://user:password@host:port/database`, or `rediss:` for TLS. */
@@ -80,17 +80,36 @@ export function createRedisConnection(config: RedisConfig): RedisConnection {
 
 /** What every client of ours is made with; the password is in it. */
 function clientOptions({ url, rejectUnauthorized }: RedisConfig): RedisOptions {
-  const { hostname, port, username, password, pathname } = new URL(url);
+  const { tls, ...address } = readRedisAddress(url);
   return {
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: Number(port) || DEFAULT_PORT,
-    username: decodeURIComponent(username) || undefined,
-    password: decodeURIComponent(password) || undefined,
-    db: Number(pathname.slice(1)) || 0,
+    ...address,
     // Nothing of the newer one is used, and proxies know this one.
     protocol: 2,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    ...(url.startsWith('rediss:') ? { tls: { rejectUnauthorized } } : {}),
+    ...(tls === undefined ? {} : { tls: { rejectUnauthorized, ...tls } }),
+  };
+}
+
+/**
+ * Tells `onFailure` why a client has no connection. Where the database that was asked for is refused, ioredis would go on in
+ * database 0, which may be somebody else's, so that such a connection is given up before it takes a command.
+ */
+export function watchFailures(client: Redis, onFailure: (error: Error) => void): void {
+  client.on('error', (error: Error & { readonly command?: { readonly name?: string; readonly args?: unknown } }) => {
+    const { name, args } = error.command ?? {};
+    if (name !== 'select') {
+      onFailure(error);
+      return;
+    }
+    onFailure(new Error(`it gives no database ${String(args)} (${error.message})`, { cause: error }));
+    client.disconnect(true);
+  });
+  // BullMQ makes the connection that waits for its jobs in this way.
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (override) => {
+    const copy = duplicate(override);
+    watchFailures(copy, () => undefined);
+    return copy;
   };
 }
 
@@ -128,7 +147,7 @@ async function openConnection(config: RedisConfig, onEnd: () => void): Promise<O
     retryStrategy: (times) => (times > MAX_RETRIES ? null : times * RETRY_DELAY_MS),
   });
   let failure: Error | undefined;
-  client.on('error', (error: Error) => (failure = error));
+  watchFailures(client, (error) => (failure = error));
   client.on('ready', () => (failure = undefined));
   client.on('end', onEnd);
   return { client, lastFailure: () => failure };

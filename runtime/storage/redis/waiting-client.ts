@@ -9,6 +9,7 @@ import {
   loadRedisClient,
   redactorOf,
   type RedisConfig,
+  watchFailures,
 } from './connection';
 
 /** What Redis says to a user that it does not know, or that may not do this. */
@@ -38,7 +39,7 @@ export async function openWaitingClient(config: RedisConfig, { check, onLost, on
     reconnectOnError: (error) => (isOfReplica(error) ? 2 : false),
   });
   let failure: unknown;
-  client.on('error', (error: unknown) => (failure = error));
+  watchFailures(client, (error) => (failure = error));
   try {
     // Waits for the connection. Not opened by `lazyConnect`: BullMQ copies the options for the connection that its worker waits
     // on, connects a lazy one itself, and keeps the rejection for ever when Redis goes away meanwhile (6.7.0; see watch-consumer.ts).

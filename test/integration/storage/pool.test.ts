@@ -37,6 +37,13 @@ const newRuntime = (maxConnections?: number) =>
     model: { apiKey: 'sk-test-key', baseUrl: agent.models.url },
   });
 
+it('looks for tables in the schema that the address names', async () => {
+  const { query, close } = createPostgres({ url: `${agent.database.url}?schema=My%20%22Agent%5C`, maxConnections: 1 });
+  const [row] = await query<{ path: string }>({ text: `SELECT current_setting('search_path') AS path`, values: [] });
+  expect(row?.path).toBe('"My ""Agent\\"');
+  await close();
+});
+
 it('serves fifty runs at once over ten connections, and closes them all', async () => {
   const runtime = newRuntime();
   await noneLeft();

@@ -1,0 +1,128 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { readPostgresAddress } from '../../../runtime/util/addresses/postgres-address';
+import { readRedisAddress } from '../../../runtime/util/addresses/redis-address';
+
+const file = path.join(mkdtempSync(path.join(tmpdir(), 'addresses-')), 'ca.pem');
+writeFileSync(file, 'a certificate');
+
+const why = (read: () => unknown): string => {
+  try {
+    read();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'read';
+};
+
+describe('an address of Postgres', () => {
+  const plain = { host: 'h', user: 'u', password: 'p', database: 'db' };
+
+  it.each([
+    ['postgres://u:p@h/db', plain],
+    ['postgresql://u:p@h:5433/db', { ...plain, port: 5433 }],
+    ['postgres://u:p%40%2F@h/my%20db', { ...plain, password: 'p@/', database: 'my db' }],
+    ['postgres://u:p@[::1]/db', { ...plain, host: '::1' }],
+    ['postgresql://u:p@/db?host=/var/run/postgresql', { ...plain, host: '/var/run/postgresql' }],
+    ['postgresql:///db?host=/run&user=u&password=p', { ...plain, host: '/run' }],
+    ['postgresql://u:p@%2Fvar%2Frun/db', { ...plain, host: '/var/run' }],
+    ['postgres://u:p@h/db?sslmode=disable', { ...plain, ssl: false }],
+    ['postgres://u:p@h/db?sslmode=allow', { ...plain, ssl: false }],
+    ['postgres://u:p@h/db?sslmode=prefer', { ...plain, ssl: { rejectUnauthorized: false } }],
+    ['postgres://u:p@h/db?sslmode=require', { ...plain, ssl: { rejectUnauthorized: false } }],
+    ['postgres://u:p@h/db?sslmode=require&uselibpqcompat=true', { ...plain, ssl: { rejectUnauthorized: false } }],
+    ['postgres://u:p@h/db?uselibpqcompat=true&sslmode=require', { ...plain, ssl: { rejectUnauthorized: false } }],
+    ['postgres://u:p@h/db?sslmode=no-verify', { ...plain, ssl: { rejectUnauthorized: false } }],
+    ['postgres://u:p@h/db?sslmode=verify-full', { ...plain, ssl: {} }],
+    [`postgres://u:p@h/db?sslmode=verify-full&sslrootcert=${file}`, { ...plain, ssl: { ca: 'a certificate' } }],
+    ['postgres://u:p@h/db?sslrootcert=system', { ...plain, ssl: {} }],
+    [
+      `postgres://u:p@h/db?sslcert=${file}&sslkey=${file}`,
+      { ...plain, ssl: { cert: 'a certificate', key: 'a certificate' } },
+    ],
+    ['postgres://u:p@h/db?ssl=true', { ...plain, ssl: true }],
+    ['postgres://u:p@h/db?ssl=false', { ...plain, ssl: false }],
+    ['postgres://u:p@h/db?channel_binding=require', { ...plain, enableChannelBinding: true }],
+    ['postgres://u:p@h/db?connect_timeout=15', { ...plain, connectionTimeoutMillis: 15_000 }],
+    ['postgres://u:p@h/db?pgbouncer=true&connection_limit=1', { ...plain, maxConnections: 1 }],
+    ['postgres://u:p@h/db?application_name=mine', { ...plain, application_name: 'mine' }],
+    ['postgres://u:p@h/db?options=-c%20geqo%3Doff', { ...plain, options: '-c geqo=off' }],
+    ['postgres://u:p@h/db?schema=My%20Agent', { ...plain, options: String.raw`-c search_path="My\ Agent"` }],
+    ['postgres://u:p@h/db?schema=a&options=-c%20geqo%3Doff', { ...plain, options: '-c geqo=off -c search_path="a"' }],
+    ['postgres://u:p@h?dbname=db', plain],
+  ])('%s is read', (text, address) => {
+    expect(readPostgresAddress(text)).toEqual(address);
+  });
+
+  it('with a certificate of its own verifies the certificate, and the host only where that is asked for', () => {
+    const namesChecked = (mode: string): boolean => {
+      const { ssl } = readPostgresAddress(`postgres://u:p@h/db?sslmode=${mode}&sslrootcert=${file}`);
+      expect(ssl).toMatchObject({ ca: 'a certificate' });
+      expect(ssl).not.toHaveProperty('rejectUnauthorized');
+      return !Object.hasOwn(ssl as object, 'checkServerIdentity');
+    };
+    expect(['require', 'verify-ca', 'verify-full'].map(namesChecked)).toEqual([false, false, true]);
+  });
+
+  it.each([
+    ['postgres://u:p@h/db?pool_timeout=5', 'has the parameter "pool_timeout", which is not known'],
+    ['postgres://u:p@h/db?sslmode=on', /^has the parameter "sslmode", which takes disable, .*no-verify$/],
+    ['postgres://u:p@h/db?target_session_attrs=read-write', /"target_session_attrs", which takes any/],
+    ['postgres://u:p@h/db?connect_timeout=soon', /"connect_timeout", which takes a whole number from 1/],
+    ['postgres://u:p@h/db?sslrootcert=/no/such/file', 'names a file in sslrootcert that cannot be read'],
+    ['postgres://u:p@h/db?sslmode=verify-ca', 'needs sslrootcert for sslmode=verify-ca'],
+    ['postgres://u:p@h1,h2/db', /host|Postgres URL/],
+    ['postgres://u:p@h/db?host=a,b', 'names no host, or more than one'],
+    ['postgres://u:p#@h/db', /host|Postgres URL/],
+    ['host=h dbname=db', /is not a Postgres URL/],
+    ['jdbc:postgresql://h/db', /is not a Postgres URL/],
+    ['postgresql+asyncpg://u:p@h/db', /is not a Postgres URL/],
+    ['mysql://u:p@h/db', /is not a Postgres URL/],
+    ['', /is not a Postgres URL/],
+  ])('%s is refused in words', (text, words) => {
+    const said = why(() => readPostgresAddress(text));
+    expect(said).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
+    expect(said).not.toContain('u:p');
+  });
+});
+
+describe('an address of Redis', () => {
+  const plain = { host: 'h', port: 6379, db: 0 };
+
+  it.each([
+    ['redis://h', plain],
+    ['redis://h/', plain],
+    ['redis://:p%40@h:1/2', { ...plain, port: 1, db: 2, password: 'p@' }],
+    ['redis://u:p@[::1]', { ...plain, host: '::1', username: 'u', password: 'p' }],
+    ['redis://h?db=3', { ...plain, db: 3 }],
+    ['redis://h/3?db=3&protocol=3', { ...plain, db: 3 }],
+    ['rediss://h', { ...plain, tls: {} }],
+    ['rediss://h?ssl_cert_reqs=CERT_NONE', { ...plain, tls: { rejectUnauthorized: false } }],
+    ['rediss://h?ssl_cert_reqs=required', { ...plain, tls: { rejectUnauthorized: true } }],
+    [`rediss://h?ssl_ca_certs=${file}`, { ...plain, tls: { ca: 'a certificate' } }],
+  ])('%s is read', (text, address) => {
+    expect(readRedisAddress(text)).toMatchObject(address);
+  });
+
+  it.each([
+    ['redis://h/abc', 'has "/abc" for a path, which is no number of a database'],
+    ['redis://h/1/2', /which is no number of a database/],
+    ['redis://h/1?db=2', 'names two databases'],
+    ['redis://h?db=x', 'has the parameter "db", which takes a whole number from 0'],
+    ['redis://h?family=6', 'has the parameter "family", which is not known'],
+    ['redis://h?ssl_cert_reqs=none', /not encrypted/],
+    [
+      'rediss://h?ssl_ca_certs=/no/such/file',
+      'has the parameter "ssl_ca_certs", which names a file that cannot be read',
+    ],
+    ['rediss://h?ssl_cert_reqs=maybe', /which takes none, optional, required/],
+    ['unix:///run/redis.sock', /is not a redis: or rediss: URL/],
+    ['redis://:p%@h', /encode special characters/],
+    ['http://h', /is not a redis: or rediss: URL/],
+    ['h:6379', /is not a redis: or rediss: URL/],
+  ])('%s is refused in words', (text, words) => {
+    expect(why(() => readRedisAddress(text))).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
+  });
+});
