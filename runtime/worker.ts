@@ -1,7 +1,7 @@
 import { readConsumerSettings } from './config/consumer-config';
 import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './contracts/consumer';
 import type { KeptEnd, UnwrittenEnds } from './contracts/ledger/outbox';
-import { checkRedis } from './queue/check-redis';
+import { checkLists, checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
 import type { ConsumerClients } from './queue/consumer-parts';
 import { openQueue, sortOptions } from './queue/consumer-session';
@@ -23,7 +23,7 @@ type Client = Awaited<ReturnType<typeof openWaitingClient>>;
 
 /**
  * Takes tasks off the Redis list and has them done. Installs no signal handlers, prints nothing, ends no process. Rejects with
- * CONFIG_INVALID, REDIS_UNAVAILABLE, REDIS_AUTH_FAILED, QUEUE_REDIS_EVICTS or QUEUE_REDIS_UNSUITABLE; when Redis is lost later,
+ * CONFIG_INVALID, REDIS_UNAVAILABLE, REDIS_AUTH_FAILED, QUEUE_REDIS_EVICTS, QUEUE_REDIS_UNSUITABLE or QUEUE_KEY_UNUSABLE; when Redis is lost later,
  * everything waits until it is back, and connections that get stuck are made anew.
  */
 export async function startConsumer(config: ConsumerConfig, parts: ConsumerParts): Promise<Consumer> {
@@ -105,11 +105,16 @@ async function openClients(config: ConsumerConfig, log: Log): Promise<ConsumerCl
   };
 }
 
-function openClient({ redis }: Pick<ConsumerConfig, 'redis'>, log?: Log): Promise<Client> {
+function openClient(config: ConsumerConfig, log?: Log): Promise<Client> {
+  const { redis } = config;
+  const keys = queueKeys(readConsumerSettings(config));
   return openWaitingClient(
     { rejectUnauthorized: true, ...redis },
     {
-      check: checkRedis,
+      check: async (client) => {
+        await checkRedis(client);
+        await checkLists(client, keys);
+      },
       onLost: () => log?.('warn', 'the connection to Redis is lost'),
       onBack: () => log?.('info', 'Redis is back'),
     },

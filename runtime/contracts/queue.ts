@@ -3,7 +3,7 @@ import * as z from 'zod/v4';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
+import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH, orEmptyList } from './task';
 
 /** The kinds of task that this package does itself. */
 export const TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation', 'http_request', 'webhook_call'] as const;
@@ -79,12 +79,12 @@ const optionalId = (length: number): z.ZodType<string | undefined> =>
     .refine((id = '') => id.length <= length, `must not be longer than ${length} characters`);
 
 /** Passed on as it is, whatever its keys are called. */
-const optionalObject: z.ZodType<JsonObject> = z
-  .custom<JsonObject | null | undefined>(
+const optionalObject: z.ZodType<JsonObject> = orEmptyList(
+  z.custom<JsonObject | null | undefined>(
     (value) => value === undefined || value === null || isJsonObject(value),
     'must be an object',
-  )
-  .transform((value) => value ?? {});
+  ),
+).transform((value) => value ?? {});
 
 /** Keys that are not known are kept, so one that is called like this would become the prototype of the task. */
 function withoutPrototypeKey(value: unknown): unknown {
@@ -102,15 +102,16 @@ const queueTaskFields = z.looseObject({
     .transform((type) => type || 'ai_agent'),
   config: optionalObject,
   meta: optionalObject,
-  callback: z
-    .object({
-      result_key: optionalText,
-      counter_key: optionalText,
-      status_key: optionalText,
-      notify_webhook: optionalText,
-    })
-    .nullish()
-    .transform((callback) => callback ?? undefined),
+  callback: orEmptyList(
+    z
+      .object({
+        result_key: optionalText,
+        counter_key: optionalText,
+        status_key: optionalText,
+        notify_webhook: optionalText,
+      })
+      .nullish(),
+  ).transform((callback) => callback ?? undefined),
   priority: z
     .int()
     .min(0)

@@ -14,6 +14,9 @@ export const idText = z
   .transform(String)
   // The database takes neither NUL nor half a surrogate pair.
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
+/** PHP writes an empty map as an empty list. */
+export const orEmptyList = <T extends z.ZodType>(schema: T): z.ZodPipe<z.ZodTransform, T> =>
+  z.preprocess((value) => (Array.isArray(value) && value.length === 0 ? {} : value), schema);
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
 /** Text that may be left out; empty counts as left out, as an expression that found nothing gives it. */
@@ -51,7 +54,7 @@ const configFields = z.object({
   tool_choice: optional(z.enum(['auto', 'none', 'required'])),
   tools: optional(z.array(z.string())),
   disabled_tools: optional(z.array(z.string())),
-  tool_permissions: optional(z.custom<JsonObject>(isJsonObject, 'must be an object')),
+  tool_permissions: optional(orEmptyList(z.custom<JsonObject>(isJsonObject, 'must be an object'))),
   max_tool_calls: optional(z.int().min(0)),
   max_calls_per_tool: optional(z.int().min(0)),
   max_identical_calls: optional(z.int().min(2)),
@@ -130,9 +133,9 @@ export const agentTaskSchema = z.object({
   task_id: optional(idText.pipe(z.string().min(1).max(MAX_TASK_ID_LENGTH))),
   trace_id: optional(idText.pipe(z.string().max(MAX_TRACE_ID_LENGTH))),
   task_type: z.enum(MODEL_TASK_TYPES).default('ai_agent'),
-  config: configSchema,
-  meta: metaSchema,
-  callback: optional(z.record(z.string(), z.unknown())),
+  config: orEmptyList(configSchema),
+  meta: orEmptyList(metaSchema),
+  callback: optional(orEmptyList(z.record(z.string(), z.unknown()))),
 });
 
 export type AgentTask = z.output<typeof agentTaskSchema>;

@@ -1,4 +1,5 @@
 import { RuntimeError } from '../errors/runtime-error';
+import type { QueueKeys } from './keys';
 import type { RedisClient } from './redis-script';
 
 /** BLMOVE came with it. */
@@ -16,6 +17,17 @@ export async function checkRedis(client: RedisClient): Promise<void> {
   const policy = info.get('maxmemory_policy') ?? 'noeviction';
   const isLimited = Number(info.get('maxmemory') ?? 0) > 0;
   if (policy !== 'noeviction' && isLimited) throw new RuntimeError('QUEUE_REDIS_EVICTS', { policy });
+}
+
+/** Throws QUEUE_KEY_UNUSABLE for a key of a list that holds something else. */
+export async function checkLists(
+  client: RedisClient,
+  { list, failedList, forwardList }: Pick<QueueKeys, 'list' | 'failedList' | 'forwardList'>,
+): Promise<void> {
+  for (const key of [list, failedList, forwardList].filter((name) => name !== '')) {
+    const type = String(await client.callBuffer('TYPE', [key]));
+    if (type !== 'list' && type !== 'none') throw new RuntimeError('QUEUE_KEY_UNUSABLE', { key, type });
+  }
 }
 
 async function permitted<T>(answer: Promise<T>): Promise<T> {

@@ -107,9 +107,9 @@ async function addJobs(queue: Queue<JobData>, jobs: readonly NewJob[], attempts:
     stackTraceLimit: 0,
   };
   await queue.addBulk(
-    jobs.map(({ task, raw, entryId, jobId }) => ({
+    jobs.map(({ task, text, entryId, jobId }) => ({
       name: task.task_type,
-      data: { raw, id: entryId },
+      data: { ...text, id: entryId },
       opts: { ...options, jobId, ...(task.priority === undefined ? {} : { priority: task.priority }) },
     })),
   );

@@ -17,7 +17,7 @@ export interface FailureOptions {
 export type DeliverFailure = (task: QueueTask, error: RuntimeError, options?: FailureOptions) => Promise<void>;
 
 /** Another request answers under the same id, or the answer stands there already, or must not be written. */
-const NOT_TOLD: readonly string[] = ['TASK_CONFLICT', 'CALLBACK_FAILED', 'CALLBACK_KEY_FORBIDDEN'];
+const NOT_TOLD: readonly string[] = ['TASK_CONFLICT', 'CALLBACK_FAILED', 'CALLBACK_REFUSED', 'CALLBACK_KEY_FORBIDDEN'];
 
 export function createWriteFailure(parts: {
   readonly callbacks: Callbacks;

@@ -18,6 +18,10 @@ export const QUEUE_CODES = family('The queue', {
     'This Redis cannot hold a queue: {reason}.',
     'Use a single Redis server of version 6.2 or later that takes writes, and a user who may read INFO and run scripts.',
   ),
+  QUEUE_KEY_UNUSABLE: caller(
+    'The key "{key}" of Redis holds a {type}, and tasks are a list.',
+    'Name another list (AGENT_TASK_LIST, AGENT_FAILED_LIST, AGENT_FORWARD_LIST), or rename what stands there.',
+  ),
   QUEUE_CONSUMER_STALLED: warning(
     internal(
       'A consumer of the queue takes no tasks: {reason}.',

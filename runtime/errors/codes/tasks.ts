@@ -56,6 +56,10 @@ export const TASKS_CODES = family('Tasks and their answers', {
     'The result is stored, but the webhook of the callback failed: {reason}.',
     'Check that the receiver is running; another attempt sends only the webhook.',
   ),
+  CALLBACK_REFUSED: caller(
+    'The result is stored, but the receiver of the webhook refuses it: {reason}.',
+    'Correct notify_webhook, or the receiver; it is not sent again. The result stands under callback.result_key.',
+  ),
   WEBHOOK_UNSIGNED: warning(
     caller(
       'The webhook of the callback is not signed, since there is neither a webhook secret nor a vault key.',

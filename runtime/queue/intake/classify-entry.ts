@@ -3,11 +3,11 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import { deadLetterOf } from '../jobs/dead-letter';
 import { peekTaskType } from './peek-task-type';
-import { parseEntry, readAddressee, readListedTask, typeOf } from './read-task';
+import { type EntryText, parseEntry, readAddressee, readListedTask, textOf, typeOf } from './read-task';
 import type { TakenEntry, TaskStore } from './task-store';
 
 type SortedEntry =
-  | { readonly kind: 'task'; readonly task: QueueTask; readonly raw: string }
+  | { readonly kind: 'task'; readonly task: QueueTask; readonly text: EntryText }
   /** Somebody else's: it goes to the forward list. */
   | { readonly kind: 'foreign'; readonly taskType: string }
   | {
@@ -15,7 +15,7 @@ type SortedEntry =
       readonly error: RuntimeError;
       readonly entry: string;
       /** Where its failure can be told: what can be read of it, and all that stood on the list. */
-      readonly answerable?: { readonly task: QueueTask; readonly raw: string };
+      readonly answerable?: { readonly task: QueueTask; readonly text: EntryText };
     };
 
 export interface ClassifyOptions {
@@ -34,15 +34,17 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 /** What an entry of the list is. Rejects only when Redis does. */
 export async function classifyEntry(entry: TakenEntry, options: ClassifyOptions): Promise<SortedEntry> {
   if (entry.size > options.maxTaskBytes) return sortLarge(entry, options);
-  const raw = entry.raw.toString('utf8');
+  const text = textOf(entry.raw);
   try {
-    const value = parseEntry(raw);
+    const value = parseEntry(text);
     const taskType = typeOf(value);
     if (taskType !== undefined && options.isForeign(taskType)) return { kind: 'foreign', taskType };
-    return { kind: 'task', task: readListedTask(value, entry.id), raw };
+    return { kind: 'task', task: readListedTask(value, entry.id), text };
   } catch (error) {
-    const task = readAddressee(raw, entry.id);
-    return { ...dead(entry, toRuntimeError(error)), ...(task === undefined ? {} : { answerable: { task, raw } }) };
+    const taskType = text.bytes === undefined ? undefined : peekTaskType(entry.raw);
+    if (taskType !== undefined && options.isForeign(taskType)) return { kind: 'foreign', taskType };
+    const task = readAddressee(text, entry.id);
+    return { ...dead(entry, toRuntimeError(error)), ...(task === undefined ? {} : { answerable: { task, text } }) };
   }
 }
 

@@ -1,17 +1,19 @@
 import type { Log } from '../../contracts/consumer';
 import type { QueueTask } from '../../contracts/queue';
+import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import { sleep } from '../../util/clock';
+import { checkLists } from '../check-redis';
 import type { QueueKeys } from '../keys';
 import type { QueueMetrics } from '../metrics';
 import type { RedisClient } from '../redis-script';
 import { classifyEntry, type ClassifyOptions } from './classify-entry';
-import { jobIdOf } from './read-task';
+import { type EntryText, jobIdOf } from './read-task';
 import type { TakenEntry, TaskStore } from './task-store';
 
 export interface NewJob {
   readonly task: QueueTask;
-  readonly raw: string;
+  readonly text: EntryText;
   readonly entryId: string;
   readonly jobId: string;
 }
@@ -51,11 +53,18 @@ export async function runIngress(parts: IngressParts): Promise<void> {
   };
   const recover = async (error: unknown): Promise<void> => {
     if (signal.aborted) return;
-    log('warn', 'taking tasks failed; trying again', { reason: toRuntimeError(error).message });
+    const { message: reason } = await inWords(parts, toRuntimeError(error));
+    log('warn', 'taking tasks failed; trying again', { reason });
     await sleep(RETRY_MS, signal).catch(() => undefined);
   };
   while (!signal.aborted) await takeNext().catch(recover);
   if (settled.length > 0) await store.take({ settled, count: 0, holdMs: HOLD_MS, ...sort }).catch(() => undefined);
+}
+
+/** Redis does not say which key holds something else than a list. */
+async function inWords({ blocking, keys }: IngressParts, error: RuntimeError): Promise<RuntimeError> {
+  if (!error.message.includes('WRONGTYPE')) return error;
+  return checkLists(blocking, keys).then(() => error, toRuntimeError);
 }
 
 /** The ids that are in the queue now; the others have gone elsewhere for good. */
@@ -79,7 +88,7 @@ async function sortOut(parts: IngressParts, entry: TakenEntry): Promise<NewJob |
   const { store, metrics, log } = parts;
   const sorted = await classifyEntry(entry, parts.sort);
   if (sorted.kind === 'task') {
-    return { task: sorted.task, raw: sorted.raw, entryId: entry.id, jobId: jobIdOf(sorted.task) };
+    return { task: sorted.task, text: sorted.text, entryId: entry.id, jobId: jobIdOf(sorted.task) };
   }
   if (sorted.kind === 'foreign') {
     await store.forward(entry.id);

@@ -1,9 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 
 import { parseQueueTask, type QueueTask, queueTaskSchema, tenantOf } from '../../contracts/queue';
 import { MAX_TRACE_ID_LENGTH } from '../../contracts/task';
 import { RuntimeError } from '../../errors/runtime-error';
 import { canonicalJson, isJsonObject, tryParseJson } from '../../util/json';
+
+/** What stands for bytes that are no text. */
+const UNREADABLE = '\ufffd';
 
 /** The type that an entry of the list names, whatever else is wrong with it. */
 export function typeOf(value: unknown): string | undefined {
@@ -12,8 +16,22 @@ export function typeOf(value: unknown): string | undefined {
   return value.task_type || undefined;
 }
 
+/** An entry of the list: its text, or what can be read of it, and then the bytes in base64. */
+export interface EntryText {
+  readonly raw: string;
+  readonly bytes?: string;
+}
+
+/** The text of an entry, without a byte order mark. */
+export function textOf(entry: Buffer): EntryText {
+  const raw = new TextDecoder().decode(entry);
+  return isUtf8(entry) ? { raw } : { raw, bytes: entry.toString('base64') };
+}
+
 /** JSON of the list. Throws INPUT_INVALID. */
-export function parseEntry(raw: string): unknown {
+export function parseEntry({ raw, bytes }: EntryText): unknown {
+  // Not guessed at: two users would become one.
+  if (bytes !== undefined) throw new RuntimeError('INPUT_INVALID', { issues: 'the task is not UTF-8' });
   const parsed = tryParseJson(raw);
   if (parsed.ok) return parsed.value;
   // The parser's own words quote the task.
@@ -37,7 +55,7 @@ export function readListedTask(value: unknown, entryId: string): QueueTask {
  * The part of an invalid task that it takes to answer it: its ids, `meta` and `callback`. Undefined when no callback
  * can be read, or nobody can tell whose answer it is.
  */
-export function readAddressee(raw: string, entryId: string): QueueTask | undefined {
+export function readAddressee({ raw }: EntryText, entryId: string): QueueTask | undefined {
   // Whatever it holds: its length is bounded, and this once it is worth the time.
   const parsed = tryParseJson(raw, Infinity);
   if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
@@ -45,6 +63,8 @@ export function readAddressee(raw: string, entryId: string): QueueTask | undefin
   if (!isJsonObject(callback)) return undefined;
   const usable = [{ task_id }, { trace_id }, { task_type }].filter((field) => queueTaskSchema.safeParse(field).success);
   const task: unknown = Object.assign({ meta, callback }, ...usable);
+  // It would be answered where nobody asked, or as somebody else's.
+  if (JSON.stringify(task).includes(UNREADABLE)) return undefined;
   return queueTaskSchema.safeParse(task).success ? readListedTask(task, entryId) : undefined;
 }
 

@@ -6,7 +6,7 @@ import { toRuntimeError } from '../../errors/to-runtime-error';
 import { sleep } from '../../util/clock';
 import { deadLetterOf, errorOfEntry } from './dead-letter';
 import type { DeadLetters } from './dead-letters';
-import { factsOf, giveBack, type Pickup } from './pickup';
+import { factsOf, giveBack, type JobData, type Pickup } from './pickup';
 import { tellingDelayMs } from './retry-policy';
 
 export interface GiveUpParts extends Pick<ConsumerParts, 'onDead' | 'log'> {
@@ -15,13 +15,17 @@ export interface GiveUpParts extends Pick<ConsumerParts, 'onDead' | 'log'> {
   readonly signal: AbortSignal;
 }
 
+function bytesOf({ raw, bytes }: JobData): Buffer | string {
+  return bytes === undefined ? raw : Buffer.from(bytes, 'base64');
+}
+
 /**
  * The death of a task: first it is on record, so that no later pickup does what somebody was told has failed; then it is told;
  * then the job ends. Always rejects with what makes BullMQ do so.
  */
 export async function giveUp(parts: GiveUpParts, pickup: Pickup, error: RuntimeError): Promise<never> {
   const { job, ref, task, attempt: attempts } = pickup;
-  await parts.dying.deadLetter(ref, deadLetterOf({ raw: job.data.raw, task, error, attempts }));
+  await parts.dying.deadLetter(ref, deadLetterOf({ raw: bytesOf(job.data), task, error, attempts }));
   return endDead(parts, pickup, error);
 }
 

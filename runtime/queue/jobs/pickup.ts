@@ -3,12 +3,11 @@ import { DelayedError, type Job, WaitingError } from 'bullmq';
 import { type QueueTask, tenantOf } from '../../contracts/queue';
 import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
-import { parseEntry, readAddressee, readListedTask } from '../intake/read-task';
+import { type EntryText, parseEntry, readAddressee, readListedTask } from '../intake/read-task';
 import type { JobRef } from './dead-letters';
 
-export interface JobData {
-  /** What stood on the list; empty once the task is done, so that finished jobs hold no tasks. */
-  readonly raw: string;
+/** What stood on the list; its text is empty once the task is done, so that finished jobs hold no tasks. */
+export interface JobData extends EntryText {
   /** The id that it had there. */
   readonly id: string;
 }
@@ -31,7 +30,7 @@ export interface Pickup {
 export type TaskPickup = Pickup & { readonly task: QueueTask };
 
 export function readPickup(job: Job<JobData>, token: string): Pickup {
-  const { raw, id } = job.data;
+  const { id, ...text } = job.data;
   const attempt = job.attemptsMade + 1;
   const pickup = {
     job,
@@ -41,9 +40,9 @@ export function readPickup(job: Job<JobData>, token: string): Pickup {
     deferrals: Math.max(0, job.attemptsStarted - attempt),
   };
   try {
-    return { ...pickup, attempt, task: readListedTask(parseEntry(raw), id) };
+    return { ...pickup, attempt, task: readListedTask(parseEntry(text), id) };
   } catch (error) {
-    return { ...pickup, attempt: 0, task: readAddressee(raw, id), invalid: toRuntimeError(error) };
+    return { ...pickup, attempt: 0, task: readAddressee(text, id), invalid: toRuntimeError(error) };
   }
 }
 

@@ -31,12 +31,14 @@ const RETRY = { retries: 2, minTimeout: 200, factor: 3, randomize: true };
 /** Longer than all tries together. */
 const LEASE_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
+/** Request Timeout, Too Early, Too Many Requests: the same request may do better later. */
+const PASSING: readonly number[] = [408, 425, 429];
 /** The most bytes of the answer, which nobody reads. */
 const LIMIT_BYTES = 1024;
 
 /**
  * Sends the webhook of a delivery, unless that was done before; waits while another process is at it. Rejects with
- * CALLBACK_FAILED, CALLBACK_HOST_FORBIDDEN, RUN_CANCELLED or REDIS_UNAVAILABLE.
+ * CALLBACK_FAILED, CALLBACK_REFUSED, CALLBACK_HOST_FORBIDDEN, RUN_CANCELLED or REDIS_UNAVAILABLE.
  */
 export async function sendWebhook({ store, ...parts }: WebhookParts, webhook: Webhook): Promise<void> {
   const { marker, signal } = webhook;
@@ -95,7 +97,8 @@ function failureOf(reply: OutgoingReply): RuntimeError | undefined {
   if (status >= 200 && status < 300) return undefined;
   const isRedirect = status >= 300 && status < 400;
   const reason = `it answered HTTP ${status}${isRedirect ? ', and redirects are not followed' : ''}`;
-  return new RuntimeError('CALLBACK_FAILED', { reason });
+  const mayPass = status >= 500 || PASSING.includes(status);
+  return new RuntimeError(mayPass ? 'CALLBACK_FAILED' : 'CALLBACK_REFUSED', { reason });
 }
 
 function refuseCancelled(signal: AbortSignal | undefined): void {

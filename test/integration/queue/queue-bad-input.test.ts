@@ -1,4 +1,4 @@
-import { startConsumer, takeOne } from '../../../runtime/worker';
+import { openQueueAdmin, startConsumer, takeOne } from '../../../runtime/worker';
 import { freePort, startRedis, type TestRedis } from '../../support/servers/redis';
 import { matching } from '../../support/setup/matchers';
 import { untilTrue } from '../../support/values/until';
@@ -36,7 +36,7 @@ describe('entries that are no tasks', () => {
     ['a number', '17', 'the task is not valid ('],
     ['a list', '[{"task_type":"ai_agent"}]', 'the task is not valid ('],
     ['a text as config', JSON.stringify(aTask(1, { config: 'CANARY' })), 'config is not valid ('],
-    ['a list as meta', JSON.stringify(aTask(1, { meta: [] })), 'meta is not valid ('],
+    ['a list as meta', JSON.stringify(aTask(1, { meta: [1] })), 'meta is not valid ('],
     ['a text as callback', JSON.stringify(aTask(1, { callback: 'http://CANARY' })), 'callback is not valid ('],
     ['an id that is too long', JSON.stringify(aTask('x'.repeat(300))), 'task_id is not valid ('],
     ['a priority that is none', JSON.stringify(aTask(1, { priority: 'high' })), 'priority is not valid ('],
@@ -80,6 +80,32 @@ describe('entries that are no tasks', () => {
     await untilTrue(async () => (await queue.dead()).length === 1);
     expect(await queue.dead()).toMatchObject([{ code: 'INPUT_INVALID', attempts: 0, raw: JSON.stringify(task) }]);
     expect(queue.logs.join()).not.toContain('CANARY');
+  });
+
+  it('are not those that begin with a byte order mark, or have an empty list for a map', async () => {
+    await queue.push(`\ufeff${JSON.stringify(aTask(1))}\r\n`, aTask(2, { config: [], callback: [] }));
+    expect((await workThrough()).sort()).toEqual(['task-1', 'task-2', 'task-good']);
+    expect(await queue.dead()).toEqual([]);
+  });
+
+  it('are not guessed at where they are not UTF-8: they are answered, and kept byte for byte', async () => {
+    const callback = { result_key: 'elo:results:1' };
+    const latin = (task: object): Buffer => Buffer.from(JSON.stringify(task), 'latin1');
+    const entries = [
+      latin(aTask(1, { callback, config: { message: 'Grüße aus Köln' } })),
+      // Whose answer it would be, nobody can tell.
+      latin(aTask(2, { callback: { result_key: 'elo:results:Köln' } })),
+      latin(aTask(3, { callback, meta: { tenant_id: 'x', user_id: 'Müller' } })),
+    ];
+    await queue.push(...entries);
+    expect(await workThrough()).toEqual(['task-good']);
+    const message = 'The task is not valid: the task is not UTF-8.';
+    expect(queue.told).toMatchObject([
+      { task: { task_id: 'task-1', callback }, error: { code: 'INPUT_INVALID', message } },
+    ]);
+    await untilTrue(async () => (await queue.dead()).length === 3);
+    const kept = (await queue.dead()).map((dead) => Buffer.from(dead.raw_base64 ?? '', 'base64').toString('latin1'));
+    expect(kept.sort()).toEqual(entries.map((entry) => entry.toString('latin1')).sort());
   });
 
   it('are not those whose priority is 0', async () => {
@@ -157,6 +183,24 @@ describe('a Redis that will not do', () => {
       expect(JSON.stringify([error?.message, String(error?.cause)])).not.toContain('CANARY');
     }
     await expect(open(`redis://127.0.0.1:${redis.port}/0`)).rejects.toMatchObject({ code: 'REDIS_AUTH_FAILED' });
+  });
+
+  it('holds something else where the tasks should be', async () => {
+    const { list = '', failedList = '' } = queue.config;
+    for (const key of [list, failedList]) {
+      await redis.client.xadd(key, '*', 'a', 'b');
+      const refused = { code: 'QUEUE_KEY_UNUSABLE', message: matching(new RegExp(`"${key}" of Redis holds a stream`)) };
+      await expect(queue.consume(parts.handle)).rejects.toMatchObject(refused);
+      await expect(takeOne(queue.config)).rejects.toMatchObject(refused);
+      await expect(openQueueAdmin(queue.config)).rejects.toMatchObject(refused);
+      await redis.client.del(key);
+    }
+    await queue.consume(parts.handle);
+    await redis.client.xadd(list, '*', 'a', 'b');
+    await untilTrue(() =>
+      Promise.resolve(queue.logs.some((line) => line.includes(`${list}\\" of Redis holds a stream`))),
+    );
+    await redis.client.del(list);
   });
 
   it('is not there', async () => {

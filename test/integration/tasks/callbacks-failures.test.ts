@@ -5,7 +5,7 @@ import { RuntimeError } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
 import { textReply } from '../../support/servers/model-server';
-import { withCode } from '../../support/setup/matchers';
+import { containing, withCode } from '../../support/setup/matchers';
 import { aTask, eventually, failureOf, gate } from '../../support/values/agent-fixture';
 import { callbackKeys, startTaskFixture, type TaskFixture } from '../../support/values/task-fixture';
 
@@ -69,6 +69,27 @@ it('a webhook that fails for good leaves the result stored, and the next attempt
   expect(fixture.webhooksOf(one.task_id)).toHaveLength(4);
   expect(await fixture.reports(keys.result_key)).toHaveLength(1);
   expect(fixture.modelCalls(one.task_id)).toHaveLength(1);
+});
+
+it.each([301, 308, 400, 404, 410])(
+  'a webhook answered %s is sent once: the result is stored, and nothing is tried again',
+  async (status) => {
+    const keys = callbackKeys();
+    const one = task({ ...keys, notify_webhook: webhook() });
+    fixture.receiver.answer = statuses(...Array<number>(9).fill(status));
+    const error = await fixture.failFinally(one);
+    expect(error).toMatchObject({ code: 'CALLBACK_REFUSED', retryable: false, message: containing(`HTTP ${status}`) });
+    expect(await fixture.reports(keys.result_key)).toMatchObject([{ error: null }]);
+    await fixture.runtime.deliverFailure(one, error);
+    expect(fixture.webhooksOf(one.task_id)).toHaveLength(1);
+  },
+);
+
+it.each([408, 425, 429])('a webhook answered %s is sent again', async (status) => {
+  const one = task({ ...callbackKeys(), notify_webhook: webhook() });
+  fixture.receiver.answer = statuses(status);
+  await fixture.runtime.handle(one);
+  expect(fixture.webhooksOf(one.task_id)).toHaveLength(2);
 });
 
 it('does not wait longer than five seconds for a webhook', async () => {

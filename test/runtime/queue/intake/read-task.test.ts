@@ -29,13 +29,13 @@ it('keeps a long id whole, though not as a trace', () => {
 });
 
 it('keeps the digits of a numeric id beyond 2^53', () => {
-  expect(read(parseEntry('{"task_id":2512292042121000001,"trace_id":2512292042121000002}'))).toMatchObject({
+  expect(read(parseEntry({ raw: '{"task_id":2512292042121000001,"trace_id":2512292042121000002}' }))).toMatchObject({
     task_id: '2512292042121000001',
     trace_id: '2512292042121000002',
   });
 });
 
-it.each([[null], [17], ['text'], [[]], [{ config: [] }], [{ meta: 'x' }], [{ task_id: 'a\0b' }], [{ priority: 0.5 }]])(
+it.each([[null], [17], ['text'], [[]], [{ config: [1] }], [{ meta: 'x' }], [{ task_id: 'a\0b' }], [{ priority: 0.5 }]])(
   'refuses %j',
   (value) => {
     const error = (() => {
@@ -49,12 +49,16 @@ it.each([[null], [17], ['text'], [[]], [{ config: [] }], [{ meta: 'x' }], [{ tas
   },
 );
 
+it.each(['config', 'meta', 'callback'])('takes the empty list that PHP writes for an empty map: %s', (field) => {
+  expect(read({ ...DOCUMENTS, [field]: [] })).toEqual(read({ ...DOCUMENTS, [field]: {} }));
+});
+
 it('says of a task with too many values that it is one', () => {
-  expect(() => parseEntry(`[${'0,'.repeat(20_001)}0]`)).toThrow('the task has more than 20000 values');
+  expect(() => parseEntry({ raw: `[${'0,'.repeat(20_001)}0]` })).toThrow('the task has more than 20000 values');
 });
 
 it('quotes nothing of what is not JSON', () => {
-  expect(() => parseEntry('{"secret": CANARY')).toThrow('The task is not valid: the task is not JSON.');
+  expect(() => parseEntry({ raw: '{"secret": CANARY' })).toThrow('The task is not valid: the task is not JSON.');
 });
 
 it('knows the type of what is otherwise no task', () => {
