@@ -23,6 +23,8 @@ import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
 import { compileInputSchema } from '../tools/schemas/validate-input';
 import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
+import { readPostgresAddress } from '../util/addresses/postgres-address';
+import { readRedisAddress } from '../util/addresses/redis-address';
 import { createRedactor, type Redact, redactBoth } from '../util/redaction/redact';
 import { redactForms } from '../util/redaction/redact-forms';
 import { plainInCustomConfig } from '../vault/find-plaintext';
@@ -179,15 +181,11 @@ function knownSecrets({
     ...secretHeaders(config?.headers),
     ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
     database?.password,
-    passwordOf(database?.url),
+    database?.url && readPostgresAddress(database.url).password,
     sqlQuery?.database.password,
-    passwordOf(sqlQuery?.database.url),
-    passwordOf(redis?.url),
+    sqlQuery?.database.url && readPostgresAddress(sqlQuery.database.url).password,
+    redis && readRedisAddress(redis.url).password,
     callbacks.webhookSecret,
   ];
   return secrets.filter((secret) => secret !== undefined);
-}
-
-function passwordOf(url: string | undefined): string | undefined {
-  return url === undefined ? undefined : decodeURIComponent(new URL(url).password);
 }

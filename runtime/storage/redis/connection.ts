@@ -159,6 +159,6 @@ export function redactorOf({ url }: RedisConfig): Redact {
 }
 
 function secretsOf(url: string): readonly string[] {
-  const { password } = new URL(url);
-  return [url, password, decodeURIComponent(password)].filter((text) => text !== '');
+  const { password = '' } = readRedisAddress(url);
+  return [url, password, new URL(url).password].filter((text) => text !== '');
 }

@@ -94,7 +94,18 @@ WHERE CASE wanted.type
   WHEN 'numeric(12,8)' THEN atttypid = 'numeric'::regtype AND atttypmod > 0
     AND ((atttypmod - 4) >> 16) - ((atttypmod - 4) & 2047) < 4
   ELSE atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND atttypmod BETWEEN 0 AND wanted.length + 3
-END`;
+END
+UNION ALL
+SELECT CASE
+  WHEN id.atttypid <> 'uuid'::regtype THEN format('%s.id is %s, not uuid', attrelid::regclass, format_type(atttypid, atttypmod))
+  ELSE format('%s.id is no key: it needs PRIMARY KEY or UNIQUE', attrelid::regclass)
+END
+FROM pg_attribute AS id
+WHERE attrelid = coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants')) AND attname = 'id' AND NOT attisdropped
+  AND (atttypid <> 'uuid'::regtype OR NOT EXISTS (
+    SELECT FROM pg_index AS key WHERE key.indrelid = attrelid AND key.indisunique AND key.indpred IS NULL
+      AND key.indnkeyatts = 1 AND key.indkey[0] = id.attnum
+  ))`;
 
 const COST_USD = '0.12345678';
 const USAGE = {

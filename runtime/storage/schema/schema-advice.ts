@@ -16,6 +16,26 @@ WHERE attrelid = to_regclass('elo_t_token_usage') AND attname = 'cost_usd' AND a
 
 /** Looks at types that migrations leave as they are, since the table may be somebody else's. Changes nothing. */
 export async function findAdvice(query: Query): Promise<readonly SchemaAdvice[]> {
+  return [...(await narrowCost(query)), ...(await twoPrices(query))];
+}
+
+const TWO_PRICES = `
+SELECT model_id, count(*)::int AS prices FROM elo_model_pricing GROUP BY model_id HAVING count(*) > 1
+ORDER BY model_id LIMIT 20`;
+
+async function twoPrices(query: Query): Promise<readonly SchemaAdvice[]> {
+  const text = `SELECT to_regclass('elo_model_pricing') IS NOT NULL AS has`;
+  const [prices] = await query<{ has: boolean }>({ text, values: [] });
+  if (prices?.has !== true) return [];
+  const models = await query<{ model_id: string; prices: number }>({ text: TWO_PRICES, values: [] });
+  return models.map(({ model_id: model, prices: count }) => ({
+    column: 'elo_model_pricing.model_id',
+    problem: `${model} has ${count} prices; one of them is billed, and nobody can say which.`,
+    fix: `DELETE all but one of them, then ALTER TABLE elo_model_pricing ADD UNIQUE (model_id).`,
+  }));
+}
+
+async function narrowCost(query: Query): Promise<readonly SchemaAdvice[]> {
   const [cost] = await query<{ digits: number }>({ text: COST_COLUMN, values: [] });
   if (cost === undefined || cost.digits >= ENOUGH_DIGITS) return [];
   return [

@@ -38,7 +38,7 @@ it('outlives a listener that throws or rejects', async () => {
   expect((await runtime.run(task, { onEvent })).result.text).toBe('fine');
 });
 
-it.each(['postgres://a:100%@localhost/b', 'mysql://localhost/b', 'not a url'])(
+it.each(['postgres://a:100%@h1,h2/b', 'mysql://localhost/b', 'not a url'])(
   'refuses the database URL %s, without showing it',
   (url) => {
     const create = (): Runtime => createRuntime({ database: { url }, model: { apiKey: 'k' } });

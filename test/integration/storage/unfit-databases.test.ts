@@ -58,6 +58,9 @@ const FIT: Readonly<Record<string, string>> = {
   'one more column': bill({ provider: 'TEXT' }),
   'one more column with a default': bill({ provider: `TEXT NOT NULL DEFAULT 'none'` }),
   'an id of its own kind': bill({ id: 'UUID PRIMARY KEY DEFAULT gen_random_uuid()' }),
+  'an id as a number that its program makes': bill({ id: 'INT PRIMARY KEY' }),
+  'an id as a uuid that its program makes': bill({ id: 'UUID PRIMARY KEY' }),
+  'an id as a text that its program makes': bill({ id: 'TEXT PRIMARY KEY' }),
   'no id': `${bill()} ALTER TABLE elo_t_token_usage DROP COLUMN id;`,
   'a cost as float8': bill({ cost_usd: 'FLOAT8 NOT NULL DEFAULT 0' }),
   'a cost as any number': bill({ cost_usd: 'NUMERIC' }),
@@ -114,8 +117,7 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   ],
   'ids of tasks as uuid': [bill({ task_id: 'UUID' }), /task_id|uuid/],
   'few tokens': [bill({ prompt_tokens: 'SMALLINT' }), /elo_t_token_usage.prompt_tokens is smallint/],
-  'an id without a default': [bill({ id: 'INT PRIMARY KEY' }), /"id" of relation "elo_t_token_usage"/],
-  'an id as text': [bill({ id: 'TEXT PRIMARY KEY' }), /"id" of relation "elo_t_token_usage"/],
+  'an id of a type that nobody can make': [bill({ id: 'BYTEA PRIMARY KEY' }), /"id" of relation "elo_t_token_usage"/],
   'a tenant as text': [bill({ tenant_id: 'TEXT NOT NULL' }), /elo_t_token_usage.tenant_id is text, not uuid/],
   'a check that fails': [
     bill({ total_tokens: 'INT CHECK (total_tokens < 1000)' }),
@@ -136,8 +138,13 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
      CREATE VIEW elo_t_token_usage AS SELECT * FROM bill;`,
     /elo_t_token_usage/,
   ],
-  'tenants with a number': [tenants('INT PRIMARY KEY', '1'), /integer|uuid/],
-  'tenants with a text': [tenants('TEXT PRIMARY KEY', `'acme'`), /text|uuid/],
+  'tenants with a number': [tenants('INT PRIMARY KEY', '1'), /elo_t_tenants\.id is integer, not uuid/],
+  'tenants with a text': [tenants('TEXT PRIMARY KEY', `'acme'`), /elo_t_tenants\.id is text, not uuid/],
+  'tenants with a varchar': [
+    tenants('VARCHAR(36) PRIMARY KEY', `'acme'`),
+    /elo_t_tenants\.id is character varying\(36\)/,
+  ],
+  'tenants without a key': [tenants('UUID NOT NULL', `'${TENANT}'`), /elo_t_tenants\.id is no key/],
 };
 
 async function migrated(): Promise<unknown> {
@@ -225,6 +232,38 @@ describe('a bill that becomes unfit after the migration', () => {
     expect(await runtime.admin.usage.unknown()).toMatchObject({
       unknown_usage: [paid, paid].map(() => ({ unbilled_cost_usd: '0.0003915', unbilled_tokens: '1590' })),
     });
+  });
+});
+
+describe.each([
+  ['UUID', 'BIGINT'],
+  ['UUID', 'INT'],
+])('ids that the program of before made: tenants as %s, tools as %s', (tenantId, toolId) => {
+  it('are made by the table, after those that are there', async () => {
+    await database.query(`CREATE TABLE elo_t_tenants (id ${tenantId} PRIMARY KEY, name TEXT NOT NULL);
+      CREATE TABLE elo_agent_tools (id ${toolId} PRIMARY KEY, code VARCHAR(50) UNIQUE NOT NULL, name VARCHAR(100) NOT NULL);
+      INSERT INTO elo_agent_tools VALUES (41, 'old', 'Old')`);
+    expect(await migrated()).toBeUndefined();
+    const { id } = await runtime.admin.tenant.create({ name: 'Acme' });
+    const host = { name: 'Look', endpoint: 'https://tools.example.com/hook', description: 'Looks' };
+    for (const code of ['look', 'see']) await runtime.admin.tool.create({ code, ...host, enableFor: [id] });
+    const tools = await database.query('SELECT id::int AS id, code FROM elo_agent_tools ORDER BY id');
+    expect(tools).toEqual([
+      { id: 41, code: 'old' },
+      { id: 42, code: 'look' },
+      { id: 43, code: 'see' },
+    ]);
+  });
+});
+
+it('tells of models with two prices', async () => {
+  await database.query(`CREATE TABLE elo_model_pricing (model_id TEXT, input_cost_per_1m NUMERIC, output_cost_per_1m NUMERIC);
+    INSERT INTO elo_model_pricing VALUES ('a/model', 1, 2), ('a/model', 3, 4), ('b/model', 1, 2)`);
+  expect(await migrated()).toBeUndefined();
+  expect(await databaseStatus(postgres)).toMatchObject({
+    advice: [
+      { column: 'elo_model_pricing.model_id', problem: expect.stringContaining('a/model has 2 prices') as string },
+    ],
   });
 });
 

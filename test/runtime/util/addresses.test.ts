@@ -24,6 +24,7 @@ describe('an address of Postgres', () => {
     ['postgres://u:p@h/db', plain],
     ['postgresql://u:p@h:5433/db', { ...plain, port: 5433 }],
     ['postgres://u:p%40%2F@h/my%20db', { ...plain, password: 'p@/', database: 'my db' }],
+    ['postgres://u:100%@h/db', { ...plain, password: '100%' }],
     ['postgres://u:p@[::1]/db', { ...plain, host: '::1' }],
     ['postgresql://u:p@/db?host=/var/run/postgresql', { ...plain, host: '/var/run/postgresql' }],
     ['postgresql:///db?host=/run&user=u&password=p', { ...plain, host: '/run' }],
