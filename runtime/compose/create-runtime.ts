@@ -180,12 +180,14 @@ function knownSecrets({
     config?.apiKey,
     ...secretHeaders(config?.headers),
     ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
-    database?.password,
-    database?.url && readPostgresAddress(database.url).password,
-    sqlQuery?.database.password,
-    sqlQuery?.database.url && readPostgresAddress(sqlQuery.database.url).password,
+    passwordOf(database),
+    passwordOf(sqlQuery?.database),
     redis && readRedisAddress(redis.url).password,
     callbacks.webhookSecret,
   ];
   return secrets.filter((secret) => secret !== undefined);
+}
+
+function passwordOf(database: ParsedConfig['database']): string | undefined {
+  return database?.url === undefined ? database?.password : readPostgresAddress(database.url).password;
 }
