@@ -67,7 +67,7 @@ module.exports = {
     home('ioredis', 'storage'),
     home('bullmq|prom-client', 'queue'),
     home('linkedom|@mozilla/readability', 'tools'),
-    home('ipaddr[.]js|gpt-tokenizer|pg-connection-string', 'util'),
+    home('ipaddr[.]js|gpt-tokenizer', 'util'),
     home('undici', 'models|tools|mcp'),
     home('ajv', 'tools'),
     home('libpg-query', 'tools'),

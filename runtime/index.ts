@@ -30,5 +30,5 @@ export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtim
 export { fromChatModel } from './models/langchain/chat-model';
 export { outputFormat, schemaFormat } from './run/plan/output-format';
 export type { Enqueued } from './tasks/enqueue-task';
-export { parseExactly } from './util/exact-integer';
+export { mapExactIntegers, parseExactly } from './util/exact-integer';
 export type { Migration, MigrationOptions, MigrationReport, Workflow } from './workflow-migration/contract';

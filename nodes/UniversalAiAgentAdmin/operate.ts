@@ -40,7 +40,9 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const host = { egress: readEgress(context) };
   const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
   if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
-  return toItems(result, name).map((json) => ({ json, pairedItem: { item: index } }));
+  // n8n would show the nearest number.
+  const shown = library.mapExactIntegers(result, String);
+  return toItems(shown, name).map((json) => ({ json, pairedItem: { item: index } }));
 }
 
 interface ExportedFile {

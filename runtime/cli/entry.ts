@@ -5,7 +5,17 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(`universal-ai-agent needs Node.js 22.19 or newer; this is ${process.versions.node}.\n`);
   process.exitCode = 2;
 } else {
+  // A command that nothing goes on with has not done what it was told.
+  process.exitCode = 1;
+  const tellOfNothing = (): void => {
+    const message = 'The command ended without a result.';
+    process.stderr.write(
+      `${JSON.stringify({ code: 'INTERNAL_ERROR', message, hint: 'Report it with what you ran.' })}\n`,
+    );
+  };
+  process.once('beforeExit', tellOfNothing);
   void import('./main').then(async ({ runCommandLine }) => {
     process.exitCode = await runCommandLine(process.argv.slice(2), process);
+    process.off('beforeExit', tellOfNothing);
   });
 }

@@ -4,13 +4,18 @@ import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { withoutExponent } from '../util/text/without-exponent';
 
+/** What a number of JavaScript holds of any decimal text. */
+const SURE_DIGITS = 15;
+
+function isExact(number: number): boolean {
+  if (Number.isInteger(number)) return Number.isSafeInteger(number);
+  return String(number).replace(/\D/g, '').length <= SURE_DIGITS;
+}
+
 /** An id. Integers beyond 2^53 are taken where their digits are there: two ids must not become one. */
 export const idText = z
   .union([z.string(), z.number(), z.instanceof(ExactInteger)])
-  .refine(
-    (id) => !Number.isInteger(id) || Number.isSafeInteger(id),
-    'is an integer beyond 2^53 that has lost its last digits: give it as text',
-  )
+  .refine((id) => typeof id !== 'number' || isExact(id), 'is a number that has lost its last digits: give it as text')
   .transform(String)
   // The database takes neither NUL nor half a surrogate pair.
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');

@@ -3,6 +3,7 @@ import * as z from 'zod/v4';
 import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
+import { ExactInteger } from '../util/exact-integer';
 import { type JsonObject, prototypeKeyIn } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { patternSize } from '../util/pattern-size';
@@ -31,7 +32,9 @@ const pattern = z
   });
 /** One pattern may stand without a list around it. */
 const patternList = z.preprocess((raw) => (typeof raw === 'string' ? [raw] : raw), z.array(pattern));
-const limit = strictObject({ min: z.number().optional(), max: z.number().optional() }).refine(
+/** Limits compare the nearest numbers. */
+const number = z.union([z.number(), z.instanceof(ExactInteger).transform(Number)], 'is no number');
+const limit = strictObject({ min: number.optional(), max: number.optional() }).refine(
   ({ min, max }) => min === undefined || max === undefined || min <= max,
   'has a min above its max',
 );
@@ -52,7 +55,7 @@ const permissionSchema = strictObject({
   max_calls_per_run: count.optional(),
   // The source documents' own words for three of these.
   rate_limit: count.optional(),
-  max_results: z.number().optional(),
+  max_results: number.optional(),
   allowed_phone_patterns: patternList.optional(),
 });
 

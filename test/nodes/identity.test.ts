@@ -110,10 +110,13 @@ it.each([undefined, '', '{}', '={{ {} }}'])('an empty Context (%j) says nothing 
   expect(models.received[0]?.messages.at(-1)?.content).toBe('hello');
 });
 
-it('shows the model the digits of long integers in a Context that is typed in', async () => {
-  await run({ context: '{"order": 1099511627776123401}' });
-  expect(models.received[0]?.messages.at(-1)?.content).toContain('1099511627776123401');
-});
+it.each(['{"order": 1099511627776123401}', '1099511627776123401'])(
+  'shows the model all digits of the Context %s',
+  async (context) => {
+    await run({ context });
+    expect(models.received[0]?.messages.at(-1)?.content).toContain('1099511627776123401');
+  },
+);
 
 it('a tool that failed is told above the output', async () => {
   isHookUp = false;

@@ -365,7 +365,7 @@ describe('the error of an execution whose task is tried again for its webhook', 
   let closed: string;
 
   beforeAll(async () => {
-    const server = await startServer((_request, response) => sendJson(response, {}, 404));
+    const server = await startServer((_request, response) => sendJson(response, {}, 503));
     closed = server.url;
     closeLater = server.close;
   });

@@ -110,7 +110,7 @@ function parseContext(library: Library, context: string): IDataObject {
 }
 
 function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+  return typeof value === 'object' && value !== null && JSON.stringify(value) === '{}';
 }
 
 /**

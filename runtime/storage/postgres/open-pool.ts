@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 
-import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig, types } from 'pg';
 
 import { type PostgresAddress, readPostgresAddress } from '../../util/addresses/postgres-address';
+import { parseExactly } from '../../util/exact-integer';
 import { sqlStateOf } from './database-errors';
 
 /** Where the database is. `url`, or the parts of it. */
@@ -50,6 +51,16 @@ interface Connection {
   attachListeners: (stream: Socket) => void;
 }
 
+const JSON_TYPES: readonly number[] = [types.builtins.JSON, types.builtins.JSONB];
+
+/** Reads columns as the driver does, but for long integers in JSON. */
+const EXACT_TYPES: NonNullable<PoolConfig['types']> = {
+  getTypeParser: ((...asked: Parameters<typeof types.getTypeParser>) =>
+    JSON_TYPES.includes(asked[0])
+      ? parseExactly
+      : (types.getTypeParser(...asked) as unknown)) as typeof types.getTypeParser,
+};
+
 class SafeClient extends Client {
   constructor(config?: string | ClientConfig) {
     super(config);
@@ -91,6 +102,7 @@ function poolConfig(config: PostgresConfig): PoolConfig {
     ...limitsOf(queryTimeoutMs),
     allowExitOnIdle: true,
     application_name: 'universal-ai-agent',
+    types: EXACT_TYPES,
     ...address,
     max: Math.min(maxConnections, most),
   };

@@ -91,8 +91,8 @@ function clientOptions({ url, rejectUnauthorized }: RedisConfig): RedisOptions {
 }
 
 /**
- * Tells `onFailure` why a client has no connection. Where the database that was asked for is refused, ioredis would go on in
- * database 0, which may be somebody else's, so that such a connection is given up before it takes a command.
+ * Tells `onFailure` why a client, or a copy of it, has no connection. Where the database that was asked for is refused, ioredis
+ * would go on in database 0, which may be somebody else's, so that such a connection is given up before it takes a command.
  */
 export function watchFailures(client: Redis, onFailure: (error: Error) => void): void {
   client.on('error', (error: Error & { readonly command?: { readonly name?: string; readonly args?: unknown } }) => {
@@ -101,7 +101,10 @@ export function watchFailures(client: Redis, onFailure: (error: Error) => void):
       onFailure(error);
       return;
     }
-    onFailure(new Error(`it gives no database ${String(args)} (${error.message})`, { cause: error }));
+    const isDatabase = error.message.startsWith('ERR ');
+    onFailure(
+      isDatabase ? new Error(`it gives no database ${String(args)} (${error.message})`, { cause: error }) : error,
+    );
     client.disconnect(true);
   });
   // BullMQ makes the connection that waits for its jobs in this way.

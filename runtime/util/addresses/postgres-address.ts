@@ -1,10 +1,8 @@
-import { parse } from 'pg-connection-string';
-
-import { oneOf, type Reader, readParameters, whole } from './read-parameters';
+import { cutAddress, fileAt, oneOf, portOf, type Reader, readParameters, whole } from './read-parameters';
 
 interface Login {
-  /** A name, or the folder of a socket. */
-  readonly host: string;
+  /** A name, or the folder of a socket; undefined: this machine. */
+  readonly host?: string;
   readonly port?: number;
   readonly database?: string;
   readonly user?: string;
@@ -17,98 +15,162 @@ interface Encryption {
   readonly enableChannelBinding?: boolean;
 }
 
+/** Milliseconds. */
+interface TimeLimits {
+  readonly connectionTimeoutMillis?: number;
+  readonly statement_timeout?: number;
+  readonly lock_timeout?: number;
+  readonly idle_in_transaction_session_timeout?: number;
+}
+
 /** What an address of Postgres says, as the driver takes it. */
-export interface PostgresAddress extends Login, Encryption {
+export interface PostgresAddress extends Login, Encryption, TimeLimits {
   /** Settings of the server for the connection. */
   readonly options?: string;
   readonly application_name?: string;
-  readonly connectionTimeoutMillis?: number;
   readonly maxConnections?: number;
 }
 
-/** Certificates in files, and what is read of other places by the driver's parser. */
-const AS_THEY_ARE = ['host', 'port', 'user', 'password', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+interface Read extends PostgresAddress {
+  readonly schema?: string;
+  readonly sslmode?: string;
+  readonly plain?: boolean;
+  readonly system?: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
 
 /**
- * Other parameters that are honoured: those of libpq (https://www.postgresql.org/docs/current/libpq-connect.html), the
+ * The parameters that are honoured: those of libpq (https://www.postgresql.org/docs/current/libpq-connect.html), the
  * driver's, and Prisma's, which providers put into the addresses that they show.
  */
-const PARAMETERS: Readonly<Record<string, Reader<PostgresAddress>>> = {
-  ...Object.fromEntries(AS_THEY_ARE.map((name) => [name, () => ({})])),
-  sslmode: (value) => oneOf(value, ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']),
-  ssl: (value) => oneOf(value, ['true', 'false', '1', '0', 'no-verify']),
-  uselibpqcompat: (value) => oneOf(value, ['true']),
+const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
+  host: (host) => ({ ...oneHost(host), host }),
+  port: (port) => ({ port: portOf(port) }),
+  user: (user) => ({ user }),
+  password: (password) => ({ password }),
+  dbname: (database) => ({ database }),
+  sslmode: (sslmode) => ({
+    ...oneOf(sslmode, ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']),
+    sslmode,
+  }),
+  ssl: (value) => {
+    const plain = value === 'false' || value === '0';
+    return {
+      ...oneOf(value, ['true', 'false', '1', '0', 'no-verify']),
+      plain,
+      ...(value === 'no-verify' && { sslmode: value }),
+    };
+  },
+  sslrootcert: (file) => (file === 'system' ? { system: true } : { ca: fileAt(file) }),
+  sslcert: (file) => ({ cert: fileAt(file) }),
+  sslkey: (file) => ({ key: fileAt(file) }),
+  sslnegotiation: (value) => ({
+    ...oneOf(value, ['postgres', 'direct']),
+    sslnegotiation: value as 'postgres' | 'direct',
+  }),
   channel_binding: (value) => ({
     ...oneOf(value, ['disable', 'prefer', 'require']),
     enableChannelBinding: value !== 'disable',
   }),
+  options: (options) => ({ options }),
+  schema: (schema) => ({ schema }),
+  application_name: (name) => ({ application_name: name }),
+  connect_timeout: (seconds) => ({ connectionTimeoutMillis: whole(seconds, 0, 86_400) * 1000 }),
+  statement_timeout: (ms) => ({ statement_timeout: whole(ms, 0) }),
+  lock_timeout: (ms) => ({ lock_timeout: whole(ms, 0) }),
+  idle_in_transaction_session_timeout: (ms) => ({ idle_in_transaction_session_timeout: whole(ms, 0) }),
+  connection_limit: (count) => ({ maxConnections: whole(count, 1) }),
+  // Those that say what is so in any case, or to other programs alone.
+  uselibpqcompat: (value) => oneOf(value, ['true']),
   gssencmode: (value) => oneOf(value, ['disable', 'prefer']),
   target_session_attrs: (value) => oneOf(value, ['any']),
-  dbname: (database) => ({ database }),
-  application_name: (name) => ({ application_name: name }),
-  fallback_application_name: () => ({}),
   client_encoding: (value) => oneOf(value.toLowerCase().replace('-', ''), ['utf8', 'auto']),
-  options: (options) => ({ options }),
-  connect_timeout: (seconds) => ({ connectionTimeoutMillis: whole(seconds, 1) * 1000 }),
-  connection_limit: (count) => ({ maxConnections: whole(count, 1) }),
   pgbouncer: (value) => oneOf(value, ['true', 'false']),
+  fallback_application_name: () => ({}),
+  supa: () => ({}),
 };
-
-const SCHEMES = /^postgres(ql)?:\/\//i;
 
 /**
  * Reads `postgres://user:password@host:port/database?sslmode=verify-full`. `sslmode` means what libpq means by it: `require`
  * encrypts, and verifies only with `sslrootcert`. Throws an Error that goes on after the address's name, such as
- * `has the parameter "pool_timeout", which is not known`; no value but that of a parameter is in it.
+ * `has the parameter "pool_timeout", which is not known`; no secret is in it.
  */
 export function readPostgresAddress(text: string): PostgresAddress {
-  if (!SCHEMES.test(text)) throw new Error('is not a Postgres URL; encode special characters in the password');
-  const given = new URLSearchParams(text.replace(/^[^?]*\??/, '').replace(/#.*/, ''));
-  const schema = given.get('schema') ?? undefined;
-  given.delete('schema');
-  const read = readParameters(given, PARAMETERS);
-  const { host, port, database, user, password, ssl, sslnegotiation } = parsed(text, given);
-  if (host === '' || host === null || host.includes(',')) throw new Error('names no host, or more than one');
+  const { user, password, host, port, path, parameters } = cutAddress(text, /^postgres(?:ql)?:\/\//i);
+  const { schema, sslmode, plain, system, ca, cert, key, ...read } = readParameters(parameters, PARAMETERS);
+  if (path !== '' && read.database !== undefined && read.database !== path) throw new Error('names two databases');
+  const ssl = sslOf({ sslmode, plain, system, ca, cert, key });
+  if (ssl === false && parameters.get('channel_binding') === 'require')
+    throw new Error('has the parameter "channel_binding", which needs an encrypted connection');
   const options = [read.options, schema && searchPath(schema)].filter(Boolean).join(' ');
   return {
-    host,
-    ...withoutEmpty({ database, user, password, sslnegotiation, port: port && whole(port, 1) }),
-    ...sslOf(given, ssl),
+    ...withoutEmpty({ user, password, host, port: portOf(port), database: path }),
     ...read,
     ...withoutEmpty({ options }),
+    ...(ssl === undefined ? {} : { ssl }),
   };
 }
 
-function withoutEmpty(fields: object): Partial<PostgresAddress> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => Boolean(value)));
+type Certificates = Pick<Read, 'ca' | 'cert' | 'key'>;
+
+/** What each mode has the driver do. */
+const MODES: Readonly<Record<string, (files: Certificates) => boolean | object>> = {
+  disable: () => false,
+  allow: () => false,
+  prefer: (files) => ({ ...files, rejectUnauthorized: false }),
+  require: (files) => (files.ca === undefined ? { ...files, rejectUnauthorized: false } : ofAnyName(files)),
+  'verify-ca': ofAnyName,
+  'verify-full': (files) => files,
+  'no-verify': (files) => ({ ...files, rejectUnauthorized: false }),
+};
+
+function ofAnyName(files: Certificates): object {
+  return { ...files, checkServerIdentity: () => undefined };
 }
 
-function parsed(text: string, given: URLSearchParams): ReturnType<typeof parse> {
-  const files = ['sslrootcert', 'sslcert', 'sslkey'].filter((name) => given.has(name));
-  try {
-    const plain = text
-      .replace(/([?&])uselibpqcompat=true&?/, '$1')
-      .replace('sslrootcert=system', 'sslmode=verify-full');
-    return parse(plain, { useLibpqCompat: true });
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
-      throw new Error(`names a file in ${files.join(', ')} that cannot be read`, { cause: error });
-    if (message.includes('verify-ca')) throw new Error('needs sslrootcert for sslmode=verify-ca', { cause: error });
-    throw new Error('is not a Postgres URL; encode special characters in the password', { cause: error });
-  }
+/** Undefined: nothing is said, and the driver's own variables of the environment hold. */
+function sslOf({ sslmode, plain, system, ca, cert, key }: Read): PostgresAddress['ssl'] {
+  const files: Certificates = withoutEmpty({ ca, cert, key });
+  const isNamed = system === true || Object.keys(files).length > 0;
+  const mode = sslmode ?? impliedMode(plain, isNamed);
+  if (mode === undefined) return undefined;
+  const ssl = MODES[mode]?.(files);
+  const wrong = contradiction({ mode, plain, system, ca, isLost: ssl === false && isNamed });
+  if (wrong !== undefined) throw new Error(wrong);
+  return ssl;
 }
 
-function sslOf(given: URLSearchParams, ssl: ReturnType<typeof parse>['ssl']): Pick<PostgresAddress, 'ssl'> {
-  const mode = given.get('sslmode') ?? given.get('ssl');
-  // Unencrypted where the server takes it, which it says otherwise.
-  if (mode === 'allow' || mode === 'false') return { ssl: false };
-  if (mode === 'no-verify') return { ssl: { ...(typeof ssl === 'object' ? ssl : {}), rejectUnauthorized: false } };
-  return ssl === undefined || typeof ssl === 'string' ? {} : { ssl };
+interface Asked extends Pick<Read, 'plain' | 'system' | 'ca'> {
+  readonly mode: string;
+  /** Certificates are named, and nothing is encrypted. */
+  readonly isLost: boolean;
+}
+
+function contradiction({ mode, plain, system, ca, isLost }: Asked): string | undefined {
+  if (plain === true && mode !== 'disable') return 'has "ssl" and "sslmode", which contradict each other';
+  if (system === true && mode !== 'verify-full') return 'needs sslmode=verify-full for sslrootcert=system';
+  if (mode === 'verify-ca' && ca === undefined) return 'needs sslrootcert for sslmode=verify-ca';
+  return isLost ? `names certificates, and is not encrypted with sslmode=${mode}` : undefined;
+}
+
+function impliedMode(plain: boolean | undefined, isNamed: boolean): string | undefined {
+  if (plain === true) return 'disable';
+  return plain === false || isNamed ? 'verify-full' : undefined;
+}
+
+function oneHost(host: string): object {
+  if (!host.includes(',')) return {};
+  throw new Error('takes one host');
+}
+
+function withoutEmpty(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== ''));
 }
 
 /** Where tables are looked for, as an option of the server. */
 function searchPath(schema: string): string {
   const name = `"${schema.replaceAll('"', '""')}"`;
-  return `-c search_path=${name.replaceAll(/[\\ ]/g, '\\$&')}`;
+  return `-c search_path=${name.replaceAll(/[\\ ]/g, String.raw`\$&`)}`;
 }

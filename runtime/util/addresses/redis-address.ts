@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-
-import { oneOf, type Reader, readParameters, whole } from './read-parameters';
+import { cutAddress, fileAt, oneOf, portOf, type Reader, readParameters, whole } from './read-parameters';
 
 /** What an address of Redis says. */
 export interface RedisAddress {
@@ -9,6 +7,8 @@ export interface RedisAddress {
   readonly username?: string;
   readonly password?: string;
   readonly db: number;
+  /** Version of the network: 4, 6, or 0 for either. */
+  readonly family?: number;
   /** Undefined: not encrypted. */
   readonly tls?: RedisTls;
 }
@@ -22,13 +22,16 @@ interface RedisTls {
 
 interface Read extends RedisTls {
   readonly db?: number;
+  readonly family?: number;
 }
 
 const DEFAULT_PORT = 6379;
+const MOST_DATABASES = 1_000_000;
 
 /** Those of other clients that providers and frameworks write, above all redis-py's. */
 const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
-  db: (value) => ({ db: whole(value, 0) }),
+  db: (value) => ({ db: whole(value, 0, MOST_DATABASES) }),
+  family: (value) => ({ ...oneOf(value, ['0', '4', '6']), family: Number(value) }),
   // Nothing of either that a command of ours could notice.
   protocol: (value) => oneOf(value, ['2', '3']),
   ssl_cert_reqs: (value) => {
@@ -42,48 +45,28 @@ const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
 
 /**
  * Reads `redis://user:password@host:port/database`, or `rediss:` for TLS. Throws an Error that goes on after the address's name,
- * such as `has "/abc" for a path, which is no number of a database`; the password is not in it.
+ * such as `has a path that is no number of a database`; no secret is in it.
  */
 export function readRedisAddress(text: string): RedisAddress {
-  const url = URL.parse(text);
-  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
-    throw new Error('is not a redis: or rediss: URL with a host; encode special characters in the password');
-  const { db, ...tls } = readParameters(url.searchParams, PARAMETERS);
-  const isEncrypted = url.protocol === 'rediss:';
+  const { user, password, host, port, path, parameters } = cutAddress(text, /^rediss?:\/\//i);
+  if (host === '') throw new Error('names no host');
+  const { db, family, ...tls } = readParameters(parameters, PARAMETERS);
+  const isEncrypted = /^rediss:/i.test(text);
   if (!isEncrypted && Object.keys(tls).length > 0)
     throw new Error('has certificates, and redis: is not encrypted: rediss:');
   return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(url.port) || DEFAULT_PORT,
-    ...loginOf(url),
-    db: databaseOf(url.pathname, db),
+    host,
+    port: portOf(port) ?? DEFAULT_PORT,
+    ...(user === '' ? {} : { username: user }),
+    ...(password === '' ? {} : { password }),
+    db: databaseOf(path.replace(/\/$/, ''), db),
+    ...(family === undefined ? {} : { family }),
     ...(isEncrypted ? { tls } : {}),
   };
 }
 
-function loginOf({ username, password }: URL): Pick<RedisAddress, 'username' | 'password'> {
-  try {
-    return {
-      username: decodeURIComponent(username) || undefined,
-      password: decodeURIComponent(password) || undefined,
-    };
-  } catch (error) {
-    throw new Error('is not a redis: or rediss: URL; encode special characters in the password', { cause: error });
-  }
-}
-
-function databaseOf(pathname: string, db: number | undefined): number {
-  const path = pathname.replace(/^\//, '');
-  if (path !== '' && !/^\d{1,6}$/.test(path))
-    throw new Error(`has "/${path.slice(0, 20)}" for a path, which is no number of a database`);
+function databaseOf(path: string, db: number | undefined): number {
+  if (path !== '' && !/^\d{1,6}$/.test(path)) throw new Error('has a path that is no number of a database');
   if (path !== '' && db !== undefined && Number(path) !== db) throw new Error('names two databases');
   return db ?? Number(path);
-}
-
-function fileAt(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Error('names a file that cannot be read', { cause: error });
-  }
 }

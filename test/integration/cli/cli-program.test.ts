@@ -39,3 +39,19 @@ it('refuses wrong use with 2, and prints the help and a new key', async () => {
   expect((await startCli(['help']).ended).stdout).toContain('universal-ai-agent <command>');
   expect((await startCli(['keygen']).ended).stdout).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
 });
+
+it('a command that nothing goes on with has failed, and says so', async () => {
+  // A socket that throws leaves the driver's promise open for ever.
+  const preload = `import net from 'node:net'; net.Socket.prototype.connect = () => { throw new Error('no socket'); };`;
+  const { ended } = startCli(['db', 'status'], {
+    env: {
+      DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db',
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,
+    },
+  });
+  expect(await ended).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: expect.stringContaining('without a result') as string,
+  });
+});

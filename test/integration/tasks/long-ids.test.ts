@@ -69,6 +69,12 @@ describe('on the command line and in the library', () => {
     },
   );
 
+  it.each(['1099511627776123.401', '1e21'])('the number %s is refused as an id', async (number) => {
+    const input = json('7', `"user_id":${number}`);
+    const { stderr } = await runCli(['run', '--task', '-'], { env: env(), input });
+    expect(stderr).toContain('meta.user_id is not valid (is a number that has lost its last digits');
+  });
+
   it.each([9007199254740991, -9007199254740991, 12])('%s is an id as it is', async (id) => {
     world.models().script(textReply('Done'));
     const runtime = createRuntime({
@@ -93,8 +99,11 @@ describe('on the command line and in the library', () => {
         `UPDATE elo_t_tenant_tools SET custom_config = '{"fixed_arguments": {"order_id": ${ONE}}}' WHERE tenant_id = $1`,
         [tenantId],
       );
-    const limit = ['tool', 'limits', 'fixed', '--tenant', tenantId, '--permissions', '{"max_calls_per_run":5}'];
-    expect(await runCli(limit, { env: env() })).toMatchObject({ exitCode: 0 });
+    const rules = `{"max_calls_per_run":5,"limits":{"n":{"max":${TWO}}}}`;
+    const limited = await runCli(['tool', 'limits', 'fixed', '--tenant', tenantId, '--permissions', rules], {
+      env: env(),
+    });
+    expect(limited).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(TWO) as string });
     const [row] = await world
       .database()
       .query<{ config: string }>('SELECT custom_config::text AS config FROM elo_t_tenant_tools WHERE tenant_id = $1', [
