@@ -4,7 +4,9 @@ import type { Migration, MigrationOptions } from '../workflow-migration/contract
  * Rewrites an exported workflow, parsed; what the command `migrate-workflow` does with one file. Loaded when it is first
  * called: no run needs it. Rejects with WORKFLOW_INVALID.
  */
-export async function migrateWorkflow(workflow: unknown, options: MigrationOptions): Promise<Migration> {
+export async function migrateWorkflow(workflow: unknown, options: Partial<MigrationOptions> = {}): Promise<Migration> {
   const migration = await import('../workflow-migration/migrate-workflow');
-  return migration.migrateWorkflow(workflow, options);
+  return migration.migrateWorkflow(workflow, { ...DEFAULTS, ...options });
 }
+
+const DEFAULTS: MigrationOptions = { tools: 'database', tenant: '={{ $json.tenant_id }}', allow: [] };

@@ -6,7 +6,7 @@ export interface Workflow {
   readonly name?: string;
   readonly nodes: readonly WorkflowNode[];
   readonly connections: Connections;
-  readonly pinData?: JsonObject;
+  readonly pinData?: JsonObject | null;
   readonly [more: string]: unknown;
 }
 

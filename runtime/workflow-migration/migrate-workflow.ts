@@ -5,6 +5,7 @@ import { agentNames } from './issue';
 import { parseWorkflow } from './parse-workflow';
 import { planCluster } from './plan/plan-cluster';
 import { collectReferences } from './plan/reference-issues';
+import { asGiven, readAbsent } from './read-absent';
 import { rewriteWorkflow, type Rewritten } from './rewrite/rewrite-workflow';
 import { writeSql } from './rewrite/write-sql';
 import { findClusters } from './routers/find-clusters';
@@ -19,7 +20,7 @@ import { v3Flags } from './v3-rules';
  * @throws RuntimeError WORKFLOW_INVALID
  */
 export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migration {
-  const workflow = parseWorkflow(input);
+  const { workflow, given } = readAbsent(parseWorkflow(input));
   const options = withV3(asked);
   const context = readContext(workflow, options);
   const plans = findClusters(workflow).map((cluster) => planCluster(cluster, context));
@@ -40,7 +41,8 @@ export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migrat
     notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes],
     ...v3,
   };
-  return { kind: 'migrated', workflow: rewritten.workflow, sql: writeSql(name, merges, options), report };
+  const migrated = asGiven({ workflow: rewritten.workflow, given });
+  return { kind: 'migrated', workflow: migrated, sql: writeSql(name, merges, options), report };
 }
 
 /** A mode that n8n 3 has no more has no other future: nobody has to allow that it becomes a tools agent. */

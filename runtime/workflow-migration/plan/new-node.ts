@@ -17,6 +17,8 @@ interface NodeRequest {
   readonly parts: NodeParts;
   readonly name: string;
   readonly options: MigrationOptions;
+  /** Undefined: nobody could see that it is. */
+  readonly isStreamed: boolean | undefined;
 }
 
 /** A lone agent's own name, so that other nodes find it; else one that no node has. */
@@ -29,12 +31,12 @@ export function takeName(cluster: Cluster, taken: ReadonlySet<string>): string {
 }
 
 /** The node that stands for the agents, in the place of the one in the middle. */
-export function newNode({ cluster, parts, name, options }: NodeRequest): WorkflowNode {
+export function newNode({ cluster, parts, name, options, isStreamed }: NodeRequest): WorkflowNode {
   const agents = [...new Map(cluster.branches.map(({ agent }) => [agent.name, agent])).values()];
   const middle = agents[Math.floor((agents.length - 1) / 2)] as WorkflowNode;
   const lone = agents.length === 1 ? pickNotes(middle) : {};
   return {
-    parameters: parametersOf(parts, options),
+    parameters: parametersOf(parts, options, isStreamed),
     id: idOf(agents),
     name,
     type: NODE_TYPE,
@@ -51,7 +53,7 @@ function pickNotes({ notes, notesInFlow }: WorkflowNode): Readonly<Record<string
   return withoutUndefined({ notes, notesInFlow: notesInFlow as JsonValue | undefined });
 }
 
-function parametersOf(parts: NodeParts, { tenant }: MigrationOptions): JsonObject {
+function parametersOf(parts: NodeParts, { tenant }: MigrationOptions, isStreamed: boolean | undefined): JsonObject {
   const { model, tools, parser } = parts;
   return withoutUndefined({
     modelProvider: model.provider ?? 'openRouter',
@@ -67,6 +69,7 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions): JsonObjec
       timeoutSeconds: LONGEST_SECONDS,
       // Nodes behind it may take the whole item: a table, a chat, whoever called the workflow.
       simplifyOutput: true,
+      enableStreaming: isStreamed === false ? false : undefined,
       tools: tools.allowed,
       useVaultKey: tools.needsVault ? true : undefined,
     }),

@@ -42,7 +42,17 @@ function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest): Tex
     cluster.alone?.text,
     changed && `Its memory ${changed.name} keeps the histories of the branches apart by its key, as before.`,
     keepsMore(cluster) ? LONGER_TURNS : undefined,
+    newestVersion(cluster),
   ];
+}
+
+/** The newest of n8n's AI Agents that was looked at, in n8n 2.41. */
+const KNOWN_VERSION = 3.1;
+
+function newestVersion({ branches }: Cluster): string | undefined {
+  const newest = Math.max(...branches.map(({ agent }) => agent.typeVersion));
+  if (newest <= KNOWN_VERSION) return undefined;
+  return `It was an AI Agent of version ${newest}, read as ${KNOWN_VERSION}, the newest that is known here: compare its options.`;
 }
 
 const ANY_TOOL =

@@ -22,12 +22,13 @@ export function planCluster(cluster: Cluster, context: PlanContext): ClusterPlan
   }
   const settings = cluster.branches.map(({ agent }) => readAgent(agent));
   const parts = planParts(cluster, settings, context);
-  const node = newNode({ cluster, parts, name: takeName(cluster, context.names), options });
+  const isStreamed = readsStream(cluster, workflow);
+  const node = newNode({ cluster, parts, name: takeName(cluster, context.names), options, isStreamed });
   const issues = [
     ...linkIssues(cluster, workflow),
     ...outerIssues(cluster, graph),
     ...settings.flatMap((one) => one.issues).filter(isFirstOfItsKind),
-    ...streamingIssues(cluster, workflow),
+    ...streamingIssues(parts, isStreamed),
     ...parts.model.issues,
     ...parts.memory.issues,
     ...parts.parser.issues,
@@ -51,12 +52,17 @@ function isFirstOfItsKind(issue: Issue, index: number, all: readonly Issue[]): b
   return all.findIndex((other) => other.node === issue.node && other.text === issue.text) === index;
 }
 
-function streamingIssues({ branches }: Cluster, { nodes }: Workflow): readonly Issue[] {
-  const isStreamed = branches.some(
+/** Whether a trigger shows the answer while the model writes it; undefined where none would. */
+function readsStream({ branches }: Cluster, { nodes }: Workflow): boolean | undefined {
+  if (!nodes.some(streamsAnswers)) return undefined;
+  return branches.some(
     ({ agent }) => agent.typeVersion >= 2.1 && parameterAt(agent.parameters, 'options.enableStreaming') !== false,
   );
-  if (!isStreamed || !nodes.some(streamsAnswers)) return [];
-  const text = 'The answer is no longer streamed: it comes as a whole.';
+}
+
+function streamingIssues({ model }: NodeParts, isStreamed: boolean | undefined): readonly Issue[] {
+  if (isStreamed !== true || model.connected.length === 0) return [];
+  const text = 'Its model stays connected, and gives its answer as a whole: it is no longer streamed.';
   return [{ reason: 'streaming', text, allowance: 'dropped-options' }];
 }
 

@@ -104,7 +104,7 @@ function keepPins(
   { pinData }: Workflow,
   gone: ReadonlySet<string>,
 ): { readonly pinData?: JsonObject; readonly notes: readonly Note[] } {
-  if (pinData === undefined) return { notes: [] };
+  if (pinData === undefined || pinData === null) return { notes: [] };
   const lost = Object.keys(pinData).filter((name) => gone.has(name));
   if (lost.length === 0) return { pinData, notes: [] };
   return {

@@ -6,15 +6,22 @@ import { agentNode, migrated, modelNode, newNode, reasons } from './a-cluster';
 interface Lone {
   readonly start?: Part;
   readonly agent?: Partial<Part>;
+  readonly model?: Partial<Part>;
   /** Nodes behind the agent, in a row. */
   readonly behind?: readonly Part[];
   /** Sub-nodes, by the kind of their link. */
   readonly wired?: readonly (readonly [string, Part])[];
 }
 
-function lone({ start = node('Start', 'base.manualTrigger@1'), agent, behind = [], wired = [] }: Lone): Workflow {
+function lone({
+  start = node('Start', 'base.manualTrigger@1'),
+  agent,
+  model,
+  behind = [],
+  wired = [],
+}: Lone): Workflow {
   return workflow('Lone', {
-    parts: [start, agentNode('Helper', agent), modelNode('Model'), ...behind, ...wired.map(([, part]) => part)],
+    parts: [start, agentNode('Helper', agent), modelNode('Model', model), ...behind, ...wired.map(([, part]) => part)],
     wires: [
       ...chain(start.name, 'Helper', ...behind.map(({ name }) => name)),
       ...attach('Model', 'ai_languageModel', ['Helper']),
@@ -76,13 +83,15 @@ describe('what the new node could not do', () => {
       'expressions:expressions',
     ],
     ['a tool that asks a person', { wired: [['ai_tool', node('Ask', 'base.slackHitlTool@2.3')]] }, 'human-review:'],
-    [
-      'a chat that is streamed by default',
-      { start: node('Start', 'ai.chatTrigger@1.4', { availableInChat: true }) },
-      'streaming:dropped-options',
-    ],
   ])('leaves the agent: %s', (_what, given, reason) => {
     expect(reasons(lone(given))).toEqual([reason]);
+  });
+
+  it('leaves the agent of a chat that is streamed where its model stays connected', () => {
+    const start = node('Start', 'ai.chatTrigger@1.4', { availableInChat: true });
+    const anthropic = { type: '@n8n/n8n-nodes-langchain.lmChatAnthropic' };
+    expect(reasons(lone({ start, model: anthropic }))).toEqual(['streaming:dropped-options']);
+    expect(reasons(lone({ start }))).toEqual([]);
   });
 
   it.each(['outputParserItemList@1', 'outputParserStructured@1'])('asks before the fields of %s move', (type) => {

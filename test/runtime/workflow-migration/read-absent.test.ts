@@ -1,0 +1,114 @@
+import { migrateWorkflow as fromLibrary } from '../../../runtime';
+import type { Workflow } from '../../../runtime/workflow-migration/contract';
+import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
+import { agentNode, migrated, modelNode, newNode, newNodes } from './a-cluster';
+
+const ABSENT = [null, ''] as const;
+/** All that a new node has where its model has none. */
+const POSTGRES = { postgres: { id: 'pg', name: 'Postgres' } };
+
+/** Two lone agents with a model each, and a node that is none of our business. */
+const two = (): Workflow =>
+  workflow('Two', {
+    parts: [
+      ...[node('Start', 'base.manualTrigger@1'), node('Other', 'base.set@3.4', { a: '=plain' })],
+      ...[agentNode('One'), agentNode('Two'), modelNode('Model 1'), modelNode('Model 2')],
+    ],
+    wires: [
+      ...chain('Start', 'One', 'Two', 'Other'),
+      ...attach('Model 1', 'ai_languageModel', ['One']),
+      ...attach('Model 2', 'ai_languageModel', ['Two']),
+    ],
+  });
+
+/** The same with fields of the workflow, or of each node, in place of what they are. */
+const changed = (input: Workflow, ofWorkflow: object, ofNode: object = {}): Workflow => ({
+  ...input,
+  ...(ofWorkflow as Partial<Workflow>),
+  nodes: input.nodes.map((one) => ({ ...one, ...ofNode })),
+});
+
+it.each(ABSENT)('%j is absent in every field of a workflow', (value) => {
+  const fields = ['pinData', 'staticData', 'meta', 'settings', 'activeVersionId', 'tags', 'description'];
+  const given = Object.fromEntries(fields.map((name) => [name, value]));
+  const { workflow: after } = migrated(changed(two(), given));
+  expect(after).toMatchObject(given);
+  expect(after.nodes).toEqual(migrated(two()).workflow.nodes);
+});
+
+it.each(ABSENT)('%j is absent in every field of a node, and other nodes stay as they were', (value) => {
+  const fields = { notes: value, onError: value, credentials: value, retryOnFail: value, disabled: value };
+  const input = changed(two(), {}, fields);
+  const { workflow: after } = migrated(input);
+  expect(after.nodes.find(({ name }) => name === 'Other')).toEqual(input.nodes.find(({ name }) => name === 'Other'));
+  for (const made of newNodes(after)) {
+    expect(Object.keys(fields).filter((name) => Object.hasOwn(made, name))).toEqual(['credentials']);
+    expect(made.credentials).toEqual(POSTGRES);
+  }
+});
+
+it('a credential that is null is none', () => {
+  const { workflow: after } = migrated(changed(two(), {}, { credentials: { openRouterApi: null } }));
+  expect(newNodes(after).map(({ credentials }) => credentials)).toEqual([POSTGRES, POSTGRES]);
+});
+
+it.each(['', null, undefined, 'the same'])('new nodes have ids of their own where the old ones had the id %j', (id) => {
+  const [one, other] = newNodes(migrated(changed(two(), {}, { id })).workflow);
+  expect(one?.id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(other?.id).not.toBe(one?.id);
+});
+
+it('text behind = without braces is that text', () => {
+  const tool = node('Orders', 'ai.toolHttpRequest@1.1', {
+    ...{ toolDescription: 'Gets the lines of an order', method: 'GET' },
+    url: '=https://desk.example.com/orders/{id}/lines',
+  });
+  const input = workflow('Tool', {
+    parts: [node('Start', 'base.manualTrigger@1'), agentNode('Helper'), modelNode('Model'), tool],
+    wires: [
+      ...chain('Start', 'Helper'),
+      ...attach('Model', 'ai_languageModel', ['Helper']),
+      ...attach('Orders', 'ai_tool', ['Helper']),
+    ],
+  });
+  const { sql, report } = migrated(input);
+  expect(report.clusters[0]?.connected).toEqual([]);
+  expect(sql).toContain('/orders/{{id}}/lines');
+});
+
+describe('a chat that streams', () => {
+  const chat = (agent: object, model: object = {}): Workflow =>
+    workflow('Chat', {
+      parts: [
+        node('Start', 'ai.chatTrigger@1.4', { options: { responseMode: 'streaming' } }),
+        ...[agentNode('Helper', agent), modelNode('Model', model)],
+      ],
+      wires: [...chain('Start', 'Helper'), ...attach('Model', 'ai_languageModel', ['Helper'])],
+    });
+  const options = (input: Workflow) => newNode(input).parameters.options;
+
+  it('goes on to do so', () => {
+    expect(options(chat({ typeVersion: 2.2 }))).not.toHaveProperty('enableStreaming');
+  });
+
+  it.each([{ typeVersion: 2 }, { typeVersion: 2.2, parameters: { options: { enableStreaming: false } } }])(
+    'does not begin to: %j',
+    (agent) => {
+      expect(options(chat(agent))).toMatchObject({ enableStreaming: false });
+    },
+  );
+});
+
+it('tells of an agent that is newer than those that are known', () => {
+  const texts = (typeVersion: number): string =>
+    JSON.stringify(migrated(changed(two(), {}, { typeVersion })).report.notes);
+  expect(texts(4)).toContain('AI Agent of version 4, read as 3.1');
+  expect(texts(3.1)).not.toContain('read as');
+});
+
+it('the library has defaults', async () => {
+  const migration = await fromLibrary(two());
+  expect(migration.kind).toBe('migrated');
+  expect(JSON.stringify(migration)).toContain('{{ $json.tenant_id }}');
+  await expect(fromLibrary(two(), {})).resolves.toEqual(migration);
+});
