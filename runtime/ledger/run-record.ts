@@ -17,7 +17,7 @@ import type {
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
-import { RuntimeError } from '../errors/runtime-error';
+import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
@@ -143,8 +143,8 @@ async function writeEnd(
   // A bill that is unfit or locked stays so: meanwhile the usage counts towards the month's limits, and nobody takes a run for
   // lost whose end is known.
   let isCounted = false;
-  const onFailedAttempt = async (): Promise<void> => {
-    if (isCounted) return;
+  const onFailedAttempt = async ({ error }: { readonly error: unknown }): Promise<void> => {
+    if (isCounted || (isRuntimeError(error) && error.code === 'DB_UNREACHABLE')) return;
     isCounted = await ledger.recordUnbilled(writer.progress(ending)).then(
       () => true,
       () => false,

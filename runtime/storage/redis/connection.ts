@@ -163,5 +163,5 @@ export function redactorOf({ url }: RedisConfig): Redact {
 
 function secretsOf(url: string): readonly string[] {
   const { password = '' } = readRedisAddress(url);
-  return [url, password, new URL(url).password].filter((text) => text !== '');
+  return [url, password, encodeURIComponent(password)].filter((text) => text !== '');
 }
