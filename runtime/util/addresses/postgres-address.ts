@@ -92,13 +92,15 @@ const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
   supa: () => ({}),
 };
 
+const KIND = { name: 'a Postgres URL', schemes: /^postgres(?:ql)?:\/\//i };
+
 /**
  * Reads `postgres://user:password@host:port/database?sslmode=verify-full`. `sslmode` means what libpq means by it: `require`
  * encrypts, and verifies only with `sslrootcert`. Throws an Error that goes on after the address's name, such as
  * `has the parameter "pool_timeout", which is not known`; no secret is in it.
  */
 export function readPostgresAddress(text: string): PostgresAddress {
-  const { user, password, host, port, path, parameters } = cutAddress(text, /^postgres(?:ql)?:\/\//i);
+  const { user, password, host, port, path, parameters } = cutAddress(text, KIND);
   const { schema, sslmode, plain, system, ca, cert, key, ...read } = readParameters(parameters, PARAMETERS);
   if (path !== '' && read.database !== undefined && read.database !== path) throw new Error('names two databases');
   const ssl = sslOf({ sslmode, plain, system, ca, cert, key });

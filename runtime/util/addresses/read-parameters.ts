@@ -13,18 +13,24 @@ export interface CutAddress {
   readonly parameters: URLSearchParams;
 }
 
+interface AddressKind {
+  /** Such as `a Postgres URL`. */
+  readonly name: string;
+  readonly schemes: RegExp;
+}
+
 const SPECIAL = 'encode special characters in user and password';
 
 /**
  * Cuts `scheme://user:password@host:port/path?parameters`, as the driver does. Throws an Error that goes on after the
  * address's name; of the address it says nothing that may be part of a password.
  */
-export function cutAddress(text: string, schemes: RegExp): CutAddress {
+export function cutAddress(text: string, { name, schemes }: AddressKind): CutAddress {
   const scheme = schemes.exec(text)?.[0];
-  if (scheme === undefined) throw new Error(`has another scheme, or is no URL; ${SPECIAL}`);
+  const misread = new Error(`is not ${name}; ${SPECIAL}`);
+  if (scheme === undefined) throw misread;
   const { authority, after } = cut(text.slice(scheme.length), /^([^/?#]*)([^]*)$/, ['authority', 'after']);
-  if (after.includes('#') || (!authority.includes('@') && after.includes('@')))
-    throw new Error(`cannot be read; ${SPECIAL}`);
+  if (after.includes('#') || (!authority.includes('@') && after.includes('@'))) throw misread;
   const { path, query } = cut(after, /^\/?([^?]*)\??([^]*)$/, ['path', 'query']);
   const parts = decodeAll({ ...cutAuthority(authority), path });
   if (parts.host.includes(',')) throw new Error('names more than one host');

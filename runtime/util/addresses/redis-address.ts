@@ -43,12 +43,14 @@ const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
   ssl_keyfile: (path) => ({ key: fileAt(path) }),
 };
 
+const KIND = { name: 'a redis: or rediss: URL', schemes: /^rediss?:\/\//i };
+
 /**
  * Reads `redis://user:password@host:port/database`, or `rediss:` for TLS. Throws an Error that goes on after the address's name,
  * such as `has a path that is no number of a database`; no secret is in it.
  */
 export function readRedisAddress(text: string): RedisAddress {
-  const { user, password, host, port, path, parameters } = cutAddress(text, /^rediss?:\/\//i);
+  const { user, password, host, port, path, parameters } = cutAddress(text, KIND);
   if (host === '') throw new Error('names no host');
   const { db, family, ...tls } = readParameters(parameters, PARAMETERS);
   const isEncrypted = /^rediss:/i.test(text);

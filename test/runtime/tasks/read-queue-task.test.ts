@@ -36,7 +36,7 @@ it.each([
   [{ task_id: '\ud800' }, 'task_id'],
   [{ task_type: 5 }, 'task_type'],
   [{ config: 'x' }, 'config'],
-  [{ meta: [] }, 'meta'],
+  [{ meta: [1] }, 'meta'],
   [{ callback: 'x' }, 'callback'],
   [{ callback: { counter_key: 1 } }, 'callback.counter_key'],
   [{ priority: 1.5 }, 'priority'],

@@ -91,7 +91,7 @@ describe('an address of Postgres', () => {
     ['postgres://u:p@h1:1,h2:2/db', /port/],
     ['postgres://u:p@h/db?host=a,b', 'has the parameter "host", which takes one host'],
     ['postgres://u:p#@h/db', /encode special characters/],
-    ['postgres://u:p?SECRET@h/db', /^cannot be read; encode special characters/],
+    ['postgres://u:p?SECRET@h/db', /^is not a .* URL; encode special characters/],
     ['postgres://u:p@h?SECRET@x=1', 'has a parameter, which is not known'],
     ['postgres://u:p@h/db#x?sslmode=verify-full', /encode special characters/],
     ['postgres://u:p@h:99999/db', 'names no port from 1 to 65535'],
@@ -104,11 +104,11 @@ describe('an address of Postgres', () => {
     [`postgres://u:p@h/db?ssl=false&sslrootcert=${file}`, /names certificates, and is not encrypted/],
     ['postgres://u:p@h/db?sslmode=disable&channel_binding=require', /needs an encrypted connection/],
     ['postgres://u:p@h/db?sslnegotiation=bogus', /takes postgres, direct/],
-    ['host=h dbname=db', /has another scheme, or is no URL/],
-    ['jdbc:postgresql://h/db', /has another scheme, or is no URL/],
-    ['postgresql+asyncpg://u:p@h/db', /has another scheme, or is no URL/],
-    ['mysql://u:p@h/db', /has another scheme, or is no URL/],
-    ['', /has another scheme, or is no URL/],
+    ['host=h dbname=db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['jdbc:postgresql://h/db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['postgresql+asyncpg://u:p@h/db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['mysql://u:p@h/db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['', /^is not a (Postgres|redis: or rediss:) URL; encode/],
   ])('%s is refused in words', (text, words) => {
     const said = why(() => readPostgresAddress(text));
     expect(said).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
@@ -139,9 +139,9 @@ describe('an address of Redis', () => {
   it.each([
     ['redis://h/abc', 'has a path that is no number of a database'],
     ['redis://h/1/2', 'has a path that is no number of a database'],
-    ['redis://u:1?SECRET@h', /^cannot be read; encode special characters/],
-    ['redis://u:1/SECRET@h:1/1', /^cannot be read; encode special characters/],
-    ['redis://h/0#x', /^cannot be read/],
+    ['redis://u:1?SECRET@h', /^is not a .* URL; encode special characters/],
+    ['redis://u:1/SECRET@h:1/1', /^is not a .* URL; encode special characters/],
+    ['redis://h/0#x', /^is not a .* URL; encode/],
     ['redis://h:0/1', 'names no port from 1 to 65535'],
     ['redis://h1,h2/1', 'names more than one host'],
     ['redis://h?db=1&db=2', 'has the parameter "db" twice'],
@@ -155,9 +155,9 @@ describe('an address of Redis', () => {
       'has the parameter "ssl_ca_certs", which names a file that cannot be read',
     ],
     ['rediss://h?ssl_cert_reqs=maybe', /which takes none, optional, required/],
-    ['unix:///run/redis.sock', /has another scheme, or is no URL/],
-    ['http://h', /has another scheme, or is no URL/],
-    ['h:6379', /has another scheme, or is no URL/],
+    ['unix:///run/redis.sock', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['http://h', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['h:6379', /^is not a (Postgres|redis: or rediss:) URL; encode/],
   ])('%s is refused in words', (text, words) => {
     expect(why(() => readRedisAddress(text))).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
   });
