@@ -20,7 +20,8 @@ import { v3Flags } from './v3-rules';
  * @throws RuntimeError WORKFLOW_INVALID
  */
 export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migration {
-  const { workflow, given } = readAbsent(parseWorkflow(input));
+  const given = parseWorkflow(input);
+  const workflow = readAbsent(given);
   const options = withV3(asked);
   const context = readContext(workflow, options);
   const plans = findClusters(workflow).map((cluster) => planCluster(cluster, context));
@@ -41,7 +42,7 @@ export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migrat
     notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes],
     ...v3,
   };
-  const migrated = asGiven({ workflow: rewritten.workflow, given });
+  const migrated = asGiven(rewritten.workflow, { given, read: workflow });
   return { kind: 'migrated', workflow: migrated, sql: writeSql(name, merges, options), report };
 }
 

@@ -1,30 +1,26 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import type { Workflow, WorkflowNode } from './contract';
 
-/** A workflow as it is planned with, and which of its nodes stood otherwise in the export. */
-interface Read {
-  readonly workflow: Workflow;
-  readonly given: ReadonlyMap<WorkflowNode, WorkflowNode>;
-}
-
 /**
  * Reads what an export may leave out: null, "" and absent mean the same in a node; an id that several nodes have is none; and
  * `=text` without braces is that text.
  */
-export function readAbsent(workflow: Workflow): Read {
+export function readAbsent(workflow: Workflow): Workflow {
   const ids = Map.groupBy(workflow.nodes, ({ id }) => id);
-  const given = new Map<WorkflowNode, WorkflowNode>();
-  const nodes = workflow.nodes.map((node) => {
-    const read = readNode(node, (ids.get(node.id)?.length ?? 0) > 1);
-    given.set(read, node);
-    return read;
-  });
-  return { workflow: { ...workflow, nodes }, given };
+  return { ...workflow, nodes: workflow.nodes.map((node) => readNode(node, (ids.get(node.id)?.length ?? 0) > 1)) };
 }
 
-/** Puts the nodes that are as they were read back as they were given. */
-export function asGiven({ workflow, given }: Read): Workflow {
-  return { ...workflow, nodes: workflow.nodes.map((node) => given.get(node) ?? node) };
+/** Gives the nodes that stayed the fields back that were read as absent; those that nothing else changed are the given ones. */
+export function asGiven(migrated: Workflow, { given, read }: Readonly<Record<'given' | 'read', Workflow>>): Workflow {
+  const before = new Map(given.nodes.map((node, index) => [node.name, { node, read: read.nodes[index] }]));
+  return {
+    ...migrated,
+    nodes: migrated.nodes.map((node) => {
+      const one = before.get(node.name);
+      if (one?.node.type !== node.type) return node;
+      return one.read === node ? one.node : { ...one.node, ...node };
+    }),
+  };
 }
 
 function readNode(node: WorkflowNode, isShared: boolean): WorkflowNode {

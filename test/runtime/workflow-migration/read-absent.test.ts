@@ -1,7 +1,7 @@
 import { migrateWorkflow as fromLibrary } from '../../../runtime';
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
 import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
-import { agentNode, migrated, modelNode, newNode, newNodes } from './a-cluster';
+import { agentNode, migrated, modelNode, newNode, newNodes, switched } from './a-cluster';
 
 const ABSENT = [null, ''] as const;
 /** All that a new node has where its model has none. */
@@ -56,6 +56,12 @@ it.each(['', null, undefined, 'the same'])('new nodes have ids of their own wher
   const [one, other] = newNodes(migrated(changed(two(), {}, { id })).workflow);
   expect(one?.id).toMatch(/^[0-9a-f-]{36}$/);
   expect(other?.id).not.toBe(one?.id);
+});
+
+it('a router whose rules are changed keeps its other fields', () => {
+  const { workflow: after } = migrated(changed(switched({ a: {}, b: {} }), {}, { id: 'the same', notes: '' }));
+  const router = after.nodes.find(({ type }) => type.endsWith('switch'));
+  expect(router).toMatchObject({ id: 'the same', notes: '' });
 });
 
 it('text behind = without braces is that text', () => {
