@@ -13,6 +13,8 @@ export interface PlanContext {
   readonly references: ReadonlyMap<string, readonly FoundReference[]>;
   /** Names that a new node cannot have; those of planned nodes are added. */
   readonly names: Set<string>;
+  /** The ids of all nodes, those that are planned too. */
+  readonly ids: Set<string>;
   /** The codes that are taken by tools of this workflow, with the node of each; those of planned tools are added. */
   readonly codes: Map<string, string>;
   /** The field of the items that the tenant is read from, where nothing in the workflow names it. */

@@ -59,6 +59,7 @@ function readContext(workflow: Workflow, options: MigrationOptions): PlanContext
     kinds: subNodeKinds(workflow),
     references: collectReferences(workflow),
     names: new Set(workflow.nodes.map((node) => node.name)),
+    ids: new Set(workflow.nodes.flatMap(({ id }) => id ?? [])),
     codes: new Map<string, string>(),
     missingTenant: missingTenant(workflow, options),
   };

@@ -16,7 +16,7 @@ export function parseWorkflow(input: unknown): Workflow {
     if (seen.has(name)) throw invalid(`two nodes are named "${name}"`);
     seen.add(name);
   }
-  const connections = found.connections ?? {};
+  const connections = found.connections || {};
   checkConnections(connections);
   return { ...found, nodes, connections } as Workflow;
 }
@@ -43,7 +43,7 @@ function checkNode(node: JsonValue, index: number): WorkflowNode {
 }
 
 function filledIn(node: JsonObject): JsonObject {
-  const version = Number(node.typeVersion ?? 1);
+  const version = Number(node.typeVersion || 1);
   return {
     ...(typeof node.typeVersion === 'number' ? {} : { typeVersion: Number.isFinite(version) ? version : 1 }),
     ...(Array.isArray(node.position) ? {} : { position: [0, 0] }),

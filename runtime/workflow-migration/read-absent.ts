@@ -7,7 +7,12 @@ import type { Workflow, WorkflowNode } from './contract';
  */
 export function readAbsent(workflow: Workflow): Workflow {
   const ids = Map.groupBy(workflow.nodes, ({ id }) => id);
-  return { ...workflow, nodes: workflow.nodes.map((node) => readNode(node, (ids.get(node.id)?.length ?? 0) > 1)) };
+  const name = typeof workflow.name === 'string' ? workflow.name : undefined;
+  return {
+    ...workflow,
+    name,
+    nodes: workflow.nodes.map((node) => readNode(node, (ids.get(node.id)?.length ?? 0) > 1)),
+  };
 }
 
 /** Gives the nodes that stayed the fields back that were read as absent; those that nothing else changed are the given ones. */
@@ -15,6 +20,7 @@ export function asGiven(migrated: Workflow, { given, read }: Readonly<Record<'gi
   const before = new Map(given.nodes.map((node, index) => [node.name, { node, read: read.nodes[index] }]));
   return {
     ...migrated,
+    ...('name' in given ? { name: given.name } : {}),
     nodes: migrated.nodes.map((node) => {
       const one = before.get(node.name);
       if (one?.node.type !== node.type) return node;
@@ -39,11 +45,15 @@ function readNode(node: WorkflowNode, isShared: boolean): WorkflowNode {
 /** Nodes of other packages are not read beyond their names. */
 const PLANNED = /^@n8n\/n8n-nodes-langchain\./;
 
+/** What would begin with = again without its mark keeps it. */
+const PLAIN_TEXT = /^=(?!=)(?![^]*\{\{)/;
+
 const isThere = (value: unknown): boolean => value !== null && value !== '';
 
 function withoutMark(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return value.startsWith('=') && !value.includes('{{') ? value.slice(1) : value;
+  if (typeof value === 'string') return PLAIN_TEXT.test(value) ? value.slice(1) : value;
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withoutMark);
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutMark(inner)]));
+  const given = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(given.map(([key, inner]) => [key, withoutMark(inner)]));
 }

@@ -55,16 +55,19 @@ export function readListedTask(value: unknown, entryId: string): QueueTask {
  * The part of an invalid task that it takes to answer it: its ids, `meta` and `callback`. Undefined when no callback
  * can be read, or nobody can tell whose answer it is.
  */
-export function readAddressee({ raw }: EntryText, entryId: string): QueueTask | undefined {
+export function readAddressee({ raw, bytes }: EntryText, entryId: string): QueueTask | undefined {
   // Whatever it holds: its length is bounded, and this once it is worth the time.
   const parsed = tryParseJson(raw, Infinity);
   if (!parsed.ok || !isJsonObject(parsed.value)) return undefined;
   const { task_id, trace_id, task_type, meta, callback } = parsed.value;
   if (!isJsonObject(callback)) return undefined;
-  const usable = [{ task_id }, { trace_id }, { task_type }].filter((field) => queueTaskSchema.safeParse(field).success);
-  const task: unknown = Object.assign({ meta, callback }, ...usable);
   // It would be answered where nobody asked, or as somebody else's.
-  if (JSON.stringify(task).includes(UNREADABLE)) return undefined;
+  const isUnreadable = (part: unknown): boolean => bytes !== undefined && JSON.stringify(part).includes(UNREADABLE);
+  const usable = [{ task_id }, { trace_id }, { task_type }].filter(
+    (field) => !isUnreadable(field) && queueTaskSchema.safeParse(field).success,
+  );
+  const task: unknown = Object.assign({ meta, callback }, ...usable);
+  if (isUnreadable([task_id, meta, callback])) return undefined;
   return queueTaskSchema.safeParse(task).success ? readListedTask(task, entryId) : undefined;
 }
 

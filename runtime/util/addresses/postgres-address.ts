@@ -34,12 +34,19 @@ export interface PostgresAddress extends Login, Encryption, TimeLimits {
 interface Read extends PostgresAddress {
   readonly schema?: string;
   readonly sslmode?: string;
-  readonly plain?: boolean;
+  /** The mode that `ssl` stands for. */
+  readonly implied?: string;
   readonly system?: boolean;
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
+
+/** The driver's own parameter, as modes. */
+const SSL: Readonly<Record<string, string>> = {
+  ...{ true: 'verify-full', '1': 'verify-full', false: 'disable', '0': 'disable' },
+  'no-verify': 'no-verify',
+};
 
 /**
  * The parameters that are honoured: those of libpq (https://www.postgresql.org/docs/current/libpq-connect.html), the
@@ -55,14 +62,7 @@ const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
     ...oneOf(sslmode, ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']),
     sslmode,
   }),
-  ssl: (value) => {
-    const plain = value === 'false' || value === '0';
-    return {
-      ...oneOf(value, ['true', 'false', '1', '0', 'no-verify']),
-      plain,
-      ...(value === 'no-verify' && { sslmode: value }),
-    };
-  },
+  ssl: (value) => ({ ...oneOf(value, Object.keys(SSL)), implied: SSL[value] }),
   sslrootcert: (file) => (file === 'system' ? { system: true } : { ca: fileAt(file) }),
   sslcert: (file) => ({ cert: fileAt(file) }),
   sslkey: (file) => ({ key: fileAt(file) }),
@@ -101,11 +101,10 @@ const KIND = { name: 'a Postgres URL', schemes: /^postgres(?:ql)?:\/\//i };
  */
 export function readPostgresAddress(text: string): PostgresAddress {
   const { user, password, host, port, path, parameters } = cutAddress(text, KIND);
-  const { schema, sslmode, plain, system, ca, cert, key, ...read } = readParameters(parameters, PARAMETERS);
+  const { schema, sslmode, implied, system, ca, cert, key, ...read } = readParameters(parameters, PARAMETERS);
   if (path !== '' && read.database !== undefined && read.database !== path) throw new Error('names two databases');
-  const ssl = sslOf({ sslmode, plain, system, ca, cert, key });
-  if (ssl === false && parameters.get('channel_binding') === 'require')
-    throw new Error('has the parameter "channel_binding", which needs an encrypted connection');
+  const ssl = sslOf({ sslmode, implied, system, ca, cert, key });
+  refusePlain(ssl, parameters);
   const options = [read.options, schema && searchPath(schema)].filter(Boolean).join(' ');
   return {
     ...withoutEmpty({ user, password, host, port: portOf(port), database: path }),
@@ -113,6 +112,15 @@ export function readPostgresAddress(text: string): PostgresAddress {
     ...withoutEmpty({ options }),
     ...(ssl === undefined ? {} : { ssl }),
   };
+}
+
+/** Nothing is said of encryption where the driver's variables of the environment may say it. */
+function refusePlain(ssl: PostgresAddress['ssl'], given: URLSearchParams): void {
+  const isBound = given.get('channel_binding') === 'require' && ssl === false;
+  const isDirect = given.get('sslnegotiation') === 'direct' && (ssl === false || ssl === undefined);
+  if (!isBound && !isDirect) return;
+  const name = isBound ? 'channel_binding' : 'sslnegotiation';
+  throw new Error(`has the parameter "${name}", which needs an encrypted connection`);
 }
 
 type Certificates = Pick<Read, 'ca' | 'cert' | 'key'>;
@@ -133,33 +141,31 @@ function ofAnyName(files: Certificates): object {
 }
 
 /** Undefined: nothing is said, and the driver's own variables of the environment hold. */
-function sslOf({ sslmode, plain, system, ca, cert, key }: Read): PostgresAddress['ssl'] {
+function sslOf({ sslmode, implied, system, ca, cert, key }: Read): PostgresAddress['ssl'] {
   const files: Certificates = withoutEmpty({ ca, cert, key });
   const isNamed = system === true || Object.keys(files).length > 0;
-  const mode = sslmode ?? impliedMode(plain, isNamed);
+  const mode = sslmode ?? implied ?? (isNamed ? 'verify-full' : undefined);
   if (mode === undefined) return undefined;
   const ssl = MODES[mode]?.(files);
-  const wrong = contradiction({ mode, plain, system, ca, isLost: ssl === false && isNamed });
+  const wrong = contradiction({ mode, implied, system, ca, isLost: ssl === false && isNamed });
   if (wrong !== undefined) throw new Error(wrong);
   return ssl;
 }
 
-interface Asked extends Pick<Read, 'plain' | 'system' | 'ca'> {
+interface Asked extends Pick<Read, 'implied' | 'system' | 'ca'> {
   readonly mode: string;
   /** Certificates are named, and nothing is encrypted. */
   readonly isLost: boolean;
 }
 
-function contradiction({ mode, plain, system, ca, isLost }: Asked): string | undefined {
-  if (plain === true && mode !== 'disable') return 'has "ssl" and "sslmode", which contradict each other';
+const PLAIN = ['disable', 'allow'];
+
+function contradiction({ mode, implied = mode, system, ca, isLost }: Asked): string | undefined {
+  const isOther = PLAIN.includes(implied) !== PLAIN.includes(mode) || (implied === 'no-verify' && mode !== implied);
+  if (isOther) return 'has "ssl" and "sslmode", which contradict each other';
   if (system === true && mode !== 'verify-full') return 'needs sslmode=verify-full for sslrootcert=system';
   if (mode === 'verify-ca' && ca === undefined) return 'needs sslrootcert for sslmode=verify-ca';
   return isLost ? `names certificates, and is not encrypted with sslmode=${mode}` : undefined;
-}
-
-function impliedMode(plain: boolean | undefined, isNamed: boolean): string | undefined {
-  if (plain === true) return 'disable';
-  return plain === false || isNamed ? 'verify-full' : undefined;
 }
 
 function oneHost(host: string): object {

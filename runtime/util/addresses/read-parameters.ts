@@ -26,10 +26,10 @@ const SPECIAL = 'encode special characters in user and password';
  * address's name; of the address it says nothing that may be part of a password.
  */
 export function cutAddress(text: string, { name, schemes }: AddressKind): CutAddress {
-  const scheme = schemes.exec(text)?.[0];
+  const scheme = schemes.exec(text.trim())?.[0];
   const misread = new Error(`is not ${name}; ${SPECIAL}`);
   if (scheme === undefined) throw misread;
-  const { authority, after } = cut(text.slice(scheme.length), /^([^/?#]*)([^]*)$/, ['authority', 'after']);
+  const { authority, after } = cut(text.trim().slice(scheme.length), /^([^/?#]*)([^]*)$/, ['authority', 'after']);
   if (after.includes('#') || (!authority.includes('@') && after.includes('@'))) throw misread;
   const { path, query } = cut(after, /^\/?([^?]*)\??([^]*)$/, ['path', 'query']);
   const parts = decodeAll({ ...cutAuthority(authority), path });
@@ -41,7 +41,7 @@ function cutAuthority(authority: string): Pick<CutAddress, 'user' | 'password' |
   const at = authority.lastIndexOf('@');
   const login = cut(authority.slice(0, Math.max(at, 0)), /^([^:]*):?([^]*)$/, ['user', 'password']);
   const place = cut(authority.slice(at + 1), /^(\[[^\]]*\]|[^:]*)(?::([^]*))?$/, ['host', 'port']);
-  return { ...login, ...place, host: place.host.replace(/^\[|\]$/g, '') };
+  return { ...login, ...place, host: place.host.replace(/^\[(.*)\]$/, '$1') };
 }
 
 /** The groups of a pattern by name; empty where there is none. */
@@ -72,19 +72,27 @@ export function readParameters<Address>(
   given: URLSearchParams,
   readers: Readonly<Record<string, Reader<Address>>>,
 ): Partial<Address> {
+  // With an @ it may all be a password.
+  const areNames = !given.toString().includes('%40');
   let read: Partial<Address> = {};
   for (const [name, value] of given) {
     const reader = Object.hasOwn(readers, name) ? readers[name] : undefined;
-    const shown = /^[a-z][a-z_.-]{0,39}$/i.test(name) ? `the parameter "${name}"` : 'a parameter';
+    const isShown = reader !== undefined || (areNames && /^[a-z][a-z_.-]{0,39}$/i.test(name));
+    const shown = isShown ? `the parameter "${name}"` : 'a parameter';
     if (reader === undefined) throw new Error(`has ${shown}, which is not known`);
     if (given.getAll(name).length > 1) throw new Error(`has ${shown} twice`);
-    try {
-      if (value !== '') read = { ...read, ...reader(value) };
-    } catch (error) {
-      throw new Error(`has ${shown}, which ${(error as Error).message}`, { cause: error });
-    }
+    read = { ...read, ...readValue(value, reader, shown) };
   }
   return read;
+}
+
+function readValue<Address>(value: string, reader: Reader<Address>, shown: string): Partial<Address> {
+  try {
+    if (value.includes('\0')) throw new Error('has a NUL character');
+    return value === '' ? {} : reader(value);
+  } catch (error) {
+    throw new Error(`has ${shown}, which ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Nothing; throws where the value is none of these. */

@@ -17,8 +17,10 @@ interface NodeRequest {
   readonly parts: NodeParts;
   readonly name: string;
   readonly options: MigrationOptions;
-  /** Undefined: nobody could see that it is. */
-  readonly isStreamed: boolean | undefined;
+  /** Undefined: nobody could see whether it is. */
+  readonly isStreamed: JsonValue | undefined;
+  /** Those of the nodes that there are. */
+  readonly ids: ReadonlySet<string>;
 }
 
 /** A lone agent's own name, so that other nodes find it; else one that no node has. */
@@ -31,13 +33,13 @@ export function takeName(cluster: Cluster, taken: ReadonlySet<string>): string {
 }
 
 /** The node that stands for the agents, in the place of the one in the middle. */
-export function newNode({ cluster, parts, name, options, isStreamed }: NodeRequest): WorkflowNode {
+export function newNode({ cluster, parts, name, options, isStreamed, ids }: NodeRequest): WorkflowNode {
   const agents = [...new Map(cluster.branches.map(({ agent }) => [agent.name, agent])).values()];
   const middle = agents[Math.floor((agents.length - 1) / 2)] as WorkflowNode;
   const lone = agents.length === 1 ? pickNotes(middle) : {};
   return {
     parameters: parametersOf(parts, options, isStreamed),
-    id: idOf(agents),
+    id: idOf(agents, ids),
     name,
     type: NODE_TYPE,
     typeVersion: 1,
@@ -53,7 +55,7 @@ function pickNotes({ notes, notesInFlow }: WorkflowNode): Readonly<Record<string
   return withoutUndefined({ notes, notesInFlow: notesInFlow as JsonValue | undefined });
 }
 
-function parametersOf(parts: NodeParts, { tenant }: MigrationOptions, isStreamed: boolean | undefined): JsonObject {
+function parametersOf(parts: NodeParts, { tenant }: MigrationOptions, isStreamed: JsonValue | undefined): JsonObject {
   const { model, tools, parser } = parts;
   return withoutUndefined({
     modelProvider: model.provider ?? 'openRouter',
@@ -69,7 +71,7 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions, isStreamed
       timeoutSeconds: LONGEST_SECONDS,
       // Nodes behind it may take the whole item: a table, a chat, whoever called the workflow.
       simplifyOutput: true,
-      enableStreaming: isStreamed === false ? false : undefined,
+      enableStreaming: isStreamed === true ? undefined : isStreamed,
       tools: tools.allowed,
       useVaultKey: tools.needsVault ? true : undefined,
     }),
@@ -84,8 +86,11 @@ function credentialsOf({ model }: NodeParts, { postgres }: MigrationOptions): Pi
   return Object.keys(credentials).length === 0 ? {} : { credentials };
 }
 
-function idOf(agents: readonly WorkflowNode[]): string {
-  return stableId(['node', ...agents.map(({ id, name }) => id ?? name)]);
+function idOf(agents: readonly WorkflowNode[], taken: ReadonlySet<string>): string {
+  const parts = ['node', ...agents.map(({ id, name }) => id ?? name)];
+  let id = stableId(parts);
+  for (let number = 1; taken.has(id); number++) id = stableId([...parts, String(number)]);
+  return id;
 }
 
 /** A UUID that is the same for the same parts, so that a workflow that is migrated twice has the same nodes. */

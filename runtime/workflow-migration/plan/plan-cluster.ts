@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../util/json';
 import { disabledParts } from '../attachments';
 import type { PlanContext } from '../context';
 import type { Cluster, ClusterPlan, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
@@ -22,13 +23,21 @@ export function planCluster(cluster: Cluster, context: PlanContext): ClusterPlan
   }
   const settings = cluster.branches.map(({ agent }) => readAgent(agent));
   const parts = planParts(cluster, settings, context);
-  const isStreamed = readsStream(cluster, workflow);
-  const node = newNode({ cluster, parts, name: takeName(cluster, context.names), options, isStreamed });
+  const streams = readStreams(cluster, workflow);
+  const isStreamed = streams.length > 1 ? true : streams[0];
+  const node = newNode({
+    cluster,
+    parts,
+    name: takeName(cluster, context.names),
+    options,
+    isStreamed,
+    ids: context.ids,
+  });
   const issues = [
     ...linkIssues(cluster, workflow),
     ...outerIssues(cluster, graph),
     ...settings.flatMap((one) => one.issues).filter(isFirstOfItsKind),
-    ...streamingIssues(parts, isStreamed),
+    ...streamingIssues(parts, streams),
     ...parts.model.issues,
     ...parts.memory.issues,
     ...parts.parser.issues,
@@ -39,6 +48,7 @@ export function planCluster(cluster: Cluster, context: PlanContext): ClusterPlan
   const judged = judgeIssues(issues, cluster, options);
   if (judged.left.length > 0) return { kind: 'leave', cluster, left: judged.left };
   context.names.add(node.name);
+  context.ids.add(node.id ?? '');
   return merge({ cluster, parts, node, notes: judged.notes }, context);
 }
 
@@ -52,18 +62,20 @@ function isFirstOfItsKind(issue: Issue, index: number, all: readonly Issue[]): b
   return all.findIndex((other) => other.node === issue.node && other.text === issue.text) === index;
 }
 
-/** Whether a trigger shows the answer while the model writes it; undefined where none would. */
-function readsStream({ branches }: Cluster, { nodes }: Workflow): boolean | undefined {
-  if (!nodes.some(streamsAnswers)) return undefined;
-  return branches.some(
-    ({ agent }) => agent.typeVersion >= 2.1 && parameterAt(agent.parameters, 'options.enableStreaming') !== false,
+/** What each branch says on whether the answer is shown while the model writes it; nothing where no trigger would. */
+function readStreams({ branches }: Cluster, { nodes }: Workflow): readonly JsonValue[] {
+  if (!nodes.some(streamsAnswers)) return [];
+  const all = branches.map(({ agent }) =>
+    agent.typeVersion >= 2.1 ? (parameterAt(agent.parameters, 'options.enableStreaming') ?? true) : false,
   );
+  return [...new Set(all)];
 }
 
-function streamingIssues({ model }: NodeParts, isStreamed: boolean | undefined): readonly Issue[] {
-  if (isStreamed !== true || model.connected.length === 0) return [];
-  const text = 'Its model stays connected, and gives its answer as a whole: it is no longer streamed.';
-  return [{ reason: 'streaming', text, allowance: 'dropped-options' }];
+function streamingIssues({ model }: NodeParts, streams: readonly JsonValue[]): readonly Issue[] {
+  const issue = (text: string): readonly Issue[] => [{ reason: 'streaming', text, allowance: 'dropped-options' }];
+  if (streams.length > 1) return issue('The branches differ in whether the answer is streamed: all of it would be.');
+  if (model.connected.length === 0 || streams.every((one) => one === false)) return [];
+  return issue('Its model stays connected, and gives its answer as a whole: it is no longer streamed.');
 }
 
 function leave(cluster: Cluster, issues: readonly Issue[], { options }: PlanContext): ClusterPlan {

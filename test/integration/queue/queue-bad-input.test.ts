@@ -108,6 +108,13 @@ describe('entries that are no tasks', () => {
     expect(kept.sort()).toEqual(entries.map((entry) => entry.toString('latin1')).sort());
   });
 
+  it('are answered although they hold the character that stands for unreadable bytes', async () => {
+    const callback = { result_key: 'elo:results:1' };
+    await queue.push(aTask(1, { callback, config: 'x', meta: { tenant_id: 'J\ufffdrg' } }));
+    expect(await workThrough()).toEqual(['task-good']);
+    expect(queue.told).toMatchObject([{ task: { task_id: 'task-1', callback } }]);
+  });
+
   it('are not those whose priority is 0', async () => {
     await queue.push(aTask(1, { priority: 0 }));
     expect((await workThrough()).sort()).toEqual(['task-1', 'task-good']);

@@ -1,8 +1,9 @@
 import { migrateWorkflow as fromLibrary } from '../../../runtime';
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
 import { attach, chain, node, workflow } from '../../support/workflows/workflow-builder';
-import { agentNode, migrated, modelNode, newNode, newNodes, switched } from './a-cluster';
+import { agentNode, migrated, modelNode, newNode, newNodes, reasons, switched } from './a-cluster';
 
+const DEFINED = { promptType: 'define', text: '={{ $json.message }}' };
 const ABSENT = [null, ''] as const;
 /** All that a new node has where its model has none. */
 const POSTGRES = { postgres: { id: 'pg', name: 'Postgres' } };
@@ -58,6 +59,29 @@ it.each(['', null, undefined, 'the same'])('new nodes have ids of their own wher
   expect(other?.id).not.toBe(one?.id);
 });
 
+it('new nodes have ids that no other node has, whatever that was called', () => {
+  const input = two();
+  const named = input.nodes.map((one) => ({
+    ...one,
+    id: { One: undefined, Two: 'One' }[one.name] ?? (one.name === 'One' ? undefined : one.id),
+  }));
+  const ids = migrated({ ...input, nodes: named }).workflow.nodes.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it.each([0, {}, [], null])('a workflow may be called %j', (name) => {
+  expect(migrated({ ...two(), name: name as never }).workflow.name).toEqual(name);
+});
+
+it('text that begins with == keeps what n8n makes of it', () => {
+  const parameters = { ...DEFINED, options: { systemMessage: '==== ROLE ===' } };
+  const input = changed(two(), {});
+  const nodes = input.nodes.map((one) => (one.name === 'One' ? { ...one, parameters } : one));
+  expect(newNodes(migrated({ ...input, nodes }).workflow)[0]?.parameters).toMatchObject({
+    systemPrompt: '==== ROLE ===',
+  });
+});
+
 it('a router whose rules are changed keeps its other fields', () => {
   const { workflow: after } = migrated(changed(switched({ a: {}, b: {} }), {}, { id: 'the same', notes: '' }));
   const router = after.nodes.find(({ type }) => type.endsWith('switch'));
@@ -95,6 +119,20 @@ describe('a chat that streams', () => {
 
   it('goes on to do so', () => {
     expect(options(chat({ typeVersion: 2.2 }))).not.toHaveProperty('enableStreaming');
+  });
+
+  it('goes by what was computed', () => {
+    const enableStreaming = '={{ $json.live }}';
+    const agent = { typeVersion: 2.2, parameters: { ...DEFINED, options: { enableStreaming } } };
+    expect(options(chat(agent))).toMatchObject({ enableStreaming });
+  });
+
+  it('asks where the branches differ', () => {
+    const off = { agent: { typeVersion: 2.2, parameters: { ...DEFINED, options: { enableStreaming: false } } } };
+    const input = switched({ a: { agent: { typeVersion: 2.2 } }, b: off });
+    const start = node('Start', 'ai.chatTrigger@1.4', { options: { responseMode: 'streaming' } });
+    const nodes = input.nodes.map((one) => (one.type.endsWith('Trigger') ? { ...one, ...start, name: one.name } : one));
+    expect(reasons({ ...input, nodes })).toContain('streaming:dropped-options');
   });
 
   it.each([{ typeVersion: 2 }, { typeVersion: 2.2, parameters: { options: { enableStreaming: false } } }])(
