@@ -4,7 +4,7 @@ import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { withoutExponent } from '../util/text/without-exponent';
 
-/** What a number of JavaScript holds of any decimal text. */
+/** Digits that a number of JavaScript holds of any decimal text. */
 const SURE_DIGITS = 15;
 
 function isExact(number: number): boolean {
@@ -19,7 +19,8 @@ export const idText = z
   .transform(String)
   // The database takes neither NUL nor half a surrogate pair.
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
-/** PHP writes an empty map as an empty list. */
+
+/** Takes an empty list for an empty map too, as PHP writes it. */
 export const orEmptyList = <T extends z.ZodType>(schema: T): z.ZodPipe<z.ZodTransform, T> =>
   z.preprocess((value) => (Array.isArray(value) && value.length === 0 ? {} : value), schema);
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);

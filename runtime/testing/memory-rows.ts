@@ -31,7 +31,7 @@ interface CallRow extends RunKey {
   readonly isBilled: boolean;
   /** Undefined while the call is open. */
   readonly call?: ModelCallRecord;
-  /** What the bill did not take: it counts while the call is open. */
+  /** Usage that the bill did not take: it counts while the call is open. */
   readonly unbilled?: ModelCallRecord;
 }
 
@@ -78,7 +78,7 @@ export function countUnbilled({ calls }: TenantRows, progress: RunProgress, call
   calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: false, unbilled: call });
 }
 
-/** Whether the calls go on the bill: those of a free tier only where they cost something. */
+/** Returns true where the calls go on the bill: those of a free tier only if they cost something. */
 function isBilled({ bill, closed }: RunProgress): boolean {
   const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
   return bill !== undefined && (bill.onlyWhatCosts !== true || costs);

@@ -39,7 +39,7 @@ export const LEDGER_CODES = family('Who runs a task', {
   LEDGER_WRITE_FAILED: warning(
     upstreamLater(
       'The usage of this run could not be written to the ledger: {reason}. Not written: {unwritten}.',
-      'Restore the database, then book the usage that the message names by hand.',
+      'Mend the database or the table that the message names. What `usage unknown` lists with a cost counts towards limits already; book by hand what is missing on the bill.',
     ),
   ),
 });

@@ -6,7 +6,7 @@ import { MAX_TRACE_ID_LENGTH } from '../../contracts/task';
 import { RuntimeError } from '../../errors/runtime-error';
 import { canonicalJson, isJsonObject, tryParseJson } from '../../util/json';
 
-/** What stands for bytes that are no text. */
+/** The character in place of bytes that are no text. */
 const UNREADABLE = '\ufffd';
 
 /** The type that an entry of the list names, whatever else is wrong with it. */
@@ -22,7 +22,7 @@ export interface EntryText {
   readonly bytes?: string;
 }
 
-/** The text of an entry, without a byte order mark. */
+/** Reads the text of an entry, without a byte order mark. */
 export function textOf(entry: Buffer): EntryText {
   const raw = new TextDecoder().decode(entry);
   return isUtf8(entry) ? { raw } : { raw, bytes: entry.toString('base64') };

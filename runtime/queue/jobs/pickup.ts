@@ -6,7 +6,7 @@ import { toRuntimeError } from '../../errors/to-runtime-error';
 import { type EntryText, parseEntry, readAddressee, readListedTask } from '../intake/read-task';
 import type { JobRef } from './dead-letters';
 
-/** What stood on the list; its text is empty once the task is done, so that finished jobs hold no tasks. */
+/** An entry of the list; its text is empty once the task is done, so that finished jobs hold no tasks. */
 export interface JobData extends EntryText {
   /** The id that it had there. */
   readonly id: string;

@@ -36,7 +36,7 @@ export function openPool(config: PostgresConfig): Pool {
   return new Pool({ ...poolConfig(config), Client: SafeClient }).on('error', () => undefined);
 }
 
-/** What servers said when they ended connections without a statement under way. */
+/** Words of servers that ended a connection without a statement under way. */
 const lastWords = new WeakMap<ClientBase, Error>();
 
 /** Throws what the server said, where the driver knows only that the connection is gone. */

@@ -23,7 +23,7 @@ interface TimeLimits {
   readonly idle_in_transaction_session_timeout?: number;
 }
 
-/** What an address of Postgres says, as the driver takes it. */
+/** An address of Postgres, as the driver takes it. */
 export interface PostgresAddress extends Login, Encryption, TimeLimits {
   /** Settings of the server for the connection. */
   readonly options?: string;
@@ -125,7 +125,7 @@ function refusePlain(ssl: PostgresAddress['ssl'], given: URLSearchParams): void 
 
 type Certificates = Pick<Read, 'ca' | 'cert' | 'key'>;
 
-/** What each mode has the driver do. */
+/** The driver's setting for each mode. */
 const MODES: Readonly<Record<string, (files: Certificates) => boolean | object>> = {
   disable: () => false,
   allow: () => false,

@@ -1,6 +1,6 @@
 import { cutAddress, fileAt, oneOf, portOf, type Reader, readParameters, whole } from './read-parameters';
 
-/** What an address of Redis says. */
+/** An address of Redis, as ioredis takes it. */
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;

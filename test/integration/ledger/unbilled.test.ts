@@ -27,8 +27,8 @@ let tenantId: string;
 
 beforeEach(async () => {
   database = await createMigratedDatabase();
-  // Half a second for a statement, a sixth for its locks.
-  postgres = createPostgres({ url: database.url, maxConnections: 4, queryTimeoutMs: 500 });
+  // Two seconds of it for locks.
+  postgres = createPostgres({ url: database.url, maxConnections: 4, queryTimeoutMs: 6000 });
   ledger = createLedgerStore(postgres.query, { auditRetentionDays: 90 });
   tenantId = await addTenant(database);
 });
