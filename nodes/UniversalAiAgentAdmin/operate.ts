@@ -38,7 +38,8 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   }
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
-  const result = read('returnAll') === true ? await allPages(operation, input) : await operation(input, host);
+  const carryOut: Operation = (query) => operation(query, host);
+  const result = read('returnAll') === true ? await allPages(carryOut, input) : await carryOut(input);
   if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
   // n8n would show the nearest number.
   const shown = library.mapExactIntegers(result, String);

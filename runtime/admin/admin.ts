@@ -1,6 +1,7 @@
 import type { AgentResult } from '../contracts/result';
 import { createVaultStore } from '../storage/postgres/vault-store';
 import type { JsonObject } from '../util/json';
+import type { AdminHost } from './check-address';
 import { createDiagnosticsAdmin, type DiagnosticsAdmin } from './diagnostics/diagnostics';
 import type { Installation } from './diagnostics/look-at-all';
 import type { ListAddress } from './prices/price-source';
@@ -39,7 +40,7 @@ export interface Admin {
 export interface AdminPorts extends Omit<Installation, 'vault'> {
   /** Where the provider lists its models, also when no key for it is configured. */
   readonly listedAt: ListAddress;
-  readonly run: (task: JsonObject) => Promise<AgentResult>;
+  readonly run: (task: JsonObject, host: AdminHost) => Promise<AgentResult>;
   readonly withPatience: Parameters<typeof createDiagnosticsAdmin>[1];
 }
 

@@ -18,7 +18,8 @@ import type { Query } from '../storage/statement';
 import { parseExactly } from '../util/exact-integer';
 import type { JsonObject } from '../util/json';
 import { strictObject } from '../util/known-keys';
-import { limitField, readInput, tenantIdField, toPage } from './read-input';
+import type { AdminHost } from './check-address';
+import { cursorField, limitField, readInput, tenantIdField, toCursor, toPage } from './read-input';
 
 /** A run, its result, and what it did. */
 export interface RunDetails extends RunEntry {
@@ -50,13 +51,16 @@ export interface ApprovalAdmin {
     readonly limit?: number;
   }) => Promise<{ readonly approvals: readonly WaitingEntry[] }>;
   /** Goes on with the run, and gives its result; needs a model. Rejects as a run does, with APPROVAL_UNKNOWN where nothing waits. */
-  readonly decide: (decision: {
-    readonly tenantId: string;
-    readonly runId: string;
-    readonly decision: 'approve' | 'deny';
-    /** Who decides; stands in the audit. */
-    readonly userId?: string;
-  }) => Promise<AgentResult>;
+  readonly decide: (
+    decision: {
+      readonly tenantId: string;
+      readonly runId: string;
+      readonly decision: 'approve' | 'deny';
+      /** Who decides; stands in the audit. */
+      readonly userId?: string;
+    },
+    host?: AdminHost,
+  ) => Promise<AgentResult>;
 }
 
 const SHAPES = {
@@ -64,7 +68,7 @@ const SHAPES = {
     tenantId: tenantIdField,
     state: z.enum(['running', 'waiting', 'done', 'failed']).optional(),
     limit: limitField.default(50),
-    after: z.string().optional(),
+    after: cursorField(2).optional(),
   }),
   get: strictObject({ tenantId: tenantIdField, id: z.string().min(1).max(200) }),
   waiting: strictObject({ tenantId: tenantIdField.optional(), limit: limitField.default(100) }),
@@ -79,11 +83,13 @@ const SHAPES = {
 export function createRunAdmin({ query }: Postgres): RunAdmin {
   return {
     list: async (input) => {
-      const { limit, ...given } = readInput(SHAPES.list, input, 'runs list');
+      const { limit, after: [afterTime, afterTask] = [], ...given } = readInput(SHAPES.list, input, 'runs list');
       await checkTenant(query, given.tenantId);
-      const rows = await query<RunEntry>(listRuns({ ...given, rows: limit + 1 }));
-      const page = toPage(rows, limit, (run) => run.task_id);
-      return { runs: page.rows, next: page.next };
+      const rows = await query<RunEntry & { created_epoch: string }>(
+        listRuns({ ...given, afterTime, afterTask, rows: limit + 1 }),
+      );
+      const page = toPage(rows, limit, (run) => toCursor([run.created_epoch, run.task_id]));
+      return { runs: page.rows.map(({ created_epoch: _epoch, ...run }) => run), next: page.next };
     },
     get: async (input) => {
       const given = readInput(SHAPES.get, input, 'runs get');
@@ -109,7 +115,7 @@ export async function checkTenant(query: Query, tenantId: string): Promise<void>
 
 export function createApprovalAdmin(
   { query }: Postgres,
-  run: (task: JsonObject) => Promise<AgentResult>,
+  run: (task: JsonObject, host: AdminHost) => Promise<AgentResult>,
 ): ApprovalAdmin {
   return {
     list: async (input) => {
@@ -117,12 +123,15 @@ export function createApprovalAdmin(
       if (tenantId !== undefined) await checkTenant(query, tenantId);
       return { approvals: await query<WaitingEntry>(listWaiting({ tenantId, rows: limit })) };
     },
-    decide: async (input) => {
+    decide: async (input, host = {}) => {
       const { tenantId, runId, decision, userId } = readInput(SHAPES.decide, input, 'approvals decide');
-      return run({
-        config: { approval: { run_id: runId, decision } },
-        meta: { tenant_id: tenantId, ...(userId === undefined ? {} : { user_id: userId }) },
-      });
+      return run(
+        {
+          config: { approval: { run_id: runId, decision } },
+          meta: { tenant_id: tenantId, ...(userId === undefined ? {} : { user_id: userId }) },
+        },
+        host,
+      );
     },
   };
 }

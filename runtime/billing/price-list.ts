@@ -27,14 +27,16 @@ const MAX_SHOWN_ID = 200;
 const DECIMAL = /^-?\d{1,9}(\.\d{1,24})?(e-?\d{1,2})?$/i;
 const MOST_PER_1M = 100_000;
 const MOST_MODELS = 20_000;
+/** OpenRouter's own have some sixty each. */
+const MOST_VALUES = 100 * MOST_MODELS;
 
 /**
  * What a provider answers to `GET /models`, as OpenRouter publishes it: `data[].id` and `pricing`, US dollars a token as
  * decimal text. Throws PRICE_LIST_INVALID.
  */
 export function readPriceList(text: string): PriceList {
-  const parsed = tryParseJson(text.replace(/^\ufeff/, ''));
-  if (!parsed.ok) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is not JSON' });
+  const parsed = tryParseJson(text.replace(/^\ufeff/, ''), MOST_VALUES);
+  if (!parsed.ok) throw new RuntimeError('PRICE_LIST_INVALID', { reason: `it cannot be read: ${parsed.reason}` });
   const { data, links } = isJsonObject(parsed.value) ? parsed.value : {};
   if (!Array.isArray(data)) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no list "data"' });
   if (data.length > MOST_MODELS) {

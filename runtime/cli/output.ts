@@ -24,7 +24,7 @@ const formatFor = ({ isTTY }: Terminal['stdout']): Format =>
 export function printJson(value: unknown): void {
   const { stdout } = terminal();
   if (formatFor(stdout) === 'json') {
-    stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+    stdout.write(`${escapeHidden(JSON.stringify(value, null, 2))}\n`);
     return;
   }
   const { text, isCut } = renderValue(value, stdout.isTTY === true ? stdout.columns : undefined);
@@ -33,12 +33,18 @@ export function printJson(value: unknown): void {
     terminal().stderr.write(`${styleText('dim', 'Cut to the width of the terminal; --json shows everything.')}\n`);
 }
 
+/** One line of JSON, for what is told while a command runs. */
+export function writeLine(stream: Terminal['stdout'], value: unknown): void {
+  stream.write(`${escapeHidden(JSON.stringify(value))}\n`);
+}
+
 /** An error on standard error: one JSON line for programs, a sentence for people. */
 export function printError(error: ErrorSummary): void {
   const { code, message, hint } = error;
   const { stderr } = terminal();
   const isJson = stderr.isTTY !== true || chosen.get(terminal()) === 'json';
-  stderr.write(isJson ? `${escapeHidden(JSON.stringify({ code, message, hint }))}\n` : sentence(error));
+  if (isJson) writeLine(stderr, { code, message, hint });
+  else stderr.write(sentence(error));
 }
 
 function sentence({ code, message, hint }: ErrorSummary): string {

@@ -1,12 +1,13 @@
 import { every } from '../util/clock';
 import type { Consumer, Log } from '../worker';
+import { writeLine } from './output';
 import { terminal } from './terminal';
 
 const PROGRESS_MS = 10_000;
 
 /** One line of JSON on standard output. */
 export const writeLog: Log = (level, message, facts = {}) => {
-  terminal().stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...facts })}\n`);
+  writeLine(terminal().stdout, { time: new Date().toISOString(), level, msg: message, ...facts });
 };
 
 /** Every ten seconds while there is something to do: how it goes, for a person on a terminal, else in the log. */

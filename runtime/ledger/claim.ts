@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 
 import { budgetExceeded } from '../billing/budget';
-import type { Claim, ClaimRequest, LedgerStore, Reservation, Resumed, ResumeRequest } from '../contracts/ledger/ledger';
+import type {
+  Claim,
+  ClaimRequest,
+  Contradicted,
+  LedgerStore,
+  Reservation,
+  Resumed,
+  ResumeRequest,
+} from '../contracts/ledger/ledger';
 import type { AgentTask } from '../contracts/task';
 import { RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
@@ -35,7 +43,7 @@ function rateLimited({ tenantId, runsPerMinute: runs }: ClaimRequest, seconds: n
   return new RuntimeError('TENANT_RATE_LIMITED', { tenantId, runs, seconds });
 }
 
-/** The same for a run that waits for an approval; throws APPROVAL_UNKNOWN when none does. */
+/** The same for a run that waits for an approval; throws APPROVAL_UNKNOWN when none does, APPROVAL_CONTRADICTED after another decision. */
 export async function resumeRun(
   ledger: LedgerStore,
   request: ResumeRequest,
@@ -44,7 +52,17 @@ export async function resumeRun(
   const { waitedRunId: runId, reserve } = request;
   const resumed = await askWhile(() => ledger.resume(request), isToWaitFor, signal);
   if (resumed.kind === 'unknown') throw new RuntimeError('APPROVAL_UNKNOWN', { runId });
+  if (resumed.kind === 'contradicted') throw contradicted(runId, resumed);
   return decided(resumed, { taskId: runId, reserve });
+}
+
+function contradicted(runId: string, { decision, decidedBy, decidedAt }: Contradicted): RuntimeError {
+  return new RuntimeError('APPROVAL_CONTRADICTED', {
+    runId,
+    decided: decision === 'approve' ? 'approved' : 'denied',
+    by: decidedBy === undefined ? 'somebody without a user id' : `"${decidedBy}"`,
+    at: decidedAt.toISOString(),
+  });
 }
 
 const isToWaitFor = ({ kind }: { readonly kind: string }): boolean => kind === 'running' || kind === 'wait';

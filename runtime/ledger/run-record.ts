@@ -144,7 +144,7 @@ async function writeEnd(
   // lost whose end is known.
   let isCounted = false;
   const onFailedAttempt = async ({ error }: { readonly error: unknown }): Promise<void> => {
-    if (isCounted || (isRuntimeError(error) && error.code === 'DB_UNREACHABLE')) return;
+    if (isCounted || isGone(error) || (isRuntimeError(error) && error.code === 'DB_UNREACHABLE')) return;
     isCounted = await ledger.recordUnbilled(writer.progress(ending)).then(
       () => true,
       () => false,
@@ -152,7 +152,7 @@ async function writeEnd(
   };
   try {
     const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
-    await pRetry(() => writer.write(ending), { ...retry, onFailedAttempt });
+    await pRetry(() => writer.write(ending), { ...retry, onFailedAttempt, shouldRetry: ({ error }) => !isGone(error) });
   } catch (error) {
     throw await endUnwritten(writer, { ...ending, outbox, error });
   }
@@ -164,10 +164,16 @@ async function writeLate(
 ): Promise<void> {
   try {
     await ledger.record(progress);
-  } catch {
+  } catch (error) {
+    if (isGone(error)) return;
     await ledger.recordUnbilled(progress).catch(() => undefined);
     await outbox?.keep(progress);
   }
+}
+
+/** The tenant was deleted, and its bill with it: there is nothing to be written later. */
+function isGone(error: unknown): boolean {
+  return isRuntimeError(error) && error.code === 'TENANT_NOT_FOUND';
 }
 
 /** The ledger has not taken the end of the run: the outbox may keep it. */
@@ -175,7 +181,7 @@ async function endUnwritten(
   writer: Writer,
   { end, opening, outbox, error }: Ending & { readonly outbox?: Outbox; readonly error: unknown },
 ): Promise<RuntimeError> {
-  const kept = outbox?.keep(writer.progress({ end, opening })).then(() => true);
+  const kept = isGone(error) ? undefined : outbox?.keep(writer.progress({ end, opening })).then(() => true);
   const isKept = await (kept ?? Promise.resolve(false)).catch(() => false);
   const details = { reason: errorText(error), unwritten: describe(writer.unwritten()) };
   return new RuntimeError(isKept ? 'LEDGER_WRITE_DELAYED' : 'LEDGER_WRITE_FAILED', details, { cause: error });

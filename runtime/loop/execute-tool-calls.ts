@@ -15,7 +15,7 @@ import { turn } from '../util/turn';
 import type { AdmittedToolCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat, type Repeated } from './repeated-calls';
-import type { RunState } from './run-state';
+import { approvalOf, type RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
 
 interface EndedCall {
@@ -29,7 +29,7 @@ interface EndedCall {
  */
 export async function executeToolCalls(
   input: LoopInput,
-  state: Pick<RunState, 'calls'>,
+  state: Pick<RunState, 'calls' | 'approvals'>,
   { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
 ): Promise<readonly EndedCall[]> {
   const { settings } = input;
@@ -44,18 +44,20 @@ export async function executeToolCalls(
     await turn();
     return call.kind === 'known'
       ? { record: call.record, message: outcomeMessage(call.record) }
-      : runOne(input, { step, run }, call);
+      : runOne(input, { step, run, decidedBy: approvalOf(call.call, state)?.decidedBy }, call);
   });
 }
 
 type Undone = Exclude<AdmittedToolCall, { kind: 'known' }>;
 type Runnable = Extract<AdmittedToolCall, { kind: 'run' }>;
 
-async function runOne(
-  input: LoopInput,
-  { step, run }: { readonly step: number; readonly run: (call: Undone) => Promise<ToolOutput> },
-  prepared: Undone,
-): Promise<EndedCall> {
+interface Doing {
+  readonly step: number;
+  readonly run: (call: Undone) => Promise<ToolOutput>;
+  readonly decidedBy?: string;
+}
+
+async function runOne(input: LoopInput, { step, run, decidedBy }: Doing, prepared: Undone): Promise<EndedCall> {
   // A name that the model made up may be anything.
   const tool = (input.scope.redact ?? redactNothing)(prepared.call.function.name);
   const { id } = prepared.call;
@@ -69,6 +71,7 @@ async function runOne(
     tool,
     arguments: prepared.input,
     decision: decisionOn(prepared),
+    ...(decidedBy === undefined ? {} : { decidedBy }),
     isRepeatable: prepared.kind !== 'run' || mayRepeat(prepared.tool, prepared.value),
     wasSent,
     durationMs: elapsedMs(startedAt),

@@ -1,4 +1,3 @@
-import type { Approval } from '../contracts/ledger/progress';
 import type { ToolCallMessage } from '../contracts/message';
 import type { CheckedFor } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
@@ -9,7 +8,7 @@ import { turn } from '../util/turn';
 import { type AdmittedToolCall, admitToolCall } from './admit-tool-call';
 import type { LoopInput, LoopSettings, Ruling, Rulings, RunnableCall } from './loop-contract';
 import { mayRepeat } from './repeated-calls';
-import type { OpenStep, RunState } from './run-state';
+import { approvalOf, type OpenStep, type RunState } from './run-state';
 
 /** A call that a person has to decide on. */
 export type AskedCall = Pick<ToolCallRecord, 'id' | 'tool' | 'arguments'>;
@@ -100,11 +99,6 @@ function isDecided({ call, input }: AdmittedToolCall, state: RunState): boolean 
   const approval = approvalOf(call, state);
   if (approval?.decision === undefined) return false;
   return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
-}
-
-/** An id is what the model's server makes it: it may be the name of what every object has. */
-function approvalOf({ id }: ToolCallMessage, { approvals }: RunState): Approval | undefined {
-  return Object.hasOwn(approvals, id) ? approvals[id] : undefined;
 }
 
 type Runnable = AdmittedToolCall & { readonly kind: 'run' };

@@ -4,7 +4,6 @@ import type { Message, ToolCallMessage } from '../contracts/message';
 import type { ToolDefinition } from '../contracts/tools/tool';
 import type { RepeatedCalls } from './repeated-calls';
 
-/** What a run knows between its steps. */
 /** What is known of the tool calls of the run. */
 export interface CallsSoFar {
   readonly ids: Set<string>;
@@ -13,6 +12,7 @@ export interface CallsSoFar {
   readonly repeated: RepeatedCalls;
 }
 
+/** What a run knows between its steps. */
 export interface RunState {
   readonly messages: Message[];
   /** How many of them the task began with. */
@@ -40,6 +40,11 @@ export interface OpenStep extends PendingStep {
 /** The calls of a step as the model wrote them. */
 export function callsOf({ calls, message }: Step): readonly ToolCallMessage[] {
   return calls ?? message.tool_calls ?? [];
+}
+
+/** An id is what the model's server makes it: it may be the name of what every object has. */
+export function approvalOf({ id }: ToolCallMessage, { approvals }: Pick<RunState, 'approvals'>): Approval | undefined {
+  return Object.hasOwn(approvals, id) ? approvals[id] : undefined;
 }
 
 /** The whole transcript so far, with the message of a step that is pending. */

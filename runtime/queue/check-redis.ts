@@ -1,4 +1,5 @@
 import { RuntimeError } from '../errors/runtime-error';
+import { evictionOf, readInfo } from '../storage/redis/server-info';
 import type { QueueKeys } from './keys';
 import type { RedisClient } from './redis-script';
 
@@ -14,9 +15,8 @@ export async function checkRedis(client: RedisClient): Promise<void> {
   const reason = whyUnsuitable(info);
   if (reason !== undefined) throw new RuntimeError('QUEUE_REDIS_UNSUITABLE', { reason });
   await permitted(client.callBuffer('EVAL', ['return 1', '0']));
-  const policy = info.get('maxmemory_policy') ?? 'noeviction';
-  const isLimited = Number(info.get('maxmemory') ?? 0) > 0;
-  if (policy !== 'noeviction' && isLimited) throw new RuntimeError('QUEUE_REDIS_EVICTS', { policy });
+  const policy = evictionOf(info);
+  if (policy !== undefined) throw new RuntimeError('QUEUE_REDIS_EVICTS', { policy });
 }
 
 /** Throws QUEUE_KEY_UNUSABLE for a key of a list that holds something else. */
@@ -51,9 +51,4 @@ function whyUnsuitable(info: ReadonlyMap<string, string>): string | undefined {
   if (info.get('cluster_enabled') === '1') return 'it is a cluster';
   if (info.get('role') === 'slave') return 'it is a replica, which takes no writes';
   return undefined;
-}
-
-function readInfo(text: string): ReadonlyMap<string, string> {
-  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }

@@ -1,6 +1,6 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT, readRunsPerMinute } from '../billing/budget';
 import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
-import type { ApprovalDecision, Progress } from '../contracts/ledger/progress';
+import type { Approval, Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { AgentResult } from '../contracts/result';
 import { RuntimeError } from '../errors/runtime-error';
@@ -108,11 +108,15 @@ function withSpent(
 /** The run goes on under the task that it belongs to, with the one call decided on that it waited for. */
 async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, runId: string): Promise<Claim> {
   const { task, deadline } = run;
+  const { decidedBy } = task;
   const { approval } = task.config;
   if (approval === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'there is no approval' });
   const { tenant_id: tenantId } = task.meta;
   const { run_id: waitedRunId, decision } = approval;
-  const request = { tenantId, waitedRunId, runId, leaseMs, reserve: firstReservation(run, []) };
+  const request = {
+    ...{ tenantId, waitedRunId, runId, decision, decidedBy, leaseMs },
+    reserve: firstReservation(run, []),
+  };
   const claimed = await resumeRun(ledger, request, deadline.signal);
   if (claimed.kind === 'done') return claimed;
   const { taskId, traceId = task.trace_id, saved } = claimed;
@@ -120,7 +124,7 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
   // The journal has what was done since the run waited, by whoever went on with it.
   const last = rebuildRun(openingOf(run), claimed.journal ?? []) ?? waited;
   const earlier = {
-    ...withDecision(last, waited, decision),
+    ...withDecision(last, waited, { decision, decidedBy }),
     spent: mostSpent(last.spent, claimed.spent ?? waited.spent),
   };
   const resumed = { ...run, task: { ...task, task_id: taskId, trace_id: traceId } };
@@ -128,11 +132,11 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
 }
 
 /** The decision is on the arguments that were shown when the run waited. A refusal of them holds, whatever comes after it. */
-function withDecision(last: Progress, waited: Progress, given: ApprovalDecision): Progress {
+function withDecision(last: Progress, waited: Progress, given: Pick<Approval, 'decision' | 'decidedBy'>): Progress {
   const [id, asked] = Object.entries(waited.approvals).find(([, { decision }]) => decision === undefined) ?? [];
   if (id === undefined || asked === undefined) return last;
   const known = Object.hasOwn(last.approvals, id) ? last.approvals[id] : undefined;
   const wasRefused = known?.decision === 'deny' && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
-  const decided = { ...asked, decision: wasRefused ? 'deny' : given };
+  const decided = wasRefused ? known : { ...asked, ...given };
   return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided } };
 }

@@ -19,6 +19,8 @@ export type ReadyTask = AgentTask & {
   readonly [isRead]: true;
   readonly task_id: string;
   readonly trace_id: string;
+  /** The user id that came with its approval; its meta is that of the run that waited. */
+  readonly decidedBy?: string;
   /** Keys of its config that nobody reads. */
   readonly unknownKeys?: readonly string[];
 };

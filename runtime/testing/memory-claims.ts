@@ -34,6 +34,7 @@ function claimedRow({ taskId, runId, traceId, digest, leaseMs, reserve, fresh }:
     attempt: (row?.attempt ?? 0) + 1,
     saved: before?.saved,
     resumedRunId: before?.resumedRunId,
+    decided: before?.decided,
     journal: before?.journal ?? new Map<string, string>(),
   };
 }
@@ -44,17 +45,21 @@ function answerOf({ state, result }: TaskRow): Extract<Claim, { kind: 'done' | '
   return isOver && result !== undefined ? { kind: 'done', result } : { kind: 'running' };
 }
 
-export function resume(rows: TenantRows, { waitedRunId, runId, leaseMs, reserve }: ResumeRequest): Resumed {
+export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
+  const { waitedRunId, runId, decision, decidedBy, leaseMs, reserve } = request;
   const row =
     findSaved(rows, waitedRunId) ?? [...rows.tasks.values()].find(({ resumedRunId }) => resumedRunId === waitedRunId);
   if (row === undefined) return { kind: 'unknown' };
   const { saved, taskId, traceId } = row;
+  const before = row.resumedRunId === waitedRunId ? row.decided : undefined;
+  if (before !== undefined && before.decision !== decision) return { kind: 'contradicted', ...before };
   const isWaiting = row.runId === waitedRunId ? row.state === 'waiting' : mayGoOn(row);
   if (saved === undefined || !isWaiting) return answerOf(row);
   const room = roomFor(rows, runId, reserve);
   if (room !== 'ok') return { kind: room };
   row.runId = runId;
   row.resumedRunId = waitedRunId;
+  row.decided = before ?? { decision, decidedBy, decidedAt: new Date() };
   row.state = 'running';
   row.result = undefined;
   row.hold = reserve;

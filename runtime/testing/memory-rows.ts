@@ -1,7 +1,7 @@
 import { NOTHING_SPENT } from '../billing/budget';
 import { sumDecimals } from '../billing/cost';
 import type { JournalEntry } from '../contracts/ledger/journal';
-import type { OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger/ledger';
+import type { Contradicted, OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger/ledger';
 import type { SavedRun, Spent } from '../contracts/ledger/progress';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { AgentResult } from '../contracts/result';
@@ -22,6 +22,7 @@ export interface TaskRow {
   result?: AgentResult;
   saved?: SavedRun;
   resumedRunId?: string;
+  decided?: Omit<Contradicted, 'kind'>;
   /** JSON text by step and tool call. */
   readonly journal: Map<string, string>;
 }

@@ -1,7 +1,7 @@
 import type { LedgerStore, RunKey, SingleCall } from '../contracts/ledger/ledger';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
+import type { EgressFilter, ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
@@ -28,6 +28,7 @@ interface CallRequest {
   readonly arguments: unknown;
   /** Trusted facts beside the arguments, as a task's meta has them. */
   readonly meta?: CallMeta;
+  readonly egress?: EgressFilter;
   readonly signal: AbortSignal;
 }
 
@@ -47,12 +48,12 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const id = newId();
   const startedAt = monotonicMs();
   const taking = limitsOfCall({ toolCallId: id, tool }, snapshot);
-  const { meta = {}, signal }: { readonly meta?: CallMeta; readonly signal: AbortSignal } = request;
+  const { meta = {}, signal, egress } = request;
   const key: RunKey = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id };
   const call: SingleCall = { ...key, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
-  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, signal }));
+  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, egress, signal }));
   const record: ToolCallRecord = {
     step: 0,
     id,
@@ -99,13 +100,14 @@ function execute(
     readonly call: SingleCall;
     readonly redact: Redact;
     readonly meta: CallMeta;
+    readonly egress?: EgressFilter;
     readonly signal: AbortSignal;
   },
 ): Promise<ToolOutput> {
-  const { call, redact, signal } = context;
+  const { call, redact, egress, signal } = context;
   const input: JsonObject = parsed.ok ? parsed.value : {};
   const meta = { ...context.meta, tenant_id: call.tenantId, task_id: call.taskId };
-  return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact });
+  return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact, egress });
 }
 
 /** A tool that is there, but for the vault that does not open its secret. */

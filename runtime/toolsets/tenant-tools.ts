@@ -3,7 +3,7 @@ import * as z from 'zod/v4';
 import { callMetaSchema } from '../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpServerRow } from '../contracts/tools/mcp';
-import type { ToolOutput } from '../contracts/tools/tool';
+import type { EgressFilter, ToolOutput } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { ServerHealth } from '../mcp/check-health';
@@ -46,6 +46,8 @@ interface ToolCallQuery extends ToolQuery {
   readonly arguments: unknown;
   /** `client_id`, `dialog_id`, `user_id`, `session_id`: who the call is for, as a task's meta says it. */
   readonly meta?: unknown;
+  /** The host's own rules for outgoing requests, as a run has them. */
+  readonly egress?: EgressFilter;
 }
 
 const querySchema = z.object({

@@ -259,11 +259,16 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
   });
 
   describe('a run that waits', () => {
+    const approval = ({ runId }: { readonly runId: string }) => ({
+      ...{ tenantId, waitedRunId: runId, leaseMs: LEASE_MS },
+      decision: 'approve' as const,
+    });
+
     it('is found and gone on with once, and answers the same approval again', async () => {
       const run = await claimed();
       await ledger.record(waiting(run));
       await expect(ledger.findSaved(run)).resolves.toEqual(saved('Pay', tenantId));
-      const resume = { tenantId, waitedRunId: run.runId, runId: randomUUID(), leaseMs: LEASE_MS };
+      const resume = { ...approval(run), runId: randomUUID() };
       await expect(ledger.resume(resume)).resolves.toMatchObject({
         ...{ kind: 'claimed', taskId: 'task', saved: saved('Pay', tenantId), journal: [] },
       });
@@ -279,7 +284,7 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
     it('may be gone on with again when the run that did so failed', async () => {
       const run = await claimed();
       await ledger.record(waiting(run));
-      const resume = { tenantId, waitedRunId: run.runId, leaseMs: LEASE_MS };
+      const resume = approval(run);
       const second = randomUUID();
       await ledger.resume({ ...resume, runId: second });
       await ledger.record(failed({ ...run, runId: second }));
@@ -287,8 +292,45 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       await expect(ledger.resume({ ...resume, runId: randomUUID() })).resolves.toMatchObject({ kind: 'claimed' });
     });
 
+    it('is decided once: another decision is contradicted, by whom and when the first one was made', async () => {
+      const run = await claimed();
+      await ledger.record(waiting(run));
+      const denied = { ...approval(run), decision: 'deny' as const, decidedBy: 'somebody else' };
+      const again = { ...approval(run), decidedBy: 'boss' };
+      const second = randomUUID();
+      await expect(ledger.resume({ ...again, runId: second })).resolves.toMatchObject({ kind: 'claimed' });
+      const first = {
+        kind: 'contradicted',
+        decision: 'approve',
+        decidedBy: 'boss',
+        decidedAt: expect.any(Date) as Date,
+      };
+      const deny = () => ledger.resume({ ...denied, runId: randomUUID() });
+      // While the run goes on, when it has failed, when it was gone on with and is done.
+      await expect(deny()).resolves.toEqual(first);
+      await ledger.record(failed({ ...run, runId: second }));
+      await expect(deny()).resolves.toEqual(first);
+      const third = randomUUID();
+      await expect(ledger.resume({ ...again, decidedBy: 'other', runId: third })).resolves.toMatchObject({
+        kind: 'claimed',
+      });
+      await ledger.record(done({ ...run, runId: third }));
+      await expect(deny()).resolves.toEqual(first);
+      await expect(ledger.resume({ ...again, runId: randomUUID() })).resolves.toMatchObject({ kind: 'done' });
+    });
+
+    it('is decided anew when the run waits again', async () => {
+      const run = await claimed();
+      await ledger.record(waiting(run));
+      const second = { ...run, runId: randomUUID() };
+      await ledger.resume({ ...approval(run), runId: second.runId });
+      await ledger.record(waiting(second));
+      const deny = { ...approval(second), decision: 'deny' as const, runId: randomUUID() };
+      await expect(ledger.resume(deny)).resolves.toMatchObject({ kind: 'claimed' });
+    });
+
     it('is unknown when there is none', async () => {
-      const resume = { tenantId, waitedRunId: randomUUID(), runId: randomUUID(), leaseMs: LEASE_MS };
+      const resume = { ...approval({ runId: randomUUID() }), runId: randomUUID() };
       await expect(ledger.resume(resume)).resolves.toEqual({ kind: 'unknown' });
       await expect(ledger.findSaved({ tenantId, runId: randomUUID() })).resolves.toBeUndefined();
     });

@@ -6,6 +6,7 @@ import type { Postgres } from '../../storage/postgres/pool';
 import { type DatabaseStatus, databaseStatus, migrate, type SchemaUpgrade } from '../../storage/schema/migrate';
 import { seedDemo, type SeedReport } from '../../storage/schema/seed-demo';
 import { strictObject } from '../../util/known-keys';
+import { type AdminHost, checkAddress } from '../check-address';
 import { readInput, tenantIdField } from '../read-input';
 import type { ComponentHealth } from './component';
 import { type Installation, lookAtAll } from './look-at-all';
@@ -23,16 +24,19 @@ export interface HealthSummary {
 /** The installation as a whole. */
 export interface DiagnosticsAdmin {
   /** Looks at every part, and never rejects but with ADMIN_INPUT_INVALID. With a tenant, only at that one's MCP servers. */
-  readonly summary: (query?: { readonly tenantId?: string }) => Promise<HealthSummary>;
+  readonly summary: (query?: { readonly tenantId?: string }, host?: AdminHost) => Promise<HealthSummary>;
   /** What is applied and what is missing, and the rows that no run could read. */
   readonly schema: () => Promise<DatabaseStatus & { readonly refusedRows?: RefusedRows }>;
   /** Creates or adopts the tables; safe to repeat. Rejects with DB_SCHEMA_DAMAGED or another DB_ code. */
   readonly prepareDatabase: () => Promise<SchemaUpgrade>;
   /** A tenant to try things with; safe to repeat. Its tools need the demo's servers where they are named. */
-  readonly addDemoTenant: (servers?: {
-    readonly toolServer?: string;
-    readonly mcpServer?: string;
-  }) => Promise<SeedReport>;
+  readonly addDemoTenant: (
+    servers?: {
+      readonly toolServer?: string;
+      readonly mcpServer?: string;
+    },
+    host?: AdminHost,
+  ) => Promise<SeedReport>;
 }
 
 const SHAPES = {
@@ -53,13 +57,17 @@ export function createDiagnosticsAdmin(
 ): DiagnosticsAdmin {
   const { postgres, serverDefaults } = installation;
   return {
-    summary: async (input) => {
+    summary: async (input, host = {}) => {
       const { tenantId } = readInput(SHAPES.summary, input, 'diagnostics');
-      return summarize(await lookAtAll(installation, tenantId));
+      return summarize(await lookAtAll(installation, tenantId, host));
     },
     schema: () => readSchema(postgres, serverDefaults),
     prepareDatabase: () => withPatience(migrate),
-    addDemoTenant: async (input) => seedDemo(postgres, readInput(SHAPES.demo, input, 'db seed-demo')),
+    addDemoTenant: async (input, host = {}) => {
+      const servers = readInput(SHAPES.demo, input, 'db seed-demo');
+      for (const address of [servers.toolServer, servers.mcpServer]) await checkAddress(address, host);
+      return seedDemo(postgres, servers);
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import type { ServerHealth } from '../../mcp/check-health';
 import type { McpServerDefaults } from '../../mcp/read-server';
 import type { Postgres } from '../../storage/postgres/pool';
 import type { RedisConnection } from '../../storage/redis/connection';
+import { evictionOf, readInfo } from '../../storage/redis/server-info';
 import { readBacklog } from '../../storage/redis/unwritten-ends';
 import { assertReady, databaseStatus } from '../../storage/schema/migrate';
 import { PING, TENANTS_WITH_SERVERS, TOOL_ADDRESSES, UNPRICED_TIERS } from '../../storage/sql/admin/find-trouble';
@@ -12,6 +13,7 @@ import type { TenantTools } from '../../toolsets/tenant-tools';
 import { canOpen } from '../../vault/rotate-key';
 import type { Sealer } from '../../vault/sealer';
 import { secretOwner } from '../../vault/secret-owner';
+import type { AdminHost } from '../check-address';
 import type { ListAddress } from '../prices/price-source';
 import { type ComponentHealth, look } from './component';
 import { askProvider, reach } from './reach';
@@ -33,11 +35,12 @@ export interface Installation {
 export async function lookAtAll(
   installation: Installation,
   tenantId: string | undefined,
+  host: AdminHost,
 ): Promise<readonly ComponentHealth[]> {
   const { postgres, redis, provider } = installation;
   const outside = Promise.all([
     look('redis', redis && (() => lookAtRedis(redis))),
-    look('model provider', provider && (() => askProvider(provider).then(() => undefined))),
+    look('model provider', provider && (() => askProvider(provider, host).then(() => undefined))),
   ]);
   const database = await look('database', () => postgres.query(PING).then(() => undefined));
   const schema = await look('schema', () => lookAtSchema(postgres));
@@ -47,7 +50,7 @@ export async function lookAtAll(
     look('prices', () => lookAtPrices(postgres)),
     look('vault', () => lookAtVault(installation)),
   ]);
-  const servers = await Promise.all([lookAtMcpServers(installation, tenantId), lookAtToolServers(postgres)]);
+  const servers = await Promise.all([lookAtMcpServers(installation, tenantId), lookAtToolServers(postgres, host)]);
   return [database, schema, ...inside, ...(await outside), ...servers.flat()];
 }
 
@@ -85,7 +88,15 @@ async function lookAtRedis(redis: RedisConnection): Problems {
   const { refused } = await redis.use(readBacklog).catch((error: unknown) => {
     throw new RuntimeError('REDIS_UNAVAILABLE', { reason: (error as Error).message });
   });
-  return { problems: refused === 0 ? [] : [describeError('LEDGER_ENDS_REFUSED', { count: refused })] };
+  // A user may be kept from INFO.
+  const info = await redis.use((client) => client.info()).catch(() => '');
+  const policy = evictionOf(readInfo(info));
+  return {
+    problems: [
+      ...(policy === undefined ? [] : [describeError('QUEUE_REDIS_EVICTS', { policy })]),
+      ...(refused === 0 ? [] : [describeError('LEDGER_ENDS_REFUSED', { count: refused })]),
+    ],
+  };
 }
 
 async function lookAtMcpServers(
@@ -108,11 +119,11 @@ function toComponent(tenantId: string, { server, state, duration_ms, warnings }:
   return { component: `MCP server ${server} of tenant ${tenantId}`, state, duration_ms, problems: warnings };
 }
 
-async function lookAtToolServers({ query }: Postgres): Promise<readonly ComponentHealth[]> {
+async function lookAtToolServers({ query }: Postgres, host: AdminHost): Promise<readonly ComponentHealth[]> {
   const rows = await query<{ url: string | null }>(TOOL_ADDRESSES);
   const urls = rows.flatMap(({ url }) => (url === null ? [] : (URL.parse(url) ?? [])));
   const hosts = new Map(urls.map((url) => [url.host, url]));
   return Promise.all(
-    [...hosts].map(([host, url]) => look(`tool server ${host}`, () => reach(url).then(() => undefined))),
+    [...hosts].map(([name, url]) => look(`tool server ${name}`, () => reach(url, host).then(() => undefined))),
   );
 }

@@ -3,11 +3,14 @@ import { connect } from 'node:net';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { hostOf } from '../../util/egress';
+import { type AdminHost, checkAddress } from '../check-address';
+import type { ListAddress } from '../prices/price-source';
 
 const TIMEOUT_MS = 4000;
 
-/** Opens a connection to the server of an address, and closes it: nothing is sent. Rejects with SERVER_UNREACHABLE. */
-export async function reach(url: URL): Promise<void> {
+/** Opens a connection to the server of an address, and closes it: nothing is sent. Rejects with SERVER_UNREACHABLE, ADDRESS_FORBIDDEN. */
+export async function reach(url: URL, host: AdminHost): Promise<void> {
+  await checkAddress(url.href, host);
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   const socket = connect({ host: hostOf(url), port, timeout: TIMEOUT_MS });
   try {
@@ -23,11 +26,13 @@ export async function reach(url: URL): Promise<void> {
   }
 }
 
-/** Asks a provider for its list of models. Rejects with SERVER_UNREACHABLE. */
-export async function askProvider({ url, apiKey }: { readonly url: string; readonly apiKey?: string }): Promise<void> {
+/** Asks a provider for its list of models. Rejects with SERVER_UNREACHABLE, ADDRESS_FORBIDDEN. */
+export async function askProvider({ url, apiKey }: ListAddress, host: AdminHost): Promise<void> {
+  await checkAddress(url, host);
   const response = await fetch(url, {
     headers: apiKey === undefined || apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` },
     signal: AbortSignal.timeout(TIMEOUT_MS),
+    redirect: 'manual',
   }).catch((error: unknown) => {
     throw new RuntimeError('SERVER_UNREACHABLE', { server: new URL(url).host, reason: errorText(error) });
   });

@@ -5,6 +5,7 @@ import { errorText } from '../../errors/to-runtime-error';
 const TIMEOUT_MS = 30_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_PAGES = 50;
+const MOST_REDIRECTS = 5;
 
 interface Listed {
   /** The address, without secrets. */
@@ -28,23 +29,29 @@ export function modelsOfText(text: string): Listed {
   return { models: joinLists([list]) };
 }
 
-/** The models that an address lists, page by page. Rejects with PRICE_LIST_UNREACHABLE, PRICE_LIST_INVALID. */
-export async function modelsOfAddress({ url, apiKey }: ListAddress): Promise<Listed> {
+/** Rejects where an address must not be asked. */
+type Check = (url: string) => Promise<void>;
+
+/**
+ * The models that an address lists, page by page. `check` is asked before each request, also for where the answer leads on.
+ * Rejects with PRICE_LIST_UNREACHABLE, PRICE_LIST_INVALID, or as `check` does.
+ */
+export async function modelsOfAddress({ url, apiKey }: ListAddress, check: Check): Promise<Listed> {
   try {
-    return await download(new URL(url), apiKey);
+    return await download(new URL(url), apiKey, check);
   } catch (error) {
     if (isRuntimeError(error)) throw error;
     throw new RuntimeError('PRICE_LIST_UNREACHABLE', { source: withoutSecrets(url), reason: errorText(error) });
   }
 }
 
-async function download(first: URL, apiKey: string | undefined): Promise<Listed> {
+async function download(first: URL, apiKey: string | undefined, check: Check): Promise<Listed> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const authorization = authorizationFor(first, apiKey);
   const lists: PriceList[] = [];
   for (let url: URL | undefined = first; url !== undefined;) {
     if (lists.length === MOST_PAGES) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no end' });
-    const list = await readPage(url, { authorization, signal });
+    const list = await readPage(url, { authorization, signal, check });
     lists.push(list);
     url = list.next === undefined ? undefined : nextPage(url, list.next);
   }
@@ -52,14 +59,39 @@ async function download(first: URL, apiKey: string | undefined): Promise<Listed>
   return { source: withoutSecrets(first.href), provider, models: joinLists(lists) };
 }
 
-async function readPage(
-  url: URL,
-  { authorization, signal }: { readonly authorization?: string; readonly signal: AbortSignal },
-): Promise<PriceList> {
-  const headers = { accept: 'application/json', ...(authorization === undefined ? {} : { authorization }) };
-  const response = await fetch(withoutUser(url), { headers, signal });
+interface Asking {
+  readonly authorization?: string;
+  readonly signal: AbortSignal;
+  readonly check: Check;
+}
+
+async function readPage(url: URL, asking: Asking): Promise<PriceList> {
+  const response = await ask(url, asking);
   if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
   return readPriceList(await readBounded(response.body));
+}
+
+/** Follows redirects; the key goes to no other server. */
+async function ask(first: URL, { authorization, signal, check }: Asking): Promise<Response> {
+  let url = first;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    await check(url.href);
+    const isFirst = url.origin === first.origin;
+    const headers = { accept: 'application/json', ...(isFirst && authorization !== undefined && { authorization }) };
+    const response = await fetch(withoutUser(url), { headers, signal, redirect: 'manual' });
+    const next = nextOf(response, url);
+    if (next === undefined) return response;
+    await response.body?.cancel();
+    url = next;
+  }
+  throw new Error(`more than ${MOST_REDIRECTS} redirects`);
+}
+
+function nextOf({ status, headers }: Response, url: URL): URL | undefined {
+  if (![301, 302, 303, 307, 308].includes(status)) return undefined;
+  const next = URL.parse(headers.get('location') ?? '', url.href);
+  if (next === null || !/^https?:$/.test(next.protocol)) throw new Error(`HTTP ${status} to no http(s) address`);
+  return next;
 }
 
 /** The key, else the name and password that stand in the address. */

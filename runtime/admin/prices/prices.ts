@@ -98,9 +98,10 @@ export function createPriceAdmin(postgres: Postgres, ofProvider: ListAddress): P
     },
     sync: async (input, host = {}) => {
       const { from, list, tiers, ...request } = readInput(SHAPES.sync, input, 'price sync');
-      await checkAddress(from, host);
       const address = from === undefined ? ofProvider : { url: from };
-      const { source, provider, models } = list === undefined ? await modelsOfAddress(address) : modelsOfText(list);
+      const check = (url: string): Promise<void> => checkAddress(url, host);
+      const { source, provider, models } =
+        list === undefined ? await modelsOfAddress(address, check) : modelsOfText(list);
       const report = await postgres.transaction((query) =>
         syncPrices(query, { provider, ...request, models, tiers: new Map(Object.entries(tiers)) }),
       );

@@ -16,7 +16,16 @@ import type { Query } from '../../storage/statement';
 import { asObject } from '../../tenants/read-object';
 import type { JsonObject } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
-import { labelField, limitField, objectField, readInput, tenantIdField, toPage } from '../read-input';
+import {
+  cursorField,
+  labelField,
+  limitField,
+  objectField,
+  readInput,
+  tenantIdField,
+  toCursor,
+  toPage,
+} from '../read-input';
 import { giveTool } from '../tools/tenant-tools';
 import { checkSettings } from './check-settings';
 
@@ -63,7 +72,7 @@ export interface TenantAdmin {
   readonly get: (tenant: OfTenant) => Promise<TenantEntry>;
   readonly create: (tenant: NewTenant) => Promise<TenantEntry>;
   readonly update: (change: TenantChange) => Promise<TenantEntry>;
-  /** Nothing runs for it any more; everything stays. */
+  /** Nothing runs for it any more; everything stays. Nothing is checked: a tenant is stopped whatever its settings say. */
   readonly deactivate: (tenant: OfTenant) => Promise<TenantEntry>;
   readonly activate: (tenant: OfTenant) => Promise<TenantEntry>;
   /** Takes its tools, secrets, runs and bill along. Rejects with TENANT_ACTIVE as long as it is active. */
@@ -76,7 +85,7 @@ const SHAPES = {
     filter: z.string().max(255).optional(),
     active: z.boolean().optional(),
     limit: limitField.default(PAGE),
-    after: z.uuid().optional(),
+    after: cursorField(2).optional(),
   }),
   one: strictObject({ tenantId: tenantIdField }),
   create: strictObject({
@@ -95,13 +104,16 @@ const SHAPES = {
 export function createTenantAdmin({ query, transaction }: Postgres): TenantAdmin {
   const setActive = async (input: unknown, isActive: boolean): Promise<TenantEntry> => {
     const { tenantId } = readInput(SHAPES.one, input, isActive ? 'tenant activate' : 'tenant deactivate');
-    return transaction((inside) => change(inside, tenantId, { is_active: isActive }));
+    return transaction(async (inside) => {
+      await change(inside, tenantId, { is_active: isActive });
+      return isActive ? checkedTenant(inside, tenantId) : readTenant(inside, tenantId);
+    });
   };
   return {
     list: async (input) => {
-      const { limit, ...given } = readInput(SHAPES.list, input, 'tenant list');
-      const rows = await query<TenantEntry>(listTenants({ ...given, rows: limit + 1 }));
-      const page = toPage(rows, limit, ({ id }) => id);
+      const { limit, after: [afterName, afterId] = [], ...given } = readInput(SHAPES.list, input, 'tenant list');
+      const rows = await query<TenantEntry>(listTenants({ ...given, afterName, afterId, rows: limit + 1 }));
+      const page = toPage(rows, limit, ({ name, id }) => toCursor([name, id]));
       return { tenants: page.rows.map(toEntry), next: page.next };
     },
     get: async (input) => readTenant(query, readInput(SHAPES.one, input, 'tenant get').tenantId),
@@ -117,7 +129,10 @@ export function createTenantAdmin({ query, transaction }: Postgres): TenantAdmin
     },
     update: async (input) => {
       const { tenantId, ...values } = readInput(SHAPES.update, input, 'tenant update');
-      return transaction((inside) => change(inside, tenantId, values));
+      return transaction(async (inside) => {
+        await change(inside, tenantId, values);
+        return checkedTenant(inside, tenantId);
+      });
     },
     deactivate: (input) => setActive(input, false),
     activate: (input) => setActive(input, true),
@@ -137,14 +152,13 @@ async function change(
   query: Query,
   tenantId: string,
   { settings, ...values }: Omit<TenantChange, 'tenantId'> & { readonly is_active?: boolean },
-): Promise<TenantEntry> {
+): Promise<void> {
   const table = await readTable(query, { ...values, settings });
   await readTenant(query, tenantId);
   if (values.name !== undefined || values.is_active !== undefined) {
     await query(updateRow(table, { id: tenantId }, values));
   }
   if (settings !== undefined) await query(patchSettingsStatement(table, tenantId, settings));
-  return checkedTenant(query, tenantId);
 }
 
 /** What was written is checked as it stands: the transaction takes it back where no run could read it. */

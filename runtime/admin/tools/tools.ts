@@ -77,13 +77,16 @@ export interface ToolAdmin {
   readonly disable: (grant: { readonly tenantId: string; readonly code: string }) => Promise<GivenTool>;
   readonly setLimits: (limits: ToolLimits) => Promise<GivenTool>;
   /** Calls it as a run would: under the same checks, limits and audit. Its failure is an output with isError. */
-  readonly execute: (call: {
-    readonly tenantId: string;
-    readonly tool: string;
-    readonly arguments?: JsonObject;
-    readonly tier?: string;
-    readonly meta?: JsonObject;
-  }) => Promise<ToolOutput>;
+  readonly execute: (
+    call: {
+      readonly tenantId: string;
+      readonly tool: string;
+      readonly arguments?: JsonObject;
+      readonly tier?: string;
+      readonly meta?: JsonObject;
+    },
+    host?: AdminHost,
+  ) => Promise<ToolOutput>;
 }
 
 const change = {
@@ -178,7 +181,8 @@ export function createToolAdmin({ query, transaction }: Postgres, tenantTools: T
       const given = readInput(SHAPES.limits, input, 'tool limits');
       return transaction((inside) => limitTool(inside, given));
     },
-    execute: async (input) => tenantTools.call(readInput(SHAPES.execute, input, 'tool execute')),
+    execute: async (input, host) =>
+      tenantTools.call({ ...readInput(SHAPES.execute, input, 'tool execute'), egress: host?.egress }),
   };
 }
 

@@ -7,7 +7,7 @@ import { tryParseJson } from '../../util/json';
 import { UsageError } from '../arguments';
 import { command, FLAG, TEXT } from '../command';
 import { openRuntime } from '../environment';
-import { printError, printJson } from '../output';
+import { printError, printJson, writeLine } from '../output';
 import { terminal } from '../terminal';
 
 interface RunOptions {
@@ -35,8 +35,7 @@ async function run(options: RunOptions): Promise<number> {
   const stop = (): void => cancel.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    const onEvent =
-      options.events === true ? (event: unknown) => terminal().stderr.write(`${JSON.stringify(event)}\n`) : undefined;
+    const onEvent = options.events === true ? (event: unknown) => writeLine(terminal().stderr, event) : undefined;
     const result = await runtime.run(task, { signal: cancel.signal, onEvent, stream: options.events === true });
     printJson(result);
     return reportLedger(result);

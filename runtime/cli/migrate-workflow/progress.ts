@@ -1,6 +1,6 @@
-import { escapeHidden } from '../../util/text/escape-hidden';
 import type { MigrationReport } from '../../workflow-migration/contract';
 import { renderText } from '../../workflow-migration/rewrite/render-report';
+import { writeLine } from '../output';
 import { terminal } from '../terminal';
 import type { FailedFile, FileOutcome } from './migrate-source';
 
@@ -18,7 +18,7 @@ export function reportProgress(total: number): (done: number) => void {
 
 /** One JSON line on standard error: which file, and what is wrong with it. */
 export function printFailure({ source, error: { code, message, hint } }: FailedFile): void {
-  terminal().stderr.write(`${escapeHidden(JSON.stringify({ file: source.label, code, message, hint }))}\n`);
+  writeLine(terminal().stderr, { file: source.label, code, message, hint });
 }
 
 /** Ends a run: a line for each failure, what was done with a single file, and the summary. Gives the exit code. */

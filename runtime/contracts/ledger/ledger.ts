@@ -2,7 +2,7 @@ import type { AgentResult } from '../result';
 import type { AgentCallLimits } from '../tools/permission';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { JournalEntry } from './journal';
-import type { SavedRun, Spent } from './progress';
+import type { ApprovalDecision, SavedRun, Spent } from './progress';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
@@ -55,8 +55,20 @@ export interface ResumeRequest {
   readonly waitedRunId: string;
   /** The run that goes on. */
   readonly runId: string;
+  /** The first one stands. */
+  readonly decision: ApprovalDecision;
+  /** Undefined where the approval names nobody. */
+  readonly decidedBy?: string;
   readonly leaseMs: number;
   readonly reserve?: Reservation;
+}
+
+/** A decision that was made before, and is another one. */
+export interface Contradicted {
+  readonly kind: 'contradicted';
+  readonly decision: ApprovalDecision;
+  readonly decidedBy?: string;
+  readonly decidedAt: Date;
 }
 
 export type Resumed =
@@ -67,6 +79,7 @@ export type Resumed =
       readonly saved: SavedRun;
     })
   | Extract<Claim, { kind: 'done' | 'running' | 'wait' | 'exceeded' }>
+  | Contradicted
   /** No such run waits. */
   | { readonly kind: 'unknown' };
 
@@ -182,13 +195,14 @@ export interface LedgerStore {
    */
   readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
   readonly resume: (request: ResumeRequest) => Promise<Resumed>;
+  /** Rejects with TENANT_NOT_FOUND where the tenant was deleted meanwhile, with its runs and its bill. */
   readonly record: (progress: RunProgress) => Promise<Recorded>;
   /**
    * Keeps what must not be lost of a write that `record` refused: the end of the run, and the closed calls, which count
    * towards the month's limits until `record` takes them. Nothing counts twice in a month, however often either is written.
    */
   readonly recordUnbilled: (progress: RunProgress) => Promise<void>;
-  /** Whether a run was claimed here. */
+  /** Whether a run was claimed here. Rejects with TENANT_NOT_FOUND where there is no such tenant. */
   readonly knows: (run: RunKey) => Promise<boolean>;
   /** A text that tells this ledger from others, the same in every process. */
   readonly identify: () => Promise<string>;

@@ -19,6 +19,8 @@ export interface Approval {
   readonly arguments: JsonValue;
   /** Undefined while the person has not decided. */
   readonly decision?: ApprovalDecision;
+  /** The user id of the person who decided. */
+  readonly decidedBy?: string;
 }
 
 /** How far the loop of a task is. */

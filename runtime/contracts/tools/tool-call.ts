@@ -15,6 +15,8 @@ export interface ToolCallRecord {
   /** What the tool was called with; the text that the model wrote where it is no JSON object. */
   readonly arguments: JsonValue;
   readonly decision: Decision;
+  /** The user id of the person who allowed or denied it. */
+  readonly decidedBy?: string;
   /** False: it must not be sent again while its outcome is unknown. */
   readonly isRepeatable: boolean;
   /** False: the run was stopped before its turn came. */

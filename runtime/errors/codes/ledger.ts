@@ -26,6 +26,10 @@ export const LEDGER_CODES = family('Who runs a task', {
     'No run "{runId}" of this tenant waits for an approval.',
     'Give the run_id of the result whose status was awaiting_input; each can be decided once.',
   ),
+  APPROVAL_CONTRADICTED: caller(
+    'The call that run "{runId}" waited with was {decided} by {by} at {at}, and the first decision stands.',
+    'Send the same decision again to get the result, or a new task to ask again.',
+  ),
   STORED_UNREADABLE: internal(
     'The stored state of this run has version {version}; this build reads version {known}.',
     'Let the version that wrote it finish the run, or send the request again under a new task_id.',

@@ -11,8 +11,8 @@ export const QUEUE_CODES = family('The queue', {
     'See why the workers end, out of memory for one; then run "universal-ai-agent queue retry-failed".',
   ),
   QUEUE_REDIS_EVICTS: caller(
-    'This Redis throws keys away when its memory is full (maxmemory-policy {policy}), so tasks would be lost.',
-    'Set maxmemory-policy noeviction, or use another Redis for the queue.',
+    'This Redis throws keys away when its memory is full (maxmemory-policy {policy}), so tasks, and bills that are not written yet, would be lost.',
+    'Set maxmemory-policy noeviction, or use another Redis.',
   ),
   QUEUE_REDIS_UNSUITABLE: caller(
     'This Redis cannot hold a queue: {reason}.',

@@ -8,9 +8,14 @@ import type { ReadyTask } from '../../tasks/read-task';
 export async function taskToRun(ledger: LedgerStore, task: ReadyTask): Promise<ReadyTask> {
   const { approval, timeout_seconds } = task.config;
   if (approval === undefined) return task;
-  const { tenant_id: tenantId } = task.meta;
+  const { tenant_id: tenantId, user_id: decidedBy } = task.meta;
   const saved = await ledger.findSaved({ tenantId, runId: approval.run_id });
-  if (saved === undefined) return task;
+  if (saved === undefined) return { ...task, decidedBy };
   const { config, meta } = saved.task;
-  return { ...task, config: { ...config, timeout_seconds, approval }, meta: { ...meta, tenant_id: tenantId } };
+  return {
+    ...task,
+    decidedBy,
+    config: { ...config, timeout_seconds, approval },
+    meta: { ...meta, tenant_id: tenantId },
+  };
 }

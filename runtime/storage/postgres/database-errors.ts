@@ -34,6 +34,8 @@ const CODES: Readonly<Record<string, DatabaseCode>> = {
   '3D000': 'DB_AUTH_FAILED',
   '42P01': 'DB_SCHEMA_MISSING',
   '42703': 'DB_SCHEMA_MISSING',
+  // A function of a later migration than the last one applied.
+  '42883': 'DB_SCHEMA_MISSING',
   '3F000': 'DB_SCHEMA_MISSING',
   '42501': 'DB_PERMISSION_DENIED',
   '53300': 'DB_UNREACHABLE',

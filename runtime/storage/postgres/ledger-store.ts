@@ -9,12 +9,15 @@ import { type ProgressRow, recordProgressStatement } from '../sql/ledger/record-
 import { recordUnbilledStatement } from '../sql/ledger/record-unbilled';
 import { findSavedStatement, type ResumeRow, resumeRunStatement } from '../sql/ledger/resume-run';
 import type { Query } from '../statement';
+import { sqlStateOf } from './database-errors';
 import { journalEntries } from './journal-entries';
 import { claimReader } from './read-claims';
 import { sealedJson, type TextSealer } from './sealed-json';
 import { waitingRuns } from './waiting-runs';
 
 const PRUNE_EVERY_MS = 3_600_000;
+/** SQLSTATE, as in database-errors.ts. */
+const FOREIGN_KEY_VIOLATION = '23503';
 
 /** The ledger in Postgres. Results are kept for 30 days, the audit as long as asked; the billing lines for ever. */
 export function createLedgerStore(
@@ -25,6 +28,11 @@ export function createLedgerStore(
   const waiting = waitingRuns(json);
   const journal = journalEntries(json);
   const read = claimReader(query, { waiting, journal });
+  const knows: LedgerStore['knows'] = async (run) => {
+    const [row] = await query<{ is_known: boolean; has_tenant: boolean }>(knowsRunStatement(run));
+    if (row?.has_tenant === false) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId: run.tenantId });
+    return row?.is_known === true;
+  };
   const stopPruning = every(PRUNE_EVERY_MS, () => {
     for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
   });
@@ -45,13 +53,24 @@ export function createLedgerStore(
     },
     record: async (progress) => {
       const kept = { saved: waiting.keep(progress), journal: journal.keep(progress) };
-      const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
-      return toRecorded(row);
+      try {
+        const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
+        return toRecorded(row);
+      } catch (error) {
+        // The rows that these would belong to may be gone with their tenant.
+        if (sqlStateOf((error as Error).cause) === FOREIGN_KEY_VIOLATION) await knows(progress);
+        throw error;
+      }
     },
     recordUnbilled: async (progress) => {
       await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
-    ...outboxQuestions(query),
+    knows,
+    identify: async () => {
+      const [row] = await query<{ id: string }>(identifyStatement());
+      if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
+      return row.id;
+    },
     takeCall: async (call) => {
       const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
       return row?.reason ?? undefined;
@@ -59,21 +78,6 @@ export function createLedgerStore(
     close: () => {
       stopPruning();
       return Promise.resolve();
-    },
-  };
-}
-
-/** What the outbox asks, to give every entry to the ledger that it belongs to. */
-function outboxQuestions(query: Query): Pick<LedgerStore, 'knows' | 'identify'> {
-  return {
-    knows: async (run) => {
-      const [row] = await query<{ is_known: boolean }>(knowsRunStatement(run));
-      return row?.is_known === true;
-    },
-    identify: async () => {
-      const [row] = await query<{ id: string }>(identifyStatement());
-      if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
-      return row.id;
     },
   };
 }

@@ -1,4 +1,12 @@
-import type { Claim, ClaimRequest, OnRecord, Resumed, ResumeRequest, RunKey } from '../../contracts/ledger/ledger';
+import type {
+  Claim,
+  ClaimRequest,
+  Contradicted,
+  OnRecord,
+  Resumed,
+  ResumeRequest,
+  RunKey,
+} from '../../contracts/ledger/ledger';
 import type { Spent } from '../../contracts/ledger/progress';
 import type { AgentResult } from '../../contracts/result';
 import { parseExactly } from '../../util/exact-integer';
@@ -44,11 +52,21 @@ export function claimReader(
       return orRelease(key, () => {
         const { kind, task_id: taskId, trace_id: traceId, resume, result } = row;
         if (kind === 'done') return { kind, result: readResult(result) };
+        if (kind === 'contradicted') return toContradicted(row);
         if (kind !== 'claimed') return { kind: kind === 'held' ? 'wait' : kind };
         const saved = waiting.read(resume ?? '{}', { tenantId, runId: waitedRunId });
         return { kind, taskId, traceId: traceId ?? undefined, saved, ...onRecord(row, key) };
       });
     },
+  };
+}
+
+function toContradicted({ decision, decided_by: decidedBy, decided_at: decidedAt }: ResumeRow): Contradicted {
+  return {
+    kind: 'contradicted',
+    decision: decision ?? 'deny',
+    decidedBy: decidedBy ?? undefined,
+    decidedAt: decidedAt ?? new Date(0),
   };
 }
 

@@ -136,7 +136,7 @@ function createWriter(redis: RedisConnection, write: (entry: string) => Promise<
         if (kept === null) continue;
         const { entry } = JSON.parse(kept) as { readonly entry: string };
         const { kind } = await write(entry);
-        if (kind === 'written') await redis.use((client) => client.hdel(key, id));
+        if (kind === 'written' || kind === 'gone') await redis.use((client) => client.hdel(key, id));
       }
     },
   };
@@ -144,6 +144,8 @@ function createWriter(redis: RedisConnection, write: (entry: string) => Promise<
 
 function staysOn(list: string, installation: string, written: Written): boolean {
   if (written.kind === 'refused') return isAnothers(list, installation, written.end);
+  // On the lists that all share it may be another installation's tenant.
+  if (written.kind === 'gone') return list !== outboxKey(installation);
   return written.kind !== 'written';
 }
 

@@ -14,6 +14,7 @@ import modelSilence from './migrations/0015-model-silence.sql';
 import usageEstimated from './migrations/0016-usage-estimated.sql';
 import unbilledUsage from './migrations/0017-unbilled-usage.sql';
 import ids from './migrations/0018-ids.sql';
+import decisions from './migrations/0019-decisions.sql';
 
 /** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0016-usage-estimated', sql: usageEstimated },
   { name: '0017-unbilled-usage', sql: unbilledUsage },
   { name: '0018-ids', sql: ids },
+  { name: '0019-decisions', sql: decisions },
 ];

@@ -35,7 +35,7 @@ export const extract: BuiltinTool = {
       if ('failure' in fetched) return fetched.failure;
       const { url, isHtml, text, isCut } = fetched.page;
       if (!isHtml) throw new RuntimeError('TOOL_FAILED', { tool, reason: 'the address gives no HTML page' });
-      const found = await readPage({ kind: 'select', html: text, selector, maxMatches: MAX_MATCHES }, call.signal);
+      const found = await readPage({ kind: 'select', html: text, selector, maxMatches: MAX_MATCHES }, call);
       if (found.kind === 'invalid-selector') {
         throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `selector is not valid: ${found.reason}` });
       }

@@ -35,8 +35,9 @@ export const webFetch: BuiltinTool = {
   },
 };
 
-async function toReply(page: WebPage, { input, signal, maxOutputBytes }: TransportCall): Promise<TransportReply> {
-  const { title, text } = await readText(page, signal);
+async function toReply(page: WebPage, call: TransportCall): Promise<TransportReply> {
+  const { input, maxOutputBytes } = call;
+  const { title, text } = await readText(page, call);
   const maxChars = typeof input.max_chars === 'number' ? input.max_chars : DEFAULT_MAX_CHARS;
   const clipped = text.slice(0, maxChars).toWellFormed();
   const isShort = page.isCut || clipped.length < text.length;
@@ -51,9 +52,9 @@ async function toReply(page: WebPage, { input, signal, maxOutputBytes }: Transpo
 
 async function readText(
   { isHtml, text }: WebPage,
-  signal: AbortSignal,
+  call: TransportCall,
 ): Promise<{ readonly title?: string; readonly text: string }> {
   if (!isHtml) return { text };
-  const result = await readPage({ kind: 'read', html: text }, signal);
+  const result = await readPage({ kind: 'read', html: text }, call);
   return result.kind === 'page' ? result : { text: '' };
 }

@@ -330,7 +330,7 @@ it('usage is summed by hand-worked lines, and exported without a formula in it',
   ]);
   const { text } = await usage.export({ tenantId: one, until: '2026-02-01' });
   expect(text.split('\r\n')).toHaveLength(3);
-  expect(text).toContain(",'=1+1,");
+  expect(text).toContain(`,"'=1+1",`);
   expect(JSON.parse((await usage.export({ format: 'json' })).text)).toHaveLength(3);
   await refuses(usage.summary({ by: ['week' as 'day'] }), 'ADMIN_INPUT_INVALID');
   await refuses(usage.summary({ from: '2026-02-31' }), 'ADMIN_INPUT_INVALID');

@@ -274,6 +274,10 @@ describe('an approval that is given again after its process was lost', () => {
     fixture.models.script(refusal);
     await failureOf(fixture.runtime.run(approve(tenantId, waiting.run_id, 'deny')));
     await forgetOutcomes(tenantId);
+    const refused = await failureOf(second.run(approve(tenantId, waiting.run_id)));
+    expect(refused.code).toBe('APPROVAL_CONTRADICTED');
+    // As a build before the one that keeps decisions left it.
+    await fixture.database.query('UPDATE elo_agent_runs SET decision = NULL WHERE tenant_id = $1', [tenantId]);
     fixture.models.script(textReply('Not paid'));
     expect(codesOf(await second.run(approve(tenantId, waiting.run_id)))).toEqual(['TOOL_APPROVAL_DENIED']);
     expect(paid).toEqual([]);

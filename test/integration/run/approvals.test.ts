@@ -123,10 +123,34 @@ it('given twice, at once or later, pays once and answers alike', async () => {
   const { pay, task, waiting } = await waitingRun();
   fixture.models.script(textReply('Paid.'));
   const both = await Promise.all([1, 2].map(() => fixture.runtime.run(approve(task, waiting.run_id))));
-  const later = await fixture.runtime.run(approve(task, waiting.run_id, 'deny'));
+  const later = await fixture.runtime.run(approve(task, waiting.run_id));
   expect([...both, later].map(({ result }) => result.text)).toEqual(['Paid.', 'Paid.', 'Paid.']);
   expect([...both, later].filter(({ replayed }) => replayed === true)).toHaveLength(2);
   expect(paid(pay)).toBe(1);
+});
+
+it('tells in audit and run who decided, and refuses another decision in words', async () => {
+  const { tenantId, pay, waiting } = await waitingRun();
+  const decide = (decision: 'approve' | 'deny', userId: string) =>
+    fixture.runtime.admin.approval.decide({ tenantId, runId: waiting.run_id, decision, userId });
+  fixture.models.script(textReply('Paid.'));
+  expect(await decide('approve', 'boss@corp')).toMatchObject({ status: 'completed' });
+  const { run } = fixture.runtime.admin;
+  const [entry] = (await run.list({ tenantId })).runs;
+  expect(entry).toMatchObject({ decision: 'approve', decided_by: 'boss@corp', decided_at: expect.any(Date) as Date });
+  const { tool_calls: audit } = await run
+    .get({ tenantId, id: waiting.run_id })
+    .catch(() => run.get({ tenantId, id: entry?.task_id ?? '' }));
+  expect(audit.filter(({ tool }) => tool === pay).map(({ decision, decided_by: by }) => [decision, by])).toEqual([
+    ['allow', 'boss@corp'],
+    ['ask', null],
+  ]);
+  expect(audit.find(({ tool }) => tool === 'echo')).toMatchObject({ decided_by: null });
+  const refused = await failureOf(decide('deny', 'other@corp'));
+  expect(refused.code).toBe('APPROVAL_CONTRADICTED');
+  expect(refused.message).toMatch(/was approved by "boss@corp" at 20\d\d-/);
+  expect(await decide('approve', 'third@corp')).toMatchObject({ replayed: true });
+  expect([paid(pay), (await run.list({ tenantId })).runs[0]?.decided_by]).toEqual([1, 'boss@corp']);
 });
 
 it('whose run failed goes on when it is given again, and pays once', async () => {

@@ -16,6 +16,10 @@ export interface RunEntry {
   readonly cost_usd: string | null;
   readonly attempt: number;
   readonly user_id: string | null;
+  /** The last decision of a person on a call of it: `approve` or `deny`, by whom and when. */
+  readonly decision: string | null;
+  readonly decided_by: string | null;
+  readonly decided_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
@@ -23,21 +27,20 @@ export interface RunEntry {
 const ENTRY = `
 run.tenant_id::text AS tenant_id, run.task_id, run.run_id::text AS run_id, run.trace_id, run.state,
   run.result ->> 'status' AS status, run.result ->> 'agent_tier' AS agent_tier, run.result ->> 'model_used' AS model_used,
-  run.result ->> 'cost_usd' AS cost_usd, run.attempt, run.user_id, run.created_at, run.updated_at`;
+  run.result ->> 'cost_usd' AS cost_usd, run.attempt, run.user_id, run.decision, run.decided_by,
+  run.decided_at, run.created_at, run.updated_at`;
 
-/** The newest first. `after` is the task id of the last one seen. */
+/** The newest first. `afterTime` (seconds, as decimal text) and `afterTask` are those of the last one seen. */
 export const listRuns = named<{
   readonly tenantId: string;
   readonly state?: string;
-  readonly after?: string;
+  readonly afterTime?: string;
+  readonly afterTask?: string;
   readonly rows: number;
 }>(`
-SELECT ${ENTRY} FROM elo_agent_runs AS run
+SELECT ${ENTRY}, extract(epoch FROM run.created_at)::text AS created_epoch FROM elo_agent_runs AS run
 WHERE run.tenant_id = :tenantId::uuid AND (:state::text IS NULL OR run.state = :state)
-  AND (:after::text IS NULL OR (run.created_at, run.task_id) < (
-    SELECT before.created_at, before.task_id FROM elo_agent_runs AS before
-    WHERE before.tenant_id = :tenantId::uuid AND before.task_id = :after
-  ))
+  AND (:afterTask::text IS NULL OR (run.created_at, run.task_id) < (to_timestamp(:afterTime::double precision), :afterTask))
 ORDER BY run.created_at DESC, run.task_id DESC LIMIT :rows`);
 
 /** Found by the id of the run or of its task. JSON comes as text: a result may hold what JSONB refuses. */

@@ -27,19 +27,18 @@ export const getTenant = named<{ readonly tenantId: string }>(
   `SELECT ${ENTRY} FROM elo_v_agent_tenants AS tenant WHERE tenant.id = :tenantId::uuid`,
 );
 
-/** One row more than asked for says that there is another page. `after` is the id of the last one seen. */
+/** One row more than asked for says that there is another page. `afterName` and `afterId` are those of the last one seen. */
 export const listTenants = named<{
   readonly filter?: string;
   readonly active?: boolean;
-  readonly after?: string;
+  readonly afterName?: string;
+  readonly afterId?: string;
   readonly rows: number;
 }>(`
 SELECT ${ENTRY} FROM elo_v_agent_tenants AS tenant
 WHERE (:filter::text IS NULL OR position(lower(:filter) in lower(tenant.name)) > 0 OR tenant.id::text = lower(:filter))
   AND (:active::boolean IS NULL OR tenant.is_active = :active)
-  AND (:after::uuid IS NULL OR (tenant.name, tenant.id) > (
-    SELECT before.name, before.id FROM elo_v_agent_tenants AS before WHERE before.id = :after::uuid
-  ))
+  AND (:afterId::uuid IS NULL OR (tenant.name, tenant.id) > (:afterName, :afterId::uuid))
 ORDER BY tenant.name, tenant.id LIMIT :rows`);
 
 /** Tables of tenants; the second one is the documents'. */

@@ -10,7 +10,7 @@ SELECT EXISTS (
   SELECT FROM elo_agent_runs WHERE tenant_id = $1::uuid AND task_id = $2 AND run_id = $3::uuid
 ) OR EXISTS (
   SELECT FROM elo_agent_model_calls WHERE tenant_id = $1::uuid AND task_id = $2 AND run_id = $3::uuid
-) AS is_known`,
+) AS is_known, EXISTS (SELECT FROM elo_v_agent_tenants WHERE id = $1::uuid) AS has_tenant`,
     values: [tenantId, taskId, runId],
   };
 }

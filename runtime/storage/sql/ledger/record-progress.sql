@@ -84,13 +84,13 @@ WITH written AS (
 ), audited AS (
   INSERT INTO elo_tool_executions (
     tenant_id, task_id, run_id, step, tool_call_id, tool, client_id, dialog_id, user_id, session_id, arguments, decision,
-    is_error, code, duration_ms
+    decided_by, is_error, code, duration_ms
   )
   SELECT :tenantId::uuid, :taskId, :runId::uuid, one.step, one.id, left(one.tool, 200), :clientId::text, :dialogId::text,
-    :userId::text, :sessionId::text, one.arguments, one.decision,
+    :userId::text, :sessionId::text, one.arguments, one.decision, one."decidedBy",
     coalesce((one.outcome ->> 'isError')::boolean, false), left(one.outcome ->> 'code', 50), one."durationMs"
   FROM jsonb_to_recordset(:audit::jsonb) AS one (
-    step int, id text, tool text, arguments jsonb, decision text, outcome jsonb, "durationMs" int
+    step int, id text, tool text, arguments jsonb, decision text, "decidedBy" text, outcome jsonb, "durationMs" int
   )
   ON CONFLICT (tenant_id, run_id, tool_call_id) DO NOTHING
 ), forgotten AS (

@@ -1,11 +1,15 @@
 -- Claims a run that waits for an approval, or says what became of it. The same approval may come again, after a lost answer:
 -- it finds the run that went on with it, and its result. One that failed or was lost is gone on with by the journal, which
--- has every call that may have been made. No row means that no such run waits.
+-- has every call that may have been made. A decision stands, so another one than the first is contradicted by it. No row means
+-- that no such run waits.
 WITH budget AS MATERIALIZED (
   SELECT elo_agent_reserve(:tenantId::uuid, :runId::uuid,
     :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
 ), claimed AS (
   UPDATE elo_agent_runs AS run SET
+    decision = CASE WHEN run.state = 'waiting' THEN :decision ELSE coalesce(run.decision, :decision) END,
+    decided_by = CASE WHEN run.state = 'waiting' OR run.decision IS NULL THEN :decidedBy::text ELSE run.decided_by END,
+    decided_at = CASE WHEN run.state = 'waiting' OR run.decision IS NULL THEN now() ELSE run.decided_at END,
     run_id = :runId::uuid, resumed_run_id = :waitedRunId::uuid, state = 'running', attempt = run.attempt + 1, result = NULL,
     lease_until = now() + :leaseMs::int * interval '1 millisecond',
     held_cost_usd = :holdCostUsd::numeric, held_tokens = :holdTokens::bigint,
@@ -13,7 +17,7 @@ WITH budget AS MATERIALIZED (
   FROM budget
   WHERE run.tenant_id = :tenantId::uuid AND budget.room = 'ok' AND run.resume IS NOT NULL AND (
     (run.run_id = :waitedRunId::uuid AND run.state = 'waiting')
-    OR (run.resumed_run_id = :waitedRunId::uuid AND (
+    OR (run.resumed_run_id = :waitedRunId::uuid AND coalesce(run.decision, :decision) = :decision AND (
       run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now())
     ))
   )
@@ -33,19 +37,23 @@ WITH budget AS MATERIALIZED (
     HAVING sum(used.cost) > 0 OR sum(used.tokens) > 0
   ) AS before ON true
 )
-SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent
+SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent,
+  NULL::text AS decision, NULL::text AS decided_by, NULL::timestamptz AS decided_at
 FROM going_on
 UNION ALL
 SELECT
   CASE
+    WHEN run.is_contradicted THEN 'contradicted'
     WHEN run.is_claimable AND budget.room <> 'ok' THEN budget.room
     -- With room it was there to be claimed, so another caller has done so in this very moment.
     WHEN run.is_claimable OR run.state = 'running' THEN 'running'
     ELSE 'done'
   END,
-  run.task_id, run.trace_id, NULL, run.result, NULL, NULL
+  run.task_id, run.trace_id, NULL, run.result, NULL, NULL, run.decision, run.decided_by, run.decided_at
 FROM budget, (
   SELECT known.task_id, known.trace_id, known.state, known.result::text AS result,
+    known.decision, known.decided_by, known.decided_at,
+    known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND known.decision <> :decision AS is_contradicted,
     known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND (
       known.state IN ('done', 'waiting') OR (known.state = 'running' AND known.lease_until > now())
     ) AS is_answered,
@@ -58,4 +66,4 @@ FROM budget, (
   FROM elo_agent_runs AS known
   WHERE known.tenant_id = :tenantId::uuid AND (known.run_id = :waitedRunId::uuid OR known.resumed_run_id = :waitedRunId::uuid)
 ) AS run
-WHERE (run.is_claimable OR run.is_answered) AND NOT EXISTS (SELECT FROM claimed)
+WHERE (run.is_claimable OR run.is_answered OR run.is_contradicted) AND NOT EXISTS (SELECT FROM claimed)

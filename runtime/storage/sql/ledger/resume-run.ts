@@ -1,10 +1,12 @@
 import type { Reservation, ResumeRequest } from '../../../contracts/ledger/ledger';
+import type { ApprovalDecision } from '../../../contracts/ledger/progress';
 import type { Statement } from '../../statement';
 import { named } from '../named';
+import { storable } from '../storable';
 import text from './resume-run.sql';
 
 export interface ResumeRow {
-  readonly kind: 'claimed' | 'done' | 'running' | 'held' | 'exceeded';
+  readonly kind: 'claimed' | 'done' | 'running' | 'held' | 'exceeded' | 'contradicted';
   readonly task_id: string;
   readonly trace_id: string | null;
   readonly resume: string | null;
@@ -13,12 +15,16 @@ export interface ResumeRow {
   readonly journal: string | null;
   /** A Spent as JSON. */
   readonly spent: string | null;
+  /** Null but for one that is contradicted. */
+  readonly decision: ApprovalDecision | null;
+  readonly decided_by: string | null;
+  readonly decided_at: Date | null;
 }
 
 const RESUME = named<Omit<ResumeRequest, 'reserve'> & Partial<Reservation>>(text);
 
 export function resumeRunStatement({ reserve, ...request }: ResumeRequest): Statement {
-  return RESUME({ ...request, ...reserve });
+  return RESUME({ ...storable(request), ...reserve });
 }
 
 /** The request that a waiting run answers, and how far it was; until the run that goes on with it is done. */

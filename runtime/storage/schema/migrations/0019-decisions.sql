@@ -1,0 +1,6 @@
+-- What a person decided on the call that `resumed_run_id` waited with, who it was, and when; NULL where that was before this
+-- migration. In the audit only who.
+ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decision TEXT;
+ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decided_by TEXT;
+ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decided_at TIMESTAMPTZ;
+ALTER TABLE elo_tool_executions ADD COLUMN IF NOT EXISTS decided_by TEXT;
