@@ -54,6 +54,8 @@ export interface MigrationOptions {
   readonly tiers?: readonly Tier[];
   /** Routers that do nothing else than choose the branch go too. */
   readonly dropRouter?: boolean;
+  /** Agents behind a router that cannot become one node are migrated one by one; the router stays. */
+  readonly each?: boolean;
   /** Only what n8n 3 no longer runs is migrated, and every such node is in the report. */
   readonly v3?: boolean;
 }

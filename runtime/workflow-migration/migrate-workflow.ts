@@ -3,12 +3,11 @@ import type { ClusterReport, MergePlan, Migration, MigrationOptions, MigrationRe
 import { buildGraph } from './graph';
 import { agentNames } from './issue';
 import { parseWorkflow } from './parse-workflow';
-import { planCluster } from './plan/plan-cluster';
+import { planWorkflow } from './plan/plan-workflow';
 import { collectReferences } from './plan/reference-issues';
 import { asGiven, readAbsent } from './read-absent';
 import { rewriteWorkflow, type Rewritten } from './rewrite/rewrite-workflow';
 import { writeSql } from './rewrite/write-sql';
-import { findClusters } from './routers/find-clusters';
 import { subNodeKinds, subNodesOf } from './sub-nodes';
 import { v3Flags } from './v3-rules';
 
@@ -24,14 +23,14 @@ export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migrat
   const workflow = readAbsent(given);
   const options = withV3(asked);
   const context = readContext(workflow, options);
-  const plans = findClusters(workflow).map((cluster) => planCluster(cluster, context));
+  const { plans, offers } = planWorkflow(context);
   const merges = plans.filter((plan): plan is MergePlan => plan.kind === 'merge');
   const left = plans.flatMap((plan) => (plan.kind === 'leave' ? plan.left : []));
   const name = workflow.name ?? '';
   const agents = new Set(merges.flatMap(({ cluster }) => agentNames(cluster)));
   const v3 = options.v3 === true ? { v3: v3Flags(workflow.nodes, agents) } : {};
   if (merges.length === 0) {
-    return { kind: 'unchanged', report: { version: 1, workflow: name, clusters: [], left, notes: [], ...v3 } };
+    return { kind: 'unchanged', report: { version: 1, workflow: name, clusters: [], left, notes: offers, ...v3 } };
   }
   const rewritten = rewriteWorkflow(workflow, merges, options);
   const report: MigrationReport = {
@@ -39,7 +38,7 @@ export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migrat
     workflow: name,
     clusters: merges.map((plan) => clusterReport(plan, context, rewritten)),
     left,
-    notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes],
+    notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes, ...offers],
     ...v3,
   };
   const migrated = asGiven(rewritten.workflow, { given, read: workflow });

@@ -46,6 +46,7 @@ const SAME = [
   'named-in-expressions',
   'dropped-router',
   'dropped-partial-router',
+  'each-agent',
 ];
 
 let n8n: N8n;

@@ -25,6 +25,7 @@ export interface MigrateOptions {
   readonly 'dry-run'?: boolean;
   readonly overwrite?: boolean;
   readonly 'drop-router'?: boolean;
+  readonly each?: boolean;
   readonly apply?: boolean;
   readonly v3?: boolean;
 }
@@ -132,6 +133,7 @@ function readMigrationOptions(options: MigrateOptions, tenant: string): Migratio
     allow: readAllowances(options.allow ?? []),
     tierMap: readTierMap(options['tier-map'] ?? []),
     dropRouter: options['drop-router'] === true,
+    each: options.each === true,
     v3: options.v3 === true,
   };
 }

@@ -34,7 +34,8 @@ function asRouter(node: WorkflowNode): Router {
 
 const DISABLED: Reason = { reason: 'disabled', text: 'It is disabled, so that it stays as it is.' };
 
-function loneCluster(agent: WorkflowNode, graph: Graph, why: Reason | undefined): Cluster {
+/** A cluster of this agent alone; a branch for each model of a Model Selector. */
+export function loneCluster(agent: WorkflowNode, graph: Graph, why?: Reason): Cluster {
   const alone = agent.disabled === true ? DISABLED : why;
   const branch = { agent, from: [], ...attachments(agent, graph) };
   const selected = agent.disabled === true ? undefined : splitBySelector(branch, graph);

@@ -9,6 +9,8 @@ import {
   type MigrationFolder,
   nodeTypes,
 } from '../../support/workflows/migration-folder';
+import { attach, chain, main, node, workflow } from '../../support/workflows/workflow-builder';
+import { branches, bufferMemory, first, prompts, tierSwitch } from '../../support/workflows/workflow-parts';
 import { startCli } from '../../support/worlds/cli';
 
 const OURS = 'universalAiAgent';
@@ -23,6 +25,25 @@ afterEach(() => folder.remove());
 
 function disabled(workflow: Workflow): Workflow {
   return { ...workflow, nodes: workflow.nodes.map((node) => ({ ...node, disabled: true })) };
+}
+
+/** Two agents behind a Switch, of which one has a memory. */
+function differing(): Workflow {
+  const { parts, wires, agents } = branches(first(2), '3.1', () => prompts('={{ $json.message }}'));
+  return workflow('Differing', {
+    parts: [
+      node('Start', 'base.manualTrigger@1'),
+      tierSwitch('3.4', ['nano', 'small'], 'Router'),
+      ...parts,
+      bufferMemory('Memory', '1.3'),
+    ],
+    wires: [
+      ...chain('Start', 'Router'),
+      ...main('Router', ...agents.map((name) => [name])),
+      ...wires,
+      ...attach('Memory', 'ai_memory', agents.slice(1)),
+    ],
+  });
 }
 
 const outAndSql = (out: string): string[] => ['-o', folder.at(out), '--sql', folder.at('rows.sql')];
@@ -109,6 +130,20 @@ describe('one file', () => {
         }),
       ]) as object[],
     });
+  });
+});
+
+describe('agents that differ', () => {
+  it('are left with an offer, and migrated one by one with --each', async () => {
+    const file = folder.write('shop.json', differing());
+    const whole = await folder.migrate([file, ...outAndSql('left.json'), '--report', folder.at('left-report.json')]);
+    expect(whole.stdout).toContain('Router: --each migrates 2 of its 2 agents one by one.');
+    expect(folder.read('left-report.json')).toContain('--each migrates 2 of its 2 agents one by one.');
+    expect(nodeTypes(folder.read('left.json'))).not.toContain(OURS);
+    const each = await folder.migrate([file, ...outAndSql('each.json'), '--each']);
+    expect(each).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(each.stdout).not.toContain('--each');
+    expect(nodeTypes(folder.read('each.json')).filter((type) => [OURS, AGENT].includes(type))).toEqual([OURS, OURS]);
   });
 });
 

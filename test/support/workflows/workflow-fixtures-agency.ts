@@ -4,6 +4,7 @@ import {
   answer,
   branches,
   type BranchModel,
+  bufferMemory,
   first,
   FIVE,
   httpTool,
@@ -44,6 +45,7 @@ export function agencyFixtures(): Record<string, WorkflowFixture> {
       workflow: behindRouter('Kept router', { models: first(2), aside: 'Count' }),
       asked: { dropRouter: true },
     },
+    'each-agent': { workflow: differing(), asked: { each: true } },
     'v3-modes': { workflow: removedModes(), asked: { v3: true } },
   };
 }
@@ -119,6 +121,15 @@ function copiedTools(): WorkflowFixture['workflow'] {
     models: first(3),
     parts: tools.map(([, , part]) => part),
     wires: tools.flatMap(([tool, owner]) => attach(tool, 'ai_tool', [owner])),
+  });
+}
+
+/** Three branches, of which two share a memory. */
+function differing(): WorkflowFixture['workflow'] {
+  return behindRouter('Each agent', {
+    models: first(3),
+    parts: [bufferMemory('Memory', '1.3', { sessionIdType: 'customKey', sessionKey: '={{ $json.sessionId }}' })],
+    wires: attach('Memory', 'ai_memory', ['AI Agent nano', 'AI Agent small']),
   });
 }
 

@@ -11,7 +11,7 @@ export interface WorkflowFixture {
   /** True for one that has to be left as it is. */
   readonly isLeft?: boolean;
   /** What else the migration is asked for. */
-  readonly asked?: Pick<MigrationOptions, 'tierMap' | 'dropRouter' | 'v3'>;
+  readonly asked?: Pick<MigrationOptions, 'tierMap' | 'dropRouter' | 'each' | 'v3'>;
 }
 
 /** What a branch is, in a word, and what it runs on. */
