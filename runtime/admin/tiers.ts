@@ -9,6 +9,7 @@ import type { Query } from '../storage/statement';
 import type { JsonObject } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { labelField, objectField, readInput } from './read-input';
+import { checkRules } from './tools/check-rules';
 
 /** What is left out of a tier that is there stays as it is; null empties it. */
 export interface TierChange {
@@ -30,7 +31,7 @@ export interface TierChange {
   readonly toolConfig?: JsonObject | null;
 }
 
-/** The tiers. Every method rejects with ADMIN_INPUT_INVALID, POLICY_INVALID or a DB_ code; then nothing has changed. */
+/** The tiers. Every method rejects with ADMIN_INPUT_INVALID, POLICY_INVALID, RULE_UNMATCHED or a DB_ code; then nothing has changed. */
 export interface TierAdmin {
   /** All of them, with the prices of their models; the lowest one first. */
   readonly list: () => Promise<{ readonly tiers: readonly TierEntry[] }>;
@@ -58,8 +59,11 @@ export function createTierAdmin({ query, transaction }: Postgres): TierAdmin {
     list: async () => ({ tiers: await query<TierEntry>(LIST_TIER_ENTRIES) }),
     set: async (input) => {
       const tier = readInput(shape, input, 'tier set');
-      readToolRules(tier.toolConfig, 'elo_agent_tiers.tool_config');
-      return transaction((inside) => write(inside, tier));
+      const rules = readToolRules(tier.toolConfig, 'elo_agent_tiers.tool_config');
+      return transaction(async (inside) => {
+        await checkRules(inside, [rules]);
+        return write(inside, tier);
+      });
     },
   };
 }

@@ -10,6 +10,7 @@ import { printJson } from './output';
 import { terminal } from './terminal';
 
 const GRACE_SECONDS = 30;
+const START_SECONDS = 60;
 const WORKER_PORT = 9464;
 /** A run needs one for a moment at a time, and servers have a hundred for everybody. */
 const MOST_CONNECTIONS = 20;
@@ -131,11 +132,14 @@ export interface WorkerSettings {
   /** Undefined: no health and no metrics are served. 0 is any free one. */
   readonly port?: number;
   readonly graceMs: number;
+  /** How long to wait at the start for a database or Redis that is away. */
+  readonly startMs: number;
 }
 
 /** What the worker is told by AGENT_WORKER_…, AGENT_TENANT_CONCURRENCY and AGENT_FORWARD_LIST. */
 export function readWorker(): WorkerSettings {
   const grace = wholeNumber('AGENT_WORKER_GRACE_SECONDS', { least: 0 }) ?? GRACE_SECONDS;
+  const start = wholeNumber('AGENT_WORKER_START_SECONDS', { least: 0 }) ?? START_SECONDS;
   return {
     consumer: {
       ...readQueue(),
@@ -149,6 +153,7 @@ export function readWorker(): WorkerSettings {
     host: optional('AGENT_WORKER_HOST') ?? '127.0.0.1',
     port: optional('AGENT_WORKER_PORT') === 'off' ? undefined : readPort(),
     graceMs: grace * 1000,
+    startMs: start * 1000,
   };
 }
 

@@ -1,4 +1,6 @@
+import type { RuntimeError } from '../errors/runtime-error';
 import { assertReady, databaseStatus } from '../storage/schema/migrate';
+import { whenThere } from '../util/when-there';
 import { type Consumer, startConsumer } from '../worker';
 import { openWorkerRuntime, readWorker, withDatabase, type WorkerSettings } from './environment';
 import { serveHealth } from './worker-http';
@@ -7,21 +9,52 @@ import { reportProgress, writeLog } from './worker-log';
 /** Does the tasks of the Redis list until a signal ends it, or with `drain` until there are none. */
 export async function runWorker(drain: boolean): Promise<number> {
   const settings = readWorker();
-  await checkDatabase();
+  const ending = awaitSignal();
+  let consumer: Consumer | undefined;
+  const server = await openHealth(() => consumer, settings);
+  const patience = { waitMs: settings.startMs, signal: ending.signal, onAway: tellOfWaiting };
   const runtime = openWorkerRuntime(settings);
   try {
-    const consumer = await startConsumer(settings.consumer, {
-      handle: ({ task, signal }) => runtime.handle(task, { signal }),
-      onDead: async ({ task, error }) => {
-        if (task !== undefined) await runtime.deliverFailure(task, error);
-      },
-      log: writeLog,
-    });
-    await workUntilEnd(consumer, settings, drain);
+    await whenThere(checkDatabase, patience);
+    consumer = await whenThere(
+      () =>
+        startConsumer(settings.consumer, {
+          handle: ({ task, signal }) => runtime.handle(task, { signal }),
+          onDead: async ({ task, error }) => {
+            if (task !== undefined) await runtime.deliverFailure(task, error);
+          },
+          log: writeLog,
+        }),
+      patience,
+    );
+    const { list, concurrency } = settings.consumer;
+    writeLog('info', 'worker started', { ...server?.address, list, concurrency });
+    await workUntilEnd(consumer, { settings, drain, ending, server });
+    return 0;
+  } catch (error) {
+    if (consumer !== undefined || !ending.signal.aborted) throw error;
+    // Told to end while it waited.
+    writeLog('info', 'worker ended');
     return 0;
   } finally {
+    ending.forget();
+    await consumer?.close({ graceMs: 0 });
+    await server?.close();
     await runtime.close();
   }
+}
+
+type Health = Awaited<ReturnType<typeof serveHealth>>;
+
+async function openHealth(
+  consumer: () => Consumer | undefined,
+  { host, port }: WorkerSettings,
+): Promise<Health | undefined> {
+  return port === undefined ? undefined : serveHealth(consumer, { host, port });
+}
+
+function tellOfWaiting({ code, message: reason }: RuntimeError): void {
+  writeLog('warn', 'the worker waits before it starts', { code, reason });
 }
 
 /** Throws what keeps it from the database: every task would fail. */
@@ -29,36 +62,46 @@ function checkDatabase(): Promise<void> {
   return withDatabase(async (postgres) => assertReady(await databaseStatus(postgres)));
 }
 
-async function workUntilEnd(consumer: Consumer, settings: WorkerSettings, drain: boolean): Promise<void> {
-  const { host, port, graceMs, consumer: config } = settings;
-  const ending = awaitSignal();
+interface Working {
+  readonly settings: WorkerSettings;
+  readonly drain: boolean;
+  readonly ending: Ending;
+  readonly server?: Health;
+}
+
+async function workUntilEnd(consumer: Consumer, { settings, drain, ending, server }: Working): Promise<void> {
+  const { graceMs } = settings;
   const stopProgress = reportProgress(consumer);
   try {
-    const server = port === undefined ? undefined : await serveHealth(consumer, { host, port });
-    writeLog('info', 'worker started', { ...server?.address, list: config.list, concurrency: config.concurrency });
     await (drain ? Promise.race([consumer.idle(), ending.signalled]) : ending.signalled);
     writeLog('info', 'worker ends', { grace_ms: graceMs });
     server?.markEnding();
     await consumer.close({ graceMs });
-    await server?.close();
     writeLog('info', 'worker ended');
   } finally {
     stopProgress();
-    ending.forget();
-    await consumer.close({ graceMs: 0 });
   }
 }
 
-/** Resolves with the first SIGTERM or SIGINT; a second one ends the process at once, as if nobody listened. */
-function awaitSignal(): { readonly signalled: Promise<unknown>; readonly forget: () => void } {
+interface Ending {
+  readonly signalled: Promise<unknown>;
+  /** Aborted by the same. */
+  readonly signal: AbortSignal;
+  readonly forget: () => void;
+}
+
+/** Waits for the first SIGTERM or SIGINT; a second one ends the process at once, as if nobody listened. */
+function awaitSignal(): Ending {
   const { promise: signalled, resolve } = Promise.withResolvers();
+  const ended = new AbortController();
   const forget = (): void => {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   };
   const onSignal = (signal: unknown): void => {
     forget();
+    ended.abort();
     resolve(signal);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  return { signalled, forget };
+  return { signalled, signal: ended.signal, forget };
 }

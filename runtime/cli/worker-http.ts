@@ -23,16 +23,19 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
  * `/healthz`: whether Redis answers, with the counts of the queue; `/readyz`: whether it also takes tasks; `/metrics`:
- * for Prometheus. Rejects with CONFIG_INVALID when the address is taken.
+ * for Prometheus. Before there is a consumer all three answer 503. Rejects with CONFIG_INVALID when the address is taken.
  */
 export async function serveHealth(
-  consumer: Consumer,
+  consumerOf: () => Consumer | undefined,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<HealthServer> {
   let isEnding = false;
   const answer = async (path: string): Promise<Answer> => {
+    const isKnown = ['/metrics', '/healthz', '/readyz'].includes(path);
+    if (!isKnown) return json(404, { error: 'see /healthz, /readyz and /metrics' });
+    const consumer = consumerOf();
+    if (consumer === undefined) return json(503, { ok: false, starting: true, ending: isEnding });
     if (path === '/metrics') return { status: 200, body: await consumer.metrics(), type: METRICS_TYPE };
-    if (path !== '/healthz' && path !== '/readyz') return json(404, { error: 'see /healthz, /readyz and /metrics' });
     const health = await consumer.health();
     const isFine = health.ok && (path === '/healthz' || !isEnding);
     return json(isFine ? 200 : 503, { ...health, ending: isEnding });

@@ -1,4 +1,4 @@
-import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
+import type { ToolPermission } from '../contracts/tools/permission';
 import type { Tool } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -6,6 +6,7 @@ import { combinePermissions } from './combine-permissions';
 import { guardTool } from './guard-tool';
 import { isNamed } from './name-pattern';
 import { readPermission } from './read-tool-rules';
+import { type RulesAt, type UnmatchedRule, unmatchedArguments, unmatchedRules, warnOf } from './unmatched-rules';
 
 interface Candidate {
   readonly tool: Tool;
@@ -23,7 +24,9 @@ export interface Policy {
   /** Undefined: whatever the tier. */
   readonly tier?: string;
   /** Each level can only narrow what the others leave. */
-  readonly levels: readonly ToolRules[];
+  readonly levels: readonly RulesAt[];
+  /** The name of an agent whose rules may have been meant. */
+  readonly nearAgent?: UnmatchedRule;
   /** The task's own allow-list; a name in it that the tenant does not have is a warning. */
   readonly asked?: readonly string[];
 }
@@ -35,6 +38,7 @@ export interface Policy {
 export function allowedTools<T extends Candidate>(
   tools: readonly T[],
   policy: Policy,
+  others: OtherNames = { codes: [], servers: [] },
 ): { readonly tools: readonly T[]; readonly warnings: readonly ErrorSummary[] } {
   const allowed: T[] = [];
   const warnings: ErrorSummary[] = [];
@@ -49,8 +53,54 @@ export function allowedTools<T extends Candidate>(
       warnings.push(describeError('TOOL_SKIPPED', { tool: name, reason: errorText(error) }));
     }
   }
-  return { tools: allowed, warnings: [...warnings, ...unknownNames(tools, policy)] };
+  return {
+    tools: allowed,
+    warnings: [...warnings, ...unknownNames(tools, policy), ...unmatched(tools, policy, others)],
+  };
 }
+
+/** Names of the tenant that no candidate has. */
+export interface OtherNames {
+  /** Those of rows that cannot be offered. */
+  readonly codes: readonly string[];
+  /** Those of its MCP servers, also where none of their tools are known. */
+  readonly servers: readonly string[];
+}
+
+function unmatched(
+  tools: readonly Candidate[],
+  { levels, nearAgent }: Policy,
+  { codes, servers }: OtherNames,
+): readonly ErrorSummary[] {
+  const names = new Set(tools.flatMap(formerNamesOf));
+  const silent = servers.filter((server) => ![...names].some((name) => name.startsWith(`${server}.`)));
+  const isElsewhere = (name: string): boolean => silent.some((server) => isOfServer(name, server));
+  const ruled = [
+    ...tools.map((candidate) => ({ names: formerNamesOf(candidate), schema: candidate.tool.definition.inputSchema })),
+    { names: codes },
+  ];
+  const ofRows = tools.flatMap(({ tool: { definition }, permission }) => {
+    const own = ownPermission(permission);
+    const tool = { names: [], schema: definition.inputSchema };
+    return own === undefined ? [] : unmatchedArguments(own, { rule: ROW, name: definition.name, tool });
+  });
+  return [
+    ...(nearAgent === undefined ? [] : [nearAgent]),
+    ...unmatchedRules(levels, ruled, isElsewhere),
+    ...ofRows,
+  ].map(warnOf);
+}
+
+/** Undefined where it cannot be read, for which the tool is skipped. */
+function ownPermission(permission: unknown): ToolPermission | undefined {
+  try {
+    return permission === undefined || permission === null ? undefined : readPermission(permission, ROW);
+  } catch {
+    return undefined;
+  }
+}
+
+const ROW = 'custom_config.permissions';
 
 function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   if (tier !== undefined && candidate.allowedTiers?.includes(tier) === false) return false;
@@ -61,13 +111,13 @@ function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   );
 }
 
-function permissionOf(candidate: Candidate, levels: readonly ToolRules[]): ToolPermission {
+function permissionOf(candidate: Candidate, levels: readonly RulesAt[]): ToolPermission {
   const { permission: own } = candidate;
   const names = formerNamesOf(candidate);
   const ofLevels = levels.flatMap(({ permissions }) =>
     permissions.filter(({ name }) => isNamed(names, [name])).map(({ permission }) => permission),
   );
-  const ofRow = own === undefined || own === null ? [] : [readPermission(own, 'custom_config.permissions')];
+  const ofRow = own === undefined || own === null ? [] : [readPermission(own, ROW)];
   return combinePermissions([...ofRow, ...ofLevels]);
 }
 
@@ -100,7 +150,10 @@ export function mayHaveToolsOf(
   { tier, levels }: Policy,
 ): boolean {
   if (tier !== undefined && server.allowedTiers?.includes(tier) === false) return false;
-  const isOfServer = (entry: string): boolean =>
-    entry.includes('*') || entry.startsWith(`${server.name}.`) || entry.startsWith(`${server.name}_`);
-  return levels.every(({ enabled }) => enabled?.some(isOfServer) ?? true);
+  const mayBeOfServer = (entry: string): boolean => entry.includes('*') || isOfServer(entry, server.name);
+  return levels.every(({ enabled }) => enabled?.some(mayBeOfServer) ?? true);
+}
+
+function isOfServer(name: string, server: string): boolean {
+  return name.startsWith(`${server}.`) || name.startsWith(`${server}_`);
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
+import type { ToolPermission } from '../contracts/tools/permission';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { ExactInteger } from '../util/exact-integer';
@@ -9,6 +9,7 @@ import { strictObject } from '../util/known-keys';
 import { patternSize } from '../util/pattern-size';
 import { compilePattern } from './name-pattern';
 import { excessOf, excessOfLevel } from './rule-bounds';
+import { nearAgent, type RulesAt, type UnmatchedRule } from './unmatched-rules';
 
 const MAX_PATTERN_LENGTH = 1000;
 /** The largest pattern, in steps, since repetitions multiply. */
@@ -74,15 +75,17 @@ type Level = z.output<typeof rulesSchema>;
  * One level of rules as it stands in the database or in a task. Nothing at all is no rule. Throws POLICY_INVALID:
  * a rule that cannot be read must not fall away.
  */
-export function readToolRules(raw: unknown, where: string): ToolRules {
+export function readToolRules(raw: unknown, where: string): RulesAt {
   return toRules(parse(rulesSchema, raw ?? {}, where), where);
 }
 
-function toRules(level: Level, where: string): ToolRules {
+function toRules(level: Level, where: string): RulesAt {
   const excess = excessOfLevel(level);
   if (excess !== undefined) throw invalid(where, excess);
   const { enabled_tools, disabled_tools, tool_permissions } = level;
   return {
+    where,
+    isOwn: where.startsWith(TENANT),
     enabled: enabled_tools ?? undefined,
     disabled: disabled_tools ?? [],
     permissions: Object.entries(tool_permissions ?? {}).map(([name, permission]) => ({
@@ -155,15 +158,24 @@ function invalid(where: string, reason: string): RuntimeError {
 }
 
 /** The levels that stand within a tenant's tool_config: its own rules, and those of the agent. */
-export function tenantLevels(toolConfig: unknown, agent: string | undefined): readonly ToolRules[] {
+export function tenantLevels(toolConfig: unknown, agent: string | undefined): readonly RulesAt[] {
   const { agents, ...own } = parse(tenantSchema, toolConfig ?? {}, TENANT);
   const levels = [toRules(own, TENANT)];
   if (agent === undefined || !Object.hasOwn(agents ?? {}, agent)) return levels;
   return [...levels, countedForAgent(readToolRules(agents?.[agent], `${TENANT}.agents.${agent}`), agent)];
 }
 
+/** The rules of an agent whose name is nearly that of the task's, which has none. */
+export function rulesOfNearAgent(toolConfig: unknown, agent: string | undefined): UnmatchedRule | undefined {
+  const { agents } = parse(tenantSchema, toolConfig ?? {}, TENANT);
+  const near = agent === undefined ? undefined : nearAgent(agent, Object.keys(agents ?? {}));
+  return near === undefined
+    ? undefined
+    : { rule: `${TENANT}.agents.${near}`, reason: `the agent of this task is "${agent}"` };
+}
+
 /** Limits over time that stand with an agent count its calls alone, not those of all agents of the tenant. */
-function countedForAgent(rules: ToolRules, agent: string): ToolRules {
+function countedForAgent(rules: RulesAt, agent: string): RulesAt {
   const permissions = rules.permissions.map(({ name, permission }) => {
     const { callsPerMinute, callsPerDay, ...rest } = permission;
     if (callsPerMinute === undefined && callsPerDay === undefined) return { name, permission };
@@ -174,8 +186,9 @@ function countedForAgent(rules: ToolRules, agent: string): ToolRules {
 
 const TENANT = 'settings.tool_config';
 
-/** Throws POLICY_INVALID for anything that cannot be read in a tenant's tool_config, whichever agent it is for. */
-export function checkTenantRules(toolConfig: unknown): void {
+/** All levels in a tenant's tool_config, whichever agent they are for. Throws POLICY_INVALID. */
+export function allTenantLevels(toolConfig: unknown): readonly RulesAt[] {
   const { agents } = parse(tenantSchema, toolConfig ?? {}, TENANT);
-  for (const agent of [undefined, ...Object.keys(agents ?? {})]) tenantLevels(toolConfig, agent);
+  const own = tenantLevels(toolConfig, undefined);
+  return [...own, ...Object.keys(agents ?? {}).flatMap((agent) => tenantLevels(toolConfig, agent).slice(own.length))];
 }

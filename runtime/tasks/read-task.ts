@@ -59,7 +59,11 @@ function unknownConfigKeys(input: unknown): readonly string[] {
   if (unknown.length > MAX_UNKNOWN_KEYS) {
     throw new RuntimeError('INPUT_INVALID', { issues: `config has ${unknown.length} keys that nobody reads` });
   }
-  const missed = nearMisses(unknown, { keys: GUARDING_CONFIG_KEYS, elsewhere: FOREIGN_CONFIG_KEYS });
+  const missed = nearMisses(unknown, {
+    keys: GUARDING_CONFIG_KEYS,
+    elsewhere: FOREIGN_CONFIG_KEYS,
+    others: CONFIG_KEYS,
+  });
   if (missed.length === 0) return unknown;
   const named = missed.map(({ key, instead }) => misspelt(key, instead));
   throw new RuntimeError('INPUT_INVALID', { issues: `config has no key ${named.join(', ')}` });

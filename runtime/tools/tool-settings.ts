@@ -108,7 +108,8 @@ function readSecret(value: string | null): string | undefined {
   return value;
 }
 
-function readSchema(raw: unknown): JsonObject {
+/** Throws an Error for one that cannot be used. */
+export function readSchema(raw: unknown): JsonObject {
   if (raw === null || raw === undefined) return NO_ARGUMENTS;
   const value = typeof raw === 'string' ? parseText(raw) : raw;
   return objectSchema(value, 'parameters_schema');

@@ -4,8 +4,8 @@ import type { Toolset } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
-import { allowedTools, type Policy } from '../permissions/allowed-tools';
-import { readToolRules, tenantLevels } from '../permissions/read-tool-rules';
+import { allowedTools, type OtherNames, type Policy } from '../permissions/allowed-tools';
+import { readToolRules, rulesOfNearAgent, tenantLevels } from '../permissions/read-tool-rules';
 import type { TenantTool } from '../tools/build-tools';
 import { createToolset } from '../tools/combine-toolsets';
 import { offeredNames, plainName } from '../tools/offered-names';
@@ -69,7 +69,7 @@ export function combineSources(sources: readonly ToolSource[]): SelectTools {
     const asked = { snapshot, servers, connected, policy, signal };
     const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
     if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
-    const selected = await select(offers, policy);
+    const selected = await select(offers, policy, otherNames(request));
     if (offers.some(({ isOfRun }) => isOfRun === true)) return selected;
     if (ofRows.size >= REMEMBERED_RULES) ofRows.clear();
     ofRows.set(key, { policy, offers, selected });
@@ -92,13 +92,21 @@ function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest): Polic
       ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
       readToolRules(rules, 'config'),
     ],
+    nearAgent: rulesOfNearAgent(snapshot.tenant.settings.toolConfig, agent),
     asked: rules.enabled_tools,
   };
 }
 
-async function select(offers: readonly ToolOffer[], policy: Policy): Promise<SelectedTools> {
+function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
+  return {
+    codes: snapshot.tools.map(({ code }) => code),
+    servers: [...(snapshot.servers ?? []), ...servers].map(({ name }) => name),
+  };
+}
+
+async function select(offers: readonly ToolOffer[], policy: Policy, others: OtherNames): Promise<SelectedTools> {
   const { tools, warnings } = await build(withNames(offers));
-  const allowed = allowedTools(tools, policy);
+  const allowed = allowedTools(tools, policy, others);
   return {
     tools: allowed.tools,
     toolset: createToolset(allowed.tools.map(({ tool }) => tool)),

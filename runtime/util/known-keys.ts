@@ -27,6 +27,8 @@ export function misspelt(key: string, instead: string): string {
 export interface Guards {
   readonly keys: readonly string[];
   readonly elsewhere: Readonly<Record<string, string>>;
+  /** Keys that do not guard: another spelling of one, such as camel case, is a slip too. */
+  readonly others?: readonly string[];
   /** Other programs keep keys of theirs beside ours: some of our words, such as `cost_limit`, may well be a name of theirs. */
   readonly isShared?: boolean;
 }
@@ -34,11 +36,12 @@ export interface Guards {
 /** The unknown keys that seem to have been meant to guard, each with the name that it should have. */
 export function nearMisses(
   unknown: readonly string[],
-  { keys, elsewhere, isShared = false }: Guards,
+  { keys, elsewhere, others = [], isShared = false }: Guards,
 ): readonly { readonly key: string; readonly instead: string }[] {
   const all = new Map([...keys.map((key) => [key, key] as const), ...Object.entries(elsewhere)]);
   return unknown.flatMap((key) => {
-    const instead = all.get(nearestKey(key, [...all.keys()], isShared ? isBeginningOf : isPartOf) ?? '');
+    const spelling = others.find((name) => wordsOf(name).join() === wordsOf(key).join());
+    const instead = spelling ?? all.get(nearestKey(key, [...all.keys()], isShared ? isBeginningOf : isPartOf) ?? '');
     return instead === undefined ? [] : [{ key, instead }];
   });
 }

@@ -7,6 +7,8 @@ import { isToolVariant } from '../read/tool-variant';
 
 /** Pieces of a model wait for one another so long: on a worker each chunk is a message in Redis. */
 const CHUNK_MS = 40;
+/** A chunk that has not left after so long does not leave any more, and neither do those after it. */
+const CHUNK_LIMIT_MS = 10_000;
 
 /** What a chat that streams is told of one item. */
 export interface ChatStream {
@@ -51,13 +53,23 @@ type Sender = Pick<IExecuteFunctions, 'logger'> & {
   readonly sendChunk: (...chunk: Parameters<IExecuteFunctions['sendChunk']>) => void | Promise<void>;
 };
 
-/** Never rejects: a chat that has gone must not take away an answer that was paid for. */
+/** Never rejects, and ends: a chat that has gone must not take away an answer that was paid for. */
 function senderOf(context: Sender, index: number): Send {
+  let hasStuck = false;
   return async (type, content) => {
+    if (hasStuck) return;
+    const sent = new AbortController();
+    const tooLong = sleep(CHUNK_LIMIT_MS, undefined, { signal: sent.signal }).then(() => {
+      hasStuck = true;
+      throw new Error(`a chunk has not left after ${CHUNK_LIMIT_MS / 1000} seconds`);
+    });
     try {
-      await context.sendChunk(type, index, content);
+      await Promise.race([context.sendChunk(type, index, content), tooLong]);
     } catch (error) {
       context.logger.warn(`The answer could not be streamed: ${(error as Error).message}`);
+    } finally {
+      tooLong.catch(() => undefined);
+      sent.abort();
     }
   };
 }

@@ -1,6 +1,6 @@
 import { errorText } from '../../errors/to-runtime-error';
 import { type McpServerDefaults, readMcpServer } from '../../mcp/read-server';
-import { checkTenantRules, readPermission, readToolRules } from '../../permissions/read-tool-rules';
+import { allTenantLevels, readPermission, readToolRules } from '../../permissions/read-tool-rules';
 import {
   tenantServersStatement,
   tenantSettingsStatement,
@@ -52,7 +52,7 @@ async function ofTiers(query: Query): Promise<readonly RefusedRow[]> {
 async function ofTenants(query: Query): Promise<readonly RefusedRow[]> {
   const rows = await query<{ settings: string; tenants: readonly string[] }>(tenantSettingsStatement);
   return rows.flatMap(({ settings, tenants }) => {
-    const problem = problemOf(() => checkTenantRules(parseSettings(settings).toolConfig));
+    const problem = problemOf(() => allTenantLevels(parseSettings(settings).toolConfig));
     return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, problem }));
   });
 }

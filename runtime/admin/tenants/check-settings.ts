@@ -3,21 +3,23 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { findTier } from '../../models/select-model';
 import { mergeTiers } from '../../models/tiers';
-import { checkTenantRules } from '../../permissions/read-tool-rules';
+import { allTenantLevels } from '../../permissions/read-tool-rules';
 import { LIST_TIERS, type TierModelRow } from '../../storage/sql/manage-prices';
 import type { Query } from '../../storage/statement';
 import { parseSettings } from '../../tenants/parse-settings';
 import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
+import { checkRules } from '../tools/check-rules';
 
 /**
  * Reads a tenant's settings as a run would, and everything in them that a run passes over or reads only when it needs it.
- * Throws SETTING_INVALID, POLICY_INVALID or TIER_UNKNOWN.
+ * Throws SETTING_INVALID, POLICY_INVALID or TIER_UNKNOWN; RULE_UNMATCHED for new rules alone, since tools come and go.
  */
-export async function checkSettings(query: Query, text: string | null): Promise<void> {
+export async function checkSettings(query: Query, text: string | null, areRulesNew: boolean): Promise<void> {
   const settings = parseSettings(text);
   const raw = asObject(text);
-  checkTenantRules(settings.toolConfig);
+  const levels = allTenantLevels(settings.toolConfig);
+  if (areRulesNew) await checkRules(query, levels);
   readBudget(settings, {});
   readRunsPerMinute(settings);
   checkHosts('callback_hosts', settings.callbackHosts);

@@ -59,7 +59,8 @@ interface OfTenant {
 
 /**
  * The tenants of the installation. Every method rejects with ADMIN_INPUT_INVALID, TENANT_NOT_FOUND, a code for settings
- * that no run could read (SETTING_INVALID, POLICY_INVALID, TIER_UNKNOWN) or a DB_ code; then nothing has changed.
+ * that no run could read (SETTING_INVALID, POLICY_INVALID, TIER_UNKNOWN) or whose rules match nothing (RULE_UNMATCHED), or a
+ * DB_ code; then nothing has changed.
  */
 export interface TenantAdmin {
   /** Sorted by name; `filter` is a part of the name, or an id. At most 1,000 at a time, 100 by default. */
@@ -124,14 +125,14 @@ export function createTenantAdmin({ query, transaction }: Postgres): TenantAdmin
         const [made] = await inside<{ id: string }>(insertRow(table, values));
         if (made === undefined) throw new RuntimeError('TENANT_EXISTS', { tenantId: values.id });
         for (const code of tools) await giveTool(inside, { tenantId: made.id, code });
-        return checkedTenant(inside, made.id);
+        return checkedTenant(inside, made.id, values.settings);
       });
     },
     update: async (input) => {
       const { tenantId, ...values } = readInput(SHAPES.update, input, 'tenant update');
       return transaction(async (inside) => {
         await change(inside, tenantId, values);
-        return checkedTenant(inside, tenantId);
+        return checkedTenant(inside, tenantId, values.settings);
       });
     },
     deactivate: (input) => setActive(input, false),
@@ -162,9 +163,9 @@ async function change(
 }
 
 /** What was written is checked as it stands: the transaction takes it back where no run could read it. */
-async function checkedTenant(query: Query, tenantId: string): Promise<TenantEntry> {
+async function checkedTenant(query: Query, tenantId: string, given: JsonObject = {}): Promise<TenantEntry> {
   const [row] = await query<{ settings: string | null }>(readSettings({ tenantId }));
-  await checkSettings(query, row?.settings ?? null);
+  await checkSettings(query, row?.settings ?? null, Object.hasOwn(given, 'tool_config'));
   return readTenant(query, tenantId);
 }
 

@@ -1,12 +1,14 @@
 import type { ToolRow } from '../../contracts/tenant';
+import type { ToolPermission } from '../../contracts/tools/permission';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { readPermission } from '../../permissions/read-tool-rules';
+import { refuseUnmatched, unmatchedArguments } from '../../permissions/unmatched-rules';
 import { parseTools } from '../../tenants/parse-snapshot';
 import { ownRules } from '../../tools/build-tools';
 import { checkToolRow } from '../../tools/check-row';
 import { whyUnusable } from '../../tools/schemas/validate-input';
-import { readToolSettings } from '../../tools/tool-settings';
+import { readSchema, readToolSettings } from '../../tools/tool-settings';
 import { type AdminHost, checkAddress } from '../check-address';
 
 export const TRANSPORTS = ['hook', 'rest', 'mcp', 'builtin', 'workflow'] as const;
@@ -15,7 +17,7 @@ const SOME_TIMEOUT_MS = 1000;
 
 /**
  * Reads a tool, as the database gives it, as a run would, and compiles its schema. Throws TOOL_INVALID with the reason,
- * POLICY_INVALID, or ADDRESS_FORBIDDEN.
+ * POLICY_INVALID, RULE_UNMATCHED, or ADDRESS_FORBIDDEN.
  */
 export async function checkTool(text: string, host: AdminHost): Promise<void> {
   const [row] = parseTools(text);
@@ -23,10 +25,17 @@ export async function checkTool(text: string, host: AdminHost): Promise<void> {
   const reason = await problemOf(row);
   if (reason !== undefined) throw new RuntimeError('TOOL_INVALID', { tool: row.code, reason });
   const rules = ownRules(row.customConfig);
-  if (rules !== undefined) readPermission(rules, 'custom_config.permissions');
+  if (rules !== undefined) checkOwnRules(row, readPermission(rules, OWN_RULES));
   const { mcp_endpoint: own } = row.customConfig;
   await checkAddress(row.endpoint, host);
   await checkAddress(typeof own === 'string' ? own : null, host);
+}
+
+const OWN_RULES = 'custom_config.permissions';
+
+function checkOwnRules(row: ToolRow, rules: ToolPermission): void {
+  const tool = { names: [row.code], schema: readSchema(row.parametersSchema) };
+  refuseUnmatched(unmatchedArguments(rules, { rule: OWN_RULES, name: row.code, tool }));
 }
 
 async function problemOf(row: ToolRow): Promise<string | undefined> {

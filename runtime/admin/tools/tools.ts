@@ -56,7 +56,7 @@ type Offered = Awaited<ReturnType<TenantTools['list']>>;
 
 /**
  * The catalogue of tools, and who was given which. Every method rejects with ADMIN_INPUT_INVALID, TOOL_UNKNOWN, TENANT_NOT_FOUND,
- * TOOL_INVALID, POLICY_INVALID, ADDRESS_FORBIDDEN or a DB_ code; then nothing has changed.
+ * TOOL_INVALID, POLICY_INVALID, RULE_UNMATCHED, ADDRESS_FORBIDDEN or a DB_ code; then nothing has changed.
  */
 export interface ToolAdmin {
   /** The catalogue by code; with a tenant every tool that it is offered, those of its MCP servers too. */

@@ -15,4 +15,8 @@ export const TENANTS_CODES = family('Tenants and their settings', {
     'The rules in {where} cannot be read: {reason}.',
     'Correct them; until then no tool that depends on them is offered.',
   ),
+  RULE_UNMATCHED: tenant(
+    'The rule {rule} matches nothing: {reason}.',
+    'Correct the name. End that of a tool which a workflow or code brings with a star; declare arguments in the schema of the tool.',
+  ),
 });

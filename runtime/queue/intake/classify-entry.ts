@@ -41,7 +41,7 @@ export async function classifyEntry(entry: TakenEntry, options: ClassifyOptions)
     if (taskType !== undefined && options.isForeign(taskType)) return { kind: 'foreign', taskType };
     return { kind: 'task', task: readListedTask(value, entry.id), text };
   } catch (error) {
-    const taskType = text.bytes === undefined ? undefined : peekTaskType(entry.raw);
+    const taskType = text.bytes === undefined ? undefined : await peekTaskType(entry.raw);
     if (taskType !== undefined && options.isForeign(taskType)) return { kind: 'foreign', taskType };
     const task = readAddressee(text, entry.id);
     return { ...dead(entry, toRuntimeError(error)), ...(task === undefined ? {} : { answerable: { task, text } }) };
@@ -52,7 +52,7 @@ export async function classifyEntry(entry: TakenEntry, options: ClassifyOptions)
 async function sortLarge(entry: TakenEntry, { isForeign, maxTaskBytes, read }: ClassifyOptions): Promise<SortedEntry> {
   const whole = entry.size <= MAX_READ_BYTES ? await read(entry.id) : undefined;
   // Not parsed: its objects could take many times its size.
-  const taskType = whole && peekTaskType(whole);
+  const taskType = whole && (await peekTaskType(whole));
   if (taskType !== undefined && isForeign(taskType)) return { kind: 'foreign', taskType };
   return dead(entry, new RuntimeError('TASK_TOO_LARGE', { size: entry.size, limit: maxTaskBytes }));
 }

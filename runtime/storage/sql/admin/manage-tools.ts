@@ -58,6 +58,25 @@ export const TENANT_TOOLS_TABLE = tableStatement('elo_t_tenant_tools');
 
 export const TOOL_CODES: Statement = { text: 'SELECT code FROM elo_agent_tools ORDER BY code', values: [] };
 
+/** A tool of the catalogue, or one that an MCP server has listed; a server that has listed none has no `tool`. */
+export interface KnownTool {
+  readonly server: string | null;
+  readonly tool: string | null;
+  /** JSON text; null but for the tools that are named. */
+  readonly schema: string | null;
+}
+
+export const knownTools = named<{ readonly names: readonly string[] }>(`
+SELECT NULL::text AS server, tool.code::text AS tool,
+  CASE WHEN tool.code = ANY (:names::text[]) THEN tool.parameters_schema::text END AS schema
+FROM elo_agent_tools AS tool
+UNION ALL
+SELECT DISTINCT ON (server.code, tool.name) server.code, tool.name,
+  CASE WHEN server.code || '.' || tool.name = ANY (:names::text[])
+    OR regexp_replace(server.code || '_' || tool.name, '[^a-zA-Z0-9_-]', '_', 'g') = ANY (:names::text[])
+  THEN tool.input_schema::text END
+FROM elo_agent_mcp_servers AS server LEFT JOIN elo_t_tenant_mcp_tools AS tool ON tool.server_id = server.id`);
+
 export function deleteToolStatement(code: string): Statement {
   return { text: 'DELETE FROM elo_agent_tools WHERE code = $1 RETURNING code', values: [code] };
 }

@@ -1,7 +1,7 @@
 import { peekTaskType } from '../../../../runtime/queue/intake/peek-task-type';
 import { fc } from '../../../support/values/properties';
 
-const peek = (text: string): string | undefined => peekTaskType(Buffer.from(text));
+const peek = (text: string): Promise<string | undefined> => peekTaskType(Buffer.from(text));
 
 it.each([
   ['{"task_type":"video"}', 'video'],
@@ -17,15 +17,24 @@ it.each([
   ['{"task_type', undefined],
   ['{"a":"\\', undefined],
   ['', undefined],
-])('finds the type of %s', (text, type) => {
-  expect(peek(text)).toBe(type);
+])('finds the type of %s', async (text, type) => {
+  expect(await peek(text)).toBe(type);
 });
 
-it('says of JSON what the parser says', () => {
+it('says of JSON what the parser says', async () => {
   const task = fc.record({ before: fc.jsonValue(), task_type: fc.string({ maxLength: 50 }), after: fc.jsonValue() });
-  fc.assert(
-    fc.property(task, (value) => {
-      expect(peek(JSON.stringify(value, null, 1))).toBe(value.task_type);
+  await fc.assert(
+    fc.asyncProperty(task, async (value) => {
+      expect(await peek(JSON.stringify(value, null, 1))).toBe(value.task_type);
     }),
   );
+});
+
+it('gives others their turn while it looks through what is large', async () => {
+  let turns = 0;
+  const timer = setInterval(() => turns++, 0);
+  const pairs = `${'"a\\"b":[{"task_type":1}],'.repeat(200_000)}`;
+  expect(await peek(`{${pairs}"task_type":"video"}`)).toBe('video');
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(1);
 });

@@ -1,0 +1,40 @@
+import { refuseUnmatched, type RulesAt, type RuledTool, unmatchedRules } from '../../permissions/unmatched-rules';
+import { type KnownTool, knownTools } from '../../storage/sql/admin/manage-tools';
+import type { Query } from '../../storage/statement';
+import { plainName } from '../../tools/offered-names';
+import { readSchema } from '../../tools/tool-settings';
+
+/**
+ * Compares rules with the catalogue and with the tools that MCP servers have listed. Throws RULE_UNMATCHED for a tool that none
+ * of them has, and for an argument that it does not declare; a server that has listed nothing may have any.
+ */
+export async function checkRules(query: Query, levels: readonly RulesAt[]): Promise<void> {
+  const names = levels.flatMap(namesIn);
+  if (names.length === 0) return;
+  const rows = await query<KnownTool>(knownTools({ names }));
+  const silent = rows.flatMap(({ server, tool }) => (server !== null && tool === null ? [server] : []));
+  const isElsewhere = (name: string): boolean =>
+    silent.some((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}_`));
+  // Whoever writes them is told of each name.
+  const all = levels.map((level) => ({ ...level, isOwn: true }));
+  refuseUnmatched(unmatchedRules(all, rows.flatMap(toRuled), isElsewhere));
+}
+
+function namesIn({ enabled = [], disabled, permissions }: RulesAt): readonly string[] {
+  return [...enabled, ...disabled, ...permissions.map(({ name }) => name)];
+}
+
+function toRuled({ server, tool, schema }: KnownTool): readonly RuledTool[] {
+  if (tool === null) return [];
+  const names = server === null ? [tool] : [`${server}.${tool}`, plainName(`${server}_${tool}`)];
+  return [{ names, schema: schemaOf(schema) }];
+}
+
+/** Undefined for one that no run could read. */
+function schemaOf(text: string | null): RuledTool['schema'] {
+  try {
+    return readSchema(text);
+  } catch {
+    return undefined;
+  }
+}
