@@ -34,11 +34,11 @@ export const codeField = z
 export const limitField = z.int().min(1).max(1000);
 
 /** What `after` takes: the place of the last row of a page, which is found also when that row is gone meanwhile. */
-export const cursorField = (length: number): z.ZodType<readonly string[]> =>
+export const cursorField = (place: z.ZodType<readonly string[]>): z.ZodType<readonly string[]> =>
   z
     .string()
     .transform(fromCursor)
-    .refine((values) => values.length === length, 'must be the "next" of the page before');
+    .refine((values) => place.safeParse(values).success, 'must be the "next" of the page before');
 
 export function toCursor(values: readonly string[]): string {
   return Buffer.from(JSON.stringify(values)).toString('base64url');

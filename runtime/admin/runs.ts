@@ -68,7 +68,7 @@ const SHAPES = {
     tenantId: tenantIdField,
     state: z.enum(['running', 'waiting', 'done', 'failed']).optional(),
     limit: limitField.default(50),
-    after: cursorField(2).optional(),
+    after: cursorField(z.tuple([z.string().regex(/^\d{1,12}(\.\d{1,6})?$/), z.string()])).optional(),
   }),
   get: strictObject({ tenantId: tenantIdField, id: z.string().min(1).max(200) }),
   waiting: strictObject({ tenantId: tenantIdField.optional(), limit: limitField.default(100) }),

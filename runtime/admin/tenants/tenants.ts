@@ -86,7 +86,7 @@ const SHAPES = {
     filter: z.string().max(255).optional(),
     active: z.boolean().optional(),
     limit: limitField.default(PAGE),
-    after: cursorField(2).optional(),
+    after: cursorField(z.tuple([z.string(), z.uuid()])).optional(),
   }),
   one: strictObject({ tenantId: tenantIdField }),
   create: strictObject({

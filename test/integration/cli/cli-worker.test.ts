@@ -22,6 +22,7 @@ beforeEach(async () => {
     OPENROUTER_BASE_URL: agent.models.url,
     AGENT_WORKER_PORT: '0',
     AGENT_LEASE_SECONDS: '2',
+    AGENT_WORKER_START_SECONDS: '0',
   };
   agent.models.always(() => textReply('The answer').body);
 });

@@ -160,3 +160,62 @@ it('db status lists the rows that are refused, with the right names', async () =
   for (const row of expected) expect(rows).toContainEqual(row);
   expect(count).toBe(7);
 });
+
+describe('a rule that matches nothing is told in the warnings of the run', () => {
+  const warningsOf = async (settings: object, config: Record<string, unknown> = {}): Promise<readonly string[]> => {
+    script();
+    const { warnings } = await fixture.runtime.run(aTask(await tenantWith(settings), config));
+    return warnings.filter(({ code }) => code === 'RULE_UNMATCHED').map(({ message }) => message);
+  };
+
+  it.each([
+    ['a tool', ofPay({}), { tool_permissions: { Pay: { limits: { amount: { max: 10 } } } } }, 'Pay'],
+    ['a tool of a list', {}, { disabled_tools: ['payy'] }, 'payy'],
+    ['an argument', {}, ofPay({ limits: { amout: { max: 10 } } }), 'amout'],
+    ['a pattern', {}, ofPay({ allowed_patterns: { amoun: ['1*'] } }), 'amoun'],
+  ])('of the tenant, for %s', async (_what, more, rules, name) => {
+    const told = await warningsOf({ tool_config: { ...more, ...rules } });
+    expect(told).toEqual([expect.stringContaining(`"${name}" (did you mean "`)]);
+  });
+
+  it('of the task, where it is nearly the name of a tool of this tenant', async () => {
+    expect(await warningsOf({}, { disabled_tools: ['payy', 'refund'] })).toEqual([expect.stringContaining('"payy"')]);
+  });
+
+  it('of an agent whose name differs by case, and of none that has rules of its own', async () => {
+    const settings = { tool_config: { agents: { support: { disabled_tools: ['pay'] } } } };
+    expect(await warningsOf(settings, { agent: 'Support' })).toEqual([
+      'The rule settings.tool_config.agents.support matches nothing: the agent of this task is "Support".',
+    ]);
+    expect(await warningsOf(settings, { agent: 'support' })).toEqual([]);
+  });
+
+  it('of the row of a tool', async () => {
+    const code = 'wire';
+    const tenantId = await tenantWith({});
+    const toolId = await addTool(fixture.database, {
+      ...{ code, endpoint: server.url, description: 'x' },
+      schema: { type: 'object', properties: { amount: {} } },
+    });
+    await enableTool(fixture.database, {
+      tenantId,
+      toolId,
+      customConfig: { permissions: { limits: { amout: { max: 1 } } } },
+    });
+    const { warnings } = await fixture.runtime.tools.list({ tenantId });
+    expect(warnings).toMatchObject([
+      {
+        code: 'RULE_UNMATCHED',
+        message: containing('custom_config.permissions.limits.amout matches nothing: tool "wire"'),
+      },
+    ]);
+  });
+
+  it('but nothing is told of the tools of a server that did not answer', async () => {
+    const tenantId = await tenantWith({ tool_config: { disabled_tools: ['away.delete', 'away_delete'] } });
+    const serverId = await addMcpServer(fixture.database, { code: 'away', url: 'http://127.0.0.1:1/mcp' });
+    await useMcpServer(fixture.database, { tenantId, serverId });
+    const { warnings } = await fixture.runtime.tools.list({ tenantId });
+    expect(warnings.map(({ code }) => code)).not.toContain('RULE_UNMATCHED');
+  });
+});

@@ -33,6 +33,17 @@ it('reads dollars a token as dollars a million, exactly', () => {
   });
 });
 
+it('reads as many models as it says', () => {
+  const pricing = { ...PLAIN, request: '0', image: '0', web_search: '0', internal_reasoning: '0' };
+  const details = {
+    architecture: { input_modalities: ['text', 'image'], tokenizer: 'x' },
+    parameters: ['a', 'b', 'c'],
+  };
+  const many = Array.from({ length: 20_000 }, (_, n) => ({ id: `a/${n}`, pricing, ...details }));
+  expect(listOf(...many)).toHaveLength(20_000);
+  expect(() => listOf(...many, many[0])).toThrow('more than 20000 models');
+});
+
 it('names prices that tokens do not count, and skips a model whose only price is one', () => {
   const beside = { image: '0.0048', web_search: '0.01', audio: '0' };
   expect(model({ ...PLAIN, ...beside })).toMatchObject({ besideTokens: ['image', 'web_search'] });

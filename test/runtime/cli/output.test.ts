@@ -53,3 +53,11 @@ it('prints an error as one JSON line in a pipe, and as a sentence on a terminal'
   printError(error);
   expect(written).toBe('TENANT_NOT_FOUND  There is no tenant.\nAdd one.\n');
 });
+
+it('shows no control character that a terminal would obey, in JSON either', () => {
+  on({ isTerminal: true });
+  chooseFormat({ json: true, table: false });
+  printJson({ answer: 'a\u009b31mb\u202ec\u200fd\ne' });
+  expect(written).toContain('a\\u009b31mb\\u202ec\\u200fd\\ne');
+  expect(JSON.parse(written)).toEqual({ answer: 'a\u009b31mb\u202ec\u200fd\ne' });
+});

@@ -151,6 +151,10 @@ describe('a key of the config that nobody reads', () => {
     ['agnet', 'agent'],
     ['agent_teir', 'agent_tier'],
     ['aproval', 'approval'],
+    ['maxIterations', 'max_iterations'],
+    ['onMaxIterations', 'on_max_iterations'],
+    ['system-prompt', 'system_prompt'],
+    ['includeTrace', 'include_trace'],
   ])('and was meant to guard is refused: %s for %s', (key, meant) => {
     expect(() => readTask(task({ [key]: 1 }))).toThrow(withCode('INPUT_INVALID'));
     expect(() => readTask(task({ [key]: 1 }))).toThrow(`config has no key "${key}" (did you mean "${meant}"?)`);

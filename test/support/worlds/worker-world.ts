@@ -170,7 +170,7 @@ export function workerWorld(settings: { readonly redis?: readonly string[] } = {
         },
       });
       workers.push(run);
-      return watch(run);
+      return watchWorker(run);
     },
     order: (more = {}, meta = {}) => {
       const taskId = randomUUID();
@@ -213,7 +213,8 @@ export function workerWorld(settings: { readonly redis?: readonly string[] } = {
   };
 }
 
-function watch(run: CliRun): WorkerRun {
+/** Reads the log of a worker. */
+export function watchWorker(run: CliRun): WorkerRun {
   let stdout = '';
   let output = '';
   run.process.stdout?.on('data', (text: string) => {

@@ -30,6 +30,14 @@ it.each([
   expect(verdictOn(code)).toBe('defer');
 });
 
+it.each([
+  ['42P01', 'a table'],
+  ['42703', 'a column'],
+  ['42883', 'a function'],
+])('%s, %s that is not there, is a schema that waits for its migration', (code) => {
+  expect(failureWith(code)).toMatchObject({ code: 'DB_SCHEMA_MISSING', scope: 'installation' });
+});
+
 it.each(['22003', '23503', '25001', '42601', '54000', 'P0001'])(
   '%s is a mistake of ours, and waits for nobody',
   (code) => {
