@@ -1,8 +1,8 @@
 import type { RuntimeError } from '../errors/runtime-error';
 import { assertReady, databaseStatus } from '../storage/schema/migrate';
-import { whenThere } from '../util/when-there';
 import { type Consumer, startConsumer } from '../worker';
 import { openWorkerRuntime, readWorker, withDatabase, type WorkerSettings } from './environment';
+import { whenThere } from './when-there';
 import { serveHealth } from './worker-http';
 import { reportProgress, writeLog } from './worker-log';
 

@@ -6,7 +6,7 @@ import { combinePermissions } from './combine-permissions';
 import { guardTool } from './guard-tool';
 import { isNamed } from './name-pattern';
 import { readPermission } from './read-tool-rules';
-import { type RulesAt, type UnmatchedRule, unmatchedArguments, unmatchedRules, warnOf } from './unmatched-rules';
+import { type RulesAt, unmatchedArguments, type UnmatchedRule, unmatchedRules, warnOf } from './unmatched-rules';
 
 interface Candidate {
   readonly tool: Tool;

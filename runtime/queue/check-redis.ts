@@ -1,5 +1,5 @@
 import { RuntimeError } from '../errors/runtime-error';
-import { evictionOf, readInfo } from '../storage/redis/server-info';
+import { evictionOf, readInfo } from '../util/redis/server-info';
 import type { QueueKeys } from './keys';
 import type { RedisClient } from './redis-script';
 

@@ -1,4 +1,4 @@
-import { type CommandArgument, luaScript, type SendCommand } from '../util/lua-script';
+import { type CommandArgument, luaScript, type SendCommand } from '../util/redis/lua-script';
 
 /** The little of a Redis client that is needed here. Replies that are text come as bytes. */
 export interface RedisClient {

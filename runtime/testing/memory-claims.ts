@@ -47,8 +47,7 @@ function answerOf({ state, result }: TaskRow): Extract<Claim, { kind: 'done' | '
 
 export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
   const { waitedRunId, runId, decision, decidedBy, leaseMs, reserve } = request;
-  const row =
-    findSaved(rows, waitedRunId) ?? [...rows.tasks.values()].find(({ resumedRunId }) => resumedRunId === waitedRunId);
+  const row = findDecided(rows, waitedRunId);
   if (row === undefined) return { kind: 'unknown' };
   const { saved, taskId, traceId } = row;
   const before = row.resumedRunId === waitedRunId ? row.decided : undefined;
@@ -66,6 +65,12 @@ export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
   row.attempt++;
   row.leaseUntil = Date.now() + leaseMs;
   return { kind: 'claimed', taskId, traceId, saved, ...onRecord(rows, row) };
+}
+
+function findDecided(rows: TenantRows, waitedRunId: string): TaskRow | undefined {
+  return (
+    findSaved(rows, waitedRunId) ?? [...rows.tasks.values()].find(({ resumedRunId }) => resumedRunId === waitedRunId)
+  );
 }
 
 /** The task whose run waits, or was gone on with by one that has not ended well. */

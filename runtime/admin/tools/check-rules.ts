@@ -1,4 +1,4 @@
-import { refuseUnmatched, type RulesAt, type RuledTool, unmatchedRules } from '../../permissions/unmatched-rules';
+import { refuseUnmatched, type RuledTool, type RulesAt, unmatchedRules } from '../../permissions/unmatched-rules';
 import { type KnownTool, knownTools } from '../../storage/sql/admin/manage-tools';
 import type { Query } from '../../storage/statement';
 import { plainName } from '../../tools/offered-names';

@@ -33,13 +33,17 @@ export async function peekTaskType(json: Buffer): Promise<string | undefined> {
   const scan: Scan = { at: 0, depth: 0, openAt: -1, isNext: false, isOver: false };
   while (scan.at < json.length && !scan.isOver) {
     await turn();
-    const end = Math.min(json.length, scan.at + AT_ONCE);
-    for (; scan.at < end && !scan.isOver; scan.at++) {
-      if (scan.openAt < 0) readMark(json, scan);
-      else readText(json, scan);
-    }
+    readOn(json, scan);
   }
   return scan.isOver && scan.text !== undefined ? textOf(json, scan.text) : undefined;
+}
+
+function readOn(json: Buffer, scan: Scan): void {
+  const end = Math.min(json.length, scan.at + AT_ONCE);
+  for (; scan.at < end && !scan.isOver; scan.at++) {
+    if (scan.openAt < 0) readMark(json, scan);
+    else readText(json, scan);
+  }
 }
 
 function readText(json: Buffer, scan: Scan): void {

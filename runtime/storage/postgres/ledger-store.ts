@@ -28,11 +28,7 @@ export function createLedgerStore(
   const waiting = waitingRuns(json);
   const journal = journalEntries(json);
   const read = claimReader(query, { waiting, journal });
-  const knows: LedgerStore['knows'] = async (run) => {
-    const [row] = await query<{ is_known: boolean; has_tenant: boolean }>(knowsRunStatement(run));
-    if (row?.has_tenant === false) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId: run.tenantId });
-    return row?.is_known === true;
-  };
+  const questions = outboxQuestions(query);
   const stopPruning = every(PRUNE_EVERY_MS, () => {
     for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
   });
@@ -53,24 +49,18 @@ export function createLedgerStore(
     },
     record: async (progress) => {
       const kept = { saved: waiting.keep(progress), journal: journal.keep(progress) };
-      try {
-        const [row] = await query<ProgressRow>(recordProgressStatement(progress, kept));
-        return toRecorded(row);
-      } catch (error) {
+      const statement = recordProgressStatement(progress, kept);
+      const [row] = await query<ProgressRow>(statement).catch(async (error: Error) => {
         // The rows that these would belong to may be gone with their tenant.
-        if (sqlStateOf((error as Error).cause) === FOREIGN_KEY_VIOLATION) await knows(progress);
+        if (sqlStateOf(error.cause) === FOREIGN_KEY_VIOLATION) await questions.knows(progress);
         throw error;
-      }
+      });
+      return toRecorded(row);
     },
     recordUnbilled: async (progress) => {
       await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
-    knows,
-    identify: async () => {
-      const [row] = await query<{ id: string }>(identifyStatement());
-      if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
-      return row.id;
-    },
+    ...questions,
     takeCall: async (call) => {
       const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
       return row?.reason ?? undefined;
@@ -78,6 +68,22 @@ export function createLedgerStore(
     close: () => {
       stopPruning();
       return Promise.resolve();
+    },
+  };
+}
+
+/** What the outbox asks, to give every entry to the ledger that it belongs to. */
+function outboxQuestions(query: Query): Pick<LedgerStore, 'knows' | 'identify'> {
+  return {
+    knows: async (run) => {
+      const [row] = await query<{ is_known: boolean; has_tenant: boolean }>(knowsRunStatement(run));
+      if (row?.has_tenant === false) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId: run.tenantId });
+      return row?.is_known === true;
+    },
+    identify: async () => {
+      const [row] = await query<{ id: string }>(identifyStatement());
+      if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
+      return row.id;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
-import { luaScript } from '../../util/lua-script';
+import { luaScript } from '../../util/redis/lua-script';
 import type { RedisConnection } from './connection';
 
 /** Runs a Lua script, which Redis does as one step. Rejects with REDIS_UNAVAILABLE. */

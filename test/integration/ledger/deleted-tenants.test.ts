@@ -86,7 +86,7 @@ it('entries of a tenant that was deleted end, waiting or refused; those of other
   await remove(tenantId);
   const runtime = runtimeWith();
   await look(runtime);
-  await untilTrue(async () => (await redis.client.hkeys(`${OUTBOX}:refused`)).includes('refused') === false);
+  await untilTrue(async () => !(await redis.client.hkeys(`${OUTBOX}:refused`)).includes('refused'));
   await untilTrue(async () => (await redis.client.llen(OUTBOX)) === 0);
   const refused = await redis.client.hvals(`${OUTBOX}:refused`);
   expect(refused.map((kept) => (JSON.parse(kept) as { code: string }).code)).toEqual(['RUN_UNKNOWN']);
