@@ -82,7 +82,7 @@ export function unmatchedArguments(
   ];
 }
 
-/** As a warning of a run. */
+/** The warning of a run. */
 export function warnOf(rule: UnmatchedRule): ErrorSummary {
   return describeError('RULE_UNMATCHED', { ...rule });
 }

@@ -50,9 +50,9 @@ export function createLedgerStore(
     record: async (progress) => {
       const kept = { saved: waiting.keep(progress), journal: journal.keep(progress) };
       const statement = recordProgressStatement(progress, kept);
-      const [row] = await query<ProgressRow>(statement).catch(async (error: Error) => {
+      const [row] = await query<ProgressRow>(statement).catch(async (error: unknown) => {
         // The rows that these would belong to may be gone with their tenant.
-        if (sqlStateOf(error.cause) === FOREIGN_KEY_VIOLATION) await questions.knows(progress);
+        if (sqlStateOf((error as Error).cause) === FOREIGN_KEY_VIOLATION) await questions.knows(progress);
         throw error;
       });
       return toRecorded(row);

@@ -7,7 +7,7 @@ import type {
   ResumeRequest,
   RunKey,
 } from '../../contracts/ledger/ledger';
-import type { Spent } from '../../contracts/ledger/progress';
+import type { ApprovalDecision, Spent } from '../../contracts/ledger/progress';
 import type { AgentResult } from '../../contracts/result';
 import { parseExactly } from '../../util/exact-integer';
 import { type ClaimRow, releaseRunStatement } from '../sql/ledger/claim-run';
@@ -61,13 +61,15 @@ export function claimReader(
   };
 }
 
-function toContradicted({ decision, decided_by: decidedBy, decided_at: decidedAt }: ResumeRow): Contradicted {
-  return {
-    kind: 'contradicted',
-    decision: decision ?? 'deny',
-    decidedBy: decidedBy ?? undefined,
-    decidedAt: decidedAt ?? new Date(0),
-  };
+interface Decided {
+  readonly decision: ApprovalDecision;
+  readonly decidedBy: string | null;
+  readonly decidedAt: string;
+}
+
+function toContradicted({ decided }: ResumeRow): Contradicted {
+  const { decision, decidedBy, decidedAt } = JSON.parse(decided ?? '{}') as Decided;
+  return { kind: 'contradicted', decision, decidedBy: decidedBy ?? undefined, decidedAt: new Date(decidedAt) };
 }
 
 function readResult(text: string | null): AgentResult {

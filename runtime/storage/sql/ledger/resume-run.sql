@@ -38,7 +38,7 @@ WITH budget AS MATERIALIZED (
   ) AS before ON true
 )
 SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent,
-  NULL::text AS decision, NULL::text AS decided_by, NULL::timestamptz AS decided_at
+  NULL::text AS decided
 FROM going_on
 UNION ALL
 SELECT
@@ -49,10 +49,10 @@ SELECT
     WHEN run.is_claimable OR run.state = 'running' THEN 'running'
     ELSE 'done'
   END,
-  run.task_id, run.trace_id, NULL, run.result, NULL, NULL, run.decision, run.decided_by, run.decided_at
+  run.task_id, run.trace_id, NULL, run.result, NULL, NULL, run.decided
 FROM budget, (
   SELECT known.task_id, known.trace_id, known.state, known.result::text AS result,
-    known.decision, known.decided_by, known.decided_at,
+    json_build_object('decision', known.decision, 'decidedBy', known.decided_by, 'decidedAt', known.decided_at)::text AS decided,
     known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND known.decision <> :decision AS is_contradicted,
     known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND (
       known.state IN ('done', 'waiting') OR (known.state = 'running' AND known.lease_until > now())

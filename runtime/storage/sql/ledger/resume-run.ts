@@ -1,5 +1,4 @@
 import type { Reservation, ResumeRequest } from '../../../contracts/ledger/ledger';
-import type { ApprovalDecision } from '../../../contracts/ledger/progress';
 import type { Statement } from '../../statement';
 import { named } from '../named';
 import { storable } from '../storable';
@@ -15,10 +14,8 @@ export interface ResumeRow {
   readonly journal: string | null;
   /** A Spent as JSON. */
   readonly spent: string | null;
-  /** Null but for one that is contradicted. */
-  readonly decision: ApprovalDecision | null;
-  readonly decided_by: string | null;
-  readonly decided_at: Date | null;
+  /** What was decided before, as JSON. */
+  readonly decided: string | null;
 }
 
 const RESUME = named<Omit<ResumeRequest, 'reserve'> & Partial<Reservation>>(text);
