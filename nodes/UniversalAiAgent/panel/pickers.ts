@@ -33,22 +33,24 @@ function withHint(context: ILoadOptionsFunctions): (error: unknown) => never {
   };
 }
 
-/** The built-in tiers, where the database cannot be asked. */
+/** The built-in tiers, and what each is for. */
 const BUILT_IN: INodePropertyOptions[] = [
-  { name: 'Nano', value: 'nano', description: 'Free, for short answers without tools' },
-  { name: 'Small', value: 'small', description: 'Cheapest paid tier' },
-  { name: 'Optima', value: 'optima', description: 'Balanced price and quality' },
+  { name: 'Nano', value: 'nano', description: 'For short answers without tools' },
+  { name: 'Small', value: 'small', description: 'For simple questions at the lowest price' },
+  { name: 'Optima', value: 'optima', description: 'Balances price and quality' },
   { name: 'Pro', value: 'pro', description: 'Good at using tools' },
-  { name: 'Expert', value: 'expert', description: 'Best quality' },
+  { name: 'Expert', value: 'expert', description: 'For the best quality' },
 ];
 
-/** The tiers of the database with their models and prices. */
+/** The tiers of the database with their models and prices, those of ours with what they are for; the built-in ones where it cannot be asked. */
 export async function getTiers(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
   const tiers = await withAdmin(this, async ({ admin }) => (await admin.tier.list()).tiers).catch(() => []);
   const known = tiers.map(
     ({ code, name, model_id: model, input_cost_per_1m: input, output_cost_per_1m: output, is_free: isFree }) => {
-      const price = input === null || output === null ? 'no price' : `$${input} / $${output} per 1M`;
-      return { name: `${name ?? code}: ${model ?? 'no model'}`, value: code, description: isFree ? 'Free' : price };
+      const price = input === null || output === null ? 'No price' : `$${input} / $${output} per 1M`;
+      const purpose = BUILT_IN.find(({ value }) => value === code)?.description;
+      const description = [purpose, isFree ? 'Free' : price].filter((part) => part !== undefined).join('. ');
+      return { name: `${name ?? code}: ${model ?? 'no model'}`, value: code, description };
     },
   );
   const fallback = {
