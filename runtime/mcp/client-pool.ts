@@ -92,9 +92,9 @@ const fingerprints = new WeakMap<McpServer, string>();
 export function targetKey({ tenantId, server }: McpTarget): string {
   const known = fingerprints.get(server);
   if (known !== undefined) return `${tenantId} ${known}`;
-  const { id, url, transport, auth, allowedHosts, answersWithDefaults } = server;
+  const { id, url, transport, auth, allowedHosts, answersWithDefaults, resets } = server;
   const fingerprint = createHash('sha256')
-    .update(canonicalJson([id, url, transport, auth, allowedHosts, answersWithDefaults]))
+    .update(canonicalJson([id, url, transport, auth, allowedHosts, answersWithDefaults, resets]))
     .digest('base64');
   fingerprints.set(server, fingerprint);
   return `${tenantId} ${fingerprint}`;

@@ -69,6 +69,7 @@ export function readMcpServer(input: McpServerInput, defaults: McpServerDefaults
     listTtlMs: Math.min(ttlMs, MAX_TTL_MS),
     allowedHosts: settings.allowed_hosts.map((host) => host.toLowerCase()),
     answersWithDefaults: settings.answers_with_defaults,
+    resets: input.resets,
   };
 }
 

@@ -22,7 +22,7 @@ export const mcpServerProperties: INodeProperties[] = [
         name: 'Disconnect',
         value: 'disconnect',
         action: 'Disconnect MCP servers',
-        description: 'Close connections; the next run makes new ones',
+        description: 'Make every process open new connections with its next call',
       },
       {
         name: 'Health',
@@ -127,7 +127,7 @@ export const oauthLoginProperties: INodeProperties[] = [
         name: 'Revoke',
         value: 'revoke',
         action: 'Revoke an OAuth login',
-        description: 'Forget the tokens; the next call has none',
+        description: 'Forget the tokens; the next call of every process has none',
       },
     ],
     'list',

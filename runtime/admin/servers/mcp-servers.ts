@@ -5,7 +5,7 @@ import { errorText } from '../../errors/to-runtime-error';
 import type { ServerHealth } from '../../mcp/check-health';
 import { type McpServerDefaults, readMcpServer } from '../../mcp/read-server';
 import type { Postgres } from '../../storage/postgres/pool';
-import { expireLists, listServers, removeServer, type ServerEntry } from '../../storage/sql/admin/list-servers';
+import { listServers, removeServer, resetConnections, type ServerEntry } from '../../storage/sql/admin/list-servers';
 import { type AddedServer, addMcpServerStatement, approveMcpToolsStatement } from '../../storage/sql/manage-mcp';
 import type { TenantTools } from '../../toolsets/tenant-tools';
 import type { JsonObject } from '../../util/json';
@@ -55,7 +55,7 @@ export interface McpServerAdmin {
   }>;
   /** Connects to each, and lists its tools. */
   readonly health: (query: OfServers) => Promise<{ readonly servers: readonly ServerHealth[] }>;
-  /** Closes the connections of this process; the next run makes new ones and asks for the lists again. */
+  /** From its next call on, every process makes new connections and asks for the lists again, also in runs under way. */
   readonly disconnect: (query: OfServers) => Promise<{ readonly disconnected: readonly string[] }>;
   /** Takes it from the tenant; it is forgotten when no other tenant uses it. */
   readonly remove: (query: OfServer) => Promise<{ readonly server: string; readonly removed: true }>;
@@ -116,9 +116,13 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
     health: async (input) => ({ servers: await tenantTools.health(readInput(SHAPES.servers, input, 'mcp health')) }),
     disconnect: async (input) => {
       const given = readInput(SHAPES.servers, input, 'mcp disconnect');
-      const disconnected = await tenantTools.disconnect(given);
-      await query(expireLists(given));
-      return { disconnected };
+      await checkTenant(query, given.tenantId);
+      const rows = await query<{ server: string }>(resetConnections(given));
+      const { tenantId, server } = given;
+      if (rows.length === 0 && server !== undefined) throw new RuntimeError('MCP_SERVER_UNKNOWN', { tenantId, server });
+      // Those of this process need not wait until they are idle.
+      await tenantTools.disconnect(given).catch(() => []);
+      return { disconnected: rows.map((row) => row.server) };
     },
     remove: async (input) => {
       const given = readInput(SHAPES.server, input, 'mcp remove');

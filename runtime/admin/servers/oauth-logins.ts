@@ -24,7 +24,7 @@ export interface LoginEntry {
 export interface OAuthLoginAdmin {
   /** Those of one tenant, or of all. */
   readonly list: (query?: { readonly tenantId?: string }) => Promise<{ readonly logins: readonly LoginEntry[] }>;
-  /** Forgets the tokens here: the next call has none. The provider still knows them until they expire. */
+  /** Forgets the tokens here: the next call of every process has none. The provider still knows them until they expire. */
   readonly revoke: (login: {
     readonly tenantId: string;
     readonly server: string;
@@ -55,8 +55,8 @@ export function createOAuthLoginAdmin({ postgres: { query }, tenantTools, sealer
       await checkTenant(query, given.tenantId);
       const rows = await query(forgetLogin(given));
       if (rows.length === 0) throw new RuntimeError('LOGIN_UNKNOWN', given);
-      // A connection that is open still holds a token.
-      await tenantTools.disconnect(given);
+      // Those of this process need not wait until they are idle.
+      await tenantTools.disconnect(given).catch(() => []);
       return { server: given.server, revoked: true };
     },
   };

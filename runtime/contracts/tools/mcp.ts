@@ -56,6 +56,8 @@ export interface McpServer {
   readonly allowedHosts: readonly string[];
   /** Answers a server's questions with the defaults that it proposes; without it, servers cannot ask. */
   readonly answersWithDefaults: boolean;
+  /** As in its row. */
+  readonly resets?: number;
 }
 
 /** A tool as its server describes it. */
@@ -85,6 +87,8 @@ export interface McpServerRow {
   readonly excludeTools: readonly string[];
   readonly allowedTiers?: readonly string[];
   readonly settings: JsonObject;
+  /** How often its connections were reset: those from before the last time are used no more. */
+  readonly resets?: number;
   /** False before the first list and when the last one is too old. */
   readonly isListFresh: boolean;
   readonly tools: readonly McpListedTool[];

@@ -52,7 +52,7 @@ SELECT
   coalesce((
     SELECT json_agg(json_build_object(
       'id', server.id, 'code', server.code, 'url', server.url, 'transport', server.transport,
-      'auth', coalesce(own.auth, server.auth), 'settings', server.settings,
+      'auth', coalesce(own.auth, server.auth), 'settings', server.settings, 'resets', own.resets,
       'include_tools', server.include_tools, 'exclude_tools', server.exclude_tools,
       'allowed_tiers', server.allowed_tiers,
       -- Not the time itself: the text changes only when the answer does.

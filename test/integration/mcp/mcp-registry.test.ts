@@ -52,6 +52,29 @@ describe('a registered server', () => {
   });
 });
 
+describe('connections that are reset', () => {
+  it('are made anew by every process, with the next run', async () => {
+    const server = await aServer({ tools: named('search') });
+    const { tenantId, code } = await register(server.url);
+    const [admin, worker] = [aRuntime(), aRuntime()];
+    await call(worker, tenantId, `${code}_search`);
+    await call(worker, tenantId, `${code}_search`);
+    expect([server.handshakes.length, server.lists.length]).toEqual([1, 1]);
+    expect(await admin.admin.mcpServer.disconnect({ tenantId, server: code })).toEqual({ disconnected: [code] });
+    await call(worker, tenantId, `${code}_search`);
+    expect([server.handshakes.length, server.lists.length]).toEqual([2, 2]);
+  });
+
+  it('are those of a tenant that is not active too', async () => {
+    const server = await aServer({ tools: named('search') });
+    const { tenantId, code } = await register(server.url);
+    const { admin } = aRuntime();
+    await admin.tenant.deactivate({ tenantId });
+    expect(await admin.mcpServer.disconnect({ tenantId })).toEqual({ disconnected: [code] });
+    await expect(admin.mcpServer.disconnect({ tenantId, server: 'other' })).rejects.toThrow('other');
+  });
+});
+
 describe('a list', () => {
   it('is asked for once, with one handshake, run after run', async () => {
     const server = await aServer({ tools: named('search') });

@@ -232,3 +232,24 @@ it('keeps a server whose name is taken by another address', async () => {
   expect(outcome.exitCode).toBe(1);
   expect(errorLine(outcome).code).toBe('MCP_SERVER_EXISTS');
 });
+
+it('a login that is revoked is gone for the next call of another process, in the middle of a run too', async () => {
+  await add();
+  await login();
+  const [admin, worker] = [aRuntime(), aRuntime()];
+  expect((await runWith(worker)).warnings).toEqual([]);
+  fixture.models.script(
+    toolReply([{ name: 'shop_stock', arguments: {} }]),
+    async (_request, response) => {
+      await admin.admin.oauthLogin.revoke({ tenantId, server: 'shop' });
+      sendJson(response, toolReply([{ name: 'shop_stock', arguments: { again: true } }]).body);
+    },
+    textReply('Done'),
+  );
+  const { result } = await worker.run(aTask(tenantId));
+  expect(result.tool_calls.map(({ error }) => (error as { code?: string } | undefined)?.code)).toEqual([
+    undefined,
+    'MCP_LOGIN_REQUIRED',
+  ]);
+  expect((await runWith(worker)).result.tool_calls).toMatchObject([{ error: { code: 'MCP_LOGIN_REQUIRED' } }]);
+});

@@ -55,9 +55,9 @@ taken AS (
 )
 SELECT EXISTS (SELECT FROM forgotten) AS is_forgotten FROM taken`);
 
-/** The lists of the tenant's servers, or of one, are asked for anew by every process. */
-export const expireLists = named<{ readonly tenantId: string; readonly server?: string }>(`
-UPDATE elo_t_tenant_mcp_servers AS own SET list_expires_at = NULL FROM elo_agent_mcp_servers AS server
+/** Every process makes new connections to the tenant's servers, or to one, and asks for their lists anew. */
+export const resetConnections = named<{ readonly tenantId: string; readonly server?: string }>(`
+UPDATE elo_t_tenant_mcp_servers AS own SET list_expires_at = NULL, resets = own.resets + 1 FROM elo_agent_mcp_servers AS server
 WHERE server.id = own.server_id AND own.tenant_id = :tenantId::uuid AND (:server::text IS NULL OR server.code = :server)
 RETURNING server.code AS server`);
 
@@ -76,8 +76,9 @@ FROM elo_t_tenant_mcp_servers AS own JOIN elo_agent_mcp_servers AS server ON ser
 WHERE own.oauth_state IS NOT NULL AND (:tenantId::uuid IS NULL OR own.tenant_id = :tenantId::uuid)
 ORDER BY server.code, own.tenant_id LIMIT 1000`);
 
+/** Connections that hold a token are used no more, in whichever process. */
 export const forgetLogin = named<OfServer>(`
-UPDATE elo_t_tenant_mcp_servers AS own SET oauth_state = NULL FROM elo_agent_mcp_servers AS server
+UPDATE elo_t_tenant_mcp_servers AS own SET oauth_state = NULL, resets = own.resets + 1 FROM elo_agent_mcp_servers AS server
 WHERE server.id = own.server_id AND server.code = :server AND own.tenant_id = :tenantId::uuid
   AND own.oauth_state IS NOT NULL
 RETURNING server.code`);
