@@ -8,6 +8,7 @@ import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpStore } from '../contracts/tools/mcp';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
+import { REDIS, SQL_ROLE } from '../run/plan/needs';
 import type { RunEnvironment } from '../run/run';
 import { createLedgerStore } from '../storage/postgres/ledger-store';
 import { createMcpStore } from '../storage/postgres/mcp-store';
@@ -85,6 +86,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     redactorFor,
     leaseMs,
     outbox,
+    services: [...(parsed.sqlQuery === undefined ? [] : [SQL_ROLE]), ...(redis === undefined ? [] : [REDIS])],
   };
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
   const run = (task: ReadyTask, options?: RunOptions): Promise<AgentResult> => {

@@ -25,6 +25,8 @@ export interface RunEnvironment {
   /** Undefined where there is none: then an end that the ledger cannot take is told in the result's warnings. */
   readonly outbox?: Outbox;
   readonly models: Models;
+  /** What is configured beside models and database: `the SQL role`, `Redis`. Default: nothing. */
+  readonly services?: readonly string[];
   readonly selectTools: SelectTools;
   /** A run that was not heard of for this many milliseconds counts as lost. */
   readonly leaseMs: number;
@@ -53,6 +55,8 @@ export interface RunPlan {
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
   readonly budget: Budget;
+  /** What it works with beside the tenant's rows, in words: see `SavedRun.needs`. */
+  readonly needs: readonly string[];
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';
   readonly warnings: readonly ErrorSummary[];

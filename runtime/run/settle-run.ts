@@ -16,7 +16,7 @@ interface Settled {
  * another attempt that holds the task does, since a task has one answer.
  */
 export async function settleRun(
-  { task: { config, meta }, earlier }: ClaimedRun,
+  { task: { config, meta }, plan: { needs }, earlier }: ClaimedRun,
   recorder: Recorder,
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {
@@ -25,6 +25,7 @@ export async function settleRun(
   const saved = progress && {
     task: { config, meta },
     progress: { ...progress, spent, variables: result.variables ?? {} },
+    ...(needs.length === 0 ? {} : { needs }),
   };
   const state = error === undefined ? (saved === undefined ? 'done' : 'waiting') : 'failed';
   try {

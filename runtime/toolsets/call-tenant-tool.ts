@@ -116,9 +116,14 @@ function vaultErrorOf({ tools, servers = [] }: TenantSnapshot, name: string): Ru
   return [...tools.filter(({ code }) => code === name), ...ofServer].find(({ vaultError }) => vaultError)?.vaultError;
 }
 
-/** The error of a run for a tool that is not there; but a server that did not answer may well have it. */
+/** The error of a run for a tool that is not there; but a server that did not answer may well have it, and a row may be unusable here. */
 function notFound(tool: string, warnings: readonly ErrorSummary[]): RuntimeError {
-  const told = warnings.find(({ code }) => code.startsWith('MCP_'));
+  const told = warnings.find(
+    ({ code, message }) => code.startsWith('MCP_') || (code === 'TOOL_SKIPPED' && message.includes(`"${tool}"`)),
+  );
   if (told !== undefined) return new RuntimeError('TOOL_NOT_CALLABLE', { tool, reason: told.message });
-  return new RuntimeError('TOOL_NOT_FOUND', { tool, available: 'see "universal-ai-agent tools list"' });
+  return new RuntimeError('TOOL_NOT_FOUND', {
+    tool,
+    available: 'see the list of tools; those that a workflow connects are called by its own node only',
+  });
 }

@@ -26,6 +26,10 @@ export const LEDGER_CODES = family('Who runs a task', {
     'No run "{runId}" of this tenant waits for an approval.',
     'Give the run_id of the result whose status was awaiting_input; each can be decided once.',
   ),
+  APPROVAL_INCOMPLETE: caller(
+    'Run "{runId}" cannot go on here without what it began with: {missing}.',
+    'Send the approval to the node that asked, with its option Tools: Approval, or to a runtime with the same configuration. Nothing was done or spent.',
+  ),
   APPROVAL_CONTRADICTED: caller(
     'The call that run "{runId}" waited with was {decided} by {by} at {at}, and the first decision stands.',
     'Send the same decision again to get the result, or a new task to ask again.',

@@ -9,12 +9,13 @@ import { type ReadyTask, taskWarnings } from '../../tasks/read-task';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
+import { needsOf } from './needs';
 import { resolveLimits } from './resolve-limits';
 import { taskToRun } from './saved-task';
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
 export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
-  const run = { ...given, task: await taskToRun(environment.ledger, given.task) };
+  const run = { ...given, task: await taskToRun(environment, given) };
   const tenant = await loadTenant(environment, run);
   const plan = await decide(environment, { ...run, tenant });
   return { ...run, tenant, plan, redact: environment.redactorFor(tenant) };
@@ -44,6 +45,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Ru
     settings: { ...loopSettings(task, modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format,
     budget,
+    needs: needsOf(host, tools.toolset, environment.services),
     billed,
     warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
   };
