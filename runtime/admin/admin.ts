@@ -41,20 +41,22 @@ export interface AdminPorts extends Omit<Installation, 'vault'> {
   /** Where the provider lists its models, also when no key for it is configured. */
   readonly listedAt: ListAddress;
   readonly run: (task: JsonObject, host: AdminHost) => Promise<AgentResult>;
+  /** Names of the tools of this process. */
+  readonly codeTools: readonly string[];
   readonly withPatience: Parameters<typeof createDiagnosticsAdmin>[1];
 }
 
-export function createAdmin({ listedAt, run, withPatience, ...installation }: AdminPorts): Admin {
+export function createAdmin({ listedAt, run, codeTools, withPatience, ...installation }: AdminPorts): Admin {
   const { postgres, tenantTools, sealer, serverDefaults } = installation;
   const vault = createVaultStore(postgres);
   return {
-    tenant: createTenantAdmin(postgres),
+    tenant: createTenantAdmin(postgres, codeTools),
     tool: createToolAdmin(postgres, tenantTools),
     mcpServer: createMcpServerAdmin({ postgres, tenantTools, defaults: serverDefaults }),
     secret: createSecretAdmin(vault, sealer),
     oauthLogin: createOAuthLoginAdmin({ postgres, tenantTools, sealer }),
     price: createPriceAdmin(postgres, listedAt),
-    tier: createTierAdmin(postgres),
+    tier: createTierAdmin(postgres, codeTools),
     usage: createUsageAdmin(postgres),
     run: createRunAdmin(postgres),
     approval: createApprovalAdmin(postgres, run),

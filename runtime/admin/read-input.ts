@@ -3,25 +3,34 @@ import * as z from 'zod/v4';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { isUuid } from '../util/clock';
-import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
+import { isDeeperThan, isJsonObject, type JsonObject, MAX_JSON_DEPTH, tryParseJson } from '../util/json';
 
 /** What an operation was given, checked. Throws ADMIN_INPUT_INVALID, or TENANT_ID_INVALID: callers need not be TypeScript. */
 export function readInput<T extends z.ZodType>(schema: T, input: unknown, operation: string): z.output<T> {
   const { tenantId } = isJsonObject(input) ? input : {};
   if (typeof tenantId === 'string' && !isUuid(tenantId)) throw new RuntimeError('TENANT_ID_INVALID', { tenantId });
+  const excess = unstorable(input);
+  if (excess !== undefined) throw new RuntimeError('ADMIN_INPUT_INVALID', { operation, issues: excess });
   const { data, error } = schema.safeParse(input ?? {});
-  const issues = error === undefined ? NUL_ISSUE : describeIssues(error, 'the input');
-  if (error === undefined && !holdsNul(input)) return data;
-  throw new RuntimeError('ADMIN_INPUT_INVALID', { operation, issues });
+  if (error === undefined) return data;
+  throw new RuntimeError('ADMIN_INPUT_INVALID', { operation, issues: describeIssues(error, 'the input') });
 }
 
-const NUL_ISSUE = 'it holds a NUL character, which Postgres cannot keep';
+/** Why Postgres cannot keep it, if that is so. */
+function unstorable(value: unknown): string | undefined {
+  if (isDeeperThan(value, MAX_JSON_DEPTH)) return `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
+  return someText(value, isUnstorable)
+    ? 'it holds a NUL or half of a surrogate pair, which Postgres cannot keep'
+    : undefined;
+}
 
-function holdsNul(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0');
+function someText(value: unknown, test: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return test(value);
   if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([key, inner]) => key.includes('\0') || holdsNul(inner));
+  return Object.entries(value).some(([key, inner]) => test(key) || someText(inner, test));
 }
+
+const isUnstorable = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
 /** A tenant's id as Postgres writes it: what is sealed for a tenant is sealed for this text. */
 export const tenantIdField = z.uuid().toLowerCase();
@@ -46,7 +55,10 @@ export function toCursor(values: readonly string[]): string {
 
 function fromCursor(text: string): readonly string[] {
   const parsed = tryParseJson(Buffer.from(text, 'base64url').toString('utf8'));
-  const isOurs = parsed.ok && Array.isArray(parsed.value) && parsed.value.every((value) => typeof value === 'string');
+  const isOurs =
+    parsed.ok &&
+    Array.isArray(parsed.value) &&
+    parsed.value.every((value) => typeof value === 'string' && !isUnstorable(value));
   return isOurs ? (parsed.value as readonly string[]) : [];
 }
 

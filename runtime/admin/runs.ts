@@ -76,7 +76,7 @@ const SHAPES = {
     tenantId: tenantIdField,
     runId: z.uuid(),
     decision: z.enum(['approve', 'deny']),
-    userId: z.string().optional(),
+    userId: z.string().max(200).optional(),
   }),
 };
 

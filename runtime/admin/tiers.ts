@@ -54,14 +54,14 @@ const shape = strictObject({
   toolConfig: objectField.nullish(),
 });
 
-export function createTierAdmin({ query, transaction }: Postgres): TierAdmin {
+export function createTierAdmin({ query, transaction }: Postgres, codeTools: readonly string[] = []): TierAdmin {
   return {
     list: async () => ({ tiers: await query<TierEntry>(LIST_TIER_ENTRIES) }),
     set: async (input) => {
       const tier = readInput(shape, input, 'tier set');
       const rules = readToolRules(tier.toolConfig, 'elo_agent_tiers.tool_config');
       return transaction(async (inside) => {
-        await checkRules(inside, [rules]);
+        await checkRules(inside, [rules], codeTools);
         return write(inside, tier);
       });
     },

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 
 import { isRuntimeError, type RuntimeError } from '../errors/runtime-error';
+import { untilAborted } from '../util/abort';
 
 const EVERY_MS = 1000;
 
@@ -18,7 +19,8 @@ interface Patience {
  */
 export function whenThere<T>(work: () => Promise<T>, { waitMs, signal, onAway }: Patience): Promise<T> {
   let isTold = waitMs === 0;
-  return pRetry(work, {
+  // A server that takes a connection and says nothing must not keep an end waiting.
+  const done = pRetry(work, {
     ...{ retries: Infinity, maxRetryTime: waitMs, minTimeout: EVERY_MS, factor: 1, signal },
     shouldRetry: ({ error }) => isAway(error),
     onFailedAttempt: ({ error }) => {
@@ -27,6 +29,8 @@ export function whenThere<T>(work: () => Promise<T>, { waitMs, signal, onAway }:
       onAway(error);
     },
   });
+  done.catch(() => undefined);
+  return untilAborted(done, signal);
 }
 
 function isAway(error: unknown): error is RuntimeError {

@@ -23,7 +23,8 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
  * `/healthz`: whether Redis answers, with the counts of the queue; `/readyz`: whether it also takes tasks; `/metrics`:
- * for Prometheus. Before there is a consumer all three answer 503. Rejects with CONFIG_INVALID when the address is taken.
+ * for Prometheus. Before there is a consumer only `/healthz` answers 200: a
+ * start that waits must not be ended for it. Rejects with CONFIG_INVALID when the address is taken.
  */
 export async function serveHealth(
   consumerOf: () => Consumer | undefined,
@@ -34,7 +35,9 @@ export async function serveHealth(
     const isKnown = ['/metrics', '/healthz', '/readyz'].includes(path);
     if (!isKnown) return json(404, { error: 'see /healthz, /readyz and /metrics' });
     const consumer = consumerOf();
-    if (consumer === undefined) return json(503, { ok: false, starting: true, ending: isEnding });
+    if (consumer === undefined) {
+      return json(path === '/healthz' ? 200 : 503, { ok: false, starting: true, ending: isEnding });
+    }
     if (path === '/metrics') return { status: 200, body: await consumer.metrics(), type: METRICS_TYPE };
     const health = await consumer.health();
     const isFine = health.ok && (path === '/healthz' || !isEnding);

@@ -16,7 +16,7 @@ export function createRuntimeAdmin(config: ParsedConfig, { postgres, ...ports }:
 }
 
 async function make(
-  { database, model }: ParsedConfig,
+  { database, model, plugins }: ParsedConfig,
   postgres: Postgres | undefined,
   ports: Omit<RuntimePorts, 'postgres'>,
 ): Promise<Admin> {
@@ -30,6 +30,7 @@ async function make(
     ...ports,
     postgres,
     serverDefaults: MCP_SERVER_DEFAULTS,
+    codeTools: (plugins.tools ?? []).map(({ definition }) => definition.name),
     listedAt,
     provider: apiKey === '' ? undefined : listedAt,
     withPatience: async (work) => {

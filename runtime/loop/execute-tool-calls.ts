@@ -44,7 +44,7 @@ export async function executeToolCalls(
     await turn();
     return call.kind === 'known'
       ? { record: call.record, message: outcomeMessage(call.record) }
-      : runOne(input, { step, run, decidedBy: approvalOf(call.call, state)?.decidedBy }, call);
+      : runOne(input, { step, run, decidedBy: deciderOf(call, state) }, call);
   });
 }
 
@@ -81,6 +81,12 @@ async function runOne(input: LoopInput, { step, run, decidedBy }: Doing, prepare
   const { durationMs } = record;
   input.emit({ type: 'tool-result', step, tool, toolCallId: id, isError: output.isError, durationMs });
   return { record, message };
+}
+
+/** Who decided it: a call that was approved, and refused by the rules of now, is nobody's denial. */
+function deciderOf(prepared: Undone, state: Pick<RunState, 'approvals'>): string | undefined {
+  const isOther = prepared.kind === 'refused' && prepared.code !== 'TOOL_APPROVAL_DENIED';
+  return isOther ? undefined : approvalOf(prepared.call, state)?.decidedBy;
 }
 
 /** What was decided; a call whose outcome is unknown was allowed by an earlier run. */

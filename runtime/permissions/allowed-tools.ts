@@ -6,7 +6,14 @@ import { combinePermissions } from './combine-permissions';
 import { guardTool } from './guard-tool';
 import { isNamed } from './name-pattern';
 import { readPermission } from './read-tool-rules';
-import { type RulesAt, unmatchedArguments, type UnmatchedRule, unmatchedRules, warnOf } from './unmatched-rules';
+import {
+  MOST_TOLD,
+  type RulesAt,
+  unmatchedArguments,
+  type UnmatchedRule,
+  unmatchedRules,
+  warnOf,
+} from './unmatched-rules';
 
 interface Candidate {
   readonly tool: Tool;
@@ -38,7 +45,6 @@ export interface Policy {
 export function allowedTools<T extends Candidate>(
   tools: readonly T[],
   policy: Policy,
-  others: OtherNames = { codes: [], servers: [] },
 ): { readonly tools: readonly T[]; readonly warnings: readonly ErrorSummary[] } {
   const allowed: T[] = [];
   const warnings: ErrorSummary[] = [];
@@ -53,42 +59,38 @@ export function allowedTools<T extends Candidate>(
       warnings.push(describeError('TOOL_SKIPPED', { tool: name, reason: errorText(error) }));
     }
   }
-  return {
-    tools: allowed,
-    warnings: [...warnings, ...unknownNames(tools, policy), ...unmatched(tools, policy, others)],
-  };
+  return { tools: allowed, warnings: [...warnings, ...unknownNames(tools, policy)] };
 }
 
 /** Names of the tenant that no candidate has. */
 export interface OtherNames {
-  /** Those of rows that cannot be offered. */
+  /** Those of rows and of tools of its MCP servers, offered or not. */
   readonly codes: readonly string[];
   /** Those of its MCP servers, also where none of their tools are known. */
   readonly servers: readonly string[];
 }
 
-function unmatched(
+/** Warnings of rules that match nothing, at most twelve. */
+export async function unmatchedWarnings(
   tools: readonly Candidate[],
   { levels, nearAgent }: Policy,
   { codes, servers }: OtherNames,
-): readonly ErrorSummary[] {
+): Promise<readonly ErrorSummary[]> {
   const names = new Set(tools.flatMap(formerNamesOf));
   const silent = servers.filter((server) => ![...names].some((name) => name.startsWith(`${server}.`)));
   const isElsewhere = (name: string): boolean => silent.some((server) => isOfServer(name, server));
   const ruled = [
     ...tools.map((candidate) => ({ names: formerNamesOf(candidate), schema: candidate.tool.definition.inputSchema })),
-    { names: codes },
+    { names: codes.filter((code) => !names.has(code)) },
   ];
   const ofRows = tools.flatMap(({ tool: { definition }, permission }) => {
     const own = ownPermission(permission);
     const tool = { names: [], schema: definition.inputSchema };
     return own === undefined ? [] : unmatchedArguments(own, { rule: ROW, name: definition.name, tool });
   });
-  return [
-    ...(nearAgent === undefined ? [] : [nearAgent]),
-    ...unmatchedRules(levels, ruled, isElsewhere),
-    ...ofRows,
-  ].map(warnOf);
+  const ofLevels = await unmatchedRules(levels, ruled, isElsewhere);
+  const all = [...(nearAgent === undefined ? [] : [nearAgent]), ...ofLevels, ...ofRows];
+  return all.slice(0, MOST_TOLD).map(warnOf);
 }
 
 /** Undefined where it cannot be read, for which the tool is skipped. */

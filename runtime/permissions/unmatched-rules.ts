@@ -1,8 +1,10 @@
 import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { nearestKey } from '../util/known-keys';
+import { nearestAmong, nearestKey } from '../util/known-keys';
 import { editDistance } from '../util/text/edit-distance';
+import { turn } from '../util/turn';
+import { isNamed } from './name-pattern';
 
 /** One level of rules, and where it stands. */
 export interface RulesAt extends ToolRules {
@@ -26,33 +28,73 @@ export interface UnmatchedRule {
 /** Names that stand for tools which nobody has listed: those of a server that was not asked, or did not answer. */
 type IsElsewhere = (name: string) => boolean;
 
+/** No more are told: whoever corrects them is told of the next ones. */
+export const MOST_TOLD = 12;
+/** So many unknown names are compared with all that are known. */
+const MOST_COMPARED = 50;
+
 /**
- * The rules that match nothing: a tool of no such name, or an argument that the tool does not declare. A name with a star
- * may be meant for tools to come. Rules for many tenants name tools that not each of them has, so there only a name that is
- * nearly one of the tools is told.
+ * The rules that match nothing, at most twelve: a tool of no such name, or an argument that the tool does not declare. A name
+ * with a star may be meant for tools to come. Rules for many tenants name tools that not each of them has, so there only a
+ * name that is nearly one of the tools is told.
  */
-export function unmatchedRules(
+export async function unmatchedRules(
   levels: readonly RulesAt[],
   tools: readonly RuledTool[],
   isElsewhere: IsElsewhere,
-): readonly UnmatchedRule[] {
+): Promise<readonly UnmatchedRule[]> {
   const names = tools.flatMap((tool) => tool.names);
   const known = new Set(names);
-  const unknown = (rule: string, name: string, isOwn: boolean): readonly UnmatchedRule[] => {
-    if (name.includes('*') || known.has(name) || isElsewhere(name)) return [];
-    const near = nearestKey(name, names);
-    return near === undefined && !isOwn ? [] : [{ rule, reason: `there is no tool "${name}"${meant(near)}` }];
-  };
-  return levels.flatMap(({ where, isOwn, enabled = [], disabled, permissions }) => [
+  const nearest = nearestAmong(names);
+  const told: UnmatchedRule[] = [];
+  let compared = 0;
+  for (const { rule, name, isOwn, permission } of levels.flatMap(namedIn)) {
+    if (told.length >= MOST_TOLD || compared >= MOST_COMPARED) break;
+    await turn();
+    if (name.includes('*') || known.has(name)) {
+      if (permission !== undefined) told.push(...unmatchedIn(permission, { rule, name, isOwn, tools }));
+      continue;
+    }
+    if (isElsewhere(name)) continue;
+    compared++;
+    const near = nearest(name);
+    if (near !== undefined || isOwn) told.push({ rule, reason: `there is no tool "${name}"${meant(near)}` });
+  }
+  return told.slice(0, MOST_TOLD);
+}
+
+interface NamedRule {
+  readonly rule: string;
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly permission?: ToolPermission;
+}
+
+function namedIn({ where, isOwn, enabled = [], disabled, permissions }: RulesAt): readonly NamedRule[] {
+  return [
     // Of the others nothing is lost: a list that allows what nobody has allows nothing.
-    ...(isOwn ? enabled : []).flatMap((name) => unknown(`${where}.enabled_tools`, name, isOwn)),
-    ...disabled.flatMap((name) => unknown(`${where}.disabled_tools`, name, isOwn)),
-    ...permissions.flatMap(({ name, permission }) => {
-      const rule = `${where}.tool_permissions.${name}`;
-      const tool = tools.find((one) => one.names.includes(name));
-      return tool === undefined ? unknown(rule, name, isOwn) : unmatchedArguments(permission, { rule, name, tool });
-    }),
-  ]);
+    ...(isOwn ? enabled : []).map((name) => ({ rule: `${where}.enabled_tools`, name, isOwn })),
+    ...disabled.map((name) => ({ rule: `${where}.disabled_tools`, name, isOwn })),
+    ...permissions.map(({ name, permission }) => ({
+      rule: `${where}.tool_permissions.${name}`,
+      ...{ name, isOwn, permission },
+    })),
+  ];
+}
+
+/** Of several tools that a star stands for one may lack an argument that another declares; a lone star stands for all to come. */
+function unmatchedIn(
+  permission: ToolPermission,
+  { rule, name, isOwn, tools }: NamedRule & { readonly tools: readonly RuledTool[] },
+): readonly UnmatchedRule[] {
+  if (name.includes('*') && (!isOwn || /^\*+$/.test(name))) return [];
+  const [first, ...others] = tools.filter((tool) => isNamed(tool.names, [name]));
+  if (first === undefined) return [];
+  const ofFirst = unmatchedArguments(permission, { rule, name, tool: first });
+  return others.reduce((left, tool) => {
+    const ofOther = new Set(unmatchedArguments(permission, { rule, name, tool }).map((one) => one.rule));
+    return left.filter((one) => ofOther.has(one.rule));
+  }, ofFirst);
 }
 
 /** The arguments in the rules for one tool that it does not declare. */
@@ -62,22 +104,20 @@ export function unmatchedArguments(
 ): readonly UnmatchedRule[] {
   if (schema === undefined) return [];
   const declared = Object.keys(isJsonObject(schema.properties) ? schema.properties : {});
+  const undeclared = (given: object): readonly string[] =>
+    Object.keys(given)
+      .slice(0, MOST_COMPARED)
+      .filter((argument) => !mayHold(schema, argument.split('.')));
   const tell = (kind: string, argument: string, near = nearestKey(argument, declared)): UnmatchedRule => ({
     rule: `${rule}.${kind}.${argument}`,
     reason: `tool "${name}" declares no argument "${argument}"${meant(near)}`,
   });
-  const isUndeclared = (argument: string): boolean =>
-    !mayHold(schema, [argument]) && !mayHold(schema, argument.split('.'));
   return [
-    ...Object.keys(limits)
-      .filter(isUndeclared)
-      .map((argument) => tell('limits', argument)),
-    ...Object.keys(patterns)
-      .filter(isUndeclared)
-      .map((argument) => tell('allowed_patterns', argument)),
+    ...undeclared(limits).map((argument) => tell('limits', argument)),
+    ...undeclared(patterns).map((argument) => tell('allowed_patterns', argument)),
     // What a server takes without declaring it may well be fixed.
-    ...Object.keys(fixedArguments)
-      .filter((argument) => isUndeclared(argument) && nearestKey(argument, declared) !== undefined)
+    ...undeclared(fixedArguments)
+      .filter((argument) => nearestKey(argument, declared) !== undefined)
       .map((argument) => tell('fixed_arguments', argument)),
   ];
 }
@@ -97,17 +137,38 @@ function meant(near: string | undefined): string {
 }
 
 /** Keywords by which a schema may declare more than its own properties. */
-const OPENING = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas', 'patternProperties'];
+const OPENING = [
+  ...['$ref', '$dynamicRef', '$recursiveRef', 'patternProperties', 'unevaluatedProperties', 'prefixItems'],
+  ...['dependencies', 'dependentSchemas', 'if', 'then', 'else'],
+];
+const COMBINING = ['allOf', 'anyOf', 'oneOf'];
+const SCALARS: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'null'];
 
-/** Whether a value may have something at the path, in lists too. */
-function mayHold(schema: JsonValue | undefined, [key, ...rest]: readonly string[]): boolean {
-  if (key === undefined || !isJsonObject(schema) || OPENING.some((keyword) => Object.hasOwn(schema, keyword)))
+/** Whether a value may have something at the path, in lists too. A name may hold the dot. */
+function mayHold(schema: JsonValue | undefined, path: readonly string[]): boolean {
+  const [key, ...rest] = path;
+  if (key === undefined || !isJsonObject(schema)) return true;
+  if (
+    OPENING.some((keyword) => Object.hasOwn(schema, keyword)) ||
+    COMBINING.some((keyword) => declares(schema[keyword]))
+  )
     return true;
-  const { properties, additionalProperties, items } = schema;
-  if (isJsonObject(items)) return mayHold(items, [key, ...rest]);
+  const { type, properties, additionalProperties, items } = schema;
+  if (SCALARS.includes(type)) return false;
+  const isList = items !== undefined;
+  if (isList && (mayHold(items, path) || properties === undefined)) return mayHold(items, path);
   if (!isJsonObject(properties) || Object.keys(properties).length === 0) return additionalProperties !== false;
+  if (Object.hasOwn(properties, path.join('.'))) return true;
   if (Object.hasOwn(properties, key)) return mayHold(properties[key], rest);
   return additionalProperties === true || isJsonObject(additionalProperties);
+}
+
+/** Whether one of the schemas says more than which arguments there must be. */
+function declares(schemas: JsonValue | undefined): boolean {
+  if (!Array.isArray(schemas)) return schemas !== undefined;
+  return schemas.some(
+    (one: JsonValue) => !isJsonObject(one) || Object.keys(one).some((keyword) => keyword !== 'required'),
+  );
 }
 
 /** The agent that has rules under a name which differs from this one only by case, or by two letters. */
@@ -124,5 +185,5 @@ const LONGEST = 100;
 function areNear(one: string, other: string): boolean {
   const lengths = [one.length, other.length];
   if (Math.min(...lengths) < SHORTEST || Math.max(...lengths) > LONGEST) return false;
-  return Math.abs(one.length - other.length) <= 2 && editDistance(one.toLowerCase(), other.toLowerCase()) <= 2;
+  return Math.abs(one.length - other.length) <= 2 && editDistance(one.toLowerCase(), other.toLowerCase(), 2) <= 2;
 }

@@ -108,18 +108,17 @@ function withSpent(
 /** The run goes on under the task that it belongs to, with the one call decided on that it waited for. */
 async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, runId: string): Promise<Claim> {
   const { task, deadline } = run;
-  const { decidedBy } = task;
   const { approval } = task.config;
   if (approval === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'there is no approval' });
   const { tenant_id: tenantId } = task.meta;
   const { run_id: waitedRunId, decision } = approval;
   const request = {
-    ...{ tenantId, waitedRunId, runId, decision, decidedBy, leaseMs },
+    ...{ tenantId, waitedRunId, runId, decision, decidedBy: task.decidedBy, leaseMs },
     reserve: firstReservation(run, []),
   };
   const claimed = await resumeRun(ledger, request, deadline.signal);
   if (claimed.kind === 'done') return claimed;
-  const { taskId, traceId = task.trace_id, saved } = claimed;
+  const { taskId, traceId = task.trace_id, saved, decidedBy } = claimed;
   const waited = saved.progress;
   // The journal has what was done since the run waited, by whoever went on with it.
   const last = rebuildRun(openingOf(run), claimed.journal ?? []) ?? waited;

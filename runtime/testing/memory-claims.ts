@@ -64,7 +64,7 @@ export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
   row.hold = reserve;
   row.attempt++;
   row.leaseUntil = Date.now() + leaseMs;
-  return { kind: 'claimed', taskId, traceId, saved, ...onRecord(rows, row) };
+  return { kind: 'claimed', taskId, traceId, saved, decidedBy: row.decided.decidedBy, ...onRecord(rows, row) };
 }
 
 function findDecided(rows: TenantRows, waitedRunId: string): TaskRow | undefined {

@@ -4,7 +4,7 @@ import type { Toolset } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
-import { allowedTools, type OtherNames, type Policy } from '../permissions/allowed-tools';
+import { allowedTools, type OtherNames, type Policy, unmatchedWarnings } from '../permissions/allowed-tools';
 import { readToolRules, rulesOfNearAgent, tenantLevels } from '../permissions/read-tool-rules';
 import type { TenantTool } from '../tools/build-tools';
 import { createToolset } from '../tools/combine-toolsets';
@@ -98,19 +98,24 @@ function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest): Polic
 }
 
 function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
+  const own = snapshot.servers ?? [];
+  const ofServers = own.flatMap(({ name, tools }) =>
+    tools.flatMap((tool) => [`${name}.${tool.name}`, plainName(`${name}_${tool.name}`)]),
+  );
   return {
-    codes: snapshot.tools.map(({ code }) => code),
-    servers: [...(snapshot.servers ?? []), ...servers].map(({ name }) => name),
+    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers],
+    servers: [...own, ...servers].map(({ name }) => name),
   };
 }
 
 async function select(offers: readonly ToolOffer[], policy: Policy, others: OtherNames): Promise<SelectedTools> {
   const { tools, warnings } = await build(withNames(offers));
-  const allowed = allowedTools(tools, policy, others);
+  const allowed = allowedTools(tools, policy);
+  const unmatched = await unmatchedWarnings(tools, policy, others);
   return {
     tools: allowed.tools,
     toolset: createToolset(allowed.tools.map(({ tool }) => tool)),
-    warnings: [...offers.flatMap((offer) => offer.warnings), ...warnings, ...allowed.warnings],
+    warnings: [...offers.flatMap((offer) => offer.warnings), ...warnings, ...allowed.warnings, ...unmatched],
   };
 }
 

@@ -65,12 +65,21 @@ function shownKey(key: string): string {
  * some of the words are left out. Undefined when none is near.
  */
 export function nearestKey(key: string, known: readonly string[], isMeant = isPartOf): string | undefined {
-  if (key.length > MAX_KEY_LENGTH) return undefined;
-  const [words, text] = [wordsOf(key), wordsOf(key).join('')];
-  const near = known
-    .map((name) => ({ name, slips: slipsBetween(text, wordsOf(name).join('')) }))
-    .filter(({ name, slips }) => slips <= mostSlips(name) || isMeant(words, wordsOf(name)));
-  return near.sort((a, b) => a.slips - b.slips)[0]?.name;
+  return nearestAmong(known, isMeant)(key);
+}
+
+/** The same for many keys that are compared with the same known ones. */
+export function nearestAmong(known: readonly string[], isMeant = isPartOf): (key: string) => string | undefined {
+  const all = known.map((name) => ({ name, words: wordsOf(name), text: wordsOf(name).join('') }));
+  return (key) => {
+    if (key.length > MAX_KEY_LENGTH) return undefined;
+    const words = wordsOf(key);
+    const text = words.join('');
+    const near = all
+      .map((one) => ({ ...one, slips: slipsBetween(text, one.text) }))
+      .filter((one) => one.slips <= mostSlips(one.name) || isMeant(words, one.words));
+    return near.sort((a, b) => a.slips - b.slips)[0]?.name;
+  };
 }
 
 const SLIP_EVERY = 6;
@@ -81,7 +90,8 @@ function mostSlips(name: string): number {
 
 /** Not counted where the lengths alone are too far apart, since counting takes time. */
 function slipsBetween(text: string, name: string): number {
-  return Math.abs(text.length - name.length) > mostSlips(name) ? Infinity : editDistance(text, name);
+  const most = mostSlips(name);
+  return Math.abs(text.length - name.length) > most ? Infinity : editDistance(text, name, most);
 }
 
 /** No known one is half as long. */

@@ -15,6 +15,7 @@ import type { Sealer } from '../../vault/sealer';
 import { secretOwner } from '../../vault/secret-owner';
 import type { AdminHost } from '../check-address';
 import type { ListAddress } from '../prices/price-source';
+import { checkServers } from '../servers/mcp-servers';
 import { type ComponentHealth, look } from './component';
 import { askProvider, reach } from './reach';
 import { findRefusedRows } from './refused-rows';
@@ -50,7 +51,10 @@ export async function lookAtAll(
     look('prices', () => lookAtPrices(postgres)),
     look('vault', () => lookAtVault(installation)),
   ]);
-  const servers = await Promise.all([lookAtMcpServers(installation, tenantId), lookAtToolServers(postgres, host)]);
+  const servers = await Promise.all([
+    lookAtMcpServers(installation, tenantId, host),
+    lookAtToolServers(postgres, host),
+  ]);
   return [database, schema, ...inside, ...(await outside), ...servers.flat()];
 }
 
@@ -102,11 +106,13 @@ async function lookAtRedis(redis: RedisConnection): Problems {
 async function lookAtMcpServers(
   { postgres, tenantTools }: Installation,
   tenantId: string | undefined,
+  host: AdminHost,
 ): Promise<readonly ComponentHealth[]> {
   const tenants =
     tenantId === undefined ? await postgres.query<{ id: string }>(TENANTS_WITH_SERVERS) : [{ id: tenantId }];
   const found = tenants.map(async ({ id }) => {
     try {
+      await checkServers(postgres.query, { tenantId: id }, host);
       return (await tenantTools.health({ tenantId: id })).map((health) => toComponent(id, health));
     } catch (error) {
       return [await look(`MCP servers of tenant ${id}`, () => Promise.reject(toRuntimeError(error)))];

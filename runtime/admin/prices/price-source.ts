@@ -89,7 +89,8 @@ async function ask(first: URL, { authorization, signal, check }: Asking): Promis
 
 function nextOf({ status, headers }: Response, url: URL): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status)) return undefined;
-  const next = URL.parse(headers.get('location') ?? '', url.href);
+  const location = headers.get('location');
+  const next = location === null ? null : URL.parse(location, url.href);
   if (next === null || !/^https?:$/.test(next.protocol)) throw new Error(`HTTP ${status} to no http(s) address`);
   return next;
 }

@@ -7,6 +7,7 @@ import { type McpServerDefaults, readMcpServer } from '../../mcp/read-server';
 import type { Postgres } from '../../storage/postgres/pool';
 import { listServers, removeServer, resetConnections, type ServerEntry } from '../../storage/sql/admin/list-servers';
 import { type AddedServer, addMcpServerStatement, approveMcpToolsStatement } from '../../storage/sql/manage-mcp';
+import type { Query } from '../../storage/statement';
 import type { TenantTools } from '../../toolsets/tenant-tools';
 import type { JsonObject } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
@@ -48,13 +49,13 @@ export interface McpServerAdmin {
    */
   readonly add: (server: NewServer, host?: AdminHost) => Promise<Omit<OfServer, 'tenantId'> & AddedServer>;
   /** Asks for the lists of tools again. */
-  readonly refresh: (query: OfServers) => ReturnType<TenantTools['refresh']>;
+  readonly refresh: (query: OfServers, host?: AdminHost) => ReturnType<TenantTools['refresh']>;
   /** Approves tools that are new or changed: those named, else all of the server. */
   readonly approve: (query: OfServer & { readonly tools?: readonly string[] }) => Promise<{
     readonly approved: readonly string[];
   }>;
   /** Connects to each, and lists its tools. */
-  readonly health: (query: OfServers) => Promise<{ readonly servers: readonly ServerHealth[] }>;
+  readonly health: (query: OfServers, host?: AdminHost) => Promise<{ readonly servers: readonly ServerHealth[] }>;
   /** From its next call on, every process makes new connections and asks for the lists again, also in runs under way. */
   readonly disconnect: (query: OfServers) => Promise<{ readonly disconnected: readonly string[] }>;
   /** Takes it from the tenant; it is forgotten when no other tenant uses it. */
@@ -103,7 +104,11 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
       }
       return { server: name, url, transport };
     },
-    refresh: async (input) => tenantTools.refresh(readInput(SHAPES.servers, input, 'mcp refresh')),
+    refresh: async (input, host = {}) => {
+      const given = readInput(SHAPES.servers, input, 'mcp refresh');
+      await checkServers(query, given, host);
+      return tenantTools.refresh(given);
+    },
     approve: async (input) => {
       const given = readInput(SHAPES.approve, input, 'mcp approve');
       const { tenantId, server } = given;
@@ -113,7 +118,11 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
       const rows = await query<{ name: string }>(approveMcpToolsStatement(given));
       return { approved: rows.map(({ name }) => name) };
     },
-    health: async (input) => ({ servers: await tenantTools.health(readInput(SHAPES.servers, input, 'mcp health')) }),
+    health: async (input, host = {}) => {
+      const given = readInput(SHAPES.servers, input, 'mcp health');
+      await checkServers(query, given, host);
+      return { servers: await tenantTools.health(given) };
+    },
     disconnect: async (input) => {
       const given = readInput(SHAPES.servers, input, 'mcp disconnect');
       await checkTenant(query, given.tenantId);
@@ -132,6 +141,15 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
       return { server: given.server, removed: true };
     },
   };
+}
+
+/** Throws ADDRESS_FORBIDDEN for a server that the rules of the host keep us from. */
+export async function checkServers(query: Query, { tenantId, server }: OfServers, host: AdminHost): Promise<void> {
+  if (host.egress === undefined) return;
+  for (const row of await query<ServerEntry>(listServers({ tenantId }))) {
+    const isAsked = row.is_enabled && row.transport !== 'stdio' && (server === undefined || row.server === server);
+    if (isAsked) await checkAddress(row.url, host);
+  }
 }
 
 function checkServer(given: Parameters<typeof readMcpServer>[0], defaults: McpServerDefaults): void {

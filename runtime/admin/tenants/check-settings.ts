@@ -11,24 +11,44 @@ import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
 import { checkRules } from '../tools/check-rules';
 
+/** Those that a run reads when it needs them. */
+export const CHECKED_SETTINGS = ['callback_hosts', 'mcp_allowed_hosts', 'max_iterations', 'default_tier', 'max_tier'];
+
+interface NewSettings {
+  /** The keys that were given. */
+  readonly changed: readonly string[];
+  /** Names of tools of this process. */
+  readonly codeTools: readonly string[];
+}
+
 /**
- * Reads a tenant's settings as a run would, and everything in them that a run passes over or reads only when it needs it.
- * Throws SETTING_INVALID, POLICY_INVALID or TIER_UNKNOWN; RULE_UNMATCHED for new rules alone, since tools come and go.
+ * Reads a tenant's settings as a run would, and of those that are `changed` also what a run passes over or reads only when it
+ * needs it: a limit can be set whatever else is wrong. Throws SETTING_INVALID, POLICY_INVALID, TIER_UNKNOWN or RULE_UNMATCHED.
  */
-export async function checkSettings(query: Query, text: string | null, areRulesNew: boolean): Promise<void> {
+export async function checkSettings(
+  query: Query,
+  text: string | null,
+  { changed, codeTools }: NewSettings,
+): Promise<void> {
   const settings = parseSettings(text);
   const raw = asObject(text);
+  const isNew = (setting: string): boolean => changed.includes(setting);
   const levels = allTenantLevels(settings.toolConfig);
-  if (areRulesNew) await checkRules(query, levels);
+  if (isNew('tool_config')) await checkRules(query, levels, codeTools);
   readBudget(settings, {});
   readRunsPerMinute(settings);
-  checkHosts('callback_hosts', settings.callbackHosts);
-  checkHosts('mcp_allowed_hosts', settings.mcpAllowedHosts);
-  if (isSet(raw.max_iterations) && settings.maxIterations === undefined) {
+  if (isNew('callback_hosts')) checkHosts('callback_hosts', settings.callbackHosts);
+  if (isNew('mcp_allowed_hosts')) checkHosts('mcp_allowed_hosts', settings.mcpAllowedHosts);
+  if (isNew('max_iterations') && isSet(raw.max_iterations) && settings.maxIterations === undefined) {
     throw invalid('max_iterations', 'it is not a whole number above 0');
   }
-  if (isSet(raw.default_tier) && settings.defaultTier === undefined) throw invalid('default_tier', 'it is no text');
-  const named = [settings.defaultTier, settings.maxTier].filter((tier) => tier !== undefined);
+  if (isNew('default_tier') && isSet(raw.default_tier) && settings.defaultTier === undefined)
+    throw invalid('default_tier', 'it is no text');
+  await checkTiers(query, [isNew('default_tier') && settings.defaultTier, isNew('max_tier') && settings.maxTier]);
+}
+
+async function checkTiers(query: Query, given: readonly (string | false | undefined)[]): Promise<void> {
+  const named = given.filter((tier) => typeof tier === 'string');
   if (named.length === 0) return;
   const rows = await query<TierModelRow>(LIST_TIERS);
   const tierRows = rows.map(({ code, name, model_id: modelId }) => ({ code, name: name ?? code, modelId }));

@@ -27,7 +27,7 @@ import {
   toPage,
 } from '../read-input';
 import { giveTool } from '../tools/tenant-tools';
-import { checkSettings } from './check-settings';
+import { CHECKED_SETTINGS, checkSettings } from './check-settings';
 
 export interface NewTenant {
   /** What people call it; need not be unique. */
@@ -102,12 +102,18 @@ const SHAPES = {
   }),
 };
 
-export function createTenantAdmin({ query, transaction }: Postgres): TenantAdmin {
+export function createTenantAdmin({ query, transaction }: Postgres, codeTools: readonly string[] = []): TenantAdmin {
+  // What was written is checked as it stands: the transaction takes it back where no run could read it.
+  const checkedTenant = async (inside: Query, tenantId: string, changed: readonly string[]): Promise<TenantEntry> => {
+    const [row] = await inside<{ settings: string | null }>(readSettings({ tenantId }));
+    await checkSettings(inside, row?.settings ?? null, { changed, codeTools });
+    return readTenant(inside, tenantId);
+  };
   const setActive = async (input: unknown, isActive: boolean): Promise<TenantEntry> => {
     const { tenantId } = readInput(SHAPES.one, input, isActive ? 'tenant activate' : 'tenant deactivate');
     return transaction(async (inside) => {
       await change(inside, tenantId, { is_active: isActive });
-      return isActive ? checkedTenant(inside, tenantId) : readTenant(inside, tenantId);
+      return isActive ? checkedTenant(inside, tenantId, CHECKED_SETTINGS) : readTenant(inside, tenantId);
     });
   };
   return {
@@ -125,14 +131,14 @@ export function createTenantAdmin({ query, transaction }: Postgres): TenantAdmin
         const [made] = await inside<{ id: string }>(insertRow(table, values));
         if (made === undefined) throw new RuntimeError('TENANT_EXISTS', { tenantId: values.id });
         for (const code of tools) await giveTool(inside, { tenantId: made.id, code });
-        return checkedTenant(inside, made.id, values.settings);
+        return checkedTenant(inside, made.id, Object.keys(values.settings ?? {}));
       });
     },
     update: async (input) => {
       const { tenantId, ...values } = readInput(SHAPES.update, input, 'tenant update');
       return transaction(async (inside) => {
         await change(inside, tenantId, values);
-        return checkedTenant(inside, tenantId, values.settings);
+        return checkedTenant(inside, tenantId, Object.keys(values.settings ?? {}));
       });
     },
     deactivate: (input) => setActive(input, false),
@@ -160,13 +166,6 @@ async function change(
     await query(updateRow(table, { id: tenantId }, values));
   }
   if (settings !== undefined) await query(patchSettingsStatement(table, tenantId, settings));
-}
-
-/** What was written is checked as it stands: the transaction takes it back where no run could read it. */
-async function checkedTenant(query: Query, tenantId: string, given: JsonObject = {}): Promise<TenantEntry> {
-  const [row] = await query<{ settings: string | null }>(readSettings({ tenantId }));
-  await checkSettings(query, row?.settings ?? null, Object.hasOwn(given, 'tool_config'));
-  return readTenant(query, tenantId);
 }
 
 async function readTenant(query: Query, tenantId: string): Promise<TenantEntry> {

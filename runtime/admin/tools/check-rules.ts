@@ -5,10 +5,14 @@ import { plainName } from '../../tools/offered-names';
 import { readSchema } from '../../tools/tool-settings';
 
 /**
- * Compares rules with the catalogue and with the tools that MCP servers have listed. Throws RULE_UNMATCHED for a tool that none
- * of them has, and for an argument that it does not declare; a server that has listed nothing may have any.
+ * Compares rules with the catalogue, with the tools of this process, and with those that MCP servers have listed. Throws
+ * RULE_UNMATCHED for a tool that none of them has, and for an argument that it does not declare; a server that has listed nothing may have any.
  */
-export async function checkRules(query: Query, levels: readonly RulesAt[]): Promise<void> {
+export async function checkRules(
+  query: Query,
+  levels: readonly RulesAt[],
+  codeTools: readonly string[],
+): Promise<void> {
   const names = levels.flatMap(namesIn);
   if (names.length === 0) return;
   const rows = await query<KnownTool>(knownTools({ names }));
@@ -17,7 +21,7 @@ export async function checkRules(query: Query, levels: readonly RulesAt[]): Prom
     silent.some((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}_`));
   // Whoever writes them is told of each name.
   const all = levels.map((level) => ({ ...level, isOwn: true }));
-  refuseUnmatched(unmatchedRules(all, rows.flatMap(toRuled), isElsewhere));
+  refuseUnmatched(await unmatchedRules(all, [...rows.flatMap(toRuled), { names: codeTools }], isElsewhere));
 }
 
 function namesIn({ enabled = [], disabled, permissions }: RulesAt): readonly string[] {

@@ -17,15 +17,19 @@ const SOME_TIMEOUT_MS = 1000;
 
 /**
  * Reads a tool, as the database gives it, as a run would, and compiles its schema. Throws TOOL_INVALID with the reason,
- * POLICY_INVALID, RULE_UNMATCHED, or ADDRESS_FORBIDDEN.
+ * POLICY_INVALID, RULE_UNMATCHED for new rules, or ADDRESS_FORBIDDEN.
  */
-export async function checkTool(text: string, host: AdminHost): Promise<void> {
+export async function checkTool(
+  text: string,
+  { areRulesNew = true, ...host }: AdminHost & { readonly areRulesNew?: boolean },
+): Promise<void> {
   const [row] = parseTools(text);
   if (row === undefined) throw new RuntimeError('TOOL_INVALID', { tool: 'unknown', reason: 'it cannot be read' });
   const reason = await problemOf(row);
   if (reason !== undefined) throw new RuntimeError('TOOL_INVALID', { tool: row.code, reason });
   const rules = ownRules(row.customConfig);
-  if (rules !== undefined) checkOwnRules(row, readPermission(rules, OWN_RULES));
+  const permission = rules === undefined ? undefined : readPermission(rules, OWN_RULES);
+  if (permission !== undefined && areRulesNew) checkOwnRules(row, permission);
   const { mcp_endpoint: own } = row.customConfig;
   await checkAddress(row.endpoint, host);
   await checkAddress(typeof own === 'string' ? own : null, host);

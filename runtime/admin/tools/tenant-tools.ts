@@ -41,7 +41,7 @@ export async function giveTool(query: Query, grant: ToolGrant, host: AdminHost =
   const values = { is_enabled: true, custom_config: customConfig };
   const updated = await query(updateRow(table, { tenant_id: tenantId, tool_id: id }, values));
   if (updated.length === 0) await query(insertRow(table, { tenant_id: tenantId, tool_id: id, ...values }));
-  await checkTool((await findTool(query, grant)).row, host);
+  await checkTool((await findTool(query, grant)).row, { ...host, areRulesNew: customConfig !== undefined });
   return readGiven(query, { tenantId, code });
 }
 
@@ -64,7 +64,7 @@ export async function limitTool(query: Query, limits: ToolLimits): Promise<Given
   if (dailyLimit !== undefined || customConfig !== undefined) {
     await query(updateRow(await ownTable(query), { tenant_id: tenantId, tool_id: id }, values));
   }
-  await checkTool((await findTool(query, limits)).row, {});
+  if (permissions !== undefined) await checkTool((await findTool(query, limits)).row, { areRulesNew: true });
   return readGiven(query, { tenantId, code });
 }
 

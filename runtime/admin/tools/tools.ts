@@ -161,7 +161,7 @@ export function createToolAdmin({ query, transaction }: Postgres, tenantTools: T
         const values = columnsOf(given);
         const rows = await inside(updateRow(await toolsTable(inside, values), { code: given.code }, values));
         if (rows.length === 0) throw await unknownTool(inside, given.code);
-        return checkedTool(inside, given.code, host);
+        return isStopping(given) ? readTool(inside, given.code) : checkedTool(inside, given.code, host);
       });
     },
     delete: async (input) => {
@@ -214,6 +214,15 @@ async function toolsTable(query: Query, values: RowValues): Promise<Table> {
 async function checkedTool(query: Query, code: string, host: AdminHost): Promise<CatalogueEntry> {
   const [row] = await query<{ row: string }>(readToolRow({ code }));
   await checkTool(row?.row ?? '[]', host);
+  return readTool(query, code);
+}
+
+/** Stopping checks nothing. */
+function isStopping({ code: _code, isActive, ...more }: Change): boolean {
+  return isActive === false && Object.values(more).every((value) => value === undefined);
+}
+
+async function readTool(query: Query, code: string): Promise<CatalogueEntry> {
   const [entry] = await query<CatalogueEntry>(getTool({ code }));
   if (entry === undefined) throw await unknownTool(query, code);
   return entry;

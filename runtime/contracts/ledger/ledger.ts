@@ -77,6 +77,8 @@ export type Resumed =
       readonly taskId: string;
       readonly traceId?: string;
       readonly saved: SavedRun;
+      /** Who decided first. */
+      readonly decidedBy?: string;
     })
   | Extract<Claim, { kind: 'done' | 'running' | 'wait' | 'exceeded' }>
   | Contradicted

@@ -55,7 +55,8 @@ export function claimReader(
         if (kind === 'contradicted') return toContradicted(row);
         if (kind !== 'claimed') return { kind: kind === 'held' ? 'wait' : kind };
         const saved = waiting.read(resume ?? '{}', { tenantId, runId: waitedRunId });
-        return { kind, taskId, traceId: traceId ?? undefined, saved, ...onRecord(row, key) };
+        const { decidedBy } = decidedIn(row);
+        return { kind, taskId, traceId: traceId ?? undefined, saved, decidedBy, ...onRecord(row, key) };
       });
     },
   };
@@ -67,9 +68,14 @@ interface Decided {
   readonly decidedAt: string;
 }
 
-function toContradicted({ decided }: ResumeRow): Contradicted {
-  const { decision, decidedBy, decidedAt } = JSON.parse(decided ?? '{}') as Decided;
-  return { kind: 'contradicted', decision, decidedBy: decidedBy ?? undefined, decidedAt: new Date(decidedAt) };
+function toContradicted(row: ResumeRow): Contradicted {
+  const { decidedAt, ...decided } = decidedIn(row);
+  return { kind: 'contradicted', ...decided, decidedAt: new Date(decidedAt) };
+}
+
+function decidedIn({ decided }: ResumeRow): Omit<Decided, 'decidedBy'> & { readonly decidedBy?: string } {
+  const { decidedBy, ...rest } = JSON.parse(decided ?? '{}') as Decided;
+  return { ...rest, decidedBy: decidedBy ?? undefined };
 }
 
 function readResult(text: string | null): AgentResult {

@@ -13,6 +13,7 @@ const RETRY_MS = 5000;
 /** What a process left behind that is gone is looked for so often. */
 const LOOK_MS = 60_000;
 /** Refused entries are tried again ever more seldom. */
+const GONE_MS = 30 * 86_400_000;
 const REFUSED_RETRY = { firstMs: 60_000, longestMs: 3_600_000 };
 
 interface OutboxOptions {
@@ -110,7 +111,7 @@ interface Writer {
    */
   readonly writeList: (list: string, installation: string) => Promise<void>;
   readonly countRefused: (installation: string) => Promise<number>;
-  /** Those that are refused again stay. */
+  /** Those that are refused again stay, but for those whose tenant is gone for thirty days. */
   readonly writeRefused: (installation: string) => Promise<void>;
 }
 
@@ -134,27 +135,36 @@ function createWriter(redis: RedisConnection, write: (entry: string) => Promise<
       for (const id of await redis.use((client) => client.hkeys(key))) {
         const kept = await redis.use((client) => client.hget(key, id));
         if (kept === null) continue;
-        const { entry } = JSON.parse(kept) as { readonly entry: string };
-        const { kind } = await write(entry);
-        if (kind === 'written' || kind === 'gone') await redis.use((client) => client.hdel(key, id));
+        const { entry, since } = JSON.parse(kept) as { readonly entry: string; readonly since: string };
+        const written = await write(entry);
+        if (written.kind === 'written' || isOver(written, since)) await redis.use((client) => client.hdel(key, id));
       }
     },
   };
 }
 
+/**
+ * Whether an entry ends unwritten: that of a tenant that has been away for so long was deleted, and its bill with it. A database
+ * that was restored from an earlier state is put right before.
+ */
+function isOver(written: Written, since: string): boolean {
+  const isGone = written.kind === 'refused' && written.end.code === 'TENANT_NOT_FOUND';
+  return isGone && Date.now() - Date.parse(since) > GONE_MS;
+}
+
 function staysOn(list: string, installation: string, written: Written): boolean {
   if (written.kind === 'refused') return isAnothers(list, installation, written.end);
-  // On the lists that all share it may be another installation's tenant.
-  if (written.kind === 'gone') return list !== outboxKey(installation);
   return written.kind !== 'written';
 }
+
+const NOT_HERE = ['RUN_UNKNOWN', 'TENANT_NOT_FOUND'];
 
 /**
  * Whether an entry is another installation's: on the lists that all share stands what belongs to others, what is not
  * known here, or cannot be read.
  */
 function isAnothers(list: string, installation: string, { code, task_id: taskId }: RefusedEnd): boolean {
-  return list !== outboxKey(installation) && (taskId === undefined || code === 'RUN_UNKNOWN');
+  return list !== outboxKey(installation) && (taskId === undefined || NOT_HERE.includes(code));
 }
 
 interface Taken {

@@ -18,10 +18,10 @@ interface EntryParts {
 
 /**
  * What became of an entry. `left` is for a process that has its key; `later`: the database does not take this one for
- * now; `gone`: its tenant is not there, so there is no bill that it could be written to.
+ * now.
  */
 export type Written =
-  { readonly kind: 'written' | 'left' | 'later' | 'gone' } | { readonly kind: 'refused'; readonly end: RefusedEnd };
+  { readonly kind: 'written' | 'left' | 'later' } | { readonly kind: 'refused'; readonly end: RefusedEnd };
 
 /** Writes an entry to the ledger. Rejects when the database is away, or refuses everything. */
 export async function writeEntry({ ledger, json }: EntryParts, entry: string): Promise<Written> {
@@ -42,7 +42,8 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     return { kind: 'written' };
   } catch (thrown) {
     const error = toRuntimeError(thrown);
-    if (error.code === 'TENANT_NOT_FOUND') return { kind: 'gone' };
+    // Deleted with its bill; or this database is an earlier state of the right one.
+    if (error.code === 'TENANT_NOT_FOUND') return refuse(error.code, error);
     // No budget is open meanwhile, and nobody takes a run for lost whose end is known.
     if (error.code !== 'DB_UNREACHABLE') await ledger.recordUnbilled(progress).catch(() => undefined);
     // It may be this entry alone whose rows somebody holds, or whose statement never ends in time.

@@ -42,6 +42,8 @@ it.each([
   expect(await tenant.delete({ tenantId })).toMatchObject({ deleted: true });
 });
 
+const toBase64 = (text: string): string => Buffer.from(text).toString('base64url');
+
 describe('a list by page', () => {
   it('goes on when the tenant that ended the page is gone', async () => {
     const { tenant } = runtime.admin;
@@ -72,7 +74,7 @@ describe('a list by page', () => {
     expect([...runs, ...rest.runs].map(({ task_id: id }) => id)).toEqual(['two', 'three', 'one']);
   });
 
-  it.each(['', 'x', 'WyJhIl0', Buffer.from('["a","no uuid"]').toString('base64url')])(
+  it.each(['', 'x', 'WyJhIl0', ...['["a","no uuid"]', '["\\u0000","a"]', '["NaN","t"]'].map(toBase64)])(
     'refuses %j as the place where one ended',
     async (after) => {
       await expect(runtime.admin.tenant.list({ after })).rejects.toThrow(withCode('ADMIN_INPUT_INVALID'));
@@ -85,6 +87,7 @@ describe('a list by page', () => {
 it.each([
   { name: 'a\0b' },
   { name: 'a', settings: { note: 'a\0b' } },
+  { name: 'a', settings: { note: 'half \ud800' } },
   { name: 'a', settings: { 'a\0b': { deep: 1 } } },
 ])('a NUL is refused in words: %j', async (input) => {
   await expect(runtime.admin.tenant.create(input as never)).rejects.toThrow(withCode('ADMIN_INPUT_INVALID'));
@@ -206,4 +209,43 @@ it('diagnostics tell of a Redis that may throw the bill away', async () => {
     await own.close();
     await redis.close();
   }
+});
+
+describe('what stops or limits is not refused for what else is wrong', () => {
+  it('a tool is switched off, and limited, whatever its schema and its older rules say', async () => {
+    const { tool } = runtime.admin;
+    await hook('broken', { amount: { type: 'number' } });
+    const tenantId = await aTenant();
+    await tool.enable({ tenantId, code: 'broken' });
+    const rules = JSON.stringify({ permissions: { limits: { amout: { max: 5 } } } });
+    await database.query('UPDATE elo_t_tenant_tools SET custom_config = $2 WHERE tenant_id = $1', [tenantId, rules]);
+    await expect(tool.setLimits({ tenantId, code: 'broken', dailyLimit: 0 })).resolves.toMatchObject({
+      usage_limit_daily: 0,
+    });
+    await expect(tool.enable({ tenantId, code: 'broken' })).resolves.toMatchObject({ is_enabled: true });
+    await database.query(`UPDATE elo_agent_tools SET parameters_schema = '{"type":"strin"}' WHERE code = 'broken'`);
+    await expect(tool.update({ code: 'broken', description: 'x' })).rejects.toThrow(withCode('TOOL_INVALID'));
+    await expect(tool.update({ code: 'broken', isActive: false })).resolves.toMatchObject({ is_active: false });
+  });
+
+  it('a budget is set for a tenant whose tier is gone', async () => {
+    const tenantId = await aTenant();
+    await setSettings(tenantId, { default_tier: 'gone' });
+    const settings = { monthly_cost_limit_usd: '0' };
+    await expect(runtime.admin.tenant.update({ tenantId, settings })).resolves.toMatchObject({ settings });
+  });
+
+  it('a rule for a tool of this process is taken', async () => {
+    const tools = [
+      {
+        definition: { name: 'of_code', description: 'x', inputSchema: { type: 'object' } },
+        parseInput: (value: object) => ({ ok: true, value }),
+        execute: () => Promise.resolve({ isError: false, value: 'x' }),
+      },
+    ];
+    const own = createRuntime({ database: { url: database.url }, model: {}, plugins: { tools: tools as never } });
+    const settings = { tool_config: { tool_permissions: { of_code: { decision: 'ask' } } } };
+    await expect(own.admin.tenant.create({ name: 'Acme', settings })).resolves.toMatchObject({ settings });
+    await own.close();
+  });
 });

@@ -277,7 +277,7 @@ describe('an approval that is given again after its process was lost', () => {
     const refused = await failureOf(second.run(approve(tenantId, waiting.run_id)));
     expect(refused.code).toBe('APPROVAL_CONTRADICTED');
     // As a build before the one that keeps decisions left it.
-    await fixture.database.query('UPDATE elo_agent_runs SET decision = NULL WHERE tenant_id = $1', [tenantId]);
+    await fixture.database.query('UPDATE elo_agent_runs SET decided_run_id = NULL WHERE tenant_id = $1', [tenantId]);
     fixture.models.script(textReply('Not paid'));
     expect(codesOf(await second.run(approve(tenantId, waiting.run_id)))).toEqual(['TOOL_APPROVAL_DENIED']);
     expect(paid).toEqual([]);

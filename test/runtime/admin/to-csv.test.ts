@@ -1,6 +1,6 @@
 import { toCsv } from '../../../runtime/admin/usage/to-csv';
 
-const BEGINS_FORMULA = /^\s*"*\s*[=+\-@\uff1d\uff0b\uff0d\uff20]/;
+const BEGINS_FORMULA = /^[\s\p{Cf}]*"*[\s\p{Cf}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
 
 /** As a program splits a line that takes another separator for ours, with quotes that it knows at the beginning of a cell only. */
 function cellsOf(csv: string, separator: string): readonly string[] {
@@ -25,9 +25,15 @@ const ATTACKS = [
   '＝1',
   'x;＋1',
   'x,=1',
+  'x =1+1',
+  'x:=1',
+  '\u3000=1',
+  '\u200b=1',
+  '\ufeff@SUM(1)',
+  '\u000b=1',
 ];
 
-it.each([',', ';', '\t', '|'])('has no formula for who splits it at %j', (separator) => {
+it.each([',', ';', '\t', '|', ' ', ':'])('has no formula for who splits it at %j', (separator) => {
   const csv = toCsv(
     ['a', 'b'],
     ATTACKS.map((text) => ({ a: 'first', b: text })),

@@ -1,5 +1,6 @@
--- What a person decided on the call that `resumed_run_id` waited with, who it was, and when; NULL where that was before this
--- migration. In the audit only who.
+-- What a person decided on the call that run `decided_run_id` waited with, who it was, and when. A build of before this migration
+-- writes none of it. In the audit only who.
+ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decided_run_id UUID;
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decision TEXT;
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decided_by TEXT;
 ALTER TABLE elo_agent_runs ADD COLUMN IF NOT EXISTS decided_at TIMESTAMPTZ;

@@ -28,6 +28,10 @@ WITH budget AS MATERIALIZED (
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
     attempt = run.attempt + 1, lease_until = EXCLUDED.lease_until, result = NULL,
     resume = CASE WHEN NOT :fresh::boolean THEN run.resume END,
+    decision = CASE WHEN NOT :fresh::boolean THEN run.decision END,
+    decided_by = CASE WHEN NOT :fresh::boolean THEN run.decided_by END,
+    decided_at = CASE WHEN NOT :fresh::boolean THEN run.decided_at END,
+    decided_run_id = CASE WHEN NOT :fresh::boolean THEN run.decided_run_id END,
     held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, client_id = EXCLUDED.client_id,
     dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id, updated_at = now()
   WHERE :fresh::boolean OR (

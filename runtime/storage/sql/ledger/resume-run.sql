@@ -7,9 +7,10 @@ WITH budget AS MATERIALIZED (
     :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
 ), claimed AS (
   UPDATE elo_agent_runs AS run SET
-    decision = CASE WHEN run.state = 'waiting' THEN :decision ELSE coalesce(run.decision, :decision) END,
-    decided_by = CASE WHEN run.state = 'waiting' OR run.decision IS NULL THEN :decidedBy::text ELSE run.decided_by END,
-    decided_at = CASE WHEN run.state = 'waiting' OR run.decision IS NULL THEN now() ELSE run.decided_at END,
+    decision = :decision,
+    decided_by = CASE WHEN run.decided_run_id = :waitedRunId::uuid THEN run.decided_by ELSE left(:decidedBy::text, 200) END,
+    decided_at = CASE WHEN run.decided_run_id = :waitedRunId::uuid THEN run.decided_at ELSE now() END,
+    decided_run_id = :waitedRunId::uuid,
     run_id = :runId::uuid, resumed_run_id = :waitedRunId::uuid, state = 'running', attempt = run.attempt + 1, result = NULL,
     lease_until = now() + :leaseMs::int * interval '1 millisecond',
     held_cost_usd = :holdCostUsd::numeric, held_tokens = :holdTokens::bigint,
@@ -17,13 +18,15 @@ WITH budget AS MATERIALIZED (
   FROM budget
   WHERE run.tenant_id = :tenantId::uuid AND budget.room = 'ok' AND run.resume IS NOT NULL AND (
     (run.run_id = :waitedRunId::uuid AND run.state = 'waiting')
-    OR (run.resumed_run_id = :waitedRunId::uuid AND coalesce(run.decision, :decision) = :decision AND (
+    OR (run.resumed_run_id = :waitedRunId::uuid
+      AND (run.decided_run_id IS DISTINCT FROM :waitedRunId::uuid OR run.decision = :decision) AND (
       run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now())
     ))
   )
-  RETURNING run.task_id, run.trace_id, run.resume::text AS resume
+  RETURNING run.task_id, run.trace_id, run.resume::text AS resume,
+    json_build_object('decidedBy', run.decided_by)::text AS decided
 ), going_on AS MATERIALIZED (
-  SELECT claimed.task_id, claimed.trace_id, claimed.resume, journal.entries, before.spent
+  SELECT claimed.task_id, claimed.trace_id, claimed.resume, claimed.decided, journal.entries, before.spent
   FROM claimed
   LEFT JOIN LATERAL elo_agent_read_journal(:tenantId::uuid, claimed.task_id) AS journal ON true
   -- As in claim-run.sql.
@@ -38,7 +41,7 @@ WITH budget AS MATERIALIZED (
   ) AS before ON true
 )
 SELECT 'claimed' AS kind, task_id, trace_id, resume, NULL::text AS result, entries::text AS journal, spent::text AS spent,
-  NULL::text AS decided
+  decided
 FROM going_on
 UNION ALL
 SELECT
@@ -53,7 +56,7 @@ SELECT
 FROM budget, (
   SELECT known.task_id, known.trace_id, known.state, known.result::text AS result,
     json_build_object('decision', known.decision, 'decidedBy', known.decided_by, 'decidedAt', known.decided_at)::text AS decided,
-    known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND known.decision <> :decision AS is_contradicted,
+    known.decided_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND known.decision <> :decision AS is_contradicted,
     known.resumed_run_id IS NOT DISTINCT FROM :waitedRunId::uuid AND (
       known.state IN ('done', 'waiting') OR (known.state = 'running' AND known.lease_until > now())
     ) AS is_answered,

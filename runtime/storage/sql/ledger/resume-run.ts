@@ -14,7 +14,7 @@ export interface ResumeRow {
   readonly journal: string | null;
   /** A Spent as JSON. */
   readonly spent: string | null;
-  /** What was decided before, as JSON. */
+  /** What was decided, now or before, as JSON. */
   readonly decided: string | null;
 }
 
