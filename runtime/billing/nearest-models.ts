@@ -1,17 +1,30 @@
 import { editDistance } from '../util/text/edit-distance';
+import { turn } from '../util/turn';
 
 const SHOWN = 3;
 /** What a list of another vendor's models of the same name has to be better by. */
 const OTHER_VENDOR = 4;
 
 /** The listed ids that are most like one that is not listed, the most alike first. */
-export function nearestModels(id: string, listed: readonly string[]): readonly string[] {
+export async function nearestModels(id: string, listed: readonly string[]): Promise<readonly string[]> {
   const wanted = partsOf(id);
-  return listed
-    .map((candidate) => ({ candidate, distance: distance(wanted, partsOf(candidate)) }))
-    .sort((a, b) => a.distance - b.distance || a.candidate.localeCompare(b.candidate))
-    .slice(0, SHOWN)
-    .map(({ candidate }) => candidate);
+  let best: readonly Compared[] = [];
+  for (const candidate of listed) {
+    await turn();
+    const most = best[SHOWN - 1]?.distance ?? Infinity;
+    const compared = { candidate, distance: distance(wanted, partsOf(candidate), most) };
+    if (compared.distance <= most) best = [...best, compared].sort(byLikeness).slice(0, SHOWN);
+  }
+  return best.map(({ candidate }) => candidate);
+}
+
+interface Compared {
+  readonly candidate: string;
+  readonly distance: number;
+}
+
+function byLikeness(one: Compared, other: Compared): number {
+  return one.distance - other.distance || one.candidate.localeCompare(other.candidate);
 }
 
 interface Parts {
@@ -27,7 +40,8 @@ function partsOf(id: string): Parts {
   return { vendor: vendor.replace(/^~/, ''), name: plain, variant };
 }
 
-function distance(one: Parts, other: Parts): number {
-  const vendors = one.vendor === other.vendor ? 0 : OTHER_VENDOR;
-  return editDistance(one.name, other.name) + vendors + (one.variant === other.variant ? 0 : 0.5);
+/** Infinite for more than `most`. */
+function distance(one: Parts, other: Parts, most: number): number {
+  const others = (one.vendor === other.vendor ? 0 : OTHER_VENDOR) + (one.variant === other.variant ? 0 : 0.5);
+  return others > most ? Infinity : editDistance(one.name, other.name, most - others) + others;
 }

@@ -3,6 +3,7 @@ import Big from 'big.js';
 import type { ModelPrice } from '../contracts/ledger/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../util/json';
+import { turn } from '../util/turn';
 import { ratesOf } from './cost';
 
 /** A model that a provider lists, with its price as far as ours can say it. */
@@ -32,9 +33,9 @@ const MOST_VALUES = 100 * MOST_MODELS;
 
 /**
  * What a provider answers to `GET /models`, as OpenRouter publishes it: `data[].id` and `pricing`, US dollars a token as
- * decimal text. Throws PRICE_LIST_INVALID.
+ * decimal text. Rejects with PRICE_LIST_INVALID.
  */
-export function readPriceList(text: string): PriceList {
+export async function readPriceList(text: string): Promise<PriceList> {
   const parsed = tryParseJson(text.replace(/^\ufeff/, ''), MOST_VALUES);
   if (!parsed.ok) throw new RuntimeError('PRICE_LIST_INVALID', { reason: `it cannot be read: ${parsed.reason}` });
   const { data, links } = isJsonObject(parsed.value) ? parsed.value : {};
@@ -42,7 +43,11 @@ export function readPriceList(text: string): PriceList {
   if (data.length > MOST_MODELS) {
     throw new RuntimeError('PRICE_LIST_INVALID', { reason: `it has more than ${MOST_MODELS} models` });
   }
-  const models = (data as readonly JsonValue[]).filter(isJsonObject).flatMap(readModel);
+  const models: ListedModel[] = [];
+  for (const listed of (data as readonly JsonValue[]).filter(isJsonObject)) {
+    await turn();
+    models.push(...readModel(listed));
+  }
   if (models.length === 0) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no model with an id' });
   const next = isJsonObject(links) ? links.next : undefined;
   return { models, ...(typeof next === 'string' && next !== '' ? { next } : {}) };

@@ -22,9 +22,9 @@ export interface ListAddress {
   readonly apiKey?: string;
 }
 
-/** The models of a list that somebody has read already. Throws PRICE_LIST_INVALID. */
-export function modelsOfText(text: string): Listed {
-  const list = readPriceList(text);
+/** The models of a list that somebody has read already. Rejects with PRICE_LIST_INVALID. */
+export async function modelsOfText(text: string): Promise<Listed> {
+  const list = await readPriceList(text);
   if (list.next !== undefined) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it is one page of several' });
   return { models: joinLists([list]) };
 }

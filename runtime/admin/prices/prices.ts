@@ -101,7 +101,7 @@ export function createPriceAdmin(postgres: Postgres, ofProvider: ListAddress): P
       const address = from === undefined ? ofProvider : { url: from };
       const check = (url: string): Promise<void> => checkAddress(url, host);
       const { source, provider, models } =
-        list === undefined ? await modelsOfAddress(address, check) : modelsOfText(list);
+        list === undefined ? await modelsOfAddress(address, check) : await modelsOfText(list);
       const report = await postgres.transaction((query) =>
         syncPrices(query, { provider, ...request, models, tiers: new Map(Object.entries(tiers)) }),
       );

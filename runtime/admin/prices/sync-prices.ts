@@ -15,6 +15,7 @@ import {
   writePricesStatement,
 } from '../../storage/sql/manage-prices';
 import type { Query } from '../../storage/statement';
+import { turn } from '../../util/turn';
 import { misfit, type Places, readPlaces, toPrice, toRow } from './price-rows';
 
 export interface SyncRequest {
@@ -68,10 +69,14 @@ export async function syncPrices(query: Query, request: SyncRequest): Promise<Sy
   if (!request.dryRun) await query(LOCK_PRICES);
   const ours = await query<PriceRow>(LIST_PRICES);
   for (const id of request.overwrite === 'all' ? [] : request.overwrite)
-    refuseUnlisted(id, request.models.filter(hasPrice));
+    await refuseUnlisted(id, request.models.filter(hasPrice));
   const known = new Map(ours.map((row) => [row.model_id, row]));
   const places = await readPlaces(query);
-  const judged = request.models.map((model) => judge(model, { own: known.get(model.modelId), places, request }));
+  const judged: Judged[] = [];
+  for (const model of request.models) {
+    await turn();
+    judged.push(judge(model, { own: known.get(model.modelId), places, request }));
+  }
   const written = judged.flatMap((one) => (one.kind === 'added' || one.kind === 'overwritten' ? one.row : []));
   if (!request.dryRun && written.length > 0) await query(writePricesStatement(written));
   const tierRows = await query<TierModelRow>(LIST_TIERS);
@@ -91,7 +96,7 @@ export async function syncPrices(query: Query, request: SyncRequest): Promise<Sy
       prices === undefined ? [] : { model_id: modelId, prices },
     ),
     unlisted: ours.map((row) => row.model_id).filter((id) => !listed.has(id)),
-    tiers: reportTiers(tierRows, { request, prices: [...after.values()].flatMap(toPrice) }),
+    tiers: await reportTiers(tierRows, { request, prices: [...after.values()].flatMap(toPrice) }),
   };
 }
 
@@ -154,7 +159,7 @@ async function changeTier(
   if (!tierRows.some((row) => row.code === code)) {
     throw new RuntimeError('TIER_UNKNOWN', { tier: code, knownTiers: tierRows.map((row) => row.code).join(', ') });
   }
-  refuseUnlisted(model, choice);
+  await refuseUnlisted(model, choice);
   if (!request.dryRun) await query(setTierModelStatement(code, model));
 }
 
@@ -162,22 +167,22 @@ function hasPrice({ price }: ListedModel): boolean {
   return price !== undefined;
 }
 
-function refuseUnlisted(model: string, models: readonly ListedModel[]): void {
+async function refuseUnlisted(model: string, models: readonly ListedModel[]): Promise<void> {
   if (models.some(({ modelId }) => modelId === model)) return;
-  const nearest = nearestModels(
+  const nearest = await nearestModels(
     model,
     models.map(({ modelId }) => modelId),
   );
   throw new RuntimeError('MODEL_NOT_LISTED', { model, nearest: nearest.join(', ') });
 }
 
-function reportTiers(
+async function reportTiers(
   tierRows: readonly TierModelRow[],
   { request, prices }: { readonly request: SyncRequest; readonly prices: readonly ModelPrice[] },
-): readonly TierReport[] {
+): Promise<readonly TierReport[]> {
   const ids = request.models.map(({ modelId }) => modelId);
   const rows = tierRows.map(({ code, name, model_id: modelId }) => ({ code, name: name ?? code, modelId }));
-  return mergeTiers(rows).map(({ code, modelId: was }) => {
+  const reports = mergeTiers(rows).map(async ({ code, modelId: was }): Promise<TierReport> => {
     const asked = request.tiers.get(code);
     const modelId = asked ?? was;
     const isListed = ids.includes(modelId);
@@ -187,7 +192,8 @@ function reportTiers(
       ...(asked === undefined || asked === was ? {} : { was }),
       is_listed: isListed,
       is_priced: findPrice(prices, [modelId]) !== undefined,
-      ...(isListed ? {} : { nearest: nearestModels(modelId, ids) }),
+      ...(isListed ? {} : { nearest: await nearestModels(modelId, ids) }),
     };
   });
+  return Promise.all(reports);
 }

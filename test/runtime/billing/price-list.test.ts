@@ -2,11 +2,11 @@ import { nearestModels } from '../../../runtime/billing/nearest-models';
 import { joinLists, readPriceList } from '../../../runtime/billing/price-list';
 import { withCode } from '../../support/setup/matchers';
 
-const listOf = (...data: unknown[]) => readPriceList(JSON.stringify({ data })).models;
-const model = (pricing: unknown, id = 'a/b') => listOf({ id, pricing })[0];
+const listOf = async (...data: unknown[]) => (await readPriceList(JSON.stringify({ data }))).models;
+const model = async (pricing: unknown, id = 'a/b') => (await listOf({ id, pricing }))[0];
 const PLAIN = { prompt: '0.00000015', completion: '0.0000006' };
 
-it('reads dollars a token as dollars a million, exactly', () => {
+it('reads dollars a token as dollars a million, exactly', async () => {
   const pricing = {
     prompt: '0.000003',
     completion: '0.000015',
@@ -18,7 +18,7 @@ it('reads dollars a token as dollars a million, exactly', () => {
     input_cache_write: '0.00000375',
     input_cache_write_1h: '0.000006',
   };
-  expect(model(pricing)?.price).toEqual({
+  expect((await model(pricing))?.price).toEqual({
     modelId: 'a/b',
     inputPer1M: '3',
     outputPer1M: '15',
@@ -27,53 +27,59 @@ it('reads dollars a token as dollars a million, exactly', () => {
     cacheWrite1hPer1M: '6',
     reasoningPer1M: '20',
   });
-  expect(model({ prompt: '0.0000000416666666667', completion: 1.5e-7 })?.price).toMatchObject({
+  expect((await model({ prompt: '0.0000000416666666667', completion: 1.5e-7 }))?.price).toMatchObject({
     inputPer1M: '0.0416666666667',
     outputPer1M: '0.15',
   });
 });
 
-it('reads as many models as it says', () => {
+it('reads as many models as it says', async () => {
   const pricing = { ...PLAIN, request: '0', image: '0', web_search: '0', internal_reasoning: '0' };
   const details = {
     architecture: { input_modalities: ['text', 'image'], tokenizer: 'x' },
     parameters: ['a', 'b', 'c'],
   };
   const many = Array.from({ length: 20_000 }, (_, n) => ({ id: `a/${n}`, pricing, ...details }));
-  expect(listOf(...many)).toHaveLength(20_000);
-  expect(() => listOf(...many, many[0])).toThrow('more than 20000 models');
+  expect(await listOf(...many)).toHaveLength(20_000);
+  await expect(listOf(...many, many[0])).rejects.toThrow('more than 20000 models');
 });
 
-it('names prices that tokens do not count, and skips a model whose only price is one', () => {
+it('names prices that tokens do not count, and skips a model whose only price is one', async () => {
   const beside = { image: '0.0048', web_search: '0.01', audio: '0' };
-  expect(model({ ...PLAIN, ...beside })).toMatchObject({ besideTokens: ['image', 'web_search'] });
-  expect(model(PLAIN)).not.toHaveProperty('besideTokens');
-  const skipped = model({ prompt: '0', completion: '0', image: '0.04' });
+  expect(await model({ ...PLAIN, ...beside })).toMatchObject({ besideTokens: ['image', 'web_search'] });
+  expect(await model(PLAIN)).not.toHaveProperty('besideTokens');
+  const skipped = await model({ prompt: '0', completion: '0', image: '0.04' });
   expect(skipped).toEqual({ modelId: 'a/b', reason: 'its price is for image, not for tokens' });
 });
 
-it.each(['perplexity/sonar', 'openai/gpt-4o:online'])('skips %s, which searches the web at a fee', (id) => {
-  expect(model({ ...PLAIN, web_search: '0.005' }, id)).toMatchObject({
+it.each(['perplexity/sonar', 'openai/gpt-4o:online'])('skips %s, which searches the web at a fee', async (id) => {
+  expect(await model({ ...PLAIN, web_search: '0.005' }, id)).toMatchObject({
     modelId: id,
     reason: expect.stringContaining('fee') as string,
   });
-  expect(model({ ...PLAIN, web_search: '0' }, id)).toHaveProperty('price');
+  expect(await model({ ...PLAIN, web_search: '0' }, id)).toHaveProperty('price');
 });
 
-it('names a model whose id is too long, and reads a file with a byte order mark', () => {
+it('names a model whose id is too long, and reads a file with a byte order mark', async () => {
   const long = 'a'.repeat(101);
   const text = `\ufeff${JSON.stringify({ data: [{ id: long, pricing: PLAIN }] })}`;
-  expect(readPriceList(text).models).toEqual([{ modelId: long, reason: expect.stringContaining('100') as string }]);
+  expect((await readPriceList(text)).models).toEqual([
+    { modelId: long, reason: expect.stringContaining('100') as string },
+  ]);
 });
 
-it('takes the zero of a list for a price only where the model itself is free', () => {
+it('takes the zero of a list for a price only where the model itself is free', async () => {
   const none = { input_cache_read: '0', input_cache_write: '0', internal_reasoning: '0' };
-  expect(model({ ...PLAIN, ...none })?.price).toEqual({ modelId: 'a/b', inputPer1M: '0.15', outputPer1M: '0.6' });
-  expect(model({ prompt: '0', completion: '0' })?.price).toMatchObject({ inputPer1M: '0', outputPer1M: '0' });
+  expect((await model({ ...PLAIN, ...none }))?.price).toEqual({
+    modelId: 'a/b',
+    inputPer1M: '0.15',
+    outputPer1M: '0.6',
+  });
+  expect((await model({ prompt: '0', completion: '0' }))?.price).toMatchObject({ inputPer1M: '0', outputPer1M: '0' });
 });
 
-it('does not take a surcharge for keeping a cache for the price of writing it', () => {
-  expect(model({ ...PLAIN, input_cache_write: '0.00000008' })?.price).not.toHaveProperty('cacheWritePer1M');
+it('does not take a surcharge for keeping a cache for the price of writing it', async () => {
+  expect((await model({ ...PLAIN, input_cache_write: '0.00000008' }))?.price).not.toHaveProperty('cacheWritePer1M');
 });
 
 it.each([
@@ -91,14 +97,14 @@ it.each([
   ['a price for a million tokens instead of one', { prompt: '3', completion: '15' }],
   ['an exponent that would fill the memory', { prompt: '1e-999999999', completion: '1e999999999' }],
   ['a list in place of a text', { prompt: ['0.1'], completion: {} }],
-])('lists a model without a price, and says why, for %s', (_what, pricing) => {
-  expect(model(pricing)).toEqual({ modelId: 'a/b', reason: expect.stringMatching(/./) as string });
+])('lists a model without a price, and says why, for %s', async (_what, pricing) => {
+  expect(await model(pricing)).toEqual({ modelId: 'a/b', reason: expect.stringMatching(/./) as string });
 });
 
-it('names what no row can be called, and leaves out what has no name', () => {
+it('names what no row can be called, and leaves out what has no name', async () => {
   const unfit = [' a', 'a\u0000b', 'ä/b', 'x'.repeat(101)];
   const ids = ['', ...unfit, 5, null, { toString: 1 }];
-  const models = listOf(
+  const models = await listOf(
     ...ids.map((id) => ({ id, pricing: PLAIN })),
     { id: '__proto__', pricing: PLAIN },
     'text',
@@ -112,17 +118,20 @@ it('names what no row can be called, and leaves out what has no name', () => {
 
 it.each(['<!doctype html><title>Log in</title>', '', '[]', '{"data":{}}', '{"data":[]}', 'null', '['.repeat(100_000)])(
   'refuses what is no list: %#',
-  (text) => {
-    expect(() => readPriceList(text)).toThrow(withCode('PRICE_LIST_INVALID'));
+  async (text) => {
+    await expect(readPriceList(text)).rejects.toThrow(withCode('PRICE_LIST_INVALID'));
   },
 );
 
-it('gives no price to a model that stands twice with two prices', () => {
-  const page = (prompt: string) => ({
-    models: listOf({ id: 'a/b', pricing: { ...PLAIN, prompt } }, { id: `c/${prompt}`, pricing: PLAIN }),
+it('gives no price to a model that stands twice with two prices', async () => {
+  const page = async (prompt: string) => ({
+    models: await listOf({ id: 'a/b', pricing: { ...PLAIN, prompt } }, { id: `c/${prompt}`, pricing: PLAIN }),
   });
-  expect(joinLists([page('0.1e-6'), page('0.1e-6')]).map(({ price }) => price?.inputPer1M)).toEqual(['0.1', '0.15']);
-  expect(joinLists([page('0.1e-6'), page('0.2e-6')])[0]).toEqual({
+  expect(joinLists([await page('0.1e-6'), await page('0.1e-6')]).map(({ price }) => price?.inputPer1M)).toEqual([
+    '0.1',
+    '0.15',
+  ]);
+  expect(joinLists([await page('0.1e-6'), await page('0.2e-6')])[0]).toEqual({
     modelId: 'a/b',
     reason: expect.stringContaining('twice') as string,
   });
@@ -135,7 +144,7 @@ it.each([
   ['qwen/qwen3-4b:free', 'qwen/qwen3-4b:free'],
   ['qwen/qwen3-3b:free', 'qwen/qwen3-4b:free'],
   ['gpt-4o-mini', 'openai/gpt-4o-mini'],
-])('finds for %s the nearest, %s', (id, nearest) => {
+])('finds for %s the nearest, %s', async (id, nearest) => {
   const listed = [
     'anthropic/claude-3.5-haiku',
     'anthropic/claude-3.5-sonnet',
@@ -146,6 +155,6 @@ it.each([
     'qwen/qwen3-4b:free',
     'qwen/qwen3-8b',
   ];
-  expect(nearestModels(id, listed)[0]).toBe(nearest);
-  expect(nearestModels(id, listed)).toHaveLength(3);
+  expect((await nearestModels(id, listed))[0]).toBe(nearest);
+  expect(await nearestModels(id, listed)).toHaveLength(3);
 });
