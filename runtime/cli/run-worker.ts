@@ -6,6 +6,8 @@ import { whenThere } from './when-there';
 import { serveHealth } from './worker-http';
 import { reportProgress, writeLog } from './worker-log';
 
+const END_MS = 500;
+
 /** Does the tasks of the Redis list until a signal ends it, or with `drain` until there are none. */
 export async function runWorker(drain: boolean): Promise<number> {
   const settings = readWorker();
@@ -33,8 +35,9 @@ export async function runWorker(drain: boolean): Promise<number> {
     return 0;
   } catch (error) {
     if (consumer !== undefined || !ending.signal.aborted) throw error;
-    // Told to end while it waited.
+    // Told to end while it waited: a connection that is still being made must not hold that up.
     writeLog('info', 'worker ended');
+    setTimeout(() => process.exit(0), END_MS).unref();
     return 0;
   } finally {
     ending.forget();

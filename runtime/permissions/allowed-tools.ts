@@ -66,7 +66,7 @@ export function allowedTools<T extends Candidate>(
 export interface OtherNames {
   /** Those of rows and of tools of its MCP servers, offered or not. */
   readonly codes: readonly string[];
-  /** Those of its MCP servers, also where none of their tools are known. */
+  /** Those of its MCP servers. */
   readonly servers: readonly string[];
 }
 
@@ -77,8 +77,7 @@ export async function unmatchedWarnings(
   { codes, servers }: OtherNames,
 ): Promise<readonly ErrorSummary[]> {
   const names = new Set(tools.flatMap(formerNamesOf));
-  const silent = servers.filter((server) => ![...names].some((name) => name.startsWith(`${server}.`)));
-  const isElsewhere = (name: string): boolean => silent.some((server) => isOfServer(name, server));
+  const isElsewhere = (name: string): boolean => servers.some((server) => isOfServer(name, server));
   const ruled = [
     ...tools.map((candidate) => ({ names: formerNamesOf(candidate), schema: candidate.tool.definition.inputSchema })),
     { names: codes.filter((code) => !names.has(code)) },

@@ -25,7 +25,7 @@ export interface UnmatchedRule {
   readonly reason: string;
 }
 
-/** Names that stand for tools which nobody has listed: those of a server that was not asked, or did not answer. */
+/** Names that may be those of tools which nobody has listed: a server may not have answered, or the operator holds some back. */
 type IsElsewhere = (name: string) => boolean;
 
 /** No more are told: whoever corrects them is told of the next ones. */
@@ -55,10 +55,10 @@ export async function unmatchedRules(
       if (permission !== undefined) told.push(...unmatchedIn(permission, { rule, name, isOwn, tools }));
       continue;
     }
-    if (isElsewhere(name)) continue;
     compared++;
     const near = nearest(name);
-    if (near !== undefined || isOwn) told.push({ rule, reason: `there is no tool "${name}"${meant(near)}` });
+    if (near !== undefined || (isOwn && !isElsewhere(name)))
+      told.push({ rule, reason: `there is no tool "${name}"${meant(near)}` });
   }
   return told.slice(0, MOST_TOLD);
 }
@@ -82,7 +82,7 @@ function namedIn({ where, isOwn, enabled = [], disabled, permissions }: RulesAt)
   ];
 }
 
-/** Of several tools that a star stands for one may lack an argument that another declares; a lone star stands for all to come. */
+/** The arguments that none of the tools declares which the name stands for; a lone star stands for all that may come. */
 function unmatchedIn(
   permission: ToolPermission,
   { rule, name, isOwn, tools }: NamedRule & { readonly tools: readonly RuledTool[] },
@@ -146,19 +146,24 @@ const SCALARS: readonly unknown[] = ['string', 'number', 'integer', 'boolean', '
 
 /** Whether a value may have something at the path, in lists too. A name may hold the dot. */
 function mayHold(schema: JsonValue | undefined, path: readonly string[]): boolean {
-  const [key, ...rest] = path;
-  if (key === undefined || !isJsonObject(schema)) return true;
-  if (
-    OPENING.some((keyword) => Object.hasOwn(schema, keyword)) ||
-    COMBINING.some((keyword) => declares(schema[keyword]))
-  )
-    return true;
-  const { type, properties, additionalProperties, items } = schema;
+  if (path.length === 0 || !isJsonObject(schema) || isOpen(schema)) return true;
+  const { type, properties, items } = schema;
   if (SCALARS.includes(type)) return false;
-  const isList = items !== undefined;
-  if (isList && (mayHold(items, path) || properties === undefined)) return mayHold(items, path);
+  if (items === undefined) return mayHaveProperty(schema, path);
+  return mayHold(items, path) || (properties !== undefined && mayHaveProperty(schema, path));
+}
+
+function isOpen(schema: JsonObject): boolean {
+  const isOpened = OPENING.some((keyword) => Object.hasOwn(schema, keyword));
+  return isOpened || COMBINING.some((keyword) => declares(schema[keyword]));
+}
+
+function mayHaveProperty(
+  { properties, additionalProperties }: JsonObject,
+  [key = '', ...rest]: readonly string[],
+): boolean {
   if (!isJsonObject(properties) || Object.keys(properties).length === 0) return additionalProperties !== false;
-  if (Object.hasOwn(properties, path.join('.'))) return true;
+  if (Object.hasOwn(properties, [key, ...rest].join('.'))) return true;
   if (Object.hasOwn(properties, key)) return mayHold(properties[key], rest);
   return additionalProperties === true || isJsonObject(additionalProperties);
 }

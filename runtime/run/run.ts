@@ -55,8 +55,6 @@ export interface RunPlan {
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
   readonly budget: Budget;
-  /** What it works with beside the tenant's rows, in words: see `SavedRun.needs`. */
-  readonly needs: readonly string[];
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';
   readonly warnings: readonly ErrorSummary[];
@@ -67,6 +65,8 @@ export interface PlannedRun extends Run {
   readonly tenant: TenantSnapshot;
   readonly plan: RunPlan;
   readonly redact: Redact;
+  /** What it works with beside the tenant's rows, in words: see `SavedRun.needs`. */
+  readonly needs: readonly string[];
 }
 
 /** A run that holds its task. */

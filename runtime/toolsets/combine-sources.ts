@@ -99,8 +99,11 @@ function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest): Polic
 
 function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
   const own = snapshot.servers ?? [];
-  const ofServers = own.flatMap(({ name, tools }) =>
-    tools.flatMap((tool) => [`${name}.${tool.name}`, plainName(`${name}_${tool.name}`)]),
+  const ofServers = own.flatMap(({ name, tools, excludeTools }) =>
+    [...tools.map((tool) => tool.name), ...excludeTools].flatMap((tool) => [
+      `${name}.${tool}`,
+      plainName(`${name}_${tool}`),
+    ]),
   );
   return {
     codes: [...snapshot.tools.map(({ code }) => code), ...ofServers],

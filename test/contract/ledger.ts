@@ -313,6 +313,7 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       const third = randomUUID();
       await expect(ledger.resume({ ...again, decidedBy: 'other', runId: third })).resolves.toMatchObject({
         kind: 'claimed',
+        decidedBy: 'boss',
       });
       await ledger.record(done({ ...run, runId: third }));
       await expect(deny()).resolves.toEqual(first);

@@ -56,7 +56,7 @@ export interface McpServerAdmin {
   }>;
   /** Connects to each, and lists its tools. */
   readonly health: (query: OfServers, host?: AdminHost) => Promise<{ readonly servers: readonly ServerHealth[] }>;
-  /** From its next call on, every process makes new connections and asks for the lists again, also in runs under way. */
+  /** Makes every process open new connections with its next call, and ask for the lists again, also in runs under way. */
   readonly disconnect: (query: OfServers) => Promise<{ readonly disconnected: readonly string[] }>;
   /** Takes it from the tenant; it is forgotten when no other tenant uses it. */
   readonly remove: (query: OfServer) => Promise<{ readonly server: string; readonly removed: true }>;
@@ -104,11 +104,7 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
       }
       return { server: name, url, transport };
     },
-    refresh: async (input, host = {}) => {
-      const given = readInput(SHAPES.servers, input, 'mcp refresh');
-      await checkServers(query, given, host);
-      return tenantTools.refresh(given);
-    },
+    refresh: async (input, host) => tenantTools.refresh(await toAsk(query, 'mcp refresh', { input, host })),
     approve: async (input) => {
       const given = readInput(SHAPES.approve, input, 'mcp approve');
       const { tenantId, server } = given;
@@ -118,20 +114,15 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
       const rows = await query<{ name: string }>(approveMcpToolsStatement(given));
       return { approved: rows.map(({ name }) => name) };
     },
-    health: async (input, host = {}) => {
-      const given = readInput(SHAPES.servers, input, 'mcp health');
-      await checkServers(query, given, host);
-      return { servers: await tenantTools.health(given) };
-    },
+    health: async (input, host) => ({
+      servers: await tenantTools.health(await toAsk(query, 'mcp health', { input, host })),
+    }),
     disconnect: async (input) => {
       const given = readInput(SHAPES.servers, input, 'mcp disconnect');
-      await checkTenant(query, given.tenantId);
-      const rows = await query<{ server: string }>(resetConnections(given));
-      const { tenantId, server } = given;
-      if (rows.length === 0 && server !== undefined) throw new RuntimeError('MCP_SERVER_UNKNOWN', { tenantId, server });
+      const disconnected = await reset(query, given);
       // Those of this process need not wait until they are idle.
       await tenantTools.disconnect(given).catch(() => []);
-      return { disconnected: rows.map((row) => row.server) };
+      return { disconnected };
     },
     remove: async (input) => {
       const given = readInput(SHAPES.server, input, 'mcp remove');
@@ -141,6 +132,25 @@ export function createMcpServerAdmin({ postgres: { query }, tenantTools, default
       return { server: given.server, removed: true };
     },
   };
+}
+
+/** Throws TENANT_NOT_FOUND or MCP_SERVER_UNKNOWN. */
+async function reset(query: Query, given: OfServers): Promise<readonly string[]> {
+  const { tenantId, server } = given;
+  await checkTenant(query, tenantId);
+  const rows = await query<{ server: string }>(resetConnections(given));
+  if (rows.length === 0 && server !== undefined) throw new RuntimeError('MCP_SERVER_UNKNOWN', { tenantId, server });
+  return rows.map((row) => row.server);
+}
+
+async function toAsk(
+  query: Query,
+  operation: string,
+  { input, host = {} }: { readonly input: unknown; readonly host?: AdminHost },
+): Promise<OfServers> {
+  const given = readInput(SHAPES.servers, input, operation);
+  await checkServers(query, given, host);
+  return given;
 }
 
 /** Throws ADDRESS_FORBIDDEN for a server that the rules of the host keep us from. */

@@ -34,16 +34,28 @@ export async function checkSettings(
   const raw = asObject(text);
   const isNew = (setting: string): boolean => changed.includes(setting);
   const levels = allTenantLevels(settings.toolConfig);
-  if (isNew('tool_config')) await checkRules(query, levels, codeTools);
   readBudget(settings, {});
   readRunsPerMinute(settings);
-  if (isNew('callback_hosts')) checkHosts('callback_hosts', settings.callbackHosts);
-  if (isNew('mcp_allowed_hosts')) checkHosts('mcp_allowed_hosts', settings.mcpAllowedHosts);
-  if (isNew('max_iterations') && isSet(raw.max_iterations) && settings.maxIterations === undefined) {
-    throw invalid('max_iterations', 'it is not a whole number above 0');
-  }
-  if (isNew('default_tier') && isSet(raw.default_tier) && settings.defaultTier === undefined)
-    throw invalid('default_tier', 'it is no text');
+  if (isNew('tool_config')) await checkRules(query, levels, codeTools);
+  const own = new Map<string, () => void>([
+    ['callback_hosts', () => checkHosts('callback_hosts', settings.callbackHosts)],
+    ['mcp_allowed_hosts', () => checkHosts('mcp_allowed_hosts', settings.mcpAllowedHosts)],
+    [
+      'max_iterations',
+      () => {
+        const isRead = !isSet(raw.max_iterations) || settings.maxIterations !== undefined;
+        if (!isRead) throw invalid('max_iterations', 'it is not a whole number above 0');
+      },
+    ],
+    [
+      'default_tier',
+      () => {
+        const isRead = !isSet(raw.default_tier) || settings.defaultTier !== undefined;
+        if (!isRead) throw invalid('default_tier', 'it is no text');
+      },
+    ],
+  ]);
+  for (const setting of changed) own.get(setting)?.();
   await checkTiers(query, [isNew('default_tier') && settings.defaultTier, isNew('max_tier') && settings.maxTier]);
 }
 

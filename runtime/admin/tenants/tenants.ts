@@ -145,11 +145,7 @@ export function createTenantAdmin({ query, transaction }: Postgres, codeTools: r
     activate: (input) => setActive(input, true),
     delete: async (input) => {
       const { tenantId } = readInput(SHAPES.one, input, 'tenant delete');
-      await transaction(async (inside) => {
-        const { is_active: isActive } = await readTenant(inside, tenantId);
-        if (isActive) throw new RuntimeError('TENANT_ACTIVE', { tenantId });
-        await remove(inside, tenantId);
-      });
+      await transaction((inside) => remove(inside, tenantId));
       return { tenant_id: tenantId, deleted: true };
     },
   };
@@ -191,6 +187,8 @@ async function readTable(query: Query, values: RowValues): Promise<Table> {
 const FOREIGN_KEY = /violates foreign key constraint/;
 
 async function remove(query: Query, tenantId: string): Promise<void> {
+  const { is_active: isActive } = await readTenant(query, tenantId);
+  if (isActive) throw new RuntimeError('TENANT_ACTIVE', { tenantId });
   const table = await readTable(query, {});
   try {
     await query(deleteTenantStatement(table, tenantId));

@@ -6,7 +6,7 @@ import { readSchema } from '../../tools/tool-settings';
 
 /**
  * Compares rules with the catalogue, with the tools of this process, and with those that MCP servers have listed. Throws
- * RULE_UNMATCHED for a tool that none of them has, and for an argument that it does not declare; a server that has listed nothing may have any.
+ * RULE_UNMATCHED for a tool that none of them has, and for an argument that it does not declare; a server may have tools that it has not listed.
  */
 export async function checkRules(
   query: Query,
@@ -16,9 +16,9 @@ export async function checkRules(
   const names = levels.flatMap(namesIn);
   if (names.length === 0) return;
   const rows = await query<KnownTool>(knownTools({ names }));
-  const silent = rows.flatMap(({ server, tool }) => (server !== null && tool === null ? [server] : []));
+  const servers = [...new Set(rows.flatMap(({ server }) => server ?? []))];
   const isElsewhere = (name: string): boolean =>
-    silent.some((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}_`));
+    servers.some((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}_`));
   // Whoever writes them is told of each name.
   const all = levels.map((level) => ({ ...level, isOwn: true }));
   refuseUnmatched(await unmatchedRules(all, [...rows.flatMap(toRuled), { names: codeTools }], isElsewhere));

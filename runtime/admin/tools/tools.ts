@@ -219,7 +219,7 @@ async function checkedTool(query: Query, code: string, host: AdminHost): Promise
 
 /** Stopping checks nothing. */
 function isStopping({ code: _code, isActive, ...more }: Change): boolean {
-  return isActive === false && Object.values(more).every((value) => value === undefined);
+  return isActive === false && Object.values(more).every((value: unknown) => value === undefined);
 }
 
 async function readTool(query: Query, code: string): Promise<CatalogueEntry> {

@@ -56,7 +56,7 @@ export interface McpServer {
   readonly allowedHosts: readonly string[];
   /** Answers a server's questions with the defaults that it proposes; without it, servers cannot ask. */
   readonly answersWithDefaults: boolean;
-  /** As in its row. */
+  /** The resets of its row. */
   readonly resets?: number;
 }
 

@@ -18,7 +18,8 @@ export async function planRun(environment: RunEnvironment, given: Run): Promise<
   const run = { ...given, task: await taskToRun(environment, given) };
   const tenant = await loadTenant(environment, run);
   const plan = await decide(environment, { ...run, tenant });
-  return { ...run, tenant, plan, redact: environment.redactorFor(tenant) };
+  const needs = needsOf(given.host, plan.toolset, environment.services);
+  return { ...run, tenant, plan, needs, redact: environment.redactorFor(tenant) };
 }
 
 async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<RunPlan> {
@@ -45,7 +46,6 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Ru
     settings: { ...loopSettings(task, modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format,
     budget,
-    needs: needsOf(host, tools.toolset, environment.services),
     billed,
     warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
   };

@@ -3,7 +3,6 @@
  * grows with both lengths; more than `most` may be told as infinite, which takes less.
  */
 export function editDistance(from: string, to: string, most = Infinity): number {
-  if (Math.abs(from.length - to.length) > most) return Infinity;
   let [before, row] = [[] as number[], Array.from({ length: to.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= from.length; i++) {
     const next = [i];

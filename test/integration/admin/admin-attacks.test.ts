@@ -188,6 +188,20 @@ describe('the rules of the host for outgoing requests', () => {
     expect(asked).toContain(call.arguments.url);
   });
 
+  it('hold for MCP servers that are looked at', async () => {
+    const { mcpServer } = runtime.admin;
+    const tenantId = await aTenant();
+    await mcpServer.add({ tenantId, name: 'looked', url: `${target.url}/mcp` });
+    const before = target.requests.length;
+    await expect(mcpServer.health({ tenantId }, forbidding('/mcp'))).rejects.toThrow(withCode('ADDRESS_FORBIDDEN'));
+    await expect(mcpServer.refresh({ tenantId }, forbidding('/mcp'))).rejects.toThrow(withCode('ADDRESS_FORBIDDEN'));
+    const { components } = await runtime.admin.diagnostics.summary({ tenantId }, forbidding('/mcp'));
+    expect(components.find(({ component }) => component.includes(tenantId))?.problems).toMatchObject([
+      { code: 'ADDRESS_FORBIDDEN' },
+    ]);
+    expect(target.requests).toHaveLength(before);
+  });
+
   it('hold for what diagnostics reaches', async () => {
     const { components } = await runtime.admin.diagnostics.summary({}, forbidding('10.0.0.5'));
     expect(components.find(({ component }) => component.startsWith('tool server'))?.problems).toMatchObject([

@@ -4,6 +4,7 @@ import { MCP_SERVER_DEFAULTS } from '../../../runtime/compose/mcp-defaults';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { addMcpServer, addTenant, addTool, enableTool, giveTool, useMcpServer } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
+import { startMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
 import { type AgentFixture, aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
@@ -209,6 +210,23 @@ describe('a rule that matches nothing is told in the warnings of the run', () =>
         message: containing('custom_config.permissions.limits.amout matches nothing: tool "wire"'),
       },
     ]);
+  });
+
+  it('but nothing is told of tools of a server that the operator holds back', async () => {
+    const held = {
+      tool_permissions: { 'shop.pay': { limits: { amount: { max: 5 } } } },
+      disabled_tools: ['shop_send'],
+    };
+    const tenantId = await tenantWith({ tool_config: held });
+    const mcp = await startMcpServer({
+      tools: () => ['pay', 'look'].map((name) => ({ name, inputSchema: { type: 'object' as const } })),
+      answer: () => ({ content: [] }),
+    });
+    const serverId = await addMcpServer(fixture.database, { code: 'shop', url: mcp.url, excludeTools: ['pay'] });
+    await useMcpServer(fixture.database, { tenantId, serverId });
+    const { tools, warnings } = await fixture.runtime.tools.refresh({ tenantId });
+    await mcp.close();
+    expect([tools.map(({ name }) => name).includes('shop_look'), warnings]).toEqual([true, []]);
   });
 
   it('but nothing is told of the tools of a server that did not answer', async () => {

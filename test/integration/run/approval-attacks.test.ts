@@ -311,3 +311,64 @@ it('fixed arguments are nowhere in what is shown, kept or audited', async () => 
     'hidden-account',
   );
 });
+
+describe('who decided', () => {
+  const auditOf = (tenantId: string) =>
+    fixture.database.query(
+      `SELECT decision, decided_by FROM elo_tool_executions WHERE tenant_id = $1 AND tool = 'pay' ORDER BY id`,
+      [tenantId],
+    );
+  type Waiting = Pick<Awaited<ReturnType<typeof waitingRun>>, 'tenantId' | 'waiting'>;
+  const decide = ({ tenantId, waiting }: Waiting, decision: 'approve' | 'deny', userId: string) =>
+    fixture.runtime.admin.approval.decide({ tenantId, runId: waiting.run_id, decision, userId });
+
+  it('has not denied what the rules of now refuse', async () => {
+    const { tenantId, waiting } = await waitingRun();
+    await setSettings(tenantId, rules({ max_calls_per_run: 0 }));
+    fixture.models.script(textReply('Not paid'));
+    await decide({ tenantId, waiting }, 'approve', 'boss');
+    expect(await auditOf(tenantId)).toEqual([
+      { decision: 'ask', decided_by: null },
+      { decision: 'deny', decided_by: null },
+    ]);
+  });
+
+  it('is who was first, also where another one sends the same decision after a crash', async () => {
+    const { tenantId, waiting } = await waitingRun();
+    await fixture.database.query(
+      `UPDATE elo_agent_runs SET state = 'failed', run_id = gen_random_uuid(), resumed_run_id = run_id,
+         decided_run_id = run_id, decision = 'approve', decided_by = 'boss', decided_at = now() WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    fixture.models.script(textReply('Paid'));
+    await decide({ tenantId, waiting }, 'approve', 'third');
+    expect((await auditOf(tenantId)).at(-1)).toEqual({ decision: 'allow', decided_by: 'boss' });
+  });
+
+  it('of one question is not who decided another, which a build before this one went on with', async () => {
+    const { tenantId, waiting } = await waitingRun();
+    // The decision on the question before is still there.
+    await fixture.database.query(
+      `UPDATE elo_agent_runs SET state = 'failed', run_id = gen_random_uuid(), resumed_run_id = run_id,
+         decided_run_id = gen_random_uuid(), decision = 'approve', decided_by = 'boss', decided_at = now() WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    fixture.models.script(textReply('Not paid'));
+    const { result } = await decide({ tenantId, waiting }, 'deny', 'other');
+    expect(result.tool_calls).toMatchObject([{ error: { code: 'TOOL_APPROVAL_DENIED' } }]);
+    expect(paid).toEqual([]);
+    expect((await auditOf(tenantId)).at(-1)).toEqual({ decision: 'deny', decided_by: 'other' });
+  });
+
+  it('is forgotten by a run that begins anew', async () => {
+    const { tenantId, task, waiting } = await waitingRun();
+    fixture.models.script(textReply('Paid'));
+    await decide({ tenantId, waiting }, 'approve', 'boss');
+    await setSettings(tenantId, {});
+    fixture.models.script(textReply('Anew'));
+    await fixture.runtime.run(task, { fresh: true });
+    expect((await fixture.runtime.admin.run.list({ tenantId })).runs).toMatchObject([
+      { decision: null, decided_by: null, decided_at: null },
+    ]);
+  });
+});

@@ -36,7 +36,9 @@ const policy = { levels: [] };
 let snapshot: TenantSnapshot;
 let request: Parameters<ReturnType<typeof combineSources>>[0];
 beforeAll(async () => {
-  const tenants = memoryTenants([toolRow({ code: 'add' })], { servers: [server] as never });
+  const tenants = memoryTenants([toolRow({ code: 'add' })], {
+    servers: [{ ...server, tools: [], excludeTools: [] }] as never,
+  });
   snapshot = await tenants.load({ tenantId: TENANT_ID, modelIds: [] });
   request = { snapshot, rules: {}, servers: [], signal };
 });
