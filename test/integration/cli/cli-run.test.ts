@@ -234,6 +234,21 @@ it('prints what happens as JSON lines on standard error when it is asked to, wit
   expect(printed(outcome)).toEqual(documentsResponse('agent_128'));
 });
 
+it('prints the answer of a model piece by piece, and nothing that a terminal would obey', async () => {
+  const answer = `Two orders are open. ${'\u009b31mred\u202e '.repeat(20)}end.`;
+  agent.models.script(textReply(answer));
+  const task = JSON.stringify(documentsTask(agent.tenantId, { taskId: 'pieces' }));
+  const outcome = await runCli(['run', '--task', '-', '--events'], { env, input: task });
+  const events = outcome.stderr.trimEnd().split('\n');
+  const pieces = events
+    .map((line) => JSON.parse(line) as { type: string; text?: string })
+    .filter(({ type }) => type === 'text-delta');
+  expect(pieces.length).toBeGreaterThan(1);
+  expect(pieces.map(({ text }) => text).join('')).toBe(answer);
+  expect(printed(outcome).result.text).toBe(answer);
+  expect(outcome.stdout + outcome.stderr).not.toMatch(/[\u0080-\u009f\u202e]/);
+});
+
 describe('no secret is printed', () => {
   const secrets = () => [API_KEY, TOOL_SECRET, decodeURIComponent(new URL(agent.database.url).password)];
   const expectNone = ({ stdout, stderr }: CliOutcome) => {
