@@ -28,7 +28,7 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   ),
   DB_SCHEMA_MISSING: ofInstallation(
     tenant(
-      'The database lacks our tables: {reason}.',
+      'The database is not set up yet, or not for this version: {reason}.',
       'Add the node Universal AI Agent Admin and select Diagnostics, then Prepare Database; or run `universal-ai-agent db migrate` against this database.',
     ),
   ),
