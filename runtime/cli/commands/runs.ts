@@ -8,8 +8,8 @@ const STATES = ['running', 'waiting', 'done', 'failed'] as const;
 export const runsCommands = [
   command({
     words: 'runs list',
-    usage: '--tenant ID [--state running|waiting|done|failed] [--limit N] [--after TASK]',
-    help: "The tenant's runs, the newest first.",
+    usage: '--tenant ID [--state running|waiting|done|failed] [--limit N] [--after NEXT]',
+    help: "The tenant's runs, the newest first; --after takes next of the page before.",
     options: { tenant: TEXT, state: TEXT, limit: TEXT, after: TEXT },
     run: (options) => {
       const tenantId = readTenant(options, 'runs list');

@@ -20,8 +20,8 @@ type SettingOptions = Readonly<Partial<Record<keyof typeof SETTINGS | 'settings'
 export const tenantCommands = [
   command({
     words: 'tenant list',
-    usage: '[--filter TEXT] [--inactive] [--limit N] [--after ID]',
-    help: 'The tenants by name, with what they spent this month.',
+    usage: '[--filter TEXT] [--inactive] [--limit N] [--after NEXT]',
+    help: 'The tenants by name, with what they spent this month; --after takes next of the page before.',
     options: { filter: TEXT, inactive: FLAG, limit: TEXT, after: TEXT },
     run: ({ filter, inactive, limit, after }) => {
       const query = { filter, after, limit: readWhole(limit, 'limit'), ...(inactive === true && { active: false }) };
