@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
+import { isStorable } from '../storage/sql/storable';
 import { isUuid } from '../util/clock';
 import { isDeeperThan, isJsonObject, type JsonObject, MAX_JSON_DEPTH, tryParseJson } from '../util/json';
 
@@ -16,10 +17,10 @@ export function readInput<T extends z.ZodType>(schema: T, input: unknown, operat
   throw new RuntimeError('ADMIN_INPUT_INVALID', { operation, issues: describeIssues(error, 'the input') });
 }
 
-/** Why Postgres cannot keep it, if that is so. */
+/** Returns why Postgres cannot store the value; undefined if it can. */
 function unstorable(value: unknown): string | undefined {
   if (isDeeperThan(value, MAX_JSON_DEPTH)) return `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
-  return someText(value, isUnstorable)
+  return someText(value, (text) => !isStorable(text))
     ? 'it holds a NUL or half of a surrogate pair, which Postgres cannot keep'
     : undefined;
 }
@@ -29,8 +30,6 @@ function someText(value: unknown, test: (text: string) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(([key, inner]) => test(key) || someText(inner, test));
 }
-
-const isUnstorable = (text: string): boolean => text.includes('\0') || !text.isWellFormed();
 
 /** A tenant's id as Postgres writes it: what is sealed for a tenant is sealed for this text. */
 export const tenantIdField = z.uuid().toLowerCase();
@@ -42,7 +41,7 @@ export const codeField = z
   .regex(/^[a-zA-Z0-9_-]{1,50}$/, 'must be letters, digits, _ and -, at most 50 of them');
 export const limitField = z.int().min(1).max(1000);
 
-/** What `after` takes: the place of the last row of a page, which is found also when that row is gone meanwhile. */
+/** Field `after`: the sort key of the last row of a page, so that the next page does not need that row. */
 export const cursorField = (place: z.ZodType<readonly string[]>): z.ZodType<readonly string[]> =>
   z
     .string()
@@ -58,7 +57,7 @@ function fromCursor(text: string): readonly string[] {
   const isOurs =
     parsed.ok &&
     Array.isArray(parsed.value) &&
-    parsed.value.every((value) => typeof value === 'string' && !isUnstorable(value));
+    parsed.value.every((value) => typeof value === 'string' && isStorable(value));
   return isOurs ? (parsed.value as readonly string[]) : [];
 }
 

@@ -6,17 +6,19 @@ import { whenThere } from './when-there';
 import { serveHealth } from './worker-http';
 import { reportProgress, writeLog } from './worker-log';
 
+/** Grace for writes under way when a start is stopped. */
 const END_MS = 500;
 
 /** Does the tasks of the Redis list until a signal ends it, or with `drain` until there are none. */
 export async function runWorker(drain: boolean): Promise<number> {
   const settings = readWorker();
-  const ending = awaitSignal();
-  let consumer: Consumer | undefined;
-  const server = await openHealth(() => consumer, settings);
-  const patience = { waitMs: settings.startMs, signal: ending.signal, onAway: tellOfWaiting };
   const runtime = openWorkerRuntime(settings);
+  const ending = awaitSignal();
+  const patience = { waitMs: settings.startMs, signal: ending.signal, onAway: logWaiting };
+  let consumer: Consumer | undefined;
+  let server: Health | undefined;
   try {
+    server = await openHealth(() => consumer, settings);
     await whenThere(checkDatabase, patience);
     consumer = await whenThere(
       () =>
@@ -35,7 +37,7 @@ export async function runWorker(drain: boolean): Promise<number> {
     return 0;
   } catch (error) {
     if (consumer !== undefined || !ending.signal.aborted) throw error;
-    // Told to end while it waited: a connection that is still being made must not hold that up.
+    // Stopped while it waited. A pending connection attempt must not delay the exit.
     writeLog('info', 'worker ended');
     setTimeout(() => process.exit(0), END_MS).unref();
     return 0;
@@ -56,8 +58,8 @@ async function openHealth(
   return port === undefined ? undefined : serveHealth(consumer, { host, port });
 }
 
-function tellOfWaiting({ code, message: reason }: RuntimeError): void {
-  writeLog('warn', 'the worker waits before it starts', { code, reason });
+function logWaiting({ code, message: reason }: RuntimeError): void {
+  writeLog('warn', 'waiting for a server before the start', { code, reason });
 }
 
 /** Throws what keeps it from the database: every task would fail. */
@@ -88,7 +90,7 @@ async function workUntilEnd(consumer: Consumer, { settings, drain, ending, serve
 
 interface Ending {
   readonly signalled: Promise<unknown>;
-  /** Aborted by the same. */
+  /** Aborts with the first signal. */
   readonly signal: AbortSignal;
   readonly forget: () => void;
 }

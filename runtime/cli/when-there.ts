@@ -7,19 +7,19 @@ const EVERY_MS = 1000;
 
 interface Patience {
   readonly waitMs: number;
-  /** Ends the waiting: it then rejects with the signal's reason. */
+  /** Stops the wait, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** Called once, when the waiting begins. */
+  /** Called once, when the wait begins. */
   readonly onAway: (error: RuntimeError) => void;
 }
 
 /**
- * Does a piece of work; while it fails since a server is away, as one that restarts is, it is tried again each second, for so
- * long. Rejects with the last failure.
+ * Runs `work`, and retries it every second for up to `waitMs` while a server cannot be reached, for example during its restart.
+ * Rejects with the last failure.
  */
 export function whenThere<T>(work: () => Promise<T>, { waitMs, signal, onAway }: Patience): Promise<T> {
   let isTold = waitMs === 0;
-  // A server that takes a connection and says nothing must not keep an end waiting.
+  // A server that accepts a connection and never answers must not delay an abort.
   const done = pRetry(work, {
     ...{ retries: Infinity, maxRetryTime: waitMs, minTimeout: EVERY_MS, factor: 1, signal },
     shouldRetry: ({ error }) => isAway(error),

@@ -43,7 +43,7 @@ function rateLimited({ tenantId, runsPerMinute: runs }: ClaimRequest, seconds: n
   return new RuntimeError('TENANT_RATE_LIMITED', { tenantId, runs, seconds });
 }
 
-/** The same for a run that waits for an approval; throws APPROVAL_UNKNOWN when none does, APPROVAL_CONTRADICTED after another decision. */
+/** Does the same for a run that waits for an approval. Rejects with APPROVAL_UNKNOWN or, after another decision, APPROVAL_CONTRADICTED. */
 export async function resumeRun(
   ledger: LedgerStore,
   request: ResumeRequest,
@@ -60,7 +60,7 @@ function contradicted(runId: string, { decision, decidedBy, decidedAt }: Contrad
   return new RuntimeError('APPROVAL_CONTRADICTED', {
     runId,
     decided: decision === 'approve' ? 'approved' : 'denied',
-    by: decidedBy === undefined ? 'somebody without a user id' : `"${decidedBy}"`,
+    by: decidedBy === undefined ? 'an unnamed user' : `"${decidedBy}"`,
     at: decidedAt.toISOString(),
   });
 }

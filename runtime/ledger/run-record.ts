@@ -171,7 +171,7 @@ async function writeLate(
   }
 }
 
-/** The tenant was deleted, and its bill with it: there is nothing to be written later. */
+/** Returns true if the tenant was deleted with its bill, so that nothing can be written later. */
 function isGone(error: unknown): boolean {
   return isRuntimeError(error) && error.code === 'TENANT_NOT_FOUND';
 }

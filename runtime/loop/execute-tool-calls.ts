@@ -83,7 +83,7 @@ async function runOne(input: LoopInput, { step, run, decidedBy }: Doing, prepare
   return { record, message };
 }
 
-/** Who decided it: a call that was approved, and refused by the rules of now, is nobody's denial. */
+/** Returns who decided on the call; undefined if current rules refused it despite an approval. */
 function deciderOf(prepared: Undone, state: Pick<RunState, 'approvals'>): string | undefined {
   const isOther = prepared.kind === 'refused' && prepared.code !== 'TOOL_APPROVAL_DENIED';
   return isOther ? undefined : approvalOf(prepared.call, state)?.decidedBy;

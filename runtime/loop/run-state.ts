@@ -4,7 +4,7 @@ import type { Message, ToolCallMessage } from '../contracts/message';
 import type { ToolDefinition } from '../contracts/tools/tool';
 import type { RepeatedCalls } from './repeated-calls';
 
-/** What is known of the tool calls of the run. */
+/** State of the run's tool calls. */
 export interface CallsSoFar {
   readonly ids: Set<string>;
   /** How many were made, by tool. */
@@ -12,7 +12,7 @@ export interface CallsSoFar {
   readonly repeated: RepeatedCalls;
 }
 
-/** What a run knows between its steps. */
+/** State kept between steps. */
 export interface RunState {
   readonly messages: Message[];
   /** How many of them the task began with. */

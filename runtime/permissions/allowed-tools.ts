@@ -2,6 +2,7 @@ import type { ToolPermission } from '../contracts/tools/permission';
 import type { Tool } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
+import { turn } from '../util/turn';
 import { combinePermissions } from './combine-permissions';
 import { guardTool } from './guard-tool';
 import { isNamed } from './name-pattern';
@@ -32,7 +33,7 @@ export interface Policy {
   readonly tier?: string;
   /** Each level can only narrow what the others leave. */
   readonly levels: readonly RulesAt[];
-  /** The name of an agent whose rules may have been meant. */
+  /** Set if an agent with nearly the task's agent name has rules. */
   readonly nearAgent?: UnmatchedRule;
   /** The task's own allow-list; a name in it that the tenant does not have is a warning. */
   readonly asked?: readonly string[];
@@ -62,15 +63,15 @@ export function allowedTools<T extends Candidate>(
   return { tools: allowed, warnings: [...warnings, ...unknownNames(tools, policy)] };
 }
 
-/** Names of the tenant that no candidate has. */
+/** Names that the tenant's rules may use beside those of the candidates. */
 export interface OtherNames {
-  /** Those of rows and of tools of its MCP servers, offered or not. */
+  /** Codes of its rows and names of its servers' tools, offered or not. */
   readonly codes: readonly string[];
-  /** Those of its MCP servers. */
+  /** Names of its MCP servers. */
   readonly servers: readonly string[];
 }
 
-/** Warnings of rules that match nothing, at most twelve. */
+/** Returns warnings of rules that match nothing, at most twelve. */
 export async function unmatchedWarnings(
   tools: readonly Candidate[],
   { levels, nearAgent }: Policy,
@@ -82,17 +83,19 @@ export async function unmatchedWarnings(
     ...tools.map((candidate) => ({ names: formerNamesOf(candidate), schema: candidate.tool.definition.inputSchema })),
     { names: codes.filter((code) => !names.has(code)) },
   ];
-  const ofRows = tools.flatMap(({ tool: { definition }, permission }) => {
+  const found = nearAgent === undefined ? [] : [nearAgent];
+  found.push(...(await unmatchedRules(levels, ruled, isElsewhere)));
+  for (const { tool, permission } of tools) {
+    if (found.length >= MOST_TOLD) break;
+    await turn();
+    const { name, inputSchema } = tool.definition;
     const own = ownPermission(permission);
-    const tool = { names: [], schema: definition.inputSchema };
-    return own === undefined ? [] : unmatchedArguments(own, { rule: ROW, name: definition.name, tool });
-  });
-  const ofLevels = await unmatchedRules(levels, ruled, isElsewhere);
-  const all = [...(nearAgent === undefined ? [] : [nearAgent]), ...ofLevels, ...ofRows];
-  return all.slice(0, MOST_TOLD).map(warnOf);
+    if (own !== undefined) found.push(...unmatchedArguments(own, { rule: ROW, name, schemas: [inputSchema] }));
+  }
+  return found.slice(0, MOST_TOLD).map(warnOf);
 }
 
-/** Undefined where it cannot be read, for which the tool is skipped. */
+/** Returns undefined for rules that cannot be read; their tool is skipped. */
 function ownPermission(permission: unknown): ToolPermission | undefined {
   try {
     return permission === undefined || permission === null ? undefined : readPermission(permission, ROW);
@@ -155,6 +158,7 @@ export function mayHaveToolsOf(
   return levels.every(({ enabled }) => enabled?.some(mayBeOfServer) ?? true);
 }
 
-function isOfServer(name: string, server: string): boolean {
+/** Returns true for names of the form `server.tool` and `server_tool`. */
+export function isOfServer(name: string, server: string): boolean {
   return name.startsWith(`${server}.`) || name.startsWith(`${server}_`);
 }

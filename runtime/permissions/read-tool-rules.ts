@@ -85,7 +85,7 @@ function toRules(level: Level, where: string): RulesAt {
   const { enabled_tools, disabled_tools, tool_permissions } = level;
   return {
     where,
-    isOwn: where.startsWith(TENANT),
+    isOwn: false,
     enabled: enabled_tools ?? undefined,
     disabled: disabled_tools ?? [],
     permissions: Object.entries(tool_permissions ?? {}).map(([name, permission]) => ({
@@ -160,12 +160,17 @@ function invalid(where: string, reason: string): RuntimeError {
 /** The levels that stand within a tenant's tool_config: its own rules, and those of the agent. */
 export function tenantLevels(toolConfig: unknown, agent: string | undefined): readonly RulesAt[] {
   const { agents, ...own } = parse(tenantSchema, toolConfig ?? {}, TENANT);
-  const levels = [toRules(own, TENANT)];
+  const levels = [ofTenant(toRules(own, TENANT))];
   if (agent === undefined || !Object.hasOwn(agents ?? {}, agent)) return levels;
-  return [...levels, countedForAgent(readToolRules(agents?.[agent], `${TENANT}.agents.${agent}`), agent)];
+  const ofAgent = readToolRules(agents?.[agent], `${TENANT}.agents.${agent}`);
+  return [...levels, ofTenant(countedForAgent(ofAgent, agent))];
 }
 
-/** The rules of an agent whose name is nearly that of the task's, which has none. */
+function ofTenant(rules: RulesAt): RulesAt {
+  return { ...rules, isOwn: true };
+}
+
+/** Returns the rules of an agent with nearly the name of the task's agent, if that has none. */
 export function rulesOfNearAgent(toolConfig: unknown, agent: string | undefined): UnmatchedRule | undefined {
   const { agents } = parse(tenantSchema, toolConfig ?? {}, TENANT);
   const near = agent === undefined ? undefined : nearAgent(agent, Object.keys(agents ?? {}));

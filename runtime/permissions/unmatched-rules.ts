@@ -1,15 +1,15 @@
 import type { ToolPermission, ToolRules } from '../contracts/tools/permission';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { nearestAmong, nearestKey } from '../util/known-keys';
+import { nearestAmong } from '../util/known-keys';
 import { editDistance } from '../util/text/edit-distance';
 import { turn } from '../util/turn';
 import { isNamed } from './name-pattern';
 
-/** One level of rules, and where it stands. */
+/** One level of rules, with its place for error messages. */
 export interface RulesAt extends ToolRules {
   readonly where: string;
-  /** True for rules that one tenant has, so that each name in them should be that of a tool of its own. */
+  /** True for rules of a single tenant, which should name its own tools only. */
   readonly isOwn: boolean;
 }
 
@@ -25,18 +25,18 @@ export interface UnmatchedRule {
   readonly reason: string;
 }
 
-/** Names that may be those of tools which nobody has listed: a server may not have answered, or the operator holds some back. */
+/** Returns true for a name that an unlisted tool may have: its server did not answer, or the operator excludes it. */
 type IsElsewhere = (name: string) => boolean;
 
-/** No more are told: whoever corrects them is told of the next ones. */
+/** Limit of reported rules; correcting them reveals the next ones. */
 export const MOST_TOLD = 12;
-/** So many unknown names are compared with all that are known. */
+/** Limit of unknown names that are compared with the known ones. */
 const MOST_COMPARED = 50;
 
 /**
- * The rules that match nothing, at most twelve: a tool of no such name, or an argument that the tool does not declare. A name
- * with a star may be meant for tools to come. Rules for many tenants name tools that not each of them has, so there only a
- * name that is nearly one of the tools is told.
+ * Returns the first twelve rules that match nothing: the tool does not exist, or does not declare the argument. A name with a
+ * star may be meant for future tools. Rules shared by many tenants name tools that some of them lack, so only misspellings are
+ * reported there.
  */
 export async function unmatchedRules(
   levels: readonly RulesAt[],
@@ -72,7 +72,7 @@ interface NamedRule {
 
 function namedIn({ where, isOwn, enabled = [], disabled, permissions }: RulesAt): readonly NamedRule[] {
   return [
-    // Of the others nothing is lost: a list that allows what nobody has allows nothing.
+    // An allow-list shared by many tenants fails closed.
     ...(isOwn ? enabled : []).map((name) => ({ rule: `${where}.enabled_tools`, name, isOwn })),
     ...disabled.map((name) => ({ rule: `${where}.disabled_tools`, name, isOwn })),
     ...permissions.map(({ name, permission }) => ({
@@ -82,43 +82,46 @@ function namedIn({ where, isOwn, enabled = [], disabled, permissions }: RulesAt)
   ];
 }
 
-/** The arguments that none of the tools declares which the name stands for; a lone star stands for all that may come. */
+/** Arguments in the rules under this name that none of its tools declares. A lone star means all tools, also those to come. */
 function unmatchedIn(
   permission: ToolPermission,
   { rule, name, isOwn, tools }: NamedRule & { readonly tools: readonly RuledTool[] },
 ): readonly UnmatchedRule[] {
   if (name.includes('*') && (!isOwn || /^\*+$/.test(name))) return [];
-  const [first, ...others] = tools.filter((tool) => isNamed(tool.names, [name]));
-  if (first === undefined) return [];
-  const ofFirst = unmatchedArguments(permission, { rule, name, tool: first });
-  return others.reduce((left, tool) => {
-    const ofOther = new Set(unmatchedArguments(permission, { rule, name, tool }).map((one) => one.rule));
-    return left.filter((one) => ofOther.has(one.rule));
-  }, ofFirst);
+  const schemas = tools.filter((tool) => isNamed(tool.names, [name])).map(({ schema }) => schema);
+  return unmatchedArguments(permission, { rule, name, schemas });
 }
 
-/** The arguments in the rules for one tool that it does not declare. */
+interface RuledArguments {
+  readonly rule: string;
+  readonly name: string;
+  /** Schemas of the tools that the rules are for; undefined for one that is not known. */
+  readonly schemas: readonly (JsonObject | undefined)[];
+}
+
+/** Arguments in the rules that no schema declares. */
 export function unmatchedArguments(
   { limits, patterns, fixedArguments }: ToolPermission,
-  { rule, name, tool: { schema } }: { readonly rule: string; readonly name: string; readonly tool: RuledTool },
+  { rule, name, schemas }: RuledArguments,
 ): readonly UnmatchedRule[] {
-  if (schema === undefined) return [];
-  const declared = Object.keys(isJsonObject(schema.properties) ? schema.properties : {});
+  const [first] = schemas;
+  if (first === undefined) return [];
   const undeclared = (given: object): readonly string[] =>
     Object.keys(given)
       .slice(0, MOST_COMPARED)
-      .filter((argument) => !mayHold(schema, argument.split('.')));
-  const tell = (kind: string, argument: string, near = nearestKey(argument, declared)): UnmatchedRule => ({
+      .filter((argument) => !schemas.some((schema) => mayHold(schema, argument.split('.'))));
+  const nearest = nearestAmong(Object.keys(isJsonObject(first.properties) ? first.properties : {}));
+  const report = (kind: string, argument: string): UnmatchedRule => ({
     rule: `${rule}.${kind}.${argument}`,
-    reason: `tool "${name}" declares no argument "${argument}"${meant(near)}`,
+    reason: `tool "${name}" declares no argument "${argument}"${meant(nearest(argument))}`,
   });
   return [
-    ...undeclared(limits).map((argument) => tell('limits', argument)),
-    ...undeclared(patterns).map((argument) => tell('allowed_patterns', argument)),
-    // What a server takes without declaring it may well be fixed.
+    ...undeclared(limits).map((argument) => report('limits', argument)),
+    ...undeclared(patterns).map((argument) => report('allowed_patterns', argument)),
+    // A server may accept a fixed argument that it does not declare.
     ...undeclared(fixedArguments)
-      .filter((argument) => nearestKey(argument, declared) !== undefined)
-      .map((argument) => tell('fixed_arguments', argument)),
+      .filter((argument) => nearest(argument) !== undefined)
+      .map((argument) => report('fixed_arguments', argument)),
   ];
 }
 
@@ -136,7 +139,7 @@ function meant(near: string | undefined): string {
   return near === undefined ? '' : ` (did you mean "${near}"?)`;
 }
 
-/** Keywords by which a schema may declare more than its own properties. */
+/** Keywords that may declare arguments beyond `properties`. */
 const OPENING = [
   ...['$ref', '$dynamicRef', '$recursiveRef', 'patternProperties', 'unevaluatedProperties', 'prefixItems'],
   ...['dependencies', 'dependentSchemas', 'if', 'then', 'else'],
@@ -144,7 +147,7 @@ const OPENING = [
 const COMBINING = ['allOf', 'anyOf', 'oneOf'];
 const SCALARS: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'null'];
 
-/** Whether a value may have something at the path, in lists too. A name may hold the dot. */
+/** Returns true if a value of this schema may have the path, in lists too. A name may contain the dot. */
 function mayHold(schema: JsonValue | undefined, path: readonly string[]): boolean {
   if (path.length === 0 || !isJsonObject(schema) || isOpen(schema)) return true;
   const { type, properties, items } = schema;
@@ -168,7 +171,7 @@ function mayHaveProperty(
   return additionalProperties === true || isJsonObject(additionalProperties);
 }
 
-/** Whether one of the schemas says more than which arguments there must be. */
+/** Returns true if one of the schemas has more than `required`. */
 function declares(schemas: JsonValue | undefined): boolean {
   if (!Array.isArray(schemas)) return schemas !== undefined;
   return schemas.some(
@@ -176,7 +179,7 @@ function declares(schemas: JsonValue | undefined): boolean {
   );
 }
 
-/** The agent that has rules under a name which differs from this one only by case, or by two letters. */
+/** Returns the agent with rules whose name differs from this one by case or up to two letters. */
 export function nearAgent(agent: string, withRules: readonly string[]): string | undefined {
   if (withRules.includes(agent)) return undefined;
   const same = withRules.find((name) => name.toLowerCase() === agent.toLowerCase());
@@ -186,7 +189,7 @@ export function nearAgent(agent: string, withRules: readonly string[]): string |
 const SHORTEST = 5;
 const LONGEST = 100;
 
-/** Short names, such as "eu" and "us", differ by two letters and mean it. */
+/** Short names such as "eu" and "us" are different names. */
 function areNear(one: string, other: string): boolean {
   const lengths = [one.length, other.length];
   if (Math.min(...lengths) < SHORTEST || Math.max(...lengths) > LONGEST) return false;

@@ -25,7 +25,7 @@ export interface RunEnvironment {
   /** Undefined where there is none: then an end that the ledger cannot take is told in the result's warnings. */
   readonly outbox?: Outbox;
   readonly models: Models;
-  /** What is configured beside models and database: `the SQL role`, `Redis`. Default: nothing. */
+  /** Configured services: `the SQL role`, `Redis`. Default: none. */
   readonly services?: readonly string[];
   readonly selectTools: SelectTools;
   /** A run that was not heard of for this many milliseconds counts as lost. */
@@ -65,7 +65,7 @@ export interface PlannedRun extends Run {
   readonly tenant: TenantSnapshot;
   readonly plan: RunPlan;
   readonly redact: Redact;
-  /** What it works with beside the tenant's rows, in words: see `SavedRun.needs`. */
+  /** Resources of the host that it uses: see `SavedRun.needs`. */
   readonly needs: readonly string[];
 }
 

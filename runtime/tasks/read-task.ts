@@ -19,7 +19,7 @@ export type ReadyTask = AgentTask & {
   readonly [isRead]: true;
   readonly task_id: string;
   readonly trace_id: string;
-  /** The user id that came with its approval; its meta is that of the run that waited. */
+  /** User id sent with its approval; `meta` is that of the waiting run. */
   readonly decidedBy?: string;
   /** Keys of its config that nobody reads. */
   readonly unknownKeys?: readonly string[];

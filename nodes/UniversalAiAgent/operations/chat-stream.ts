@@ -7,7 +7,7 @@ import { isToolVariant } from '../read/tool-variant';
 
 /** Pieces of a model wait for one another so long: on a worker each chunk is a message in Redis. */
 const CHUNK_MS = 40;
-/** A chunk that has not left after so long does not leave any more, and neither do those after it. */
+/** Limit of the time to send a chunk; after it the rest of the message is dropped. */
 const CHUNK_LIMIT_MS = 10_000;
 
 /** What a chat that streams is told of one item. */
@@ -53,7 +53,7 @@ type Sender = Pick<IExecuteFunctions, 'logger'> & {
   readonly sendChunk: (...chunk: Parameters<IExecuteFunctions['sendChunk']>) => void | Promise<void>;
 };
 
-/** Never rejects, and ends: a chat that has gone must not take away an answer that was paid for. */
+/** Never rejects or hangs: a lost chat must not cost an answer that was paid for. */
 function senderOf(context: Sender, index: number): Send {
   let hasStuck = false;
   return async (type, content) => {

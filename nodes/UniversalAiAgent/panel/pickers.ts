@@ -33,7 +33,7 @@ function withHint(context: ILoadOptionsFunctions): (error: unknown) => never {
   };
 }
 
-/** The built-in tiers, and what each is for. */
+/** Built-in tiers and their purpose. */
 const BUILT_IN: INodePropertyOptions[] = [
   { name: 'Nano', value: 'nano', description: 'For short answers without tools' },
   { name: 'Small', value: 'small', description: 'For simple questions at the lowest price' },
@@ -42,7 +42,7 @@ const BUILT_IN: INodePropertyOptions[] = [
   { name: 'Expert', value: 'expert', description: 'For the best quality' },
 ];
 
-/** The tiers of the database with their models and prices, those of ours with what they are for; the built-in ones where it cannot be asked. */
+/** Tiers of the database with model, price and purpose; the built-in tiers if it cannot be reached. */
 export async function getTiers(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
   const tiers = await withAdmin(this, async ({ admin }) => (await admin.tier.list()).tiers).catch(() => []);
   const known = tiers.map(

@@ -46,7 +46,8 @@ export const approvalProperties: INodeProperties[] = [
         name: 'Decide',
         value: 'decide',
         action: 'Decide on an approval',
-        description: 'Approve or deny the tool call, and go on with the run, if nothing is connected to its node',
+        description:
+          'Approve or deny the tool call and resume the run; not for nodes with connected models, tools or memory',
       },
       { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },
     ],

@@ -11,7 +11,7 @@ import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
 import { checkRules } from '../tools/check-rules';
 
-/** Those that a run reads when it needs them. */
+/** Settings that a run reads only when it needs them. */
 export const CHECKED_SETTINGS = ['callback_hosts', 'mcp_allowed_hosts', 'max_iterations', 'default_tier', 'max_tier'];
 
 interface NewSettings {

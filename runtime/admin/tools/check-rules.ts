@@ -1,3 +1,4 @@
+import { isOfServer } from '../../permissions/allowed-tools';
 import { refuseUnmatched, type RuledTool, type RulesAt, unmatchedRules } from '../../permissions/unmatched-rules';
 import { type KnownTool, knownTools } from '../../storage/sql/admin/manage-tools';
 import type { Query } from '../../storage/statement';
@@ -5,8 +6,8 @@ import { plainName } from '../../tools/offered-names';
 import { readSchema } from '../../tools/tool-settings';
 
 /**
- * Compares rules with the catalogue, with the tools of this process, and with those that MCP servers have listed. Throws
- * RULE_UNMATCHED for a tool that none of them has, and for an argument that it does not declare; a server may have tools that it has not listed.
+ * Compares rules with the catalogue, the tools of this process and the listed tools of MCP servers. Rejects with RULE_UNMATCHED
+ * for an unknown tool or an undeclared argument; names of a server's unlisted tools pass.
  */
 export async function checkRules(
   query: Query,
@@ -17,9 +18,8 @@ export async function checkRules(
   if (names.length === 0) return;
   const rows = await query<KnownTool>(knownTools({ names }));
   const servers = [...new Set(rows.flatMap(({ server }) => server ?? []))];
-  const isElsewhere = (name: string): boolean =>
-    servers.some((server) => name.startsWith(`${server}.`) || name.startsWith(`${server}_`));
-  // Whoever writes them is told of each name.
+  const isElsewhere = (name: string): boolean => servers.some((server) => isOfServer(name, server));
+  // The author is at hand, so each name is checked.
   const all = levels.map((level) => ({ ...level, isOwn: true }));
   refuseUnmatched(await unmatchedRules(all, [...rows.flatMap(toRuled), { names: codeTools }], isElsewhere));
 }
@@ -34,7 +34,7 @@ function toRuled({ server, tool, schema }: KnownTool): readonly RuledTool[] {
   return [{ names, schema: schemaOf(schema) }];
 }
 
-/** Undefined for one that no run could read. */
+/** Returns undefined for a schema that cannot be read. */
 function schemaOf(text: string | null): RuledTool['schema'] {
   try {
     return readSchema(text);

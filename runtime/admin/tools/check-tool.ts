@@ -38,8 +38,8 @@ export async function checkTool(
 const OWN_RULES = 'custom_config.permissions';
 
 function checkOwnRules(row: ToolRow, rules: ToolPermission): void {
-  const tool = { names: [row.code], schema: readSchema(row.parametersSchema) };
-  refuseUnmatched(unmatchedArguments(rules, { rule: OWN_RULES, name: row.code, tool }));
+  const schemas = [readSchema(row.parametersSchema)];
+  refuseUnmatched(unmatchedArguments(rules, { rule: OWN_RULES, name: row.code, schemas }));
 }
 
 async function problemOf(row: ToolRow): Promise<string | undefined> {

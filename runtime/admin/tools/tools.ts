@@ -217,7 +217,7 @@ async function checkedTool(query: Query, code: string, host: AdminHost): Promise
   return readTool(query, code);
 }
 
-/** Stopping checks nothing. */
+/** Returns true for a change that only deactivates the tool; it skips all checks. */
 function isStopping({ code: _code, isActive, ...more }: Change): boolean {
   return isActive === false && Object.values(more).every((value: unknown) => value === undefined);
 }

@@ -197,14 +197,14 @@ export interface LedgerStore {
    */
   readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
   readonly resume: (request: ResumeRequest) => Promise<Resumed>;
-  /** Rejects with TENANT_NOT_FOUND where the tenant was deleted meanwhile, with its runs and its bill. */
+  /** Rejects with TENANT_NOT_FOUND if the tenant was deleted since, with its runs and its bill. */
   readonly record: (progress: RunProgress) => Promise<Recorded>;
   /**
    * Keeps what must not be lost of a write that `record` refused: the end of the run, and the closed calls, which count
    * towards the month's limits until `record` takes them. Nothing counts twice in a month, however often either is written.
    */
   readonly recordUnbilled: (progress: RunProgress) => Promise<void>;
-  /** Whether a run was claimed here. Rejects with TENANT_NOT_FOUND where there is no such tenant. */
+  /** Returns true for a run that was claimed here. Rejects with TENANT_NOT_FOUND if its tenant does not exist. */
   readonly knows: (run: RunKey) => Promise<boolean>;
   /** A text that tells this ledger from others, the same in every process. */
   readonly identify: () => Promise<string>;

@@ -55,6 +55,6 @@ export interface Progress extends LoopProgress {
 export interface SavedRun {
   readonly task: Pick<AgentTask, 'config' | 'meta'>;
   readonly progress: Progress;
-  /** What it works with beside the tenant's rows, such as `the memory`: it goes on only where all of that is there. */
+  /** Resources of the host that it uses, such as `the memory`. It resumes only if all of them are present. */
   readonly needs?: readonly string[];
 }

@@ -27,12 +27,12 @@ export const LEDGER_CODES = family('Who runs a task', {
     'Give the run_id of the result whose status was awaiting_input; each can be decided once.',
   ),
   APPROVAL_INCOMPLETE: caller(
-    'Run "{runId}" cannot go on here without what it began with: {missing}.',
-    'Send the approval to the node that asked, with its option Tools: Approval, or to a runtime with the same configuration. Nothing was done or spent.',
+    'Run "{runId}" cannot continue here: it started with {missing}.',
+    'Send the approval to the node that asked, in its option Tools: Approval, or to a runtime with the same configuration. Nothing was done or spent.',
   ),
   APPROVAL_CONTRADICTED: caller(
-    'The call that run "{runId}" waited with was {decided} by {by} at {at}, and the first decision stands.',
-    'Send the same decision again to get the result, or a new task to ask again.',
+    'The pending call of run "{runId}" was already {decided} by {by} at {at}.',
+    'The first decision is final. Repeat it to get the result, or send a new task.',
   ),
   STORED_UNREADABLE: internal(
     'The stored state of this run has version {version}; this build reads version {known}.',

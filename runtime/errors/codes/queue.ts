@@ -11,7 +11,7 @@ export const QUEUE_CODES = family('The queue', {
     'See why the workers end, out of memory for one; then run "universal-ai-agent queue retry-failed".',
   ),
   QUEUE_REDIS_EVICTS: caller(
-    'This Redis throws keys away when its memory is full (maxmemory-policy {policy}), so tasks, and bills that are not written yet, would be lost.',
+    'This Redis throws keys away when its memory is full (maxmemory-policy {policy}), so tasks and unwritten bills would be lost.',
     'Set maxmemory-policy noeviction, or use another Redis.',
   ),
   QUEUE_REDIS_UNSUITABLE: caller(

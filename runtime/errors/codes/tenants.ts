@@ -17,6 +17,6 @@ export const TENANTS_CODES = family('Tenants and their settings', {
   ),
   RULE_UNMATCHED: tenant(
     'The rule {rule} matches nothing: {reason}.',
-    'Correct the name. End that of a tool which a workflow or code brings with a star; declare arguments in the schema of the tool.',
+    'Correct the name. If a workflow or your code adds the tool, end its name with a star. Declare arguments in the schema of the tool.',
   ),
 });

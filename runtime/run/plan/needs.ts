@@ -5,16 +5,16 @@ import { RuntimeError } from '../../errors/runtime-error';
 
 export const SQL_ROLE = 'the SQL role';
 export const REDIS = 'Redis';
-/** Built-in tools, and what has to be configured for them. */
+/** Services that built-in tools need. */
 const SERVICES: Readonly<Record<string, string>> = { sql_query: SQL_ROLE, redis_get: REDIS };
 
-/** What the run works with beside the tenant's rows, in words. They are kept with runs that wait: none of them may change. */
+/** Returns the resources of the host that a run uses. The words are stored with waiting runs, so they must not change. */
 export function needsOf(host: HostOptions, toolset: Toolset, services: readonly string[] = []): readonly string[] {
   const used = Object.entries(SERVICES).flatMap(([tool, service]) => (toolset.find(tool) === undefined ? [] : service));
   return [...connectedTo(host), ...used.filter((service) => services.includes(service))];
 }
 
-/** Throws APPROVAL_INCOMPLETE where a run that waits would go on without some of what it began with. */
+/** Throws APPROVAL_INCOMPLETE if a waiting run would resume without a resource that it started with. */
 export function refuseIncomplete(
   runId: string,
   { needs = [] }: SavedRun,

@@ -144,8 +144,8 @@ function createWriter(redis: RedisConnection, write: (entry: string) => Promise<
 }
 
 /**
- * Whether an entry ends unwritten: that of a tenant that has been away for so long was deleted, and its bill with it. A database
- * that was restored from an earlier state is put right before.
+ * Returns true for an entry that may be dropped: its tenant has been missing for so long that it was deleted with its bill. A
+ * database that was restored from an older copy is repaired within that time.
  */
 function isOver(written: Written, since: string): boolean {
   const isGone = written.kind === 'refused' && written.end.code === 'TENANT_NOT_FOUND';

@@ -42,7 +42,7 @@ export async function writeEntry({ ledger, json }: EntryParts, entry: string): P
     return { kind: 'written' };
   } catch (thrown) {
     const error = toRuntimeError(thrown);
-    // Deleted with its bill; or this database is an earlier state of the right one.
+    // The tenant was deleted with its bill, or this database is an older copy.
     if (error.code === 'TENANT_NOT_FOUND') return refuse(error.code, error);
     // No budget is open meanwhile, and nobody takes a run for lost whose end is known.
     if (error.code !== 'DB_UNREACHABLE') await ledger.recordUnbilled(progress).catch(() => undefined);

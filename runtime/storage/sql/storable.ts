@@ -12,6 +12,11 @@ export function storable<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storableText(key), storable(inner)])) as T;
 }
 
+/** Returns false for text with a NUL or half a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return storableText(text) === text;
+}
+
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '');
 }

@@ -51,7 +51,7 @@ describe.each([
   it('waits for it, says so in its log and at /readyz, then does its work', async () => {
     proxyOf().down();
     const worker = await startWorker();
-    expect(await worker.says('the worker waits before it starts')).toMatchObject({ level: 'warn', code });
+    expect(await worker.says('waiting for a server before the start')).toMatchObject({ level: 'warn', code });
     // It is alive, and must not be ended for what it waits for.
     const statuses = ['/healthz', '/readyz', '/metrics'].map(async (path) => (await ask(worker.port, path)).status);
     expect(await Promise.all(statuses)).toEqual([200, 503, 503]);
@@ -67,7 +67,7 @@ describe.each([
   it('ends at once when it is told to', async () => {
     proxyOf().down();
     const worker = await startWorker();
-    await worker.says('the worker waits before it starts');
+    await worker.says('waiting for a server before the start');
     worker.process.kill('SIGTERM');
     const outcome = await worker.ended;
     expect([outcome.exitCode, outcome.stderr]).toEqual([0, '']);

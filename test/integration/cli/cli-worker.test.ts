@@ -195,6 +195,7 @@ describe('a worker that cannot start', () => {
       'DB_UNREACHABLE',
     ],
     ['a port that is taken', () => ({ AGENT_WORKER_PORT: String(redis.port) }), 'CONFIG_INVALID'],
+    ['a vault key of the wrong length', () => ({ AGENT_VAULT_KEY: 'CANARY' }), 'VAULT_KEY_INVALID'],
     ['one list for two purposes', () => ({ AGENT_FORWARD_LIST: 'elo:tasks:pending' }), 'CONFIG_INVALID'],
   ])('says why in one line: %s', async (_name, change, code) => {
     const outcome = await startWorker(await change()).ended;

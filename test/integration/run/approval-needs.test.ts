@@ -38,7 +38,7 @@ it('a run goes on only where all is connected that it began with', async () => {
   const decision = { tenantId, runId: waiting.run_id, decision: 'approve' } as const;
   const refused = await failureOf(fixture.runtime.admin.approval.decide(decision));
   expect(refused.code).toBe('APPROVAL_INCOMPLETE');
-  expect(refused.message).toContain('without what it began with: the memory, the tool "calculator".');
+  expect(refused.message).toContain('it started with the memory, the tool "calculator".');
   // Neither is the decision on record, nor was anything asked.
   const [row] = await fixture.database.query('SELECT state, decision FROM elo_agent_runs WHERE tenant_id = $1', [
     tenantId,

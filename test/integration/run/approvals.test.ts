@@ -146,7 +146,7 @@ it('tells in audit and run who decided, and refuses another decision in words', 
   expect(audit.find(({ tool }) => tool === 'echo')).toMatchObject({ decided_by: null });
   const refused = await failureOf(decide('deny', 'other@corp'));
   expect(refused.code).toBe('APPROVAL_CONTRADICTED');
-  expect(refused.message).toMatch(/was approved by "boss@corp" at 20\d\d-/);
+  expect(refused.message).toMatch(/already approved by "boss@corp" at 20\d\d-/);
   expect(await decide('approve', 'third@corp')).toMatchObject({ replayed: true });
   expect([paid(pay), (await run.list({ tenantId })).runs[0]?.decided_by]).toEqual([1, 'boss@corp']);
 });

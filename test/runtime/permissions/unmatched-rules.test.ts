@@ -1,11 +1,24 @@
-import {
-  readPermission,
-  readToolRules,
-  rulesOfNearAgent,
-  tenantLevels,
-} from '../../../runtime/permissions/read-tool-rules';
-import { unmatchedArguments, unmatchedRules } from '../../../runtime/permissions/unmatched-rules';
+import type * as ReadRules from '../../../runtime/permissions/read-tool-rules';
+import type * as Rules from '../../../runtime/permissions/unmatched-rules';
 import type { JsonObject } from '../../../runtime/util/json';
+
+/** Counts how often the event loop is offered to others. */
+let turns = 0;
+jest.mock('../../../runtime/util/turn', () => ({
+  turn: () => {
+    turns++;
+  },
+}));
+
+let rulesOf: typeof Rules & typeof ReadRules;
+
+beforeAll(async () => {
+  // Loaded after the mock is in place.
+  rulesOf = {
+    ...(await import('../../../runtime/permissions/read-tool-rules')),
+    ...(await import('../../../runtime/permissions/unmatched-rules')),
+  };
+});
 
 const PAY: JsonObject = {
   type: 'object',
@@ -20,16 +33,18 @@ const PAY: JsonObject = {
 const TOOLS = [{ names: ['pay'], schema: PAY }, { names: ['find_orders', 'shop.find_orders'] }];
 const isElsewhere = (name: string) => name.startsWith('silent.');
 
-const ofTenant = async (rules: object, tools: Parameters<typeof unmatchedRules>[1] = TOOLS) =>
-  (await unmatchedRules(tenantLevels(rules, undefined), tools, isElsewhere)).map(
+const ofTenant = async (rules: object, tools: readonly Rules.RuledTool[] = TOOLS) =>
+  (await rulesOf.unmatchedRules(rulesOf.tenantLevels(rules, undefined), tools, isElsewhere)).map(
     ({ rule, reason }) => `${rule}: ${reason}`,
   );
 const ofTask = async (rules: object) =>
-  (await unmatchedRules([readToolRules(rules, 'config')], TOOLS, isElsewhere)).map(({ reason }) => reason);
-const ofArguments = (rules: object, schema: JsonObject = PAY) =>
-  unmatchedArguments(readPermission(rules, 'x'), { rule: 'x', name: 'pay', tool: { names: [], schema } }).map(
-    ({ rule }) => rule,
+  (await rulesOf.unmatchedRules([rulesOf.readToolRules(rules, 'config')], TOOLS, isElsewhere)).map(
+    ({ reason }) => reason,
   );
+const ofArguments = (rules: object, schema: JsonObject = PAY) =>
+  rulesOf
+    .unmatchedArguments(rulesOf.readPermission(rules, 'x'), { rule: 'x', name: 'pay', schemas: [schema] })
+    .map(({ rule }) => rule);
 
 it.each([
   [
@@ -47,11 +62,11 @@ it.each([
     { tool_permissions: { pay: { allowed_patterns: { phnoe: ['+49*'] } } } },
     'tool_permissions.pay.allowed_patterns.phnoe: tool "pay" declares no argument "phnoe" (did you mean "phone"?)',
   ],
-])('of a tenant is told: %j', async (rules, told) => {
+])('reports a rule of a tenant that matches nothing: %j', async (rules, told) => {
   expect(await ofTenant(rules)).toEqual([`settings.tool_config.${told}`]);
 });
 
-it('is not what matches, may match, or stands for tools that are not known', async () => {
+it('reports no rule that matches, may match, or names an unlisted tool', async () => {
   const permissions = {
     pay: { limits: { amount: { max: 5 } } },
     'shop.find_orders': {},
@@ -61,7 +76,7 @@ it('is not what matches, may match, or stands for tools that are not known', asy
   expect(await ofTenant({ tool_permissions: permissions, disabled_tools: ['*_admin', 'find_orders'] })).toEqual([]);
 });
 
-it('of a task, which serves many tenants, is told where it is nearly the name of a tool', async () => {
+it('reports a rule of a task, which serves many tenants, only if a tool has nearly its name', async () => {
   expect(await ofTask({ disabled_tools: ['payy', 'refund'] })).toEqual([
     'there is no tool "payy" (did you mean "pay"?)',
   ]);
@@ -75,7 +90,7 @@ it.each([
   [{ fixed_arguments: { client_id: 7, amout: 1 } }, ['x.fixed_arguments.amout']],
   [{ max_results: 5 }, ['x.limits.max_results']],
   [{ limits: { 'amount.value': { max: 1 } } }, ['x.limits.amount.value']],
-])('of arguments: %j tells %j', (rules, told) => {
+])('reports the undeclared arguments of %j as %j', (rules, told) => {
   expect(ofArguments(rules)).toEqual(told);
 });
 
@@ -86,7 +101,7 @@ it.each([
   ['names by pattern', { ...PAY, patternProperties: { '^x': {} } }],
   ['what depends on others', { ...PAY, dependencies: { phone: { properties: { amout: {} } } } }],
   ['one of several forms', { ...PAY, anyOf: [{ properties: { amout: {} } }] }],
-])('of arguments is nothing where a schema declares %s', (_what, schema) => {
+])('reports no argument if the schema declares %s', (_what, schema) => {
   expect(ofArguments({ limits: { amout: { max: 5 } } }, schema)).toEqual([]);
 });
 
@@ -97,22 +112,22 @@ it.each([
   ['billing', undefined],
   // Short names differ by two letters and mean it.
   ['us', undefined],
-])('an agent %s finds the rules of %s', (agent, near) => {
-  const found = rulesOfNearAgent({ agents: { support: {}, eu: {} } }, agent);
+])('agent %s is near to the rules of %s', (agent, near) => {
+  const found = rulesOf.rulesOfNearAgent({ agents: { support: {}, eu: {} } }, agent);
   expect(found?.rule).toBe(near && `settings.tool_config.agents.${near}`);
 });
 
-it('of arguments is told where the forms say only which ones there must be', () => {
+it('reports an argument if anyOf only lists required ones', () => {
   const schema = { ...PAY, anyOf: [{ required: ['amount'] }, { required: ['phone'] }] };
   expect(ofArguments({ limits: { amout: { max: 5 } } }, schema)).toEqual(['x.limits.amout']);
 });
 
-it('of arguments is none that stands within an argument, under a name with a dot', () => {
+it('accepts a nested argument whose name contains a dot', () => {
   const schema: JsonObject = { type: 'object', properties: { x: { type: 'object', properties: { 'a.b': {} } } } };
   expect(ofArguments({ limits: { 'x.a.b': { max: 5 } } }, schema)).toEqual([]);
 });
 
-it('with a star is told for an argument that none of the tools declares', async () => {
+it('reports a rule with a star if none of its tools declares the argument', async () => {
   const tools = [
     { names: ['shop.pay'], schema: PAY },
     { names: ['shop.send'], schema: { type: 'object', properties: { text: {} } } },
@@ -126,13 +141,11 @@ it('with a star is told for an argument that none of the tools declares', async 
   expect(await ofTenant(rules('*', 'amout'), tools)).toEqual([]);
 });
 
-it('is told up to twelve times, however many there are, and lets others have their turn', async () => {
+it('reports at most twelve rules and yields to the event loop between them', async () => {
   const names = Array.from({ length: 1000 }, (_, n) => `tool_with_a_long_name_${n}`);
-  let turns = 0;
-  const timer = setInterval(() => turns++, 0);
+  turns = 0;
   const tools = names.map((name) => ({ names: [name] }));
   const told = await ofTenant({ disabled_tools: names.slice(0, 500).map((name) => `${name}x`) }, tools);
-  clearInterval(timer);
   expect(told).toHaveLength(12);
-  expect(turns).toBeGreaterThan(1);
+  expect(turns).toBeGreaterThanOrEqual(12);
 });
