@@ -263,7 +263,7 @@ it('never runs a stored result again for a manual test, but always afresh', asyn
         id: 'm2',
         name: 'Agent',
         type: 'n8n-nodes-universal-ai-agent.universalAiAgent',
-        typeVersion: 1,
+        typeVersion: 2,
         position: [200, 0],
         parameters: { inputMode: 'item' },
         credentials,

@@ -15,7 +15,7 @@ beforeAll(async () => {
   mkdirSync(PICTURES, { recursive: true });
   n8n = await connect();
   const start = { id: 'm', name: 'Start', type: 'n8n-nodes-base.manualTrigger', typeVersion: 1 };
-  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 1 };
+  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 2 };
   ({ id: workflowId } = await n8n.createWorkflow({
     name: 'Panel',
     nodes: [
@@ -66,8 +66,8 @@ it.each(['agent', 'tenant', 'openrouter', 'queue', 'redis', 'budget', 'cost'])(
 
 it('shows a credential where something asks for it', async () => {
   const { page } = editor;
-  const slots = async (parameters: object): Promise<string> => {
-    const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 1, position: [0, 0], parameters };
+  const slots = async (parameters: object, typeVersion = 2): Promise<string> => {
+    const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion, position: [0, 0], parameters };
     const { id } = await n8n.createWorkflow({ name: 'Credentials', nodes: [agent], connections: {} });
     await editor.openWorkflow(id);
     await editor.openNode('Agent');
@@ -76,6 +76,7 @@ it('shows a credential where something asks for it', async () => {
     return (await shown.allInnerTexts()).join(' ');
   };
   expect(await slots({})).not.toMatch(/Redis|Vault|SQL/);
+  expect(await slots({}, 1)).toMatch(/Vault Key.*Role for SQL Queries.*Credential for Redis/s);
   expect(await slots({ useRedis: true, options: { useVaultKey: true, useSqlRole: true } })).toMatch(
     /Vault Key.*Role for SQL Queries.*Credential for Redis/s,
   );

@@ -77,7 +77,7 @@ it('needs no credential of a provider, neither to publish nor to run, and bills 
   expect(item).not.toHaveProperty('tokenUsage');
   expect(world.models().received).toEqual([]);
   const node = { parameters: {}, credentials: { postgres: { id: '2', name: 'Postgres' } } } as unknown as INode;
-  expect(validateNodeCredentials(node, new UniversalAiAgent())).toEqual([]);
+  expect(validateNodeCredentials(node, new UniversalAiAgent().getNodeType())).toEqual([]);
 });
 
 it('says what is missing when there is neither a credential nor a model', async () => {

@@ -54,7 +54,7 @@ describe('in a workflow', () => {
       id,
       name: id,
       type,
-      typeVersion: 1,
+      typeVersion: 2,
       position: [0, 0],
       parameters: {},
       ...more,

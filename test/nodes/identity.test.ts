@@ -1,6 +1,6 @@
 import type { ICredentialDataDecryptedObject, ILoadOptionsFunctions, INode, INodeParameters, IRun } from 'n8n-workflow';
 
-import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
+import { searchTenants } from '../../nodes/UniversalAiAgent/panel/pickers';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import {
   addTenant,
@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 function run(parameters: INodeParameters, node: Partial<INode> = {}): Promise<IRun> {
-  const common = { typeVersion: 1, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 2, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',
@@ -138,7 +138,6 @@ it('a list of tenants that cannot be loaded says what to do about it', async () 
     getCredentials: () => Promise.resolve(postgresCredential(empty.url)),
     getNode: () => ({ name: 'Agent', type: TYPE }),
   } as unknown as ILoadOptionsFunctions;
-  const { listSearch } = new UniversalAiAgent().methods;
-  await expect(listSearch.searchTenants.call(context)).rejects.toThrow('universal-ai-agent db migrate');
+  await expect(searchTenants.call(context)).rejects.toThrow('universal-ai-agent db migrate');
   await empty.close();
 });

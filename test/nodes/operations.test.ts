@@ -53,7 +53,7 @@ async function run({
       : {}),
   };
   const credentials = Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)));
-  const common = { typeVersion: 1, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 2, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',
@@ -393,7 +393,7 @@ describe('the error of an execution whose task is tried again for its webhook', 
 
 it('offers no operation that the node does not have', async () => {
   await expect(outputs({ items: [{}], parameters: { operation: '__CUSTOM_API_CALL__' } })).rejects.toThrow('operation');
-  const { version, defaultVersion } = new UniversalAiAgent().description;
+  const { version, defaultVersion } = new UniversalAiAgent().getNodeType().description;
   // Then n8n adds none, see load-nodes-and-credentials.js.
   expect(version === defaultVersion).toBe(false);
 });

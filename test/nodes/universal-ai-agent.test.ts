@@ -61,7 +61,7 @@ function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...res
     id: 'agent-node',
     name: 'Agent',
     type: TYPE,
-    typeVersion: 1,
+    typeVersion: 2,
     position: [0, 0],
     parameters,
     credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
@@ -71,7 +71,7 @@ function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...res
     id: 'start',
     name: 'Items',
     type: 'test.items',
-    typeVersion: 1,
+    typeVersion: 2,
     position: [0, 0],
     parameters: {},
   } as INode;

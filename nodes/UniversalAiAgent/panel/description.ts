@@ -16,7 +16,7 @@ const ofFields = { show: { operation: ['run', 'enqueue'], inputMode: ['fields'] 
 const ofRunFields = { show: { operation: ['run'], inputMode: ['fields'] } };
 
 const otherOperations = ['enqueue', 'getResult'];
-const notOther = { hide: { operation: otherOperations } };
+export const notOther = { hide: { operation: otherOperations } };
 
 const ofVaultKey = { show: { 'options.useVaultKey': [true] } };
 const ofSqlRole = { show: { 'options.useSqlRole': [true] } };
@@ -85,6 +85,8 @@ export const properties: INodeProperties[] = [
     ],
     default: 'run',
   },
+  // Where the editor shows the credentials: the list of tenants needs one of them.
+  { displayName: 'Credentials', name: 'credentials', type: 'credentials', default: '' },
   {
     displayName:
       'The task is pushed to a Redis list. A workflow with the <b>Universal AI Agent Trigger</b>, or <code>universal-ai-agent worker</code>, takes it from there.',

@@ -12,14 +12,17 @@ import { isToolVariant } from './tool-variant';
 
 type Config = Parameters<Library['useRuntime']>[0];
 
+/** Credentials that the node offers behind a switch, with the switch. */
+const SWITCHED = { universalAiAgentVaultApi: 'useVaultKey', universalAiAgentSqlApi: 'useSqlRole' };
+
 /** The credentials of an item as the runtime's configuration. A connected chat model needs no provider. */
 export async function readConfig({ context, library, index, options }: TaskItem): Promise<Config> {
   const isOpenAi = context.getNodeParameter('modelProvider', index) === 'openAiCompatible';
+  const switchedOn = Object.entries(SWITCHED).filter(([, name]) => usesAll(context) || options[name] === true);
   const used = new Set([
     isOpenAi ? 'openAiApi' : 'openRouterApi',
-    ...(options.useVaultKey === true ? ['universalAiAgentVaultApi'] : []),
+    ...switchedOn.map(([type]) => type),
     ...(usesRedis(context) ? ['redis'] : []),
-    ...(options.useSqlRole === true ? ['universalAiAgentSqlApi'] : []),
   ]);
   const config = await readCredentials({ context, library, index, uses: (type) => used.has(type) });
   return config.redis === undefined ? config : { ...config, callbacks: readCallbacks(options) };
@@ -28,7 +31,12 @@ export async function readConfig({ context, library, index, options }: TaskItem)
 /** n8n gives no credential that the panel hides. The switch takes no expression, so it need not be evaluated. */
 export function usesRedis(context: IExecuteFunctions): boolean {
   const { credentials, parameters } = context.getNode();
-  return credentials?.redis !== undefined && parameters.useRedis === true;
+  return credentials?.redis !== undefined && (usesAll(context) || parameters.useRedis === true);
+}
+
+/** Version 1 had no switches: it uses each credential that is chosen. */
+function usesAll(context: IExecuteFunctions): boolean {
+  return context.getNode().typeVersion === 1;
 }
 
 /** The task of one item: the item itself, or the node's fields. Options fill in what the item leaves open. */

@@ -8,6 +8,7 @@ import { errorSettingsOf } from './outer-settings';
 import type { NodeParts } from './plan-parts';
 
 const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+const NODE_VERSION = 2;
 const NODE_NAME = 'Universal AI Agent';
 /** An AI Agent has no time-out; this is the longest that the node takes. */
 const LONGEST_SECONDS = 86_400;
@@ -42,7 +43,7 @@ export function newNode({ cluster, parts, name, options, isStreamed, ids }: Node
     id: idOf(agents, ids),
     name,
     type: NODE_TYPE,
-    typeVersion: 1,
+    typeVersion: NODE_VERSION,
     position: middle.position,
     ...errorSettingsOf(middle),
     ...lone,

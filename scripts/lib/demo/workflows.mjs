@@ -18,6 +18,7 @@ export function taskWorkflow(credentials) {
       to: { main: ['Universal AI Agent'] },
     }),
     node('Universal AI Agent', AGENT, {
+      typeVersion: 2,
       parameters: { inputMode: 'item' },
       credentials,
       onError: 'continueRegularOutput',
@@ -30,6 +31,7 @@ export function chatWorkflow(credentials, tenant) {
   return workflow('Chat with memory (Universal AI Agent)', [
     chat('Universal AI Agent', 'demo-chat'),
     node('Universal AI Agent', AGENT, {
+      typeVersion: 2,
       parameters: {
         tenantId: { __rl: true, mode: 'list', value: tenant.id, cachedResultName: tenant.name },
         tier: 'pro',

@@ -11,7 +11,9 @@ import {
   type IRun,
   type IWorkflowBase,
   type IWorkflowExecuteAdditionalData,
+  NodeHelpers,
   type StructuredChunk,
+  type VersionedNodeType,
   Workflow,
   type WorkflowExecuteMode,
 } from 'n8n-workflow';
@@ -37,7 +39,7 @@ class ItemsNode implements INodeType {
   }
 }
 
-const NODES: Readonly<Record<string, INodeType>> = {
+const NODES: Readonly<Record<string, INodeType | VersionedNodeType>> = {
   'n8n-nodes-universal-ai-agent.universalAiAgent': new UniversalAiAgent(),
   // What n8n makes of a node that is usable as a tool: the same code under another name.
   'n8n-nodes-universal-ai-agent.universalAiAgentTool': new UniversalAiAgent(),
@@ -48,7 +50,10 @@ function nodeTypes(more: Readonly<Record<string, INodeType>>): INodeTypes {
   const known = { ...NODES, ...more };
   return {
     getByName: (name: string) => known[name],
-    getByNameAndVersion: (name: string) => known[name],
+    getByNameAndVersion: (name: string, version?: number) => {
+      const type = known[name];
+      return type && NodeHelpers.getVersionedNodeType(type, version);
+    },
     getKnownTypes: () => ({}),
   } as unknown as INodeTypes;
 }

@@ -1,0 +1,48 @@
+import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescription } from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime';
+import { toNodeError } from '../shared/errors';
+import { openChatStream } from './operations/chat-stream';
+import { toErrorItem } from './operations/error-item';
+import { operationOf } from './operations/operations';
+import { readShape, shapeOutput } from './operations/output-shape';
+import { reportWarnings } from './panel/hints';
+import { getModels, getTenantTools, getTiers, searchTenants } from './panel/pickers';
+import { testSqlRole } from './panel/test-sql-role';
+import { testVaultKey } from './panel/test-vault-key';
+
+/** The agent node in one of its versions, which differ in their panel only. */
+export class AgentNode implements INodeType {
+  constructor(readonly description: INodeTypeDescription) {}
+
+  methods = {
+    listSearch: { searchTenants },
+    loadOptions: { getModels, getTenantTools, getTiers },
+    credentialTest: { testSqlRole, testVaultKey },
+  };
+
+  async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+    // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
+    const library: typeof RuntimeLibrary = await import('../../runtime');
+    const output: INodeExecutionData[] = [];
+    const warnings: RuntimeLibrary.AgentResult['warnings'][number][] = [];
+
+    for (let index = 0; index < this.getInputData().length; index++) {
+      const chat = openChatStream(this, index);
+      try {
+        const shape = readShape(this, index, library);
+        const operation = operationOf(this.getNode(), library);
+        const { item, warnings: ofItem } = await operation({ context: this, library, index, onEvent: chat?.onEvent });
+        warnings.push(...ofItem);
+        await chat?.finish(item.json);
+        output.push(shapeOutput(item, shape, this.getInputData()[index]));
+      } catch (error) {
+        await chat?.fail(this.continueOnFail() ? (error as Error) : undefined);
+        if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
+        output.push(toErrorItem({ context: this, library, index }, error));
+      }
+    }
+    reportWarnings(this, warnings);
+    return [output];
+  }
+}

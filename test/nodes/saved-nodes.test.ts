@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+import { type INode, type INodeParameters, NodeHelpers } from 'n8n-workflow';
+
+import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
+import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
+import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { startRedis, type TestRedis } from '../support/servers/redis';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
+import { createSqlRole, dropRole, type TestRole } from '../support/worlds/sql-role';
+import { aVaultKey, setSecret } from '../support/worlds/vault';
+
+/** The commits that docs/adr/0028-node-versions.md names, with the agent node as the editor saved it then. */
+const WITHOUT_OPTIONAL = 'ad2485e';
+/** The last one had the switches, and saved them. */
+const WITH_ALL = ['5b01cba', '8aad3f8'];
+
+const savedAt = (commit: string): INode =>
+  JSON.parse(readFileSync(path.join(__dirname, '..', 'fixtures', 'saved-nodes', `${commit}.json`), 'utf8')) as INode;
+
+let database: TestDatabase;
+let models: ModelServer;
+let redis: TestRedis;
+let tools: TestServer;
+let role: TestRole;
+let tenant: string;
+const key = aVaultKey();
+
+beforeAll(async () => {
+  [database, models, redis, tools] = await Promise.all([
+    createMigratedDatabase(),
+    startModelServer(),
+    startRedis(),
+    startServer((_request, response) => sendJson(response, { done: true })),
+  ]);
+  tenant = await addTenant(database, { name: 'Alice' });
+  role = await createSqlRole(database);
+  await giveTool(database, tenant, { code: 'redis_get', transport: 'builtin' });
+  await giveTool(database, tenant, { code: 'sql_query', transport: 'builtin' });
+  await giveTool(database, tenant, { code: 'notify', endpoint: tools.url, authHeader: 'vault:CRM' });
+  await setSecret(database, key, { tenantId: tenant, name: 'CRM', value: 'Bearer crm-7' });
+  await redis.client.set(`tenant:${tenant}:cart`, 'two bells');
+});
+afterAll(async () => {
+  await dropRole(database, role.name);
+  await Promise.all([models.close(), redis.close(), tools.close(), database.close()]);
+});
+
+async function execute(node: INode): Promise<Readonly<Record<string, unknown>>> {
+  const items = { id: 'items', name: 'Items', type: 'test.items', typeVersion: 1, parameters: {} };
+  const run = await runInEngine({
+    workflow: {
+      nodes: [{ ...items, position: [0, 0] }, node],
+      connections: { Items: { main: [[{ node: node.name, type: 'main', index: 0 }]] } },
+    },
+    items: [{ tenant, question: 'What is in my cart?' }],
+    credentials: {
+      openRouterApi: { apiKey: 'k', url: models.url },
+      postgres: postgresCredential(database.url),
+      universalAiAgentVaultApi: { secretKey: key },
+      universalAiAgentSqlApi: { secretUrl: role.url },
+      redis: { host: '127.0.0.1', port: redis.port, password: redis.password, user: '', database: 0, ssl: false },
+    },
+  });
+  return outputOf(run, node.name)[0]?.json ?? {};
+}
+
+const calls = [
+  { name: 'redis_get', arguments: { key: 'cart' } },
+  { name: 'sql_query', arguments: { query: 'SELECT name FROM elo_t_tenants' } },
+  { name: 'notify', arguments: { text: 'Hi' } },
+];
+
+it.each([WITHOUT_OPTIONAL, ...WITH_ALL])('a node of %s keeps its settings in the panel', (commit) => {
+  const node = savedAt(commit);
+  const { description } = new UniversalAiAgent().getNodeType(node.typeVersion);
+  const kept = NodeHelpers.getNodeParameters(description.properties, node.parameters, false, false, node, description);
+  const { useRedis, options, ...rest } = node.parameters;
+  const { useSqlRole, useVaultKey, ...others } = options as INodeParameters;
+  expect(kept).toEqual({ ...rest, options: others });
+  // Version 1 needs no switches.
+  expect([useRedis, useSqlRole, useVaultKey]).toEqual(commit === '8aad3f8' ? [true, true, true] : Array(3));
+});
+
+it('a node without optional credentials answers, with its options', async () => {
+  models.script(textReply('Two bells.'));
+  const item = await execute(savedAt(WITHOUT_OPTIONAL));
+  expect(item).toMatchObject({ output: 'Two bells.', agent_tier: 'pro', trace: expect.any(Array) as unknown });
+  const sent = models.received.at(-1);
+  expect(sent).toMatchObject({ temperature: 0.2 });
+  expect(JSON.stringify(sent?.messages)).toContain('c-1');
+});
+
+it.each(WITH_ALL)('a node of %s uses its vault key, its SQL role and its Redis', async (commit) => {
+  models.script(toolReply(calls), textReply('Done.'));
+  const item = await execute(savedAt(commit));
+  expect(item).toMatchObject({
+    result: {
+      tool_calls: [
+        { tool: 'redis_get', result: { value: 'two bells' } },
+        { tool: 'sql_query', result: { rows: [['Alice']] } },
+        { tool: 'notify', result: { done: true } },
+      ],
+    },
+  });
+  expect(tools.requests.at(-1)?.headers.authorization).toBe('Bearer crm-7');
+});
+
+it('a new node ignores the same credentials until their switches are set', async () => {
+  models.script(textReply('I cannot see it.'));
+  const node: INode = { ...savedAt('5b01cba'), typeVersion: new UniversalAiAgent().currentVersion };
+  await execute(node);
+  expect(models.received.at(-1)?.tools).toBeUndefined();
+});
