@@ -1,12 +1,12 @@
 import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescription } from 'n8n-workflow';
 
 import type * as RuntimeLibrary from '../../runtime';
-import { toNodeError } from '../shared/errors';
+import { summarize, toNodeError } from '../shared/errors';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
-import { reportWarnings } from './panel/hints';
+import { reportWarnings, type Warning } from './panel/hints';
 import { getModels, getTenantTools, getTiers, searchTenants } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
@@ -25,7 +25,7 @@ export class AgentNode implements INodeType {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
     const library: typeof RuntimeLibrary = await import('../../runtime');
     const output: INodeExecutionData[] = [];
-    const warnings: RuntimeLibrary.AgentResult['warnings'][number][] = [];
+    const warnings: Warning[] = [];
 
     for (let index = 0; index < this.getInputData().length; index++) {
       const chat = openChatStream(this, index);
@@ -39,6 +39,7 @@ export class AgentNode implements INodeType {
       } catch (error) {
         await chat?.fail(this.continueOnFail() ? (error as Error) : undefined);
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
+        warnings.push(summarize(error));
         output.push(toErrorItem({ context: this, library, index }, error));
       }
     }

@@ -2,8 +2,8 @@ import type { Admin } from './admin';
 
 /** Every operation by its resource. */
 export const ADMIN_OPERATIONS = {
-  tenant: ['list', 'get', 'create', 'update', 'deactivate', 'activate', 'delete'],
-  tool: ['list', 'create', 'update', 'delete', 'enable', 'disable', 'setLimits', 'execute'],
+  tenant: ['list', 'get', 'create', 'set', 'update', 'deactivate', 'activate', 'delete'],
+  tool: ['list', 'create', 'set', 'update', 'delete', 'enable', 'disable', 'setLimits', 'execute'],
   mcpServer: ['list', 'add', 'refresh', 'approve', 'health', 'disconnect', 'remove'],
   secret: ['set', 'list', 'delete', 'rotate'],
   oauthLogin: ['list', 'revoke'],

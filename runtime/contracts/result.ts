@@ -68,7 +68,8 @@ export interface AgentResult {
   /** The provider's own figure, when it gives one. */
   readonly provider_cost_usd?: string;
   readonly duration_ms: number;
-  readonly warnings: readonly Pick<ErrorSummary, 'code' | 'message'>[];
+  /** What did not go as it should, with what to do about it; results of earlier builds that are replayed have no hints. */
+  readonly warnings: readonly (Omit<ErrorSummary, 'hint'> & Partial<ErrorSummary>)[];
   /** True when the model's last reply was cut off, by its token limit or by the provider. */
   readonly truncated?: boolean;
   /** True when the stored result of an earlier run of the same task came back and nothing was spent. */

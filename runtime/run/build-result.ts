@@ -44,7 +44,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     ...(savedUsd === undefined ? {} : { saved_usd: savedUsd }),
     ...(providerCostUsd === undefined ? {} : { provider_cost_usd: providerCostUsd }),
     duration_ms: elapsedMs(run.startedAt),
-    warnings: warnings.map(({ code, message }) => ({ code, message })),
+    warnings: warnings.map(({ code, message, hint }) => ({ code, message, hint })),
     ...(outcome.truncated ? { truncated: true } : {}),
     ...(variables.size === 0 ? {} : { variables: withText(Object.fromEntries(variables)) }),
     ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),

@@ -1,10 +1,12 @@
 import type { StepRecord } from '../contracts/ledger/step';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { ERROR_CODES, type ErrorCode } from '../errors/codes';
-import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import type { ErrorSummary } from '../errors/runtime-error';
 import { isJsonObject } from '../util/json';
 
 const MAX_SHOWN = 300;
+/** The error table's hint is for the model. */
+const HINT = 'Try the tool alone: Tool: Execute of the Universal AI Agent Admin node, or `universal-ai-agent tools call`.';
 
 /**
  * A warning for each tool that failed, since a model often answers as if nothing had happened. What the rules refused and
@@ -18,7 +20,7 @@ export function failedTools(steps: readonly StepRecord[]): readonly ErrorSummary
     const isOfTool = (call: ToolCallRecord): boolean => call.tool === tool;
     const reasons = failed.filter(isOfTool);
     const counts = `${reasons.length} of ${calls.filter(isOfTool).length} calls of ${tool} failed`;
-    return { ...describeError('TOOL_FAILED', { tool }), message: `${counts}: ${reasonOf(reasons.at(-1))}` };
+    return { code: 'TOOL_FAILED', message: `${counts}: ${reasonOf(reasons.at(-1))}`, hint: HINT };
   });
 }
 

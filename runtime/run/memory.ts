@@ -42,8 +42,7 @@ export async function rememberTurn(
   const turn = { message: task.config.message, said, result: settled, redact };
   const warning = await saveTurn(host.connected?.memory, turn, deadline.signal);
   if (warning === undefined) return settled;
-  const { code, message } = warning;
-  return { ...settled, warnings: [...settled.warnings, { code, message }] };
+  return { ...settled, warnings: [...settled.warnings, warning] };
 }
 
 /** Keeps the turn of a run that gave an answer. Never rejects: gives a warning when the memory did not take it. */

@@ -35,7 +35,6 @@ export async function settleRun(
     const failure = toRuntimeError(thrown);
     // Whatever else went wrong: what becomes of the task is for the other attempt to say.
     if (failure.code === 'RUN_TAKEN_OVER') return { settled: { ...result, status: 'failed' }, error: failure };
-    const { code, message } = failure;
-    return { settled: { ...result, warnings: [...result.warnings, { code, message }] }, error };
+    return { settled: { ...result, warnings: [...result.warnings, failure.toSummary()] }, error };
   }
 }

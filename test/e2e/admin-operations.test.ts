@@ -81,6 +81,10 @@ it('tenants', async () => {
     ['tenant', 'add', 'Acme', '--id', ACME],
   );
   await same(
+    ['tenant', 'set', { name: 'Acme', settings: { runs_per_minute: 50 } }],
+    ['tenant', 'add', 'Acme', '--or-update', '--runs-per-minute', '50'],
+  );
+  await same(
     ['tenant', 'update', { tenantId, name: 'Acme Bikes', settings: { default_tier: 'pro' } }],
     ['tenant', 'set', ...acme, '--name', 'Acme Bikes', '--default-tier', 'pro'],
   );
@@ -104,6 +108,10 @@ it('tools', async () => {
   const tool = { code: 'pay', description: 'Pay', endpoint, schemaMode: 'none' };
   await same(['tool', 'create', tool], ['tool', 'add', 'pay', '--description', 'Pay', '--endpoint', endpoint]);
   await refused('TOOL_EXISTS', ['tool', 'create', tool], ['tool', 'add', 'pay', '--endpoint', endpoint]);
+  await same(
+    ['tool', 'set', tool],
+    ['tool', 'add', 'pay', '--or-update', '--description', 'Pay', '--endpoint', endpoint],
+  );
   await same(
     ['tool', 'update', { code: 'pay', description: 'Pay now', schemaMode: 'none' }],
     ['tool', 'set', 'pay', '--description', 'Pay now'],

@@ -45,8 +45,18 @@ async function execute(id: string, trigger: string): Promise<Readonly<Record<str
 
 it('first-tenant.json makes an empty database answer with a tool, without SQL', async () => {
   const inEmpty = examplesIn(n8n, { openRouterApi, postgres: await addPostgresCredential(n8n, empty.url) });
-  const output = await execute(await inEmpty.load('first-tenant.json'), 'Start');
-  const [tenant] = output['Create Tenant'] as { id: string }[];
+  const last = 'Create or Update Tenant';
+  // A failure in the middle: the tables and the tool are there, the tenant is not.
+  const broken = await inEmpty.load('first-tenant.json', { [last]: { settings: { default_tier: 'gold' } } });
+  const { data } = await ended(n8n, await n8n.runManually(broken, 'Start'));
+  expect(data.resultData.error?.description).toContain('(TIER_UNKNOWN)');
+  expect(Object.keys(data.resultData.runData)).toContain('Create or Update Tool');
+  expect(await empty.query('SELECT id FROM elo_t_tenants')).toEqual([]);
+  const id = await inEmpty.load('first-tenant.json');
+  const [tenant] = (await execute(id, 'Start'))[last] as { id: string }[];
+  expect((await execute(id, 'Start'))[last]).toEqual([tenant]);
+  expect(await empty.query('SELECT code FROM elo_agent_tools')).toEqual([{ code: 'find_orders' }]);
+  expect(await empty.query('SELECT id FROM elo_t_tenants')).toEqual([{ id: tenant?.id }]);
   models.always(({ messages }) => {
     const { role, content } = messages.at(-1) ?? {};
     if (role === 'tool') return textReply(String(content)).body;

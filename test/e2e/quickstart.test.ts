@@ -56,12 +56,14 @@ it('leads from an empty database to an answer with a tool, in the editor alone',
   await picture('1-tool');
 
   await editor.openWorkflow(
-    await examples.load('first-tenant.json', { 'Create Tool': { endpoint: `${n8n.baseUrl}/webhook/${own}` } }),
+    await examples.load('first-tenant.json', {
+      'Create or Update Tool': { endpoint: `${n8n.baseUrl}/webhook/${own}` },
+    }),
   );
   await byTestId('execute-workflow-button').click();
   await byTestId('canvas-node-status-success').nth(3).waitFor();
   await picture('2-first-tenant');
-  await editor.openNode('Create Tool');
+  await editor.openNode('Create or Update Tool');
   await byTestId('ndv').getByText('Endpoint').first().waitFor();
   await picture('3-create-tool');
 

@@ -21,9 +21,9 @@ test('an item begins with the answer, status and cost, and ends with its ids', (
     'output',
     'status',
     'cost_usd',
+    'tokens',
     'model_used',
     'agent_tier',
-    'tokens',
     'tool_calls',
   ]);
   expect(names.slice(-2)).toEqual(['task_id', 'run_id']);

@@ -20,17 +20,20 @@ export const notOther = { hide: { operation: otherOperations } };
 
 const ofVaultKey = { show: { 'options.useVaultKey': [true] } };
 const ofSqlRole = { show: { 'options.useSqlRole': [true] } };
-/** n8n leaves out what an operation does not show, so this holds for a run only. */
+/** The other operations have no switch, so they always show it. */
 const unlessWithoutRedis = { hide: { useRedis: [false] } };
 
 /**
  * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
- * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n looks at
- * the first entry of a name only, so Redis cannot be required for two operations and optional for the third. Nor can it see
- * what is connected: a chat model takes the place of the provider's credential, so neither of these is required.
+ * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n does not
+ * see what is connected: a chat model takes the place of the provider's credential, so neither of these is required.
  */
 export const credentials: INodeCredentialDescription[] = [
-  { name: 'openRouterApi', displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther } },
+  {
+    name: 'openRouterApi',
+    displayName: 'Credential for OpenRouter (or Connect a Model)',
+    displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther },
+  },
   {
     name: 'openAiApi',
     displayName: 'Credential for the Model Provider',
@@ -40,16 +43,18 @@ export const credentials: INodeCredentialDescription[] = [
   {
     name: 'universalAiAgentVaultApi',
     displayName: 'Vault Key',
+    required: true,
     testedBy: 'testVaultKey',
     displayOptions: ofVaultKey,
   },
   {
     name: 'universalAiAgentSqlApi',
     displayName: 'Role for SQL Queries',
+    required: true,
     testedBy: 'testSqlRole',
     displayOptions: ofSqlRole,
   },
-  { name: 'redis', displayName: 'Credential for Redis', displayOptions: unlessWithoutRedis },
+  { name: 'redis', displayName: 'Credential for Redis', required: true, displayOptions: unlessWithoutRedis },
   { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
   { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
   { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },

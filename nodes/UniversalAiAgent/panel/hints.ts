@@ -1,8 +1,11 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { AgentResult } from '../../../runtime';
-
-type Warning = AgentResult['warnings'][number];
+/** A warning of a run, or the error of an item after which the node continues. */
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
 
 /** So many fit above the output; all of them are in each item's `warnings`. */
 const MAX_HINTS = 5;
@@ -15,8 +18,8 @@ export function reportWarnings(context: IExecuteFunctions, warnings: readonly Wa
   }
   if (unique.length === 0) return;
   context.addExecutionHints(
-    ...unique.slice(0, MAX_HINTS).map(({ code, message }) => ({
-      message: `${message} (${code})`,
+    ...unique.slice(0, MAX_HINTS).map(({ code, message, hint }) => ({
+      message: [message, hint, `(${code})`].filter(Boolean).join(' '),
       type: code === 'LEDGER_WRITE_FAILED' ? ('danger' as const) : ('warning' as const),
       location: 'outputPane' as const,
     })),

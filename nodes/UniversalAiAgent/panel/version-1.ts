@@ -3,10 +3,10 @@ import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 import { credentials, notOther, properties } from './description';
 
 /** Credentials that version 2 offers behind a switch, with the ones that version 1 always offered. */
-const always: Readonly<Record<string, Pick<INodeCredentialDescription, 'displayOptions'>>> = {
-  universalAiAgentVaultApi: { displayOptions: notOther },
-  universalAiAgentSqlApi: { displayOptions: notOther },
-  redis: { displayOptions: undefined },
+const always: Readonly<Record<string, Pick<INodeCredentialDescription, 'displayOptions' | 'required'>>> = {
+  universalAiAgentVaultApi: { displayOptions: notOther, required: false },
+  universalAiAgentSqlApi: { displayOptions: notOther, required: false },
+  redis: { displayOptions: undefined, required: false },
 };
 
 /** Version 1 uses each credential that is chosen. */

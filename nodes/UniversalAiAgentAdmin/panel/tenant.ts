@@ -2,6 +2,9 @@ import type { INodeProperties } from 'n8n-workflow';
 
 import { of, operations, paging, tenant } from './common';
 
+/** Operations that may create a tenant. */
+const ofNew = of('tenant', 'create', 'set');
+
 const settings = (operation: 'create' | 'update'): INodeProperties => ({
   displayName: 'Settings',
   name: 'settings',
@@ -9,7 +12,7 @@ const settings = (operation: 'create' | 'update'): INodeProperties => ({
   placeholder: 'Add Setting',
   default: {},
   description: operation === 'create' ? 'What holds for the tenant from the start' : 'Only what you add here changes',
-  displayOptions: of('tenant', operation),
+  displayOptions: operation === 'create' ? ofNew : of('tenant', operation),
   options: [
     {
       displayName: 'Default Tier Name or ID',
@@ -78,6 +81,12 @@ export const tenantProperties: INodeProperties[] = [
       { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Let it run again' },
       { name: 'Create', value: 'create', action: 'Create a tenant', description: 'Add a tenant, and give it tools' },
       {
+        name: 'Create or Update',
+        value: 'set',
+        action: 'Create or update a tenant',
+        description: 'Add a tenant, or change the one that has this ID or name; can be repeated',
+      },
+      {
         name: 'Deactivate',
         value: 'deactivate',
         action: 'Deactivate a tenant',
@@ -104,7 +113,7 @@ export const tenantProperties: INodeProperties[] = [
     default: '',
     placeholder: 'e.g. Acme Bikes',
     description: 'What people call the tenant',
-    displayOptions: of('tenant', 'create'),
+    displayOptions: ofNew,
   },
   {
     displayName: 'New Name',
@@ -122,7 +131,7 @@ export const tenantProperties: INodeProperties[] = [
     default: [],
     description:
       'The tools that the tenant gets. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
-    displayOptions: of('tenant', 'create'),
+    displayOptions: ofNew,
   },
   settings('create'),
   settings('update'),
@@ -157,7 +166,7 @@ export const tenantProperties: INodeProperties[] = [
     type: 'collection',
     placeholder: 'Add Field',
     default: {},
-    displayOptions: of('tenant', 'create'),
+    displayOptions: ofNew,
     options: [
       {
         displayName: 'ID',

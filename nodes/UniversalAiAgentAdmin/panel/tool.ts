@@ -2,6 +2,10 @@ import type { INodeProperties } from 'n8n-workflow';
 
 import { of, operations, paging, tenant } from './common';
 
+/** Operations that may create a tool; then those that write one. */
+const ofNew = of('tool', 'create', 'set');
+const ofEither = of('tool', 'create', 'set', 'update');
+
 const schemaMode: INodeProperties = {
   displayName: 'Arguments',
   name: 'schemaMode',
@@ -18,7 +22,7 @@ const schemaMode: INodeProperties = {
   ],
   default: 'fields',
   description: 'How to say what the model has to give to the tool',
-  displayOptions: of('tool', 'create', 'update'),
+  displayOptions: ofEither,
 };
 
 const fields: INodeProperties = {
@@ -28,7 +32,7 @@ const fields: INodeProperties = {
   typeOptions: { multipleValues: true },
   placeholder: 'Add Field',
   default: {},
-  displayOptions: { show: { ...of('tool', 'create', 'update').show, schemaMode: ['fields'] } },
+  displayOptions: { show: { ...ofEither.show, schemaMode: ['fields'] } },
   options: [
     {
       displayName: 'Field',
@@ -80,7 +84,7 @@ const more: INodeProperties = {
   type: 'collection',
   placeholder: 'Add Field',
   default: {},
-  displayOptions: of('tool', 'create', 'update'),
+  displayOptions: ofEither,
   options: [
     {
       displayName: 'Active',
@@ -143,6 +147,12 @@ export const toolProperties: INodeProperties[] = [
     'tool',
     [
       { name: 'Create', value: 'create', action: 'Create a tool', description: 'Add a tool to the catalogue' },
+      {
+        name: 'Create or Update',
+        value: 'set',
+        action: 'Create or update a tool',
+        description: 'Add a tool, or change the one that has this code; can be repeated',
+      },
       { name: 'Delete', value: 'delete', action: 'Delete a tool', description: 'Delete a tool that no tenant has' },
       {
         name: 'Disable for Tenant',
@@ -188,7 +198,7 @@ export const toolProperties: INodeProperties[] = [
     default: '',
     placeholder: 'e.g. find_orders',
     description: 'What the model calls the tool: letters, digits, _ and -, at most 50',
-    displayOptions: of('tool', 'create'),
+    displayOptions: ofNew,
   },
   {
     displayName: 'Tool Name or ID',
@@ -220,7 +230,7 @@ export const toolProperties: INodeProperties[] = [
     default: '',
     placeholder: 'e.g. Find the orders of a customer',
     description: 'The model decides by it when to call the tool',
-    displayOptions: of('tool', 'create', 'update'),
+    displayOptions: ofEither,
   },
   {
     displayName: 'Transport',
@@ -235,7 +245,7 @@ export const toolProperties: INodeProperties[] = [
     ],
     default: 'hook',
     description: 'How the tool is reached',
-    displayOptions: of('tool', 'create'),
+    displayOptions: ofNew,
   },
   {
     displayName: 'Endpoint',
@@ -244,7 +254,7 @@ export const toolProperties: INodeProperties[] = [
     default: '',
     placeholder: 'e.g. https://n8n.example.com/webhook/find-orders',
     description: 'The address of the tool. When you update a tool, empty leaves it as it is.',
-    displayOptions: of('tool', 'create', 'update'),
+    displayOptions: ofEither,
   },
   schemaMode,
   fields,
@@ -254,7 +264,7 @@ export const toolProperties: INodeProperties[] = [
     type: 'json',
     typeOptions: { rows: 6 },
     default: '{ "type": "object", "properties": {} }',
-    displayOptions: { show: { ...of('tool', 'create', 'update').show, schemaMode: ['json'] } },
+    displayOptions: { show: { ...ofEither.show, schemaMode: ['json'] } },
   },
   {
     displayName: 'Enable for Tenant (Optional)',
@@ -262,7 +272,7 @@ export const toolProperties: INodeProperties[] = [
     type: 'resourceLocator',
     default: { mode: 'list', value: '' },
     description: 'A tenant that gets the tool at once',
-    displayOptions: of('tool', 'create'),
+    displayOptions: ofNew,
     modes: [
       {
         displayName: 'From List',

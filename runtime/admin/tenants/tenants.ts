@@ -4,8 +4,10 @@ import { RuntimeError } from '../../errors/runtime-error';
 import type { Postgres } from '../../storage/postgres/pool';
 import {
   deleteTenantStatement,
+  findTenants,
   getTenant,
   listTenants,
+  lockTenant,
   patchSettingsStatement,
   readSettings,
   type TenantEntry,
@@ -72,6 +74,11 @@ export interface TenantAdmin {
   }) => Promise<TenantPage>;
   readonly get: (tenant: OfTenant) => Promise<TenantEntry>;
   readonly create: (tenant: NewTenant) => Promise<TenantEntry>;
+  /**
+   * Creates the tenant, or updates the one with this ID or, without an ID, with this name: settings are laid over its own, and
+   * `tools` are added to those that it has. Rejects with TENANT_AMBIGUOUS, too.
+   */
+  readonly set: (tenant: NewTenant) => Promise<TenantEntry>;
   readonly update: (change: TenantChange) => Promise<TenantEntry>;
   /** Nothing runs for it any more; everything stays. Nothing is checked: a tenant is stopped whatever its settings say. */
   readonly deactivate: (tenant: OfTenant) => Promise<TenantEntry>;
@@ -102,12 +109,18 @@ const SHAPES = {
   }),
 };
 
+type Given = z.output<typeof SHAPES.create>;
+
 export function createTenantAdmin({ query, transaction }: Postgres, codeTools: readonly string[] = []): TenantAdmin {
   // What was written is checked as it stands: the transaction takes it back where no run could read it.
   const checkedTenant = async (inside: Query, tenantId: string, changed: readonly string[]): Promise<TenantEntry> => {
     const [row] = await inside<{ settings: string | null }>(readSettings({ tenantId }));
     await checkSettings(inside, row?.settings ?? null, { changed, codeTools });
     return readTenant(inside, tenantId);
+  };
+  const furnish = async (inside: Query, tenantId: string, { tools, settings }: Given): Promise<TenantEntry> => {
+    for (const code of tools) await giveTool(inside, { tenantId, code });
+    return checkedTenant(inside, tenantId, Object.keys(settings ?? {}));
   };
   const setActive = async (input: unknown, isActive: boolean): Promise<TenantEntry> => {
     const { tenantId } = readInput(SHAPES.one, input, isActive ? 'tenant activate' : 'tenant deactivate');
@@ -125,14 +138,12 @@ export function createTenantAdmin({ query, transaction }: Postgres, codeTools: r
     },
     get: async (input) => readTenant(query, readInput(SHAPES.one, input, 'tenant get').tenantId),
     create: async (input) => {
-      const { tools, ...values } = readInput(SHAPES.create, input, 'tenant create');
-      return transaction(async (inside) => {
-        const table = await readTable(inside, values);
-        const [made] = await inside<{ id: string }>(insertRow(table, values));
-        if (made === undefined) throw new RuntimeError('TENANT_EXISTS', { tenantId: values.id });
-        for (const code of tools) await giveTool(inside, { tenantId: made.id, code });
-        return checkedTenant(inside, made.id, Object.keys(values.settings ?? {}));
-      });
+      const given = readInput(SHAPES.create, input, 'tenant create');
+      return transaction(async (inside) => furnish(inside, await create(inside, given), given));
+    },
+    set: async (input) => {
+      const given = readInput(SHAPES.create, input, 'tenant set');
+      return transaction(async (inside) => furnish(inside, await createOrChange(inside, given), given));
     },
     update: async (input) => {
       const { tenantId, ...values } = readInput(SHAPES.update, input, 'tenant update');
@@ -149,6 +160,24 @@ export function createTenantAdmin({ query, transaction }: Postgres, codeTools: r
       return { tenant_id: tenantId, deleted: true };
     },
   };
+}
+
+async function create(query: Query, { tools: _tools, ...values }: Given): Promise<string> {
+  const [made] = await query<{ id: string }>(insertRow(await readTable(query, values), values));
+  if (made === undefined) throw new RuntimeError('TENANT_EXISTS', { tenantId: values.id });
+  return made.id;
+}
+
+/** Writes the tenant that is meant, and returns its id. Others that look for the same one wait. Throws TENANT_AMBIGUOUS. */
+async function createOrChange(query: Query, given: Given): Promise<string> {
+  const { id, name, settings } = given;
+  await query(lockTenant({ key: id ?? name }));
+  const found = (await query<{ id: string }>(findTenants({ id, name }))).map((row) => row.id);
+  const [tenantId] = found;
+  if (tenantId === undefined) return create(query, given);
+  if (found.length > 1) throw new RuntimeError('TENANT_AMBIGUOUS', { name, ids: found.join(', ') });
+  await change(query, tenantId, { name, settings });
+  return tenantId;
 }
 
 async function change(

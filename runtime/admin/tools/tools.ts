@@ -52,6 +52,11 @@ export interface NewTool extends ToolChange {
   readonly enableFor?: readonly string[];
 }
 
+interface CataloguePage {
+  readonly tools: readonly CatalogueEntry[];
+  readonly next: string | null;
+}
+
 type Offered = Awaited<ReturnType<TenantTools['list']>>;
 
 /**
@@ -66,9 +71,11 @@ export interface ToolAdmin {
     readonly filter?: string;
     readonly limit?: number;
     readonly after?: string;
-  }) => Promise<{ readonly tools: readonly CatalogueEntry[]; readonly next: string | null } | Offered>;
+  }) => Promise<CataloguePage | Offered>;
   /** Rejects with TOOL_EXISTS, too. */
   readonly create: (tool: NewTool, host?: AdminHost) => Promise<CatalogueEntry>;
+  /** Creates the tool, or updates the one with this code. */
+  readonly set: (tool: NewTool, host?: AdminHost) => Promise<CatalogueEntry>;
   /** What is left out stays as it is. */
   readonly update: (tool: ToolChange, host?: AdminHost) => Promise<CatalogueEntry>;
   /** Rejects with TOOL_IN_USE as long as a tenant has it. */
@@ -135,32 +142,32 @@ const SHAPES = {
   }),
 };
 type Change = z.output<typeof SHAPES.change>;
+type New = z.output<typeof SHAPES.create>;
 
 export function createToolAdmin({ query, transaction }: Postgres, tenantTools: TenantTools): ToolAdmin {
   return {
     list: async (input) => {
-      const { tenantId, tier, limit, ...given } = readInput(SHAPES.list, input, 'tool list');
-      if (tenantId !== undefined) return tenantTools.list({ tenantId, tier });
-      const rows = await query<CatalogueEntry>(listTools({ ...given, rows: limit + 1 }));
-      const page = toPage(rows, limit, ({ code }) => code);
-      return { tools: page.rows, next: page.next };
+      const { tenantId, tier, ...given } = readInput(SHAPES.list, input, 'tool list');
+      return tenantId === undefined ? listCatalogue(query, given) : tenantTools.list({ tenantId, tier });
     },
     create: async (input, host = {}) => {
-      const { enableFor, ...given } = readInput(SHAPES.create, input, 'tool create');
+      const given = readInput(SHAPES.create, input, 'tool create');
       return transaction(async (inside) => {
-        const values = { ...columnsOf(given), name: given.name ?? given.code, transport: given.transport ?? 'hook' };
-        const rows = await inside(insertRow(await toolsTable(inside, values), values));
-        if (rows.length === 0) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
-        for (const tenantId of enableFor) await giveTool(inside, { tenantId, code: given.code }, host);
-        return checkedTool(inside, given.code, host);
+        if (!(await insert(inside, given))) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
+        return enabled(inside, given, host);
+      });
+    },
+    set: async (input, host = {}) => {
+      const given = readInput(SHAPES.create, input, 'tool set');
+      return transaction(async (inside) => {
+        if (!(await insert(inside, given))) await alter(inside, given);
+        return enabled(inside, given, host);
       });
     },
     update: async (input, host = {}) => {
       const given = readInput(SHAPES.change, input, 'tool update');
       return transaction(async (inside) => {
-        const values = columnsOf(given);
-        const rows = await inside(updateRow(await toolsTable(inside, values), { code: given.code }, values));
-        if (rows.length === 0) throw await unknownTool(inside, given.code);
+        await alter(inside, given);
         return isStopping(given) ? readTool(inside, given.code) : checkedTool(inside, given.code, host);
       });
     },
@@ -184,6 +191,34 @@ export function createToolAdmin({ query, transaction }: Postgres, tenantTools: T
     execute: async (input, host) =>
       tenantTools.call({ ...readInput(SHAPES.execute, input, 'tool execute'), egress: host?.egress }),
   };
+}
+
+async function listCatalogue(
+  query: Query,
+  { limit, ...given }: Omit<z.output<typeof SHAPES.list>, 'tenantId' | 'tier'>,
+): Promise<CataloguePage> {
+  const rows = await query<CatalogueEntry>(listTools({ ...given, rows: limit + 1 }));
+  const page = toPage(rows, limit, ({ code }) => code);
+  return { tools: page.rows, next: page.next };
+}
+
+/** Returns false, and writes nothing, if there is a tool with this code. */
+async function insert(query: Query, given: Change): Promise<boolean> {
+  const values = { ...columnsOf(given), name: given.name ?? given.code, transport: given.transport ?? 'hook' };
+  const rows = await query(insertRow(await toolsTable(query, values), values));
+  return rows.length > 0;
+}
+
+async function alter(query: Query, given: Change): Promise<void> {
+  const values = columnsOf(given);
+  const rows = await query(updateRow(await toolsTable(query, values), { code: given.code }, values));
+  if (rows.length === 0) throw await unknownTool(query, given.code);
+}
+
+/** Gives the tool to the tenants, and checks it. */
+async function enabled(query: Query, { code, enableFor }: New, host: AdminHost): Promise<CatalogueEntry> {
+  for (const tenantId of enableFor) await giveTool(query, { tenantId, code }, host);
+  return checkedTool(query, code, host);
 }
 
 function columnsOf({ fields, parametersSchema, ...given }: Change): RowValues {

@@ -10,6 +10,10 @@ export const ADMIN_CODES = family('Administration', {
     'There is a tenant with the ID {tenantId} already.',
     'Leave the ID out to have one made, or update the tenant. Nothing was changed.',
   ),
+  TENANT_AMBIGUOUS: caller(
+    'Several tenants have the name "{name}": {ids}.',
+    'Give the ID of the one that you mean. Nothing was changed.',
+  ),
   TENANT_ACTIVE: caller(
     'Tenant {tenantId} is active, so it is not deleted.',
     'Deactivate it first. Deleting takes its tools, secrets, runs and bill along.',

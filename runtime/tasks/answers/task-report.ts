@@ -58,7 +58,6 @@ function partOfRun({
 
 /** The report with one more warning. */
 export function withWarning(report: TaskReport, code: Parameters<typeof describeError>[0]): TaskReport {
-  const { message } = describeError(code);
   const before = Array.isArray(report.warnings) ? (report.warnings as readonly JsonValue[]) : [];
-  return { ...report, warnings: [...before, { code, message }] };
+  return { ...report, warnings: [...before, { ...describeError(code) }] };
 }

@@ -115,6 +115,27 @@ describe('tenants', () => {
     await refuses(tenant.create({ name: ' ' }), 'ADMIN_INPUT_INVALID');
   });
 
+  it('are created or updated by one call, which can be repeated and made by several processes at once', async () => {
+    const { tenant, tool } = runtime.admin;
+    await tool.create(ORDERS);
+    const given = { name: 'Acme', tools: ['find_orders'], settings: { default_tier: 'pro' } };
+    const made = await Promise.all(Array.from({ length: 5 }, () => tenant.set(given)));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+    const [{ id } = { id: '' }] = made;
+    await tool.disable({ tenantId: id, code: 'find_orders' });
+    expect(await tenant.set({ ...given, settings: { monthly_cost_limit_usd: '5' } })).toMatchObject({
+      id,
+      tools: 1,
+      settings: { default_tier: 'pro', monthly_cost_limit_usd: '5' },
+    });
+    expect(await tenant.set({ id, name: 'Acme Bikes' })).toMatchObject({ id, name: 'Acme Bikes', tools: 1 });
+    await refuses(tenant.set({ name: 'Acme Bikes', settings: { max_tier: 'gold' } }), 'TIER_UNKNOWN');
+    await refuses(tenant.set({ name: 'New', tools: ['find_ordrs'] }), 'TOOL_UNKNOWN');
+    await tenant.create({ name: 'Acme Bikes' });
+    await refuses(tenant.set({ name: 'Acme Bikes' }), 'TENANT_AMBIGUOUS');
+    expect((await tenant.list()).tenants.map(({ name }) => name)).toEqual(['Acme Bikes', 'Acme Bikes']);
+  });
+
   it('keep what other programs wrote into their settings, to the last digit', async () => {
     const { tenant } = runtime.admin;
     const { id: tenantId } = await tenant.create({ name: 'Acme' });
@@ -158,6 +179,17 @@ describe('tools', () => {
     expect(await tool.disable({ tenantId, code: 'find_orders' })).toMatchObject({ is_enabled: false });
     expect(await tool.delete({ code: 'find_orders' })).toEqual({ code: 'find_orders', deleted: true });
     expect(await tool.list()).toEqual({ tools: [], next: null });
+  });
+
+  it('are created or updated by one call, which can be repeated', async () => {
+    const { tool, tenant } = runtime.admin;
+    const { id } = await tenant.create({ name: 'Acme' });
+    const made = await tool.set({ ...ORDERS, timeoutMs: 7000 });
+    expect(made).toMatchObject({ code: 'find_orders', timeout_ms: 7000, tenants: 0 });
+    const changed = { code: 'find_orders', description: 'Find orders', enableFor: [id] };
+    expect(await tool.set(changed)).toMatchObject({ description: 'Find orders', timeout_ms: 7000, tenants: 1 });
+    expect(await tool.set(changed)).toMatchObject({ tenants: 1 });
+    await refuses(tool.set({ ...ORDERS, endpoint: 'ftp://files' }), 'TOOL_INVALID');
   });
 
   it('are refused when no run could use them', async () => {

@@ -63,7 +63,13 @@ const documentsResponse = (taskId: string) => ({
   tokens: { prompt: 1250, completion: 340, total: 1590, cached: 0, cache_written: 0, reasoning: 0 },
   cost_usd: '0.00039150',
   duration_ms: anInteger,
-  warnings: [{ code: 'CALLBACK_NOT_DELIVERED', message: expect.stringContaining('Redis') as string }],
+  warnings: [
+    {
+      code: 'CALLBACK_NOT_DELIVERED',
+      message: expect.stringContaining('Redis') as string,
+      hint: 'Read the result from this output.',
+    },
+  ],
 });
 const anInteger = {
   asymmetricMatch: (value: unknown) => Number.isInteger(value) && Number(value) >= 0,

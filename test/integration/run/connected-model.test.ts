@@ -92,6 +92,7 @@ it("keeps the tier's other limits, and says which settings of the task it does n
       code: 'MODEL_SETTINGS_UNUSED',
       message:
         'A connected chat model answers, so these settings of the task were not used: model_override, temperature.',
+      hint: 'Set them on the connected chat model, or leave them out of the task.',
     },
   ]);
 });
@@ -136,6 +137,7 @@ describe('a fallback', () => {
       {
         code: 'MODEL_FALLBACK',
         message: 'Model "mine/cheap" failed with LLM_UNAVAILABLE, so the fallback "mine/dear" answered.',
+        hint: 'Nothing to do, unless it happens often: then check the first model.',
       },
     ]);
     expect(await calls(result.run_id)).toMatchObject([

@@ -41,12 +41,13 @@ export const tenantCommands = [
   command({
     words: 'tenant add',
     names: ['NAME'],
-    usage: `[--id UUID] [--tool CODE]... ${USAGE}`,
-    help: 'Add a tenant, and give it tools.',
-    options: { ...SETTINGS, settings: TEXT, id: TEXT, tool: TEXTS },
+    usage: `[--id UUID] [--tool CODE]... [--or-update] ${USAGE}`,
+    help: 'Add a tenant, and give it tools; with --or-update change the one that has this ID or name.',
+    options: { ...SETTINGS, settings: TEXT, id: TEXT, tool: TEXTS, 'or-update': FLAG },
     run: async (options, [name = '']) => {
+      const verb = options['or-update'] === true ? 'set' : 'create';
       const settings = await readSettings(options);
-      return withAdmin(({ tenant }) => tenant.create({ name, id: options.id, settings, tools: options.tool }));
+      return withAdmin(({ tenant }) => tenant[verb]({ name, id: options.id, settings, tools: options.tool }));
     },
   }),
   command({

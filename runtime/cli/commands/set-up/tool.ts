@@ -36,14 +36,15 @@ export const toolCommands = [
   command({
     words: 'tool add',
     names: ['CODE'],
-    usage: `${USAGE} [--tenant ID]`,
-    help: `Add a tool to the catalogue, and give it to a tenant. TYPE is string, number, integer, boolean, array or object;
+    usage: `${USAGE} [--tenant ID] [--or-update]`,
+    help: `Add a tool to the catalogue, and give it to a tenant; with --or-update change the one that has this code. TYPE is string, number, integer, boolean, array or object;
 a name with ! behind it has to be there: --field "customer!:string:Name of the customer".`,
-    options: { ...CHANGE, tenant: TEXT },
+    options: { ...CHANGE, tenant: TEXT, 'or-update': FLAG },
     run: async (options, [code = '']) => {
+      const verb = options['or-update'] === true ? 'set' : 'create';
       const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'tool add');
       const tool = await readChange(code, options);
-      return withAdmin((admin) => admin.tool.create({ ...tool, enableFor: tenantId === undefined ? [] : [tenantId] }));
+      return withAdmin((admin) => admin.tool[verb]({ ...tool, enableFor: tenantId === undefined ? [] : [tenantId] }));
     },
   }),
   command({
