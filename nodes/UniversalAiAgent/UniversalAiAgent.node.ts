@@ -22,7 +22,11 @@ const shared = {
   defaults: { name: 'Universal AI Agent' },
   inputs,
   outputs: [NodeConnectionTypes.Main],
-  usableAsTool: true as const,
+  usableAsTool: {
+    replacements: {
+      description: "Lets another agent ask a tenant's agent, with the tools, the model and the budget of that tenant",
+    },
+  },
 };
 
 export class UniversalAiAgent extends VersionedNodeType {

@@ -81,8 +81,8 @@ it('tenants', async () => {
     ['tenant', 'add', 'Acme', '--id', ACME],
   );
   await same(
-    ['tenant', 'set', { name: 'Acme', settings: { runs_per_minute: 50 } }],
-    ['tenant', 'add', 'Acme', '--or-update', '--runs-per-minute', '50'],
+    ['tenant', 'set', { name: 'Acme', settings: { monthly_cost_limit_usd: '21' } }],
+    ['tenant', 'add', 'Acme', '--or-update', '--monthly-cost-limit-usd', '21'],
   );
   await same(
     ['tenant', 'update', { tenantId, name: 'Acme Bikes', settings: { default_tier: 'pro' } }],

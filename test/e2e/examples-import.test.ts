@@ -16,6 +16,8 @@ beforeAll(async () => {
   n8n = await connect();
   editor = await openEditor({ host: n8n });
   await editor.login();
+  // As whoever has looked at an execution has it: the panel takes a third of the height.
+  await editor.page.evaluate(() => localStorage.setItem('N8N_LOGS_PANEL_OPEN', 'true'));
 });
 afterAll(() => editor.close());
 
@@ -42,6 +44,23 @@ async function issues(): Promise<readonly string[]> {
   return lists.flatMap((list) => list.split('\n')).filter((line) => line.trim() !== '');
 }
 
+/** Names of the nodes that are not wholly between the head of the page and the Logs panel. */
+async function outOfSight(): Promise<readonly string[]> {
+  const { page } = editor;
+  const logs = await page.locator('[data-test-id="logs-panel"]').boundingBox();
+  const [bottom, right] = [logs?.y ?? 0, (logs?.x ?? 0) + (logs?.width ?? 0)];
+  const nodes = await page.locator('[data-test-id="canvas-node"]').all();
+  const names = await Promise.all(
+    nodes.map(async (node) => {
+      const box = await node.boundingBox();
+      const isInSight =
+        box !== null && box.x >= 0 && box.y >= 60 && box.x + box.width <= right && box.y + box.height <= bottom;
+      return isInSight ? [] : [(await node.getAttribute('data-node-name')) ?? ''];
+    }),
+  );
+  return names.flat();
+}
+
 interface NodeType {
   readonly name: string;
   readonly version: number | readonly number[];
@@ -54,7 +73,7 @@ async function knownTypes(): Promise<ReadonlySet<string>> {
   return new Set(types.flatMap(({ name, version }) => [version].flat().map((one) => `${name}@${one}`)));
 }
 
-it.each(readdirSync(EXAMPLES))('%s imports into the editor without a warning', async (file) => {
+it.each(readdirSync(EXAMPLES))('%s imports into the editor without a warning, each node in sight', async (file) => {
   const { nodes } = JSON.parse(readFileSync(path.join(EXAMPLES, file), 'utf8')) as { nodes: readonly Node[] };
   const { page } = editor;
   await page.goto(`${n8n.baseUrl}/workflow/new`);
@@ -69,5 +88,6 @@ it.each(readdirSync(EXAMPLES))('%s imports into the editor without a warning', a
   const drawn = page.locator('[data-test-id="canvas-node"], [data-test-id="sticky"]');
   expect(await drawn.count()).toBe(nodes.length);
   expect(await page.locator('.el-notification--warning, .el-notification--error').allInnerTexts()).toEqual([]);
+  expect(await outOfSight()).toEqual([]);
   expect((await issues()).filter((issue) => !TO_CHOOSE.test(issue))).toEqual([]);
 });

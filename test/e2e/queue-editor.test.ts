@@ -78,7 +78,7 @@ it('asks for Redis only to get a result', async () => {
 });
 
 it('shows the parameters of the trigger', async () => {
-  const shown = await panelOf('trigger', { type: `${TYPE}Trigger`, parameters: {} });
+  const shown = await panelOf('trigger', { type: `${TYPE}Trigger`, typeVersion: 1, parameters: {} });
   expect(shown.credentials).toEqual([NAMES.redis]);
   for (const label of ['Task List', 'Task Types', 'Forward List', 'Failed List', 'Parallel Tasks', 'Acknowledge']) {
     expect(shown.text).toContain(label);

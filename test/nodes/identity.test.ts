@@ -128,7 +128,11 @@ it('a tool that failed is told above the output', async () => {
     ],
   });
   expect(finished.data.resultData.runData.Agent?.[0]?.hints).toEqual([
-    { message: expect.stringContaining('(TOOL_FAILED)') as string, type: 'warning', location: 'outputPane' },
+    {
+      message: expect.stringMatching(/failed: .+ Tool: Execute .+\(TOOL_FAILED\)$/) as string,
+      type: 'warning',
+      location: 'outputPane',
+    },
   ]);
 });
 

@@ -231,13 +231,18 @@ it('stops at the first bad item and names it, with code and hint', async () => {
   });
 });
 
-it('keeps a bad item beside the good ones when it continues on fail', async () => {
-  const output = outputOf(
-    await run([item({ message: '' }), item()], { node: { onError: 'continueRegularOutput' } }),
-    'Agent',
-  );
+it('keeps a bad item beside the good ones when it continues on fail, and says above the output what to do', async () => {
+  const finished = await run([item({ tier: 'gold' }), item()], { node: { onError: 'continueRegularOutput' } });
+  const output = outputOf(finished, 'Agent');
+  expect(finished.data.resultData.runData.Agent?.[0]?.hints).toEqual([
+    {
+      message: expect.stringMatching(/^Tier "gold" .+ Use a known tier, .+ \(TIER_UNKNOWN\)$/) as string,
+      type: 'warning',
+      location: 'outputPane',
+    },
+  ]);
   expect(output.map(({ json }) => (json.error as { code: string } | undefined)?.code ?? json.output)).toEqual([
-    'INPUT_INVALID',
+    'TIER_UNKNOWN',
     'to: hello',
   ]);
 });

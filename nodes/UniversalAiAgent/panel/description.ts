@@ -25,8 +25,9 @@ const unlessWithoutRedis = { hide: { useRedis: [false] } };
 
 /**
  * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
- * operation, the editor would take that for the node's only authentication and offer no Postgres credential. n8n does not
- * see what is connected: a chat model takes the place of the provider's credential, so neither of these is required.
+ * operation, the editor would take that for the node's only authentication and offer no Postgres credential. Redis
+ * is required by two operations and by a switch of the third, which n8n cannot be told. Nor does it see what is connected: a
+ * chat model takes the place of the provider's credential, so neither of these is required.
  */
 export const credentials: INodeCredentialDescription[] = [
   {
@@ -54,7 +55,7 @@ export const credentials: INodeCredentialDescription[] = [
     testedBy: 'testSqlRole',
     displayOptions: ofSqlRole,
   },
-  { name: 'redis', displayName: 'Credential for Redis', required: true, displayOptions: unlessWithoutRedis },
+  { name: 'redis', displayName: 'Credential for Redis', displayOptions: unlessWithoutRedis },
   { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
   { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
   { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },

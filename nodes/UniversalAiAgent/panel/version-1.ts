@@ -6,7 +6,7 @@ import { credentials, notOther, properties } from './description';
 const always: Readonly<Record<string, Pick<INodeCredentialDescription, 'displayOptions' | 'required'>>> = {
   universalAiAgentVaultApi: { displayOptions: notOther, required: false },
   universalAiAgentSqlApi: { displayOptions: notOther, required: false },
-  redis: { displayOptions: undefined, required: false },
+  redis: { displayOptions: undefined },
 };
 
 /** Version 1 uses each credential that is chosen. */
