@@ -35,7 +35,7 @@ async function errorsPage() {
     '',
     NOTE,
     '',
-    'For whoever sees a code and wants to know what to do. Every error has a code, a message that says what happened, and a',
+    'Every error has a code, a message that says what happened, and a',
     'hint that says what to do. The same codes reach n8n, the command line and, for tools, the model. `{name}` stands for a',
     'fact of the case. Who acts:',
     '',

@@ -109,7 +109,7 @@ export const properties: INodeProperties[] = [
     ],
     default: ['ai_agent', 'http_request', 'llm_extraction', 'llm_generation', 'webhook_call'],
     description:
-      'Which tasks start this workflow. All others go to the Forward List; without one they start it too, since nothing may be lost.',
+      'Which tasks start this workflow. All others go to the Forward List; without one they also start this workflow, so none is dropped.',
   },
   {
     displayName: 'Forward List',

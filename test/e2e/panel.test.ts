@@ -29,6 +29,14 @@ beforeAll(async () => {
 });
 afterAll(() => editor.close());
 
+/** Reports whether the panel shows the first element above the second one. */
+async function above(first: string, second: string): Promise<boolean> {
+  const [upper, lower] = await Promise.all(
+    [first, second].map((id) => editor.page.locator(`[data-test-id="${id}"]`).first().boundingBox()),
+  );
+  return (upper?.y ?? Infinity) < (lower?.y ?? 0);
+}
+
 it.each([
   [1440, 900, ['tenantId', 'tier', 'message', 'systemPrompt']],
   [1024, 700, ['tenantId', 'tier', 'message']],
@@ -44,6 +52,7 @@ it.each([
     return [name, (box?.y ?? Infinity) + (box?.height ?? 0) <= height - 40] as const;
   });
   expect(await Promise.all(bottoms)).toEqual(names.map((name) => [name, true]));
+  expect(await above('node-credentials-slot', 'parameter-input-tenantId')).toBe(true);
   await page.setViewportSize({ width: 1440, height: 900 });
 });
 

@@ -61,3 +61,61 @@ it('the tiers and prices that the README names are those of the migrations', () 
     `name: '${tier}', modelId: '${model}'`,
   );
 });
+
+/** Sentences about streaming, credentials, sessions and the bill, each with the test that shows it. */
+const HELD: readonly (readonly [string, string, string, string])[] = [
+  [
+    'README.md',
+    'answers that stream word by word | yes | yes, with a wired model as a whole',
+    'test/e2e/chat-stream.test.ts',
+    'a chat shows the answer while the model writes it, and the bill is that of the whole',
+  ],
+  [
+    'README.md',
+    'In a chat that streams, answers of a connected model or with a required output format appear at once',
+    'test/nodes/streaming.test.ts',
+    'sends the answer to a chat that streams, as one message for each item',
+  ],
+  [
+    'docs/quickstart.md',
+    'The answer appears while the model writes it, because **Response Mode** of the node _Chat_ is _Streaming_',
+    'examples/workflows/chat-with-memory.json',
+    '"responseMode": "streaming"',
+  ],
+  [
+    'README.md',
+    "include the tenant's ID in its session key",
+    'test/e2e/examples.test.ts',
+    'chat-with-memory.json remembers a conversation, and tells nothing of it to another tenant with the same session',
+  ],
+  [
+    'README.md',
+    '`client_id`, `dialog_id`, `user_id` and `session_id`, which the tools, the audit and the bill get',
+    'test/integration/run/identity.test.ts',
+    'is part of the request: the same task for another session is a conflict, and no replay',
+  ],
+  [
+    'docs/quickstart.md',
+    'Select your OpenRouter and Postgres credentials, above **Tenant**',
+    'test/e2e/panel.test.ts',
+    "above('node-credentials-slot', 'parameter-input-tenantId')",
+  ],
+  ['docs/vault.md', '_Tools: Vault Key_', 'test/e2e/panel.test.ts', 'shows a credential where something asks for it'],
+  [
+    'README.md',
+    'a task that was done is not run again, its stored result comes back',
+    'test/integration/ledger/claims.test.ts',
+    'gives back the stored result without a model call',
+  ],
+  [
+    'README.md',
+    'fifty runs at once overrun it by one call at most',
+    'test/hostile/budgets.test.ts',
+    'fifty runs of two processes never spend more than the limit and one reservation',
+  ],
+];
+
+it.each(HELD)('%s: "%s" is shown by %s', (page, sentence, test, title) => {
+  expect(read(page).replaceAll(/\s+/g, ' ')).toContain(sentence);
+  expect(read(test)).toContain(title);
+});

@@ -78,7 +78,7 @@ export const tenantProperties: INodeProperties[] = [
   operations(
     'tenant',
     [
-      { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Let it run again' },
+      { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Reactivate the tenant' },
       { name: 'Create', value: 'create', action: 'Create a tenant', description: 'Add a tenant, and give it tools' },
       {
         name: 'Create or Update',
@@ -90,7 +90,7 @@ export const tenantProperties: INodeProperties[] = [
         name: 'Deactivate',
         value: 'deactivate',
         action: 'Deactivate a tenant',
-        description: 'Nothing runs for it any more; everything stays',
+        description: 'Stop its runs and keep its data',
       },
       {
         name: 'Delete',

@@ -80,7 +80,7 @@ export interface TenantAdmin {
    */
   readonly set: (tenant: NewTenant) => Promise<TenantEntry>;
   readonly update: (change: TenantChange) => Promise<TenantEntry>;
-  /** Nothing runs for it any more; everything stays. Nothing is checked: a tenant is stopped whatever its settings say. */
+  /** Stops its runs and keeps its data. Nothing is checked: a tenant is stopped whatever its settings say. */
   readonly deactivate: (tenant: OfTenant) => Promise<TenantEntry>;
   readonly activate: (tenant: OfTenant) => Promise<TenantEntry>;
   /** Takes its tools, secrets, runs and bill along. Rejects with TENANT_ACTIVE as long as it is active. */

@@ -65,7 +65,7 @@ export const tenantCommands = [
     command({
       words: `tenant ${verb}`,
       usage: '--tenant ID',
-      help: verb === 'activate' ? 'Let it run again.' : 'Nothing runs for it any more; everything stays.',
+      help: verb === 'activate' ? 'Reactivate the tenant.' : 'Stop its runs and keep its data.',
       options: { tenant: TEXT },
       run: (options) => {
         const tenantId = readTenant(options, `tenant ${verb}`);
