@@ -44,21 +44,25 @@ async function issues(): Promise<readonly string[]> {
   return lists.flatMap((list) => list.split('\n')).filter((line) => line.trim() !== '');
 }
 
-/** Names of the nodes that are not wholly between the head of the page and the Logs panel. */
-async function outOfSight(): Promise<readonly string[]> {
+/** Names of the nodes that are not wholly between the head of the page and the Logs panel, or that lie on another one. */
+async function hiddenNodes(): Promise<readonly string[]> {
   const { page } = editor;
-  const logs = await page.locator('[data-test-id="logs-panel"]').boundingBox();
-  const [bottom, right] = [logs?.y ?? 0, (logs?.x ?? 0) + (logs?.width ?? 0)];
-  const nodes = await page.locator('[data-test-id="canvas-node"]').all();
-  const names = await Promise.all(
-    nodes.map(async (node) => {
-      const box = await node.boundingBox();
-      const isInSight =
-        box !== null && box.x >= 0 && box.y >= 60 && box.x + box.width <= right && box.y + box.height <= bottom;
-      return isInSight ? [] : [(await node.getAttribute('data-node-name')) ?? ''];
+  const { x = 0, y: bottom = 0, width = 0 } = (await page.locator('[data-test-id="logs-panel"]').boundingBox()) ?? {};
+  const nodes = await Promise.all(
+    (await page.locator('[data-test-id="canvas-node"]').all()).map(async (node) => {
+      const box = (await node.boundingBox()) ?? { x: -1, y: 0, width: 0, height: 0 };
+      const [right, foot] = [box.x + box.width, box.y + box.height];
+      return { name: await node.getAttribute('data-node-name'), left: box.x, top: box.y, right, foot };
     }),
   );
-  return names.flat();
+  type Drawn = (typeof nodes)[number];
+  const isInSight = (one: Drawn): boolean =>
+    one.left >= 0 && one.top >= 60 && one.right <= x + width && one.foot <= bottom;
+  const isOn = (one: Drawn, other: Drawn): boolean =>
+    one.left < other.right && other.left < one.right && one.top < other.foot && other.top < one.foot;
+  return nodes
+    .filter((one) => !isInSight(one) || nodes.some((other) => other !== one && isOn(one, other)))
+    .map(({ name }) => name ?? '');
 }
 
 interface NodeType {
@@ -88,6 +92,6 @@ it.each(readdirSync(EXAMPLES))('%s imports into the editor without a warning, ea
   const drawn = page.locator('[data-test-id="canvas-node"], [data-test-id="sticky"]');
   expect(await drawn.count()).toBe(nodes.length);
   expect(await page.locator('.el-notification--warning, .el-notification--error').allInnerTexts()).toEqual([]);
-  expect(await outOfSight()).toEqual([]);
+  expect(await hiddenNodes()).toEqual([]);
   expect((await issues()).filter((issue) => !TO_CHOOSE.test(issue))).toEqual([]);
 });
