@@ -1,18 +1,24 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 import type { OutboxBacklog } from '../contracts/ledger/outbox';
-import type { TaskReport } from '../contracts/queue';
 import type { QueueCounts } from './queue-counts';
 
 /** How one try of a task ended. */
 export type TaskOutcome = 'done' | 'retried' | 'dead' | 'deferred' | 'returned' | 'rejected' | 'forwarded';
 
+/** What a try of a task used, in the words of its report. */
+export interface TaskUsage {
+  readonly tokens_used: number;
+  readonly cost_usd?: unknown;
+  readonly replayed?: unknown;
+}
+
 export interface QueueMetrics {
   readonly count: (taskType: string | undefined, outcome: TaskOutcome) => void;
   /** Notes how long a task took that a handler was given, whatever became of it. */
   readonly observeDuration: (taskType: string, durationMs: number) => void;
-  /** What a task used; nothing when its answer stood there already. */
-  readonly addUsage: (taskType: string, report: TaskReport) => void;
+  /** Adds what a try used, also if it failed; nothing when its answer stood there already. */
+  readonly addUsage: (taskType: string, usage: TaskUsage) => void;
   /** The consumer reconnected, since it took no tasks. */
   readonly countRestart: () => void;
   /** The text format of Prometheus. */
@@ -56,11 +62,11 @@ export function createMetrics(options: {
   return {
     count: (taskType, outcome) => tasks.inc({ task_type: label(taskType), outcome }),
     observeDuration: (taskType, durationMs) => durations.observe({ task_type: label(taskType) }, durationMs / 1000),
-    addUsage: (taskType, report) => {
-      if (report.replayed === true) return;
+    addUsage: (taskType, { tokens_used: used, cost_usd: costUsd, replayed }) => {
+      if (replayed === true) return;
       const labels = { task_type: label(taskType) };
-      tokens.inc(labels, report.tokens_used);
-      const usd = Number(report.cost_usd ?? 0);
+      tokens.inc(labels, used);
+      const usd = Number(costUsd ?? 0);
       if (usd > 0) cost.inc(labels, usd);
     },
     countRestart: () => restarts.inc(),

@@ -1,11 +1,12 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
 
 import type { ConsumerParts } from '../../contracts/consumer';
-import { type TaskReport, tenantOf } from '../../contracts/queue';
+import { tenantOf } from '../../contracts/queue';
+import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
-import type { QueueMetrics, TaskOutcome } from '../metrics';
+import type { QueueMetrics, TaskOutcome, TaskUsage } from '../metrics';
 import { giveUp, giveUpAgain, type GiveUpParts } from './give-up';
 import { defer, factsOf, giveBack, type JobData, type Pickup, readPickup, type TaskPickup } from './pickup';
 import { judgeFailure, slotDelayMs } from './retry-policy';
@@ -105,17 +106,25 @@ async function doTask(parts: Parts, pickup: TaskPickup): Promise<void> {
     const lastError = attempt > 1 ? job.failedReason : undefined;
     const work = parts.handle({ task, attempt, maxAttempts, lastError, signal: parts.signal });
     const report = await parts.untilStopped(work);
-    if (isReport(report)) parts.metrics.addUsage(task.task_type, report);
+    if (hasUsage(report)) parts.metrics.addUsage(task.task_type, report);
     tell('done');
-  } catch (error) {
-    return endFailed(parts, pickup, { error: toRuntimeError(error), tell });
+  } catch (thrown) {
+    const error = toRuntimeError(thrown);
+    parts.metrics.addUsage(task.task_type, usageOf(error));
+    return endFailed(parts, pickup, { error, tell });
   }
   // The job is kept for a while, to know a repeated push by. Sent before its end, on the same connection.
   void job.updateData({ raw: '', id: pickup.ref.entryId }).catch(() => undefined);
 }
 
-function isReport(value: unknown): value is TaskReport {
-  return typeof value === 'object' && value !== null && 'tokens_used' in value;
+function hasUsage(report: unknown): report is TaskUsage {
+  return typeof report === 'object' && report !== null && 'tokens_used' in report;
+}
+
+/** Usage of a failed try: nothing if its run never began. */
+function usageOf({ result }: RuntimeError): TaskUsage {
+  const { tokens, cost_usd } = (result ?? {}) as Partial<AgentResult>;
+  return { tokens_used: tokens?.total ?? 0, cost_usd };
 }
 
 /** Settles with the work, or rejects a while after the signal is aborted, whatever the work does about that. */
