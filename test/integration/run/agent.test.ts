@@ -1,8 +1,10 @@
 import { createRuntime, type RunEvent, type Tool } from '../../../runtime';
-import { addTenant } from '../../support/servers/database';
-import { textReply, toolReply } from '../../support/servers/model-server';
+import { addTenant, giveTool } from '../../support/servers/database';
+import { sendJson, startServer } from '../../support/servers/http-server';
+import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { matching } from '../../support/setup/matchers';
 import { type AgentFixture, aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { everyTimerBut } from '../../support/values/timers';
 
 /** Answers when three calls of it are under way: one after another they would wait for ever. */
 function meetingTool(): Tool {
@@ -64,6 +66,37 @@ it('shows each model call and each tool call in its trace, when asked', async ()
     ['tool', 1, 'TOOL_NOT_FOUND'],
     ['model', 2, 'stop'],
   ]);
+});
+
+it('reports the time that passes until servers answer, as durations of the run, its model calls and its tool calls', async () => {
+  const tenantId = await addTenant(fixture.database);
+  const tools = await startServer((_request, response) => {
+    jest.advanceTimersByTime(2000);
+    sendJson(response, {});
+  });
+  await giveTool(fixture.database, tenantId, { code: 'slow', endpoint: tools.url });
+  const answerAfter = (ms: number, { body }: { readonly body: unknown }): ScriptedReply => {
+    return (_request, response) => {
+      jest.advanceTimersByTime(ms);
+      sendJson(response, body);
+    };
+  };
+  fixture.models.script(answerAfter(300, toolReply([{ name: 'slow' }])), answerAfter(40, textReply('Done')));
+  // Only the clock of durations stands still: time passes when a server lets it.
+  jest.useFakeTimers({ doNotFake: everyTimerBut('performance') });
+  try {
+    const result = await fixture.runtime.run(aTask(tenantId, { include_trace: true }));
+    expect(result.duration_ms).toBe(2340);
+    expect(result.result.tool_calls).toMatchObject([{ tool: 'slow', duration_ms: 2000 }]);
+    expect(result.trace?.map((entry) => [entry.kind, entry.duration_ms])).toEqual([
+      ['model', 300],
+      ['tool', 2000],
+      ['model', 40],
+    ]);
+  } finally {
+    jest.useRealTimers();
+    await tools.close();
+  }
 });
 
 it('has the tools of one step under way at the same time, and gives their results in order', async () => {
