@@ -12,6 +12,9 @@ const CREDENTIALS_OF = {
   [`${OURS}Admin`]: ['postgres'],
   'n8n-nodes-base.telegram': ['telegramApi'],
   'n8n-nodes-base.telegramTrigger': ['telegramApi'],
+  'n8n-nodes-base.slack': ['slackApi'],
+  'n8n-nodes-base.slackTrigger': ['slackApi'],
+  'n8n-nodes-base.discord': ['discordBotApi'],
   'n8n-nodes-base.postgres': ['postgres'],
   'n8n-nodes-base.emailSend': ['smtp'],
 };
