@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -10,6 +10,7 @@ import { parse } from 'yaml';
 import { bin, devDependencies, engines } from '../../package.json';
 import { dependencies as ofHost } from '../e2e/package.json';
 import { sendJson, startServer } from '../support/servers/http-server';
+import { startRedis } from '../support/servers/redis';
 import { runCli } from '../support/worlds/cli';
 
 const ROOT = path.resolve(__dirname, '../..');
@@ -188,4 +189,42 @@ it.each(['worker', 'n8n'])('takes the %s for healthy while its address answers 2
   expect(await check()).toBe(1);
   await server.close();
   expect(await check()).toBe(1);
+});
+
+it('gives Redis options that it takes', async () => {
+  const [program, ...options] = services.redis?.command ?? [];
+  const [flag, password, ...settings] = options;
+  expect([program, flag, password]).toEqual([
+    'redis-server',
+    '--requirepass',
+    expect.stringContaining('REDIS_PASSWORD') as string,
+  ]);
+  const redis = await startRedis({ settings });
+  const names = ['appendonly', 'appendfsync', 'maxmemory-policy'];
+  const held = await Promise.all(names.map((name) => redis.client.config('GET', name)));
+  await redis.close();
+  expect(held.map(([, value]) => value)).toEqual(['yes', 'always', 'noeviction']);
+});
+
+it('unpacks the package where the command line and n8n look for it', async () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-install-'));
+  const run = promisify(execFile);
+  try {
+    for (const folder of ['in/package/dist', 'package', 'n8n']) mkdirSync(path.join(root, folder), { recursive: true });
+    writeFileSync(path.join(root, 'in/package/dist/x.js'), 'from the package');
+    await run('tar', ['czf', path.join(root, 'package.tgz'), '-C', path.join(root, 'in'), 'package']);
+    const script = (services.install?.command?.[0] ?? '')
+      .replaceAll('$$', '$')
+      .replaceAll(/(?<=[ =])\/(?=package|n8n)/g, `${root}/`)
+      // The image has the user; whoever runs the test may not.
+      .replace('chown node:node', 'ls -d');
+    const [shell = '', option = ''] = services.install?.entrypoint ?? [];
+    await run(shell, [option, script]);
+    const unpacked = ['package', 'n8n/nodes/node_modules/n8n-nodes-universal-ai-agent'];
+    expect(unpacked.map((folder) => readFileSync(path.join(root, folder, 'dist/x.js'), 'utf8'))).toEqual(
+      Array(2).fill('from the package'),
+    );
+  } finally {
+    rmSync(root, { recursive: true });
+  }
 });
