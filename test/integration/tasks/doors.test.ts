@@ -9,6 +9,7 @@ import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { failureOf } from '../../support/values/agent-fixture';
 import { errorLine, runCli } from '../../support/worlds/cli';
 import { outputOf, runInEngine } from '../../support/worlds/n8n-engine';
+import { startTrigger } from '../../support/worlds/trigger';
 
 const API_KEY = 'sk-doors';
 
@@ -126,11 +127,22 @@ function throughFields({ config, meta }: Task): Promise<Ending> {
   return throughNode({}, parameters);
 }
 
+async function throughTrigger(task: Task): Promise<Ending> {
+  const trigger = await startTrigger({ redis });
+  await redis.client.lpush('elo:tasks:pending', JSON.stringify(task));
+  const [execution] = await trigger.started(1);
+  const ending = await throughNode(execution?.json ?? {}, { inputMode: 'item' });
+  execution?.end('success');
+  await trigger.close();
+  return ending;
+}
+
 const DOORS: readonly (readonly [string, Door])[] = [
   ['the command line', throughCommandLine],
   ['a worker', throughWorker],
   ["the node's fields", throughFields],
   ['an item of the node', (task) => throughNode(task, { inputMode: 'item' })],
+  ['the trigger', throughTrigger],
 ];
 
 let tasks = 0;
