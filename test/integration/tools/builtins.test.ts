@@ -189,6 +189,17 @@ describe('neo4j_query', () => {
     });
   });
 
+  it('returns nodes, relationships and missing values as the Query API documents them', async () => {
+    const ann = { elementId: '4:ff04df25:0', labels: ['Person'], properties: { name: 'Ann', age: 42 } };
+    const knows = {
+      ...{ elementId: '5:ff04df25:1', startNodeElementId: '4:ff04df25:0', endNodeElementId: '4:ff04df25:2' },
+      ...{ type: 'KNOWS', properties: { since: '2020-05-01' } },
+    };
+    answer = { body: { data: { fields: ['n', 'r', 'nick'], values: [[ann, knows, null]] }, bookmarks: ['FB:x'] } };
+    const { output } = await query();
+    expect(output).toEqual({ isError: false, value: { fields: ['n', 'r', 'nick'], rows: [[ann, knows, null]] } });
+  });
+
   it.each([
     ['MATCH (n {t: $tenant_id}) SET n.a = 1', 'it holds the word SET'],
     ["LOAD CSV FROM 'http://a/' AS x RETURN x, $tenant_id", 'it holds the word LOAD'],
