@@ -83,7 +83,7 @@ async function throughWorker(task: Task): Promise<Ending> {
 }
 
 /** The node with these parameters, executed on one item by n8n's engine. */
-async function throughNode(item: object, parameters: object): Promise<Ending> {
+async function throughNode(item: object, parameters: object, typeVersion = 2): Promise<Ending> {
   const common = { typeVersion: 1, position: [0, 0] as [number, number] };
   const start: INode = { ...common, id: 'start', name: 'Items', type: 'test.items', parameters: {} };
   const credentials = {
@@ -92,6 +92,7 @@ async function throughNode(item: object, parameters: object): Promise<Ending> {
   };
   const agent = {
     ...common,
+    typeVersion,
     id: 'agent',
     name: 'Agent',
     type: 'n8n-nodes-universal-ai-agent.universalAiAgent',
@@ -142,6 +143,7 @@ const DOORS: readonly (readonly [string, Door])[] = [
   ['a worker', throughWorker],
   ["the node's fields", throughFields],
   ['an item of the node', (task) => throughNode(task, { inputMode: 'item' })],
+  ['an item of a node that was saved as version 1', (task) => throughNode(task, { inputMode: 'item' }, 1)],
   ['the trigger', throughTrigger],
 ];
 
