@@ -32,7 +32,7 @@ export function dropRouters({ workflow, plans, references, mayTakeAll }: DropReq
     const why = hasOddLinks(routers, workflow) ? ELSEWHERE : otherTask(plan, graph, references);
     const isPartial = routers.some((router) => !takesAll(router, graph));
     if (why !== undefined || (isPartial && !mayTakeAll)) {
-      notes.push({ node: first.name, text: `It stays: ${why ?? DROPS_ITEMS}` });
+      notes.push({ node: first.name, text: why === undefined ? dropsItems(plan) : `It stays: ${why}` });
       continue;
     }
     dropped.set(plan, routers);
@@ -47,13 +47,17 @@ function routersOf({ cluster: { router, inner } }: MergePlan): readonly Workflow
   return [router, ...inner].map(({ node }) => node);
 }
 
-function partialNote({ cluster }: MergePlan, { name }: WorkflowNode): Note {
-  const last = showName(cluster.branches.at(-1)?.agent.name ?? '');
-  const text = `Items that it led nowhere are answered now: those that no branch's rule takes, as by ${last}.`;
+function partialNote(plan: MergePlan, { name }: WorkflowNode): Note {
+  const text = `Items that it led nowhere are answered now: those that no branch's rule takes, as by ${lastAgent(plan)}.`;
   return { node: name, text, allowance: UNMATCHED };
 }
 
-const DROPS_ITEMS = `some items end there, since no rule takes them or an output leads nowhere. Link all outputs, one for all others too, to the agents, or allow that the branches take them with --allow ${UNMATCHED}.`;
+/** The option first: this is the commonest Switch. */
+function dropsItems(plan: MergePlan): string {
+  return `Give --allow ${UNMATCHED} to drop it too. It stays, since some items end here, and would be answered as by ${lastAgent(plan)} then: no rule takes them, or their output leads nowhere. Or link all outputs, one for all others too, to the agents.`;
+}
+
+const lastAgent = ({ cluster }: MergePlan): string => showName(cluster.branches.at(-1)?.agent.name ?? '');
 
 const ELSEWHERE = 'it leads to other nodes too.';
 

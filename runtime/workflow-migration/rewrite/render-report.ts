@@ -9,7 +9,7 @@ interface NamedReport {
 /** The report of one workflow for a terminal; ends with a line break. */
 export function renderText({ file, report }: NamedReport): string {
   const lines = [
-    `${oneLine(file)}: ${oneLine(report.workflow)}`,
+    report.workflow.trim() === '' ? oneLine(file) : `${oneLine(file)}: ${oneLine(report.workflow)}`,
     ...(report.clusters.length === 0 ? ['  Left as it is.'] : report.clusters.flatMap(clusterLines)),
     ...section('Left as they are', leftLines(report.left)),
     ...section('What n8n 3 changes', v3Lines(report)),
@@ -33,7 +33,7 @@ export function renderMarkdown(reports: readonly NamedReport[]): string {
 
 function markdownOf({ file, report }: NamedReport): string {
   const parts = [
-    `## ${escapeMarkdown(report.workflow === '' ? file : report.workflow)}`,
+    `## ${escapeMarkdown(report.workflow.trim() === '' ? file : report.workflow)}`,
     `File: ${escapeMarkdown(file)}`,
     ...report.clusters.map(clusterMarkdown),
     ...markdownList('Agents left as they are', leftLines(report.left)),
@@ -63,7 +63,9 @@ function clusterLines(cluster: ClusterReport): readonly string[] {
 }
 
 /** Sentences without an end mark, so that they can stand in a list. */
-function clusterFacts({ agents, router, removed, connected, unwired, tools }: ClusterReport): readonly string[] {
+function clusterFacts(cluster: ClusterReport): readonly string[] {
+  const { agents, router, removed, connected, unwired, tools } = cluster;
+  const newTiers = cluster.tiers.filter(({ isNew }) => isNew).map(({ code }) => `${code}=TIER`);
   const facts = [
     [`Stands for: ${names(agents)}`, agents.length > 0],
     [`${removed.includes(router ?? '') ? 'In place of' : 'Behind'} the router: ${router ?? ''}`, router !== undefined],
@@ -71,6 +73,7 @@ function clusterFacts({ agents, router, removed, connected, unwired, tools }: Cl
     [`Connected as before: ${names(connected)}`, connected.length > 0],
     [`No longer wired to it, and kept for others: ${names(unwired)}`, unwired.length > 0],
     [`Tools that are rows now: ${names(tools.map(({ node, code }) => `${node} (${code})`))}`, tools.length > 0],
+    [`To use tiers of your database instead of new ones: --tier-map ${newTiers.join(',')}`, newTiers.length > 0],
   ] as const;
   return facts.flatMap(([fact, isTrue]) => (isTrue ? [fact] : []));
 }

@@ -29,11 +29,18 @@ interface TierRequest {
   readonly known: readonly Tier[];
 }
 
+interface Named {
+  readonly workflow: string;
+  readonly agent: string;
+  readonly modelId: string;
+}
+
 /** Codes are kept in the bills of every call, in a column of this width. */
 const MAX_CODE = 20;
 const WORKFLOW_PART = 5;
 const HASH = 7;
 const MAX_NAME = 100;
+const UNNAMED = 'Unnamed workflow';
 const MAX_TOKENS = 2_147_483_647;
 
 /**
@@ -52,11 +59,8 @@ export function planTier({ model, agent, workflow, known }: TierRequest): Planne
   const same = known.find((tier) => !isOfMigration(tier) && isSameTier(tier, values));
   if (same !== undefined) return { report: { code: same.code, model: modelId, agent, isNew: false }, values };
   const hash = shortHash(canonicalJson([workflow, agent, values]));
-  const code = [slug(workflow).slice(0, WORKFLOW_PART), slugOfAgent(agent), hash]
-    .map((part) => part.replace(/^_+|_+$/g, ''))
-    .filter((part) => part !== '')
-    .join('_');
-  const name = Array.from(`${showName(workflow)}: ${showName(agent)}`)
+  const code = `${readablePart({ workflow, agent, modelId })}_${hash}`;
+  const name = Array.from(`${workflow.trim() === '' ? UNNAMED : showName(workflow)}: ${showName(agent)}`)
     .slice(0, MAX_NAME)
     .join('');
   return { report: { code, model: modelId, agent, isNew: true }, row: { code, name, ...values }, values, ...beside };
@@ -77,18 +81,24 @@ function shortHash(text: string): string {
   return digest.readBigUInt64BE().toString(36).padStart(HASH, '0').slice(-HASH);
 }
 
+/** What a person knows the branch by: a few letters of the workflow, then the agent's name or, where it says nothing, the model's. */
+function readablePart({ workflow, agent, modelId }: Named): string {
+  const ofWorkflow = trimmed(slug(workflow).slice(0, WORKFLOW_PART));
+  const room = MAX_CODE - HASH - 1 - (ofWorkflow === '' ? 0 : ofWorkflow.length + 1);
+  const telling = slug(agent).replace(/^(?:ai_)?agent(?:_?\d*$|_)/, '');
+  const ofModel = slug(modelId.split('/').at(-1) ?? '');
+  const rest = [telling, ofModel, 'agent'].find((part) => part !== '') ?? '';
+  return [ofWorkflow, trimmed(rest.slice(0, room))].filter((part) => part !== '').join('_');
+}
+
+const trimmed = (part: string): string => part.replace(/^_+|_+$/g, '');
+
 function slug(text: string): string {
   return text
     .normalize('NFKD')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '');
-}
-
-/** A short name, without the words that every agent has in its name. */
-function slugOfAgent(name: string): string {
-  const telling = slug(name).replace(/^(?:ai_)?agent(?:_|$)/, '');
-  return (telling === '' ? 'agent' : telling).slice(0, MAX_CODE - WORKFLOW_PART - HASH - 2);
 }
 
 /** The column holds 0.00 to 9.99; models take 0 to 2. */

@@ -6,9 +6,9 @@ SET client_encoding = 'UTF8';
 BEGIN;
 
 -- For the node "Assistant", which stands for: Assistant.
--- Tier lone_assist_nei9kk6: Assistant.
+-- Tier lone_assista_nei9kk6: Assistant.
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('lone_assist_nei9kk6', 'Lone agent: Assistant', 'openai/gpt-4.1-mini', 700, 0.25)
+VALUES ('lone_assista_nei9kk6', 'Lone agent: Assistant', 'openai/gpt-4.1-mini', 700, 0.25)
 ON CONFLICT (code) DO NOTHING;
 
 COMMIT;

@@ -38,6 +38,7 @@ it('tells all of a migration as text', () => {
     Removed: Agent nano, Agent pro, Model nano, Model pro
     Connected as before: Memory
     Tools that are rows now: Find orders (find_orders)
+    To use tiers of your database instead of new ones: --tier-map shop_pro_1a2b3=TIER
     Agent nano: tier nano with qwen/qwen3-4b:free
     Agent pro: tier shop_pro_1a2b3 with my/model, a new row
   Left as they are:
@@ -72,6 +73,7 @@ File: shop.json
 - Removed: Agent nano, Agent pro, Model nano, Model pro
 - Connected as before: Memory
 - Tools that are rows now: Find orders (find\\_orders)
+- To use tiers of your database instead of new ones: --tier-map shop\\_pro\\_1a2b3=TIER
 
 | agent | tier | model | its row |
 | --- | --- | --- | --- |
