@@ -26,6 +26,7 @@ export class AgentNode implements INodeType {
     const library: typeof RuntimeLibrary = await import('../../runtime');
     const output: INodeExecutionData[] = [];
     const warnings: Warning[] = [];
+    const errors: Warning[] = [];
 
     for (let index = 0; index < this.getInputData().length; index++) {
       const chat = openChatStream(this, index);
@@ -39,11 +40,11 @@ export class AgentNode implements INodeType {
       } catch (error) {
         await chat?.fail(this.continueOnFail() ? (error as Error) : undefined);
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
-        warnings.push(summarize(error));
+        errors.push(summarize(error));
         output.push(toErrorItem({ context: this, library, index }, error));
       }
     }
-    reportWarnings(this, warnings);
+    reportWarnings(this, [...warnings, ...errors]);
     return [output];
   }
 }

@@ -34,7 +34,7 @@ export function readInput(asked: Asked): IDataObject {
     else if (name === 'argumentFields') input.arguments = argumentsOf(given);
     // One tenant in the panel, a list of them in the library.
     else if (name === 'enableFor') input.enableFor = given === '' ? undefined : [given];
-    else if (name === 'fields') input.fields = (given as { field?: IDataObject[] } | undefined)?.field ?? [];
+    else if (name === 'fields') input.fields = fieldsOf(asked, given as { field?: IDataObject[] } | undefined);
     else input[name] = readValue(asked, property, given);
   }
   return withoutEmpty(input);
@@ -70,6 +70,15 @@ function readValue(asked: Asked, { type, displayName }: INodeProperties, value: 
     const issues = `${displayName} is not valid JSON: ${(error as Error).message}`;
     throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: operationName(asked), issues });
   }
+}
+
+/** An empty list means no arguments for a new tool; of one that is there already it changes nothing. */
+function fieldsOf(
+  { context, index }: Asked,
+  { field = [] }: { readonly field?: IDataObject[] } = {},
+): IDataObject[string] {
+  const isNew = context.getNodeParameter('operation', index) === 'create';
+  return field.length === 0 && !isNew ? undefined : field;
 }
 
 /** Settings that have no field of their own come as JSON beside them. */

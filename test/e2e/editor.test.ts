@@ -104,8 +104,17 @@ it('lists the tenants and the tools of the chosen tenant in the pickers', async 
 
 it('stands under AI and then Agents in the list of nodes, once, and can be a tool', async () => {
   const response = await editor.page.request.get(`${n8n.baseUrl}/types/nodes.json`);
-  const types = (await response.json()) as { name: string; codex?: { subcategories?: { AI?: string[] } } }[];
-  const nodes = types.filter(({ name }) => name.startsWith('n8n-nodes-universal-ai-agent.'));
+  interface NodeType {
+    readonly name: string;
+    readonly version: number | readonly number[];
+    readonly codex?: { readonly subcategories?: { readonly AI?: readonly string[] } };
+  }
+  const types = (await response.json()) as readonly NodeType[];
+  const ours = types.filter(({ name }) => name.startsWith('n8n-nodes-universal-ai-agent.'));
+  // The list has each version of a node; the editor shows the newest one.
+  const isNewest = ({ name, version }: NodeType): boolean =>
+    [version].flat().includes(name === TYPE || name === `${TYPE}Tool` ? 2 : 1);
+  const nodes = ours.filter(isNewest);
   expect(nodes.map(({ name }) => name).sort()).toEqual([TYPE, `${TYPE}Admin`, `${TYPE}Tool`, `${TYPE}Trigger`]);
   expect(nodes.find(({ name }) => name === TYPE)?.codex?.subcategories?.AI).toContain('Agents');
 });

@@ -14,7 +14,7 @@ import { createSqlRole, dropRole, type TestRole } from '../support/worlds/sql-ro
 import { aVaultKey, setSecret } from '../support/worlds/vault';
 
 /** The commits that docs/adr/0028-node-versions.md names, with the agent node as the editor saved it then. */
-const WITHOUT_OPTIONAL = 'ad2485e';
+const WITHOUT_OPTIONAL = 'b0aa60d';
 /** The last one had the switches, and saved them. */
 const WITH_ALL = ['5b01cba', '8aad3f8'];
 

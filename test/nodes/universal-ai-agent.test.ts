@@ -247,6 +247,23 @@ it('keeps a bad item beside the good ones when it continues on fail, and says ab
   ]);
 });
 
+it('shows a bill that is missing before all else, and nothing of a message as HTML', async () => {
+  await database.query(`
+    CREATE FUNCTION no_bill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no bill''; END';
+    CREATE TRIGGER no_bill BEFORE INSERT OR UPDATE ON elo_t_token_usage FOR EACH ROW EXECUTE FUNCTION no_bill()`);
+  const bad = Array.from({ length: 5 }, (_, index) => item({ tier: `<a href="https://x.example">${index}</a>` }));
+  const finished = await run([...bad, item()], { node: { onError: 'continueRegularOutput' } });
+  await database.query('DROP FUNCTION no_bill() CASCADE');
+  const hints = finished.data.resultData.runData.Agent?.[0]?.hints ?? [];
+  expect(hints).toHaveLength(5);
+  expect(hints[0]).toMatchObject({
+    type: 'danger',
+    message: expect.stringMatching(/\(LEDGER_WRITE_FAILED\)$/) as string,
+  });
+  expect(hints[1]?.message).toContain('Tier "&lt;a href');
+  expect(hints.map(({ message }) => message).join()).not.toMatch(/[<>]/);
+});
+
 it('sends a bad item to the error output with what was done and spent', async () => {
   models.script(textReply('', { prompt: 5, completion: 0 }), textReply('', { prompt: 5, completion: 0 }));
   const finished = await run([item()], { node: { onError: 'continueErrorOutput' } });

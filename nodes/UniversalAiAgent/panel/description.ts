@@ -18,8 +18,8 @@ const ofRunFields = { show: { operation: ['run'], inputMode: ['fields'] } };
 const otherOperations = ['enqueue', 'getResult'];
 export const notOther = { hide: { operation: otherOperations } };
 
-const ofVaultKey = { show: { 'options.useVaultKey': [true] } };
-const ofSqlRole = { show: { 'options.useSqlRole': [true] } };
+const ofVaultKey = { show: { 'options.useVaultKey': [true] }, ...notOther };
+const ofSqlRole = { show: { 'options.useSqlRole': [true] }, ...notOther };
 /** The other operations have no switch, so they always show it. */
 const unlessWithoutRedis = { hide: { useRedis: [false] } };
 

@@ -7,21 +7,31 @@ export interface Warning {
   readonly hint?: string;
 }
 
-/** So many fit above the output; all of them are in each item's `warnings`. */
+/** So many fit above the output; all of them are in the items. */
 const MAX_HINTS = 5;
+const MISSING_BILL = 'LEDGER_WRITE_FAILED';
 
-/** Shows each warning once above the output, and logs a bill that could not be written. */
+/** Shows each warning once above the output, a bill that could not be written first, and logs that one. */
 export function reportWarnings(context: IExecuteFunctions, warnings: readonly Warning[]): void {
   const unique = [...new Map(warnings.map((warning) => [warning.message, warning])).values()];
-  for (const { code, message } of unique) {
-    if (code === 'LEDGER_WRITE_FAILED') context.logger.error(`${code}: ${message}`);
-  }
-  if (unique.length === 0) return;
+  const danger = unique.filter(({ code }) => code === MISSING_BILL);
+  for (const { code, message } of danger) context.logger.error(`${code}: ${message}`);
+  const hints = [...danger, ...unique.filter(({ code }) => code !== MISSING_BILL)].slice(0, MAX_HINTS);
+  if (hints.length === 0) return;
   context.addExecutionHints(
-    ...unique.slice(0, MAX_HINTS).map(({ code, message, hint }) => ({
-      message: [message, hint, `(${code})`].filter(Boolean).join(' '),
-      type: code === 'LEDGER_WRITE_FAILED' ? ('danger' as const) : ('warning' as const),
+    ...hints.map((warning) => ({
+      message: toHtml(warning),
+      type: warning.code === MISSING_BILL ? ('danger' as const) : ('warning' as const),
       location: 'outputPane' as const,
     })),
   );
 }
+
+/** n8n shows hints as HTML, and messages quote callers, models and tools. */
+function toHtml({ code, message, hint }: Warning): string {
+  const sentence = /[.!?…]$/.test(message) ? message : `${message}.`;
+  const text = [sentence, hint, `(${code})`].filter(Boolean).join(' ');
+  return text.replace(/[&<>]/g, (mark) => ENTITIES[mark] ?? mark);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

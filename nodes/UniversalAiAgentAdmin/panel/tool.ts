@@ -6,6 +6,22 @@ import { of, operations, paging, tenant } from './common';
 const ofNew = of('tool', 'create', 'set');
 const ofEither = of('tool', 'create', 'set', 'update');
 
+const transports = [
+  { name: 'Built-In', value: 'builtin', description: 'A tool that comes with this package' },
+  { name: 'Hook', value: 'hook', description: 'An address that gets the call as JSON, such as an n8n webhook' },
+  { name: 'MCP', value: 'mcp', description: 'One tool of an MCP server' },
+  { name: 'REST', value: 'rest', description: 'Any REST API; Transport Config says how it is called' },
+  { name: 'Workflow', value: 'workflow', description: 'An n8n workflow behind a webhook' },
+];
+const transport: INodeProperties = {
+  displayName: 'Transport',
+  name: 'transport',
+  type: 'options',
+  options: transports,
+  default: 'hook',
+  description: 'How the tool is reached',
+};
+
 const schemaMode: INodeProperties = {
   displayName: 'Arguments',
   name: 'schemaMode',
@@ -232,20 +248,12 @@ export const toolProperties: INodeProperties[] = [
     description: 'The model decides by it when to call the tool',
     displayOptions: ofEither,
   },
+  { ...transport, displayOptions: of('tool', 'create') },
   {
-    displayName: 'Transport',
-    name: 'transport',
-    type: 'options',
-    options: [
-      { name: 'Built-In', value: 'builtin', description: 'A tool that comes with this package' },
-      { name: 'Hook', value: 'hook', description: 'An address that gets the call as JSON, such as an n8n webhook' },
-      { name: 'MCP', value: 'mcp', description: 'One tool of an MCP server' },
-      { name: 'REST', value: 'rest', description: 'Any REST API; Transport Config says how it is called' },
-      { name: 'Workflow', value: 'workflow', description: 'An n8n workflow behind a webhook' },
-    ],
-    default: 'hook',
-    description: 'How the tool is reached',
-    displayOptions: ofNew,
+    ...transport,
+    options: [{ name: 'Unchanged, or Hook', value: '' }, ...transports],
+    default: '',
+    displayOptions: of('tool', 'set'),
   },
   {
     displayName: 'Endpoint',
@@ -253,7 +261,7 @@ export const toolProperties: INodeProperties[] = [
     type: 'string',
     default: '',
     placeholder: 'e.g. https://n8n.example.com/webhook/find-orders',
-    description: 'The address of the tool. When you update a tool, empty leaves it as it is.',
+    description: 'The address of the tool. For a tool that is there already, empty leaves it as it is.',
     displayOptions: ofEither,
   },
   schemaMode,

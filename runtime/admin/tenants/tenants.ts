@@ -7,13 +7,19 @@ import {
   findTenants,
   getTenant,
   listTenants,
-  lockTenant,
   patchSettingsStatement,
   readSettings,
   type TenantEntry,
   TENANTS_TABLE,
 } from '../../storage/sql/admin/manage-tenants';
-import { insertRow, missingColumn, type RowValues, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import {
+  insertRow,
+  lockName,
+  missingColumn,
+  type RowValues,
+  type Table,
+  updateRow,
+} from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
 import { asObject } from '../../tenants/read-object';
 import type { JsonObject } from '../../util/json';
@@ -119,7 +125,8 @@ export function createTenantAdmin({ query, transaction }: Postgres, codeTools: r
     return readTenant(inside, tenantId);
   };
   const furnish = async (inside: Query, tenantId: string, { tools, settings }: Given): Promise<TenantEntry> => {
-    for (const code of tools) await giveTool(inside, { tenantId, code });
+    // In one order for all processes, which would wait for each other else.
+    for (const code of [...tools].sort()) await giveTool(inside, { tenantId, code });
     return checkedTenant(inside, tenantId, Object.keys(settings ?? {}));
   };
   const setActive = async (input: unknown, isActive: boolean): Promise<TenantEntry> => {
@@ -163,6 +170,7 @@ export function createTenantAdmin({ query, transaction }: Postgres, codeTools: r
 }
 
 async function create(query: Query, { tools: _tools, ...values }: Given): Promise<string> {
+  await query(lockName({ kind: 'tenant', name: values.name }));
   const [made] = await query<{ id: string }>(insertRow(await readTable(query, values), values));
   if (made === undefined) throw new RuntimeError('TENANT_EXISTS', { tenantId: values.id });
   return made.id;
@@ -171,7 +179,8 @@ async function create(query: Query, { tools: _tools, ...values }: Given): Promis
 /** Writes the tenant that is meant, and returns its id. Others that look for the same one wait. Throws TENANT_AMBIGUOUS. */
 async function createOrChange(query: Query, given: Given): Promise<string> {
   const { id, name, settings } = given;
-  await query(lockTenant({ key: id ?? name }));
+  await query(lockName({ kind: 'tenant', name }));
+  if (id !== undefined) await query(lockName({ kind: 'tenant ID', name: id }));
   const found = (await query<{ id: string }>(findTenants({ id, name }))).map((row) => row.id);
   const [tenantId] = found;
   if (tenantId === undefined) return create(query, given);

@@ -12,7 +12,14 @@ import {
   readToolRow,
   TOOLS_TABLE,
 } from '../../storage/sql/admin/manage-tools';
-import { insertRow, missingColumn, type RowValues, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import {
+  insertRow,
+  lockName,
+  missingColumn,
+  type RowValues,
+  type Table,
+  updateRow,
+} from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
 import type { TenantTools } from '../../toolsets/tenant-tools';
 import type { JsonObject } from '../../util/json';
@@ -153,21 +160,22 @@ export function createToolAdmin({ query, transaction }: Postgres, tenantTools: T
     create: async (input, host = {}) => {
       const given = readInput(SHAPES.create, input, 'tool create');
       return transaction(async (inside) => {
-        if (!(await insert(inside, given))) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
+        await insert(inside, given);
         return enabled(inside, given, host);
       });
     },
     set: async (input, host = {}) => {
       const given = readInput(SHAPES.create, input, 'tool set');
       return transaction(async (inside) => {
-        if (!(await insert(inside, given))) await alter(inside, given);
+        await inside(lockName({ kind: 'tool', name: given.code }));
+        if (!(await alter(inside, given))) await insert(inside, given);
         return enabled(inside, given, host);
       });
     },
     update: async (input, host = {}) => {
       const given = readInput(SHAPES.change, input, 'tool update');
       return transaction(async (inside) => {
-        await alter(inside, given);
+        if (!(await alter(inside, given))) throw await unknownTool(inside, given.code);
         return isStopping(given) ? readTool(inside, given.code) : checkedTool(inside, given.code, host);
       });
     },
@@ -202,22 +210,24 @@ async function listCatalogue(
   return { tools: page.rows, next: page.next };
 }
 
-/** Returns false, and writes nothing, if there is a tool with this code. */
-async function insert(query: Query, given: Change): Promise<boolean> {
+/** Throws TOOL_EXISTS. Waits for others that add a tool with this code: an adopted table may have no key on it. */
+async function insert(query: Query, given: Change): Promise<void> {
+  await query(lockName({ kind: 'tool', name: given.code }));
   const values = { ...columnsOf(given), name: given.name ?? given.code, transport: given.transport ?? 'hook' };
   const rows = await query(insertRow(await toolsTable(query, values), values));
+  if (rows.length === 0) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
+}
+
+/** Returns false if there is no tool with this code. */
+async function alter(query: Query, given: Change): Promise<boolean> {
+  const values = columnsOf(given);
+  const rows = await query(updateRow(await toolsTable(query, values), { code: given.code }, values));
   return rows.length > 0;
 }
 
-async function alter(query: Query, given: Change): Promise<void> {
-  const values = columnsOf(given);
-  const rows = await query(updateRow(await toolsTable(query, values), { code: given.code }, values));
-  if (rows.length === 0) throw await unknownTool(query, given.code);
-}
-
-/** Gives the tool to the tenants, and checks it. */
+/** Gives the tool to the tenants, in one order for all processes, and checks it. */
 async function enabled(query: Query, { code, enableFor }: New, host: AdminHost): Promise<CatalogueEntry> {
-  for (const tenantId of enableFor) await giveTool(query, { tenantId, code }, host);
+  for (const tenantId of [...enableFor].sort()) await giveTool(query, { tenantId, code }, host);
   return checkedTool(query, code, host);
 }
 

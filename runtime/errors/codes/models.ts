@@ -16,7 +16,7 @@ export const MODELS_CODES = family('Models and tiers', {
   ),
   MODEL_MISSING: caller(
     'There is no model to ask: neither a credential of a model provider nor a connected chat model.',
-    'Select a credential in the field "Credential for OpenRouter" of the node, or connect a chat model to its input Model. On the command line, set OPENROUTER_API_KEY.',
+    'Select a credential in the field "Credential for OpenRouter" (or "Credential for the Model Provider") of the node, or connect a chat model to its input Model. On the command line, set OPENROUTER_API_KEY.',
   ),
   MODEL_UNUSABLE: caller(
     'What is connected as {input} cannot be used: {reason}.',

@@ -103,7 +103,7 @@ export const TOOLS_CODES = family('Tools', {
   TOOL_SKIPPED: warning(
     tenant(
       'Tool "{tool}" is not offered: {reason}.',
-      "Correct the row in elo_agent_tools or the tenant's custom_config.",
+      "Provide the credential or key that the reason names, or correct the tool's row or the tenant's custom_config.",
     ),
   ),
   CONNECTED_TOOL_UNUSABLE: warning(

@@ -140,7 +140,8 @@ function ignore(): void {
 }
 
 async function inTransaction<T>(query: Query, work: (query: Query) => Promise<T>): Promise<T> {
-  await query({ text: 'BEGIN', values: [] });
+  // Whatever the database's default: what waited for a lock has to see what was written meanwhile.
+  await query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED', values: [] });
   try {
     const result = await work(query);
     await query({ text: 'COMMIT', values: [] });

@@ -41,15 +41,10 @@ WHERE (:filter::text IS NULL OR position(lower(:filter) in lower(tenant.name)) >
   AND (:afterId::uuid IS NULL OR (tenant.name, tenant.id) > (:afterName, :afterId::uuid))
 ORDER BY tenant.name, tenant.id LIMIT :rows`);
 
-/** The tenants with this ID or, without one, with this name; at most ten. */
+/** The tenants with this ID or, without one, with this name, blanks around it aside; at most ten. */
 export const findTenants = named<{ readonly id?: string; readonly name: string }>(`
 SELECT id::text AS id FROM elo_v_agent_tenants
-WHERE CASE WHEN :id::uuid IS NULL THEN name = :name ELSE id = :id::uuid END ORDER BY id LIMIT 10`);
-
-/** Held to the end of the transaction: names are not unique, so two processes could both create a tenant. */
-export const lockTenant = named<{ readonly key: string }>(
-  `SELECT pg_advisory_xact_lock(hashtext('universal-ai-agent tenant'), hashtext(:key))`,
-);
+WHERE CASE WHEN :id::uuid IS NULL THEN btrim(name) = :name ELSE id = :id::uuid END ORDER BY id LIMIT 10`);
 
 /** Tables of tenants; the second one is the documents'. */
 export const TENANTS_TABLE = tableStatement('elo_t_tenants', 'elo_tenants');

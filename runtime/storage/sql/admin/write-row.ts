@@ -1,4 +1,5 @@
 import type { Statement } from '../../statement';
+import { named } from '../named';
 
 /** A table that may be somebody else's: its columns, each with its type there. */
 export interface Table {
@@ -21,6 +22,11 @@ GROUP BY found.name`,
     values: [names],
   };
 }
+
+/** Held to the end of the transaction: whoever looks for this name, to add it if it is missing, waits. */
+export const lockName = named<{ readonly kind: string; readonly name: string }>(
+  `SELECT pg_advisory_xact_lock(hashtext('universal-ai-agent ' || :kind), hashtext(:name))`,
+);
 
 /** No row comes back where one of this key is there already. */
 export function insertRow(table: Table, values: RowValues): Statement {
