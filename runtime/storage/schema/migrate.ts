@@ -43,10 +43,8 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
     const damage = findDamage(gaps, present);
     if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
     // Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's.
-    await addColumns(
-      query,
-      gaps.columns.filter(({ isAdded }) => !isAdded),
-    );
+    const missing = gaps.columns.filter(({ isAdded }) => !isAdded);
+    await addColumns(query, missing).catch(throwUnfit(''));
     assertFit(await findMisfits(query));
     const applied: string[] = [];
     for (const { name, sql } of MIGRATIONS) {
@@ -63,13 +61,18 @@ function assertFit(reason: string | undefined): void {
   if (reason !== undefined) throw new RuntimeError('DB_SCHEMA_UNFIT', { reason });
 }
 
-/** Throws DB_SCHEMA_UNFIT for what the server refuses: a table that is there has a type or a shape that it cannot have. */
+/** Throws DB_SCHEMA_UNFIT for what the server refuses. */
 async function applyMigration(query: Query, name: string, sql: string): Promise<void> {
-  await query({ text: sql, values: [] }).catch((error: unknown) => {
-    if (!isRuntimeError(error) || error.code !== 'DB_QUERY_FAILED') throw error;
-    throw new RuntimeError('DB_SCHEMA_UNFIT', { reason: `${wordsOfServer(error)} (${name})` }, { cause: error });
-  });
+  await query({ text: sql, values: [] }).catch(throwUnfit(` (${name})`));
   await writeApplied(query, name, sql);
+}
+
+/** A table that is there has a type or a shape that it cannot have, or is a view. */
+function throwUnfit(where: string): (error: unknown) => never {
+  return (error) => {
+    if (!isRuntimeError(error) || error.code !== 'DB_QUERY_FAILED') throw error;
+    throw new RuntimeError('DB_SCHEMA_UNFIT', { reason: `${wordsOfServer(error)}${where}` }, { cause: error });
+  };
 }
 
 /** What applied migrations had made, each with the one that says how. */

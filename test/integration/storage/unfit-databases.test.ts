@@ -140,6 +140,10 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   ],
   'tenants with a number': [tenants('INT PRIMARY KEY', '1'), /elo_t_tenants\.id is integer, not uuid/],
   'tenants with a text': [tenants('TEXT PRIMARY KEY', `'acme'`), /elo_t_tenants\.id is text, not uuid/],
+  'a view that lacks columns': [
+    'CREATE TABLE lines (id BIGSERIAL PRIMARY KEY, tenant_id UUID); CREATE VIEW elo_t_token_usage AS SELECT * FROM lines;',
+    /elo_t_token_usage.*view/,
+  ],
   'tenants with a varchar': [
     tenants('VARCHAR(36) PRIMARY KEY', `'acme'`),
     /elo_t_tenants\.id is character varying\(36\)/,
