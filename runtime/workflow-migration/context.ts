@@ -1,6 +1,7 @@
 import type { MigrationOptions, Workflow } from './contract';
 import type { FoundReference } from './expressions/references';
 import type { Graph } from './graph';
+import { showName } from './show-name';
 
 /** What the plans of one workflow share. */
 export interface PlanContext {
@@ -19,4 +20,9 @@ export interface PlanContext {
   readonly codes: Map<string, string>;
   /** The field of the items that the tenant is read from, where nothing in the workflow names it. */
   readonly missingTenant?: string;
+}
+
+/** The workflow's name, or the fallback; empty without either. */
+export function workflowName({ workflow, options }: Pick<PlanContext, 'workflow' | 'options'>): string {
+  return [workflow.name, options.fallbackName].find((name = '') => showName(name) !== '') ?? '';
 }

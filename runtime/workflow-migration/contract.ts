@@ -56,6 +56,8 @@ export interface MigrationOptions {
   readonly dropRouter?: boolean;
   /** Agents behind a router that cannot become one node are migrated one by one; the router stays. */
   readonly each?: boolean;
+  /** Names the workflow in rows and report if the export has no name of its own; the command passes the file's. */
+  readonly fallbackName?: string;
   /** Only what n8n 3 no longer runs is migrated, and every such node is in the report. */
   readonly v3?: boolean;
 }

@@ -1,4 +1,4 @@
-import type { PlanContext } from './context';
+import { type PlanContext, workflowName } from './context';
 import type { ClusterReport, MergePlan, Migration, MigrationOptions, MigrationReport, Workflow } from './contract';
 import { buildGraph } from './graph';
 import { agentNames } from './issue';
@@ -26,16 +26,17 @@ export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migrat
   const { plans, offers } = planWorkflow(context);
   const merges = plans.filter((plan): plan is MergePlan => plan.kind === 'merge');
   const left = plans.flatMap((plan) => (plan.kind === 'leave' ? plan.left : []));
-  const name = workflow.name ?? '';
+  const name = workflowName(context);
+  const reported = name === '' ? UNNAMED : name;
   const agents = new Set(merges.flatMap(({ cluster }) => agentNames(cluster)));
   const v3 = options.v3 === true ? { v3: v3Flags(workflow.nodes, agents) } : {};
   if (merges.length === 0) {
-    return { kind: 'unchanged', report: { version: 1, workflow: name, clusters: [], left, notes: offers, ...v3 } };
+    return { kind: 'unchanged', report: { version: 1, workflow: reported, clusters: [], left, notes: offers, ...v3 } };
   }
   const rewritten = rewriteWorkflow(workflow, merges, options);
   const report: MigrationReport = {
     version: 1,
-    workflow: name,
+    workflow: reported,
     clusters: merges.map((plan) => clusterReport(plan, context, rewritten)),
     left,
     notes: [...merges.flatMap(({ notes }) => notes), ...rewritten.notes, ...offers],
@@ -44,6 +45,8 @@ export function migrateWorkflow(input: unknown, asked: MigrationOptions): Migrat
   const migrated = asGiven(rewritten.workflow, { given, read: workflow });
   return { kind: 'migrated', workflow: migrated, sql: writeSql(name, merges, options), report };
 }
+
+const UNNAMED = 'unnamed workflow';
 
 /** A mode that n8n 3 has no more has no other future: nobody has to allow that it becomes a tools agent. */
 function withV3(options: MigrationOptions): MigrationOptions {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import path from 'node:path';
 
 import type { ErrorSummary } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
@@ -40,7 +41,10 @@ export async function migrateSource(source: Source, options: MigrationOptions): 
     const original = decodeWorkflow(source.label, await source.read());
     const { value, layout } = parseWorkflowText(source.label, original);
     const workflows: readonly JsonValue[] = isList(value) ? value : [value];
-    const migrations = workflows.map((workflow) => migrateWorkflow(workflow, options));
+    const names = fallbackNames(source, workflows.length);
+    const migrations = workflows.map((workflow, index) =>
+      migrateWorkflow(workflow, { ...options, fallbackName: names[index] }),
+    );
     const reports = migrations.map(({ report }) => report);
     const results = migrations.map((migration, index) => resultOf(migration, workflows[index]));
     if (migrations.every(({ kind }) => kind === 'unchanged')) return { kind: 'left', source, reports };
@@ -58,6 +62,14 @@ export async function migrateSource(source: Source, options: MigrationOptions): 
   } catch (error) {
     return failedFile(source, error);
   }
+}
+
+/** Names of the workflows of a file that have none: the file's name, with a number where it holds several. */
+function fallbackNames({ file, path: place }: Source, count: number): readonly (string | undefined)[] {
+  const name = file === undefined ? undefined : path.posix.basename(place).replace(/\.json$/i, '');
+  return Array.from({ length: count }, (_, index) =>
+    name === undefined || count === 1 ? name : `${name} ${index + 1}`,
+  );
 }
 
 export function failedFile(source: Pick<Source, 'label'>, error: unknown): FailedFile {

@@ -167,7 +167,7 @@ function sharedRows(
     const before = same < index ? planned[same] : undefined;
     planned.push(
       before === undefined
-        ? planTier({ model, agent, workflow, known })
+        ? planTier({ model, agent, workflow, isLone: branches.length === 1, known })
         : { ...before, report: { ...before.report, agent } },
     );
   }

@@ -1,6 +1,6 @@
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { JsonValue } from '../../util/json';
-import type { PlanContext } from '../context';
+import { type PlanContext, workflowName } from '../context';
 import type { Cluster, Workflow } from '../contract';
 import { mergeValues } from '../expressions/merge-values';
 import type { Issue } from '../issue';
@@ -29,7 +29,7 @@ export function planParts(cluster: Cluster, settings: readonly AgentSettings[], 
   const { graph, workflow, options } = context;
   const needsFallback = settings.some((one) => one.needsFallback);
   const names = { known: options.tiers ?? BUILT_IN_TIERS, map: options.tierMap ?? new Map<string, string>() };
-  const model = planModel({ branches, needsFallback, workflow: workflow.name ?? '', names });
+  const model = planModel({ branches, needsFallback, workflow: workflowName(context), names });
   const ofBranches = (value: (one: AgentSettings) => JsonValue): JsonValue | undefined =>
     mergeValues(branches.map(({ when }, index) => ({ when, value: value(settings[index] as AgentSettings) })))?.value;
   const carried = {

@@ -9,7 +9,7 @@ export function writeSql(workflow: string, plans: readonly MergePlan[], { tenant
   const hasTools = plans.some(({ report }) => report.tools.length > 0);
   const hasTiers = plans.some(({ report }) => report.tiers.some(({ isNew }) => isNew));
   return [
-    sqlComment(workflow.trim() === '' ? 'Rows for a workflow without a name.' : `Rows for the workflow "${workflow}".`),
+    sqlComment(workflow === '' ? 'Rows for an unnamed workflow.' : `Rows for the workflow "${workflow}".`),
     ...(hasTools && !isUuid(tenant) ? [TENANT_COMMENT] : []),
     ...(hasTiers ? [TIER_COMMENT] : []),
     ...(hasTools ? [TOOL_COMMENT] : []),

@@ -7,6 +7,7 @@ import { isExpression } from '../parameters';
 import type { TierModel } from '../plan/read-model';
 import { showName } from '../show-name';
 import { sqlNumber, sqlText } from '../sql-text';
+import { HASH_LENGTH, tierCode } from './tier-code';
 
 /** The tier of one branch, and what it cannot hold, which becomes an option of the node. */
 export interface PlannedTier {
@@ -24,30 +25,23 @@ export type TierValues = Pick<Tier, 'modelId' | 'temperature' | 'maxTokens'>;
 interface TierRequest {
   readonly model: TierModel;
   readonly agent: string;
+  /** Empty for a workflow without a name. */
   readonly workflow: string;
+  /** True for an agent that is its node's only one. */
+  readonly isLone: boolean;
   /** The tiers that are there already. */
   readonly known: readonly Tier[];
 }
 
-interface Named {
-  readonly workflow: string;
-  readonly agent: string;
-  readonly modelId: string;
-}
-
-/** Codes are kept in the bills of every call, in a column of this width. */
-const MAX_CODE = 20;
-const WORKFLOW_PART = 5;
-const HASH = 7;
 const MAX_NAME = 100;
-const UNNAMED = 'Unnamed workflow';
 const MAX_TOKENS = 2_147_483_647;
 
 /**
  * One of the known tiers where all of it is the same, else a row of its own. The code holds a part of a hash of the row, so
- * that a code that is already there stands for the same model and settings.
+ * that a code that is already there stands for the same model and settings. A row that an earlier build added under other
+ * words keeps its code.
  */
-export function planTier({ model, agent, workflow, known }: TierRequest): PlannedTier {
+export function planTier({ model, agent, workflow, isLone, known }: TierRequest): PlannedTier {
   const { modelId } = model;
   const temperature = asTemperature(model.temperature);
   const maxTokens = asMaxTokens(model.maxTokens);
@@ -58,9 +52,10 @@ export function planTier({ model, agent, workflow, known }: TierRequest): Planne
   const values: TierValues = { modelId, maxTokens, temperature };
   const same = known.find((tier) => !isOfMigration(tier) && isSameTier(tier, values));
   if (same !== undefined) return { report: { code: same.code, model: modelId, agent, isNew: false }, values };
-  const hash = shortHash(canonicalJson([workflow, agent, values]));
-  const code = `${readablePart({ workflow, agent, modelId })}_${hash}`;
-  const name = Array.from(`${workflow.trim() === '' ? UNNAMED : showName(workflow)}: ${showName(agent)}`)
+  const hash = hashOf(workflow, agent, values);
+  const earlier = known.find((tier) => isOfMigration(tier) && tier.code.endsWith(`_${hash}`));
+  const code = earlier?.code ?? tierCode({ workflow, agent, modelId, isLone }, hash);
+  const name = Array.from(workflow === '' ? showName(agent) : `${showName(workflow)}: ${showName(agent)}`)
     .slice(0, MAX_NAME)
     .join('');
   return { report: { code, model: modelId, agent, isNew: true }, row: { code, name, ...values }, values, ...beside };
@@ -71,34 +66,19 @@ function isSameTier(tier: Tier, { modelId, temperature, maxTokens }: TierValues)
 }
 
 /** A row that an earlier run added stands for its own branch only: a second run has to give the same as the first. */
-function isOfMigration({ code, name }: Tier): boolean {
-  return /_[0-9a-z]{7}$/.test(code) && name.includes(': ');
+function isOfMigration({ code, name, modelId, maxTokens, temperature }: Tier): boolean {
+  if (!HASH_AT_END.test(code)) return false;
+  return name.includes(': ') || code.endsWith(`_${hashOf('', name, { modelId, maxTokens, temperature })}`);
 }
+
+const HASH_AT_END = new RegExp(`_[0-9a-z]{${HASH_LENGTH}}$`);
 
 /** 36 bits in as few characters as may be, so that like-named workflows do not meet. */
-function shortHash(text: string): string {
-  const digest = createHash('sha256').update(text).digest();
-  return digest.readBigUInt64BE().toString(36).padStart(HASH, '0').slice(-HASH);
-}
-
-/** What a person knows the branch by: a few letters of the workflow, then the agent's name or, where it says nothing, the model's. */
-function readablePart({ workflow, agent, modelId }: Named): string {
-  const ofWorkflow = trimmed(slug(workflow).slice(0, WORKFLOW_PART));
-  const room = MAX_CODE - HASH - 1 - (ofWorkflow === '' ? 0 : ofWorkflow.length + 1);
-  const telling = slug(agent).replace(/^(?:ai_)?agent(?:_?\d*$|_)/, '');
-  const ofModel = slug(modelId.split('/').at(-1) ?? '');
-  const rest = [telling, ofModel, 'agent'].find((part) => part !== '') ?? '';
-  return [ofWorkflow, trimmed(rest.slice(0, room))].filter((part) => part !== '').join('_');
-}
-
-const trimmed = (part: string): string => part.replace(/^_+|_+$/g, '');
-
-function slug(text: string): string {
-  return text
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '');
+function hashOf(workflow: string, agent: string, values: TierValues): string {
+  const digest = createHash('sha256')
+    .update(canonicalJson([workflow, agent, values]))
+    .digest();
+  return digest.readBigUInt64BE().toString(36).padStart(HASH_LENGTH, '0').slice(-HASH_LENGTH);
 }
 
 /** The column holds 0.00 to 9.99; models take 0 to 2. */

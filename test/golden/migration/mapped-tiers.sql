@@ -6,7 +6,7 @@ SET client_encoding = 'UTF8';
 BEGIN;
 
 -- For the node "Universal AI Agent", which stands for: AI Agent nano, AI Agent small, AI Agent pro.
--- Tier mappe_pro_qh86163: AI Agent pro.
+-- Tier mapped_pro_qh86163: AI Agent pro.
 -- Fails when there is no such tier: correct --tier-map, and migrate again.
 SELECT concat('there is no tier house, only ', string_agg(code, ', ' ORDER BY code))::int FROM elo_agent_tiers
 HAVING NOT coalesce(bool_or(code = 'house'), false);
@@ -14,7 +14,7 @@ HAVING NOT coalesce(bool_or(code = 'house'), false);
 SELECT concat('there is no tier small, only ', string_agg(code, ', ' ORDER BY code))::int FROM elo_agent_tiers
 HAVING NOT coalesce(bool_or(code = 'small'), false);
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('mappe_pro_qh86163', 'Mapped tiers: AI Agent pro', 'openai/gpt-4o-mini', 2000, 0.4)
+VALUES ('mapped_pro_qh86163', 'Mapped tiers: AI Agent pro', 'openai/gpt-4o-mini', 2000, 0.4)
 ON CONFLICT (code) DO NOTHING;
 
 COMMIT;

@@ -6,13 +6,13 @@ SET client_encoding = 'UTF8';
 BEGIN;
 
 -- For the node "Universal AI Agent", which stands for: Agent small, Agent pro.
--- Tier opena_small_vozreoi: Agent small.
--- Tier opena_pro_49lduyc: Agent pro.
+-- Tier openai_small_vozreoi: Agent small.
+-- Tier openai_pro_49lduyc: Agent pro.
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('opena_small_vozreoi', 'OpenAI branches: Agent small', 'gpt-4o-mini', 256, 0.2)
+VALUES ('openai_small_vozreoi', 'OpenAI branches: Agent small', 'gpt-4o-mini', 256, 0.2)
 ON CONFLICT (code) DO NOTHING;
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('opena_pro_49lduyc', 'OpenAI branches: Agent pro', 'gpt-4o', 256, 0.2)
+VALUES ('openai_pro_49lduyc', 'OpenAI branches: Agent pro', 'gpt-4o', 256, 0.2)
 ON CONFLICT (code) DO NOTHING;
 
 COMMIT;

@@ -6,21 +6,21 @@ SET client_encoding = 'UTF8';
 BEGIN;
 
 -- For the node "Universal AI Agent", which stands for: AI Agent nano, AI Agent small, AI Agent pro, AI Agent expert.
--- Tier own_t_nano_q9ofmbm: AI Agent nano.
--- Tier own_t_small_5phl9un: AI Agent small.
--- Tier own_t_pro_ah3i90u: AI Agent pro.
--- Tier own_t_expert_gmitb12: AI Agent expert.
+-- Tier own_nano_q9ofmbm: AI Agent nano.
+-- Tier own_small_5phl9un: AI Agent small.
+-- Tier own_pro_ah3i90u: AI Agent pro.
+-- Tier own_expert_gmitb12: AI Agent expert.
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('own_t_nano_q9ofmbm', 'Own tiers: AI Agent nano', 'meta-llama/llama-3.1-8b-instruct', NULL, NULL)
+VALUES ('own_nano_q9ofmbm', 'Own tiers: AI Agent nano', 'meta-llama/llama-3.1-8b-instruct', NULL, NULL)
 ON CONFLICT (code) DO NOTHING;
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('own_t_small_5phl9un', 'Own tiers: AI Agent small', 'qwen/qwen3-8b', 300, 0.9)
+VALUES ('own_small_5phl9un', 'Own tiers: AI Agent small', 'qwen/qwen3-8b', 300, 0.9)
 ON CONFLICT (code) DO NOTHING;
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('own_t_pro_ah3i90u', 'Own tiers: AI Agent pro', 'openai/gpt-4o-mini', NULL, NULL)
+VALUES ('own_pro_ah3i90u', 'Own tiers: AI Agent pro', 'openai/gpt-4o-mini', NULL, NULL)
 ON CONFLICT (code) DO NOTHING;
 INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)
-VALUES ('own_t_expert_gmitb12', 'Own tiers: AI Agent expert', 'anthropic/claude-3-5-sonnet', NULL, 0)
+VALUES ('own_expert_gmitb12', 'Own tiers: AI Agent expert', 'anthropic/claude-3-5-sonnet', NULL, 0)
 ON CONFLICT (code) DO NOTHING;
 
 COMMIT;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Workflow } from '../../../runtime/workflow-migration/contract';
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import {
+  anExport,
   failures,
   makeMigrationFolder,
   type MigrationFolder,
@@ -82,6 +83,27 @@ it('adds nothing the second time, and a further tenant to what is there', async 
   const third = await migrate(...command, CLOSED, '--tenant', '{{ $json.tenant_id }}');
   expect(third.stdout).toContain('Database: 1 row added, 6 there already, for 1 tenant.');
   expect(await links()).toHaveLength(3);
+});
+
+it.each(['Shop', undefined])('adds nothing the second time for a workflow named %j', async (name) => {
+  const file = folder.write('orders.json', { ...anExport(), name });
+  const command = [file, '-o', folder.at('out.json'), '--overwrite', '--apply', '--tenant', NORTH];
+  expect((await migrate(...command)).stdout).toContain('Database: 1 row added, 0 there already');
+  const before = [folder.read('out.json'), await tierCodes()];
+  expect(await tierCodes()).toContainEqual(
+    expect.stringMatching(name === undefined ? /^orders_\w{7}$/ : /^shop_\w{7}$/),
+  );
+  expect((await migrate(...command)).stdout).toContain('Database: 0 rows added, 1 there already');
+  expect([folder.read('out.json'), await tierCodes()]).toEqual(before);
+});
+
+it('keeps the row that an earlier build added under other words', async () => {
+  const file = folder.write('shop.json', anExport());
+  const command = [file, '-o', folder.at('out.json'), '--overwrite', '--apply', '--tenant', NORTH];
+  await migrate(...command);
+  await database.query(`UPDATE elo_agent_tiers SET code = 'agent_' || right(code, 7) WHERE code LIKE 'shop%'`);
+  expect((await migrate(...command)).stdout).toContain('Database: 0 rows added, 1 there already');
+  expect(folder.read('out.json')).toMatch(/"agent_[0-9a-z]{7}"/);
 });
 
 it('takes the tiers of the database for those that are there, and proposes them', async () => {

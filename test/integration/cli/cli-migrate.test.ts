@@ -133,6 +133,36 @@ describe('one file', () => {
   });
 });
 
+describe('workflows without a name', () => {
+  const unnamed = (name?: string): Workflow => ({ ...anExport(), name });
+
+  it.each([undefined, ''])('named %j are called after their file', async (name) => {
+    folder.write('in/deep/orders.json', unnamed(name));
+    const outcome = await folder.migrate([folder.at('in'), '--dry-run']);
+    expect(outcome.stderr).toMatch(/^\S+orders\.json: orders\n/);
+    expect(outcome.stdout).toContain('-- Rows for the workflow "orders".\n');
+    expect(outcome.stdout).toMatch(/VALUES \('orders_[0-9a-z]{7}', 'orders: AI Agent', /);
+  });
+
+  it('are numbered where a file holds several, and keep having no name', async () => {
+    const file = folder.write('all.json', [unnamed(), anExport('Shop'), unnamed()]);
+    await folder.migrate([file, ...outAndSql('out.json')]);
+    expect(folder.read('rows.sql').match(/workflow ".*"/g)).toEqual(
+      ['all 1', 'Shop', 'all 3'].map((name) => `workflow "${name}"`),
+    );
+    expect(JSON.parse(folder.read('out.json'))).toEqual([
+      expect.not.objectContaining({ name: expect.anything() as string }),
+      expect.objectContaining({ name: 'Shop' }),
+      expect.not.objectContaining({ name: expect.anything() as string }),
+    ]);
+  });
+
+  it('from standard input are called unnamed', async () => {
+    const { stderr } = await folder.migrate(['-', '--dry-run'], { input: JSON.stringify(unnamed()) });
+    expect(stderr).toMatch(/^standard input: unnamed workflow\n/);
+  });
+});
+
 describe('agents that differ', () => {
   it('are left with an offer, and migrated one by one with --each', async () => {
     const file = folder.write('shop.json', differing());

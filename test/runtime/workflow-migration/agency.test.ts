@@ -35,24 +35,6 @@ describe('tiers', () => {
     expect(tiersOf(switched(NEAR), map(['qwen/qwen3-8b', 'one']))).toEqual(['one', b]);
   });
 
-  it.each([
-    ['Support desk', 'Refund Assistant', /^suppo_refund_[0-9a-z]{7}$/, 'Support desk: Refund Assistant'],
-    ['Support desk', 'AI Agent', /^suppo_gpt_4o_[0-9a-z]{7}$/, 'Support desk: AI Agent'],
-    ['', 'AI Agent2', /^gpt_4o_mini_[0-9a-z]{7}$/, 'Unnamed workflow: AI Agent2'],
-    ['Заявки', 'Агент', /^gpt_4o_mini_[0-9a-z]{7}$/, 'Заявки: Агент'],
-  ])('of the workflow "%s" and the agent "%s" are named after what tells something', (name, agent, code, title) => {
-    const branch = { agent: { name: agent }, ...model('openai/gpt-4o-mini', { temperature: 0.3 }) };
-    const input = { ...switched({ pro: branch }), name };
-    const { sql, report } = migrated(input);
-    const [tier = ''] = tiersOf(input);
-    expect(tier).toMatch(code);
-    expect(sql).toContain(`'${title}'`);
-    expect(sql).not.toContain('""');
-    const text = renderText({ file: 'x.json', report });
-    expect(text).toMatch(name === '' ? /^x\.json\n/ : /^x\.json: ./);
-    expect(text).toContain(`--tier-map ${tier}=TIER`);
-  });
-
   it('that are mapped have no row, and are required', () => {
     const { sql } = migrated(switched(NEAR), map(['Agent a', 'small'], ['Agent b', 'pro']));
     expect(sql).not.toContain('INSERT INTO elo_agent_tiers');
