@@ -146,6 +146,8 @@ export interface Note {
   readonly node: string;
   readonly text: string;
   readonly allowance?: Allowance;
+  /** Set for a router that goes, with `dropRouter`, only once these are allowed. */
+  readonly needs?: readonly Allowance[];
 }
 
 /** Agents that one node can stand for. Every agent of a workflow, a disabled one too, is in exactly one cluster. */

@@ -53,17 +53,35 @@ function summaryOf(outcomes: readonly FileOutcome[]): string {
   const lines = [
     `${plural(outcomes.length, 'file')}: ${having('migrated')} migrated, ${having('left')} left, ${having('failed')} failed.`,
     ...reasonLines(outcomes),
+    ...routerLines(outcomes),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function reasonLines(outcomes: readonly FileOutcome[]): readonly string[] {
-  const reasons = outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [] : outcome.reports.flatMap(reasonsOf)));
+  const reasons = reportsOf(outcomes).flatMap(reasonsOf);
   if (reasons.length === 0) return [];
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   const listed = [...counts].sort(([, one], [, other]) => other - one).map(([reason, count]) => `${reason} (${count})`);
   return [`Agents left as they are, by reason: ${listed.join(', ')}.`];
+}
+
+/** The routers that another option drops too: a line for each option. */
+function routerLines(outcomes: readonly FileOutcome[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { needs = [] } of reportsOf(outcomes).flatMap(({ notes }) => notes)) {
+    if (needs.length > 0) counts.set(needs.join(','), (counts.get(needs.join(',')) ?? 0) + 1);
+  }
+  return [...counts].map(([option, count]) =>
+    count === 1
+      ? `1 router stays: add --allow ${option} to drop it too. Its note says what that changes.`
+      : `${count} routers stay: add --allow ${option} to drop them too. Their notes say what that changes.`,
+  );
+}
+
+function reportsOf(outcomes: readonly FileOutcome[]): readonly MigrationReport[] {
+  return outcomes.flatMap((outcome) => (outcome.kind === 'failed' ? [] : outcome.reports));
 }
 
 /** Each reason once for each agent. */

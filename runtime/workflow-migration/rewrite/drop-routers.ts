@@ -1,4 +1,4 @@
-import type { Connections, Link, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
+import type { Allowance, Connections, Link, MergePlan, Note, Workflow, WorkflowNode } from '../contract';
 import type { FoundReference } from '../expressions/references';
 import { buildGraph, type Graph } from '../graph';
 import { agentNames } from '../issue';
@@ -19,6 +19,7 @@ interface DropRequest {
 }
 
 const UNMATCHED = 'unmatched-items';
+const MERGED = 'merged-runs';
 
 /** A router can go where all that it does is to choose the branch; else a note says what more it does. */
 export function dropRouters({ workflow, plans, references, mayTakeAll }: DropRequest): DroppedRouters {
@@ -31,12 +32,16 @@ export function dropRouters({ workflow, plans, references, mayTakeAll }: DropReq
     if (first === undefined) continue;
     const why = hasOddLinks(routers, workflow) ? ELSEWHERE : otherTask(plan, graph, references);
     const isPartial = routers.some((router) => !takesAll(router, graph));
-    if (why !== undefined || (isPartial && !mayTakeAll)) {
-      notes.push({ node: first.name, text: why === undefined ? dropsItems(plan) : `It stays: ${why}` });
-      continue;
+    const needs = [
+      ...(plan.mergesRuns ? [] : ([MERGED] as const)),
+      ...(isPartial && !mayTakeAll ? ([UNMATCHED] as const) : []),
+    ];
+    if (why !== undefined) notes.push({ node: first.name, text: `It stays: ${why}` });
+    else if (needs.length > 0) notes.push({ node: first.name, text: needsText(plan, needs), needs });
+    else {
+      dropped.set(plan, routers);
+      if (isPartial) notes.push(partialNote(plan, first));
     }
-    dropped.set(plan, routers);
-    if (isPartial) notes.push(partialNote(plan, first));
   }
   return { dropped, notes };
 }
@@ -52,10 +57,18 @@ function partialNote(plan: MergePlan, { name }: WorkflowNode): Note {
   return { node: name, text, allowance: UNMATCHED };
 }
 
-/** The option first: this is the commonest Switch. */
-function dropsItems(plan: MergePlan): string {
-  return `Give --allow ${UNMATCHED} to drop it too. It stays, since some items end here, and would be answered as by ${lastAgent(plan)} then: no rule takes them, or their output leads nowhere. Or link all outputs, one for all others too, to the agents.`;
+/** The option first, then what it changes. */
+function needsText(plan: MergePlan, needs: readonly Allowance[]): string {
+  const changes = needs.map((need) => (need === UNMATCHED ? unmatchedText(plan) : MERGED_TEXT));
+  return `Add --allow ${needs.join(',')} to drop it too. Until then it stays. ${changes.join(' ')}`;
 }
+
+function unmatchedText(plan: MergePlan): string {
+  return `It drops items that match no rule or whose output is not linked; without it, ${lastAgent(plan)} would answer them. To keep them out of that branch, link every output to an agent, and one for all other items.`;
+}
+
+const MERGED_TEXT =
+  'Nodes behind the agents may tell that they run once a branch; without it, they run once with the items of all branches.';
 
 const lastAgent = ({ cluster }: MergePlan): string => showName(cluster.branches.at(-1)?.agent.name ?? '');
 
@@ -82,7 +95,7 @@ function otherTask(
   graph: Graph,
   references: ReadonlyMap<string, readonly FoundReference[]>,
 ): string | undefined {
-  const { cluster, node, mergesRuns } = plan;
+  const { cluster, node } = plan;
   const routers = routersOf(plan);
   const names = new Set(routers.map(({ name }) => name));
   const ours = new Set([...names, ...agentNames(cluster)]);
@@ -105,10 +118,6 @@ function otherTask(
     [
       /\$prevNode|\$input\.context/.test(JSON.stringify(node.parameters)),
       'the agents read which node their items came from.',
-    ],
-    [
-      !mergesRuns,
-      'nodes behind the agents may tell that they run once a branch. Allow one run for all with --allow merged-runs.',
     ],
   ];
   return checks.find(([isTrue]) => isTrue)?.[1];

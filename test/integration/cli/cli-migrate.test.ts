@@ -163,6 +163,27 @@ describe('workflows without a name', () => {
   });
 });
 
+describe('routers that another option drops', () => {
+  it('are counted in the summary, with that option', async () => {
+    const { parts, wires, agents } = branches(first(2), '3.1', () => prompts('={{ $json.message }}'));
+    const start = node('Start', 'base.manualTrigger@1');
+    const input = workflow('Two', {
+      parts: [start, tierSwitch('3.4', ['nano', 'small'], 'Router'), ...parts],
+      wires: [...chain('Start', 'Router'), ...main('Router', ...agents.map((name) => [name])), ...wires],
+    });
+    folder.write('in/a.json', input);
+    const one = await folder.migrate([folder.at('in'), '--dry-run', '--drop-router']);
+    expect(one.stderr).toContain('    Router: Add --allow unmatched-items to drop it too. Until then it stays. ');
+    expect(one.stderr).toMatch(/\n1 router stays: add --allow unmatched-items to drop it too\. .*\n$/);
+    folder.write('in/b.json', input);
+    const two = await folder.migrate([folder.at('in'), '--dry-run', '--drop-router']);
+    expect(two.stderr).toMatch(/\n2 routers stay: add --allow unmatched-items to drop them too\. .*\n$/);
+    const allowed = await folder.migrate([folder.at('in'), '--dry-run', '--drop-router', '--allow', 'unmatched-items']);
+    expect(allowed.stderr).toContain('In place of the router: Router');
+    expect(allowed.stderr).toMatch(/2 files: 2 migrated, 0 left, 0 failed\.\n$/);
+  });
+});
+
 describe('agents that differ', () => {
   it('are left with an offer, and migrated one by one with --each', async () => {
     const file = folder.write('shop.json', differing());

@@ -136,8 +136,9 @@ describe('a router', () => {
 
   it('that lets items end stays, unless that is allowed', () => {
     expect(isThere(switched(branches))).toBe(true);
-    // The option first: what to do, then why.
-    expect(notesOf(switched(branches), drop).join()).toContain('Router: Give --allow unmatched-items to drop it too. ');
+    expect(notesOf(switched(branches), drop)).toContain(
+      'Router: Add --allow unmatched-items to drop it too. Until then it stays. It drops items that match no rule or whose output is not linked; without it, Agent b would answer them. To keep them out of that branch, link every output to an agent, and one for all other items.',
+    );
     expect(isThere(switched(branches), { ...drop, allow: ['unmatched-items'] })).toBe(false);
   });
 
@@ -155,10 +156,25 @@ describe('a router', () => {
       change(total(), 'Agent a', { parameters: prompts('={{ $prevNode.name }}') }),
       'which node their items came from',
     ],
-    ['has nodes behind that count runs', total({ answer: node('Answer', 'base.aggregate@1') }), '--allow merged-runs'],
   ])('stays where it %s', (_where, input, why) => {
     expect(isThere(input)).toBe(true);
     expect(notesOf(input, drop)).toContainEqual(expect.stringMatching(new RegExp(`^Router: It stays: .*${why}`)));
+  });
+
+  it('names everything that has to be allowed at once', () => {
+    const counting = node('Answer', 'base.aggregate@1');
+    const needsOf = (input: Workflow): unknown =>
+      migrated(input, drop).report.notes.flatMap(({ needs, text }) => (needs === undefined ? [] : [{ needs, text }]));
+    expect(needsOf(total({ answer: counting }))).toEqual([
+      { needs: ['merged-runs'], text: expect.stringMatching(/^Add --allow merged-runs to drop it too\. /) as string },
+    ]);
+    const partial = switched(branches, { answer: counting });
+    const needs = ['merged-runs', 'unmatched-items'] as const;
+    expect(needsOf(partial)).toEqual([
+      { needs, text: expect.stringMatching(/^Add --allow merged-runs,unmatched-items to drop it too\. /) as string },
+    ]);
+    expect(isThere(partial)).toBe(true);
+    expect(isThere(partial, { ...drop, allow: needs })).toBe(false);
   });
 });
 
