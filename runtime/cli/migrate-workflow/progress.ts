@@ -32,6 +32,7 @@ export function printEnd(outcomes: readonly FileOutcome[], people: NodeJS.Writab
 
 /** Ends a dry run, of which there is no report: what would be done with every file that has agents, and the same. */
 export function printDryEnd(outcomes: readonly FileOutcome[], people: NodeJS.WritableStream): number {
+  people.write('Dry run: nothing is written. A run without --dry-run would do this:\n');
   if (outcomes.length > 1) people.write(renderOutcomes(outcomes.filter(hasAgents)));
   return printEnd(outcomes, people);
 }

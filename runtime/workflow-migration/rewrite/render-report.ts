@@ -11,7 +11,7 @@ export function renderText({ file, report }: NamedReport): string {
   const lines = [
     report.workflow.trim() === '' ? oneLine(file) : `${oneLine(file)}: ${oneLine(report.workflow)}`,
     ...(report.clusters.length === 0 ? ['  Left as it is.'] : report.clusters.flatMap(clusterLines)),
-    ...section('Left as they are', leftLines(report.left)),
+    ...section('Agents left as they are', leftLines(report.left)),
     ...section('What n8n 3 changes', v3Lines(report)),
     ...section('To know or to do', report.notes.map(noteLine)),
   ];
@@ -52,20 +52,21 @@ function clusterMarkdown(cluster: ClusterReport): string {
     `### ${escapeMarkdown(cluster.node)}`,
     ...clusterFacts(cluster).map((fact) => `- ${escapeMarkdown(fact)}`),
     ...(rows.length === 0 ? [] : ['', ...table]),
+    ...tierProposal(cluster).flatMap((line) => ['', `${escapeMarkdown(line)}.`]),
   ].join('\n');
 }
 
 function clusterLines(cluster: ClusterReport): readonly string[] {
   return [
-    `  ${oneLine(cluster.node)}`,
-    ...[...clusterFacts(cluster), ...cluster.tiers.map(tierFact)].map((fact) => `    ${oneLine(fact)}`),
+    `  New node: ${oneLine(cluster.node)}`,
+    ...[...clusterFacts(cluster), ...cluster.tiers.map(tierFact), ...tierProposal(cluster)].map(
+      (fact) => `    ${oneLine(fact)}`,
+    ),
   ];
 }
 
 /** Sentences without an end mark, so that they can stand in a list. */
-function clusterFacts(cluster: ClusterReport): readonly string[] {
-  const { agents, router, removed, connected, unwired, tools } = cluster;
-  const newTiers = cluster.tiers.filter(({ isNew }) => isNew).map(({ code }) => `${code}=TIER`);
+function clusterFacts({ agents, router, removed, connected, unwired, tools }: ClusterReport): readonly string[] {
   const facts = [
     [`Stands for: ${names(agents)}`, agents.length > 0],
     [`${removed.includes(router ?? '') ? 'In place of' : 'Behind'} the router: ${router ?? ''}`, router !== undefined],
@@ -73,9 +74,19 @@ function clusterFacts(cluster: ClusterReport): readonly string[] {
     [`Connected as before: ${names(connected)}`, connected.length > 0],
     [`No longer wired to it, and kept for others: ${names(unwired)}`, unwired.length > 0],
     [`Tools that are rows now: ${names(tools.map(({ node, code }) => `${node} (${code})`))}`, tools.length > 0],
-    [`To use tiers of your database instead of new ones: --tier-map ${newTiers.join(',')}`, newTiers.length > 0],
   ] as const;
   return facts.flatMap(([fact, isTrue]) => (isTrue ? [fact] : []));
+}
+
+/** How to use tiers of the database instead of the new rows. */
+function tierProposal({ tiers }: ClusterReport): readonly string[] {
+  const codes = [...new Set(tiers.filter(({ isNew }) => isNew).map(({ code }) => code))];
+  if (codes.length === 0) return [];
+  const what =
+    codes.length === 1
+      ? 'a tier of your database instead of the new one'
+      : 'tiers of your database instead of the new ones';
+  return [`To use ${what}: --tier-map ${codes.map((code) => `${code}=TIER`).join(',')}`];
 }
 
 const tierFact = ({ agent, code, model, isNew }: TierReport): string =>

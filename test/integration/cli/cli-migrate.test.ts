@@ -139,7 +139,7 @@ describe('workflows without a name', () => {
   it.each([undefined, ''])('named %j are called after their file', async (name) => {
     folder.write('in/deep/orders.json', unnamed(name));
     const outcome = await folder.migrate([folder.at('in'), '--dry-run']);
-    expect(outcome.stderr).toMatch(/^\S+orders\.json: orders\n/);
+    expect(outcome.stderr).toMatch(/^\S+orders\.json: orders\n/m);
     expect(outcome.stdout).toContain('-- Rows for the workflow "orders".\n');
     expect(outcome.stdout).toMatch(/VALUES \('orders_[0-9a-z]{7}', 'orders: AI Agent', /);
   });
@@ -159,7 +159,7 @@ describe('workflows without a name', () => {
 
   it('from standard input are called unnamed', async () => {
     const { stderr } = await folder.migrate(['-', '--dry-run'], { input: JSON.stringify(unnamed()) });
-    expect(stderr).toMatch(/^standard input: unnamed workflow\n/);
+    expect(stderr).toMatch(/^standard input: unnamed workflow\n/m);
   });
 });
 
@@ -303,9 +303,10 @@ describe('a dry run', () => {
     folder.write('in/b.json', disabled(anExport('Disabled')));
     folder.write('in/c.json', aPlainExport());
     const { stderr } = await folder.migrate([folder.at('in'), '--dry-run']);
-    expect(stderr).toMatch(/a\.json: Shop\n {2}AI Agent\n[^]*To know or to do/);
+    expect(stderr).toMatch(/a\.json: Shop\n {2}New node: AI Agent\n[^]*To know or to do/);
     expect(stderr).toMatch(/b\.json: Disabled\n {2}Left as it is\.\n[^]*AI Agent \(disabled\): It is disabled/);
     expect(stderr).not.toContain('c.json');
+    expect(stderr).toMatch(/^Dry run: nothing is written\./);
     expect(stderr).toContain('3 files: 1 migrated, 2 left, 0 failed.');
   });
 });

@@ -32,16 +32,16 @@ const LEFT: MigrationReport = { version: 1, workflow: 'Plain', clusters: [], lef
 
 it('tells all of a migration as text', () => {
   expect(renderText({ file: 'shop.json', report: MIGRATED })).toBe(`shop.json: Shop
-  Universal AI Agent
+  New node: Universal AI Agent
     Stands for: Agent nano, Agent pro
     Behind the router: Switch
     Removed: Agent nano, Agent pro, Model nano, Model pro
     Connected as before: Memory
     Tools that are rows now: Find orders (find_orders)
-    To use tiers of your database instead of new ones: --tier-map shop_pro_1a2b3=TIER
     Agent nano: tier nano with qwen/qwen3-4b:free
     Agent pro: tier shop_pro_1a2b3 with my/model, a new row
-  Left as they are:
+    To use a tier of your database instead of the new one: --tier-map shop_pro_1a2b3=TIER
+  Agents left as they are:
     Old agent (agent-kind): It is a ReAct agent. Allow it with --allow agent-kind.
     Other agent (several-providers): Its models are on two providers.
   To know or to do:
@@ -73,12 +73,13 @@ File: shop.json
 - Removed: Agent nano, Agent pro, Model nano, Model pro
 - Connected as before: Memory
 - Tools that are rows now: Find orders (find\\_orders)
-- To use tiers of your database instead of new ones: --tier-map shop\\_pro\\_1a2b3=TIER
 
 | agent | tier | model | its row |
 | --- | --- | --- | --- |
 | Agent nano | nano | qwen/qwen3-4b:free | there already |
 | Agent pro | shop\\_pro\\_1a2b3 | my/model | new |
+
+To use a tier of your database instead of the new one: --tier-map shop\\_pro\\_1a2b3=TIER.
 
 ### Agents left as they are
 
