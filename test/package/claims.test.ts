@@ -115,7 +115,7 @@ const HELD: readonly (readonly [string, string, string, string])[] = [
   ],
 ];
 
-it.each(HELD)('%s: "%s" is shown by %s', (page, sentence, test, title) => {
+it.each(HELD)('%s: "%s" is shown by %s', (...[page, sentence, test, title]) => {
   expect(read(page).replaceAll(/\s+/g, ' ')).toContain(sentence);
   expect(read(test)).toContain(title);
 });
