@@ -6,7 +6,8 @@ import { isJsonObject } from '../util/json';
 
 const MAX_SHOWN = 300;
 /** The error table's hint is for the model. */
-const HINT = 'Try the tool alone: Tool: Execute of the Universal AI Agent Admin node, or `universal-ai-agent tools call`.';
+const HINT =
+  'Try the tool alone: Tool: Execute of the Universal AI Agent Admin node, or `universal-ai-agent tools call`.';
 
 /**
  * A warning for each tool that failed, since a model often answers as if nothing had happened. What the rules refused and
