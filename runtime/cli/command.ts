@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 
+import { isUuid } from '../util/clock';
 import { listKeys, nearestKey } from '../util/known-keys';
 import { UsageError } from './arguments';
+import { findTenant } from './environment';
 import { chooseFormat } from './output';
 
 type OptionTable = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly multiple?: boolean }>>;
@@ -36,15 +38,17 @@ export interface Command {
 export const TEXT = { type: 'string' } as const;
 export const TEXTS = { type: 'string', multiple: true } as const;
 export const FLAG = { type: 'boolean' } as const;
+/** A tenant by its ID, or by a name that only one tenant has: the command gets the ID. */
+export const TENANT = { type: 'string' } as const;
 
 /** What every command takes. */
-const SHARED = { json: FLAG, table: FLAG } as const;
+const SHARED = { json: FLAG, table: FLAG, wide: FLAG } as const;
 
 /**
  * A row of the command table.
  *
  * @example
- * command({ words: 'tenant get', usage: '--tenant ID', help: 'One tenant.', options: { tenant: TEXT }, run: ({ tenant }) => show(tenant) })
+ * command({ words: 'tenant get', usage: '--tenant ID', help: 'One tenant.', options: { tenant: TENANT }, run: ({ tenant }) => show(tenant) })
  */
 export function command<const Options extends OptionTable>(row: CommandRow<Options>): Command {
   const { words, names = [], usage = '', help, options = {} as Options, run } = row;
@@ -58,10 +62,14 @@ export function command<const Options extends OptionTable>(row: CommandRow<Optio
     execute: (argv) => {
       const { values, positionals } = parse(argv, all, text);
       // An own option that is called so, as in `db sql-role --table NAME`, holds texts.
-      chooseFormat({ json: values.json === true, table: values.table === true });
+      chooseFormat({ json: values.json === true, table: values.table === true, wide: values.wide === true });
       const own = Object.fromEntries(Object.entries(values).filter(([name]) => name in options));
       checkNames({ words, names }, positionals.length);
-      return run(own as Values<Options>, positionals);
+      const named = options.tenant === TENANT && typeof own.tenant === 'string' && !isUuid(own.tenant);
+      if (!named) return run(own as Values<Options>, positionals);
+      return findTenant(own.tenant as string).then((tenant) =>
+        run({ ...own, tenant } as unknown as Values<Options>, positionals),
+      );
     },
   };
 }

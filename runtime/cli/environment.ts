@@ -84,6 +84,11 @@ export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>,
   }
 }
 
+/** The ID of the only tenant of this name. */
+export function findTenant(name: string): Promise<string> {
+  return withToolRuntime(async ({ admin }) => (await admin.tenant.get({ name })).id);
+}
+
 /** One operation of administration, whose result is printed; the exit code is 0. */
 export function withAdmin(work: (admin: Runtime['admin']) => Promise<unknown>): Promise<number> {
   return withToolRuntime(async ({ admin }) => {

@@ -10,7 +10,7 @@ const PROGRAM = 'universal-ai-agent';
 
 /** Options that mean the same wherever they are taken. */
 const KNOWN_OPTIONS: Readonly<Record<string, string>> = {
-  tenant: "the tenant's id",
+  tenant: "the tenant's ID, or its name if no other has it",
   tier: 'the model tier; the tenant has a default',
   'dry-run': 'tell what would be done, and do nothing',
   overwrite: 'replace what is there',
@@ -19,6 +19,7 @@ const KNOWN_OPTIONS: Readonly<Record<string, string>> = {
 const SHARED_OPTIONS = [
   ['--json', 'JSON, as in a pipe'],
   ['--table', 'tables, as on a terminal'],
+  ['--wide', 'tables with all columns'],
   ['-h, --help', 'this text'],
 ] as const;
 

@@ -10,11 +10,21 @@ type Format = 'json' | 'table';
 
 /** Format chosen with --json or --table, by terminal. Default: a table for people, JSON for programs. */
 const chosen = new WeakMap<Terminal, Format>();
+/** Terminals that --wide was given for. */
+const wide = new WeakSet<Terminal>();
 
-/** Throws a UsageError for both. */
-export function chooseFormat({ json, table }: { readonly json: boolean; readonly table: boolean }): void {
-  if (json && table) throw new UsageError('Give --json or --table, not both.');
-  if (json || table) chosen.set(terminal(), json ? 'json' : 'table');
+interface Choice {
+  readonly json: boolean;
+  readonly table: boolean;
+  readonly wide?: boolean;
+}
+
+/** Throws a UsageError for --json and a table. */
+export function chooseFormat({ json, table, wide: isWide = false }: Choice): void {
+  const isTable = table || isWide;
+  if (json && isTable) throw new UsageError(`Give --json or ${table ? '--table' : '--wide'}, not both.`);
+  if (isWide) wide.add(terminal());
+  if (json || isTable) chosen.set(terminal(), json ? 'json' : 'table');
 }
 
 const formatFor = ({ isTTY }: Terminal['stdout']): Format =>
@@ -27,10 +37,23 @@ export function printJson(value: unknown): void {
     stdout.write(`${escapeHidden(JSON.stringify(value, null, 2))}\n`);
     return;
   }
-  const { text, isCut } = renderValue(value, stdout.isTTY === true ? stdout.columns : undefined);
+  const { page, next } = pageOf(value);
+  const isWide = wide.has(terminal());
+  const { text, isCut } = renderValue(page, { width: stdout.isTTY === true ? stdout.columns : undefined, isWide });
   stdout.write(text);
-  if (isCut)
-    terminal().stderr.write(`${styleText('dim', 'Cut to the width of the terminal; --json shows everything.')}\n`);
+  if (isCut) advise('Cut to the width of the terminal; --json shows everything.');
+  if (next !== null) advise(`There is more: --after ${next}`);
+}
+
+/** A page of a list without the place where the next one begins, which is for programs. */
+function pageOf(value: unknown): { readonly page: unknown; readonly next: string | null } {
+  if (typeof value !== 'object' || value === null || !('next' in value)) return { page: value, next: null };
+  const { next, ...page } = value;
+  return { page, next: typeof next === 'string' ? next : null };
+}
+
+function advise(text: string): void {
+  terminal().stderr.write(`${styleText('dim', escapeHidden(text))}\n`);
 }
 
 /** One line of JSON, for what is told while a command runs. */

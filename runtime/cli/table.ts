@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { parseExactly } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { escapeHidden } from '../util/text/escape-hidden';
+import { briefRows } from './brief';
 
 interface Rendered {
   readonly text: string;
@@ -22,17 +23,27 @@ const GAP = '  ';
 const LEAST_WIDTH = 8;
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/** A value for people: its keys in lines, each list of rows in it as a table. Without a width, nothing is cut. */
-export function renderValue(value: unknown, width?: number): Rendered {
+interface View {
+  /** Columns of the terminal. Default: nothing is cut. */
+  readonly width?: number;
+  /** All columns of a list, and not those alone that people want. */
+  readonly isWide?: boolean;
+}
+
+/** A value for people: its keys in lines, each list of rows in it as a table. */
+export function renderValue(value: unknown, { width, isWide = false }: View = {}): Rendered {
   // What programs would get, so that both see the same: dates are text, and what is undefined is absent.
   const plain = parseExactly(JSON.stringify(value ?? null)) as JsonValue;
   if (isRows(plain)) return renderRows(plain, width);
   if (!isJsonObject(plain)) return { text: `${shown(plain)}\n`, isCut: false };
   const fields = flatten(plain);
   const lists = fields.filter(([, field]) => isRows(field)) as (readonly [string, readonly JsonObject[]])[];
-  const others = fields.filter(([, field]) => !isRows(field));
+  // Beside a list that has rows, an empty one is not worth a line.
+  const isLeftOut = (field: JsonValue): boolean =>
+    !isWide && lists.length > 0 && Array.isArray(field) && field.length === 0;
+  const others = fields.filter(([, field]) => !isRows(field) && !isLeftOut(field));
   const tables = lists.map(([name, rows]) => {
-    const table = renderRows(rows, width);
+    const table = renderRows(isWide ? rows : briefRows(name, rows), width);
     return { ...table, text: `${title(name)}\n${table.text}` };
   });
   const parts = others.length === 0 ? tables : [{ text: renderFields(others), isCut: false }, ...tables];

@@ -78,7 +78,8 @@ export interface TenantAdmin {
     readonly limit?: number;
     readonly after?: string;
   }) => Promise<TenantPage>;
-  readonly get: (tenant: OfTenant) => Promise<TenantEntry>;
+  /** Found by ID, or by a name that only one tenant has. Rejects with TENANT_AMBIGUOUS, too. */
+  readonly get: (tenant: OfTenant | { readonly name: string }) => Promise<TenantEntry>;
   readonly create: (tenant: NewTenant) => Promise<TenantEntry>;
   /**
    * Creates the tenant, or updates the one with this ID or, without an ID, with this name: settings are laid over its own, and
@@ -102,6 +103,7 @@ const SHAPES = {
     after: cursorField(z.tuple([z.string(), z.uuid()])).optional(),
   }),
   one: strictObject({ tenantId: tenantIdField }),
+  get: z.union([strictObject({ tenantId: tenantIdField }), strictObject({ name: labelField(255) })]),
   create: strictObject({
     name: labelField(255),
     id: tenantIdField.optional(),
@@ -143,7 +145,7 @@ export function createTenantAdmin({ query, transaction }: Postgres, codeTools: r
       const page = toPage(rows, limit, ({ name, id }) => toCursor([name, id]));
       return { tenants: page.rows.map(toEntry), next: page.next };
     },
-    get: async (input) => readTenant(query, readInput(SHAPES.one, input, 'tenant get').tenantId),
+    get: async (input) => readTenant(query, await idOf(query, readInput(SHAPES.get, input, 'tenant get'))),
     create: async (input) => {
       const given = readInput(SHAPES.create, input, 'tenant create');
       return transaction(async (inside) => furnish(inside, await create(inside, given), given));
@@ -181,12 +183,27 @@ async function createOrChange(query: Query, given: Given): Promise<string> {
   const { id, name, settings } = given;
   await query(lockName({ kind: 'tenant', name }));
   if (id !== undefined) await query(lockName({ kind: 'tenant ID', name: id }));
-  const found = (await query<{ id: string }>(findTenants({ id, name }))).map((row) => row.id);
-  const [tenantId] = found;
+  const tenantId = await findOne(query, { id, name });
   if (tenantId === undefined) return create(query, given);
-  if (found.length > 1) throw new RuntimeError('TENANT_AMBIGUOUS', { name, ids: found.join(', ') });
   await change(query, tenantId, { name, settings });
   return tenantId;
+}
+
+async function idOf(query: Query, given: z.output<typeof SHAPES.get>): Promise<string> {
+  if ('tenantId' in given) return given.tenantId;
+  const tenantId = await findOne(query, given);
+  if (tenantId === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId: given.name });
+  return tenantId;
+}
+
+/** Throws TENANT_AMBIGUOUS. */
+async function findOne(
+  query: Query,
+  given: { readonly id?: string; readonly name: string },
+): Promise<string | undefined> {
+  const found = (await query<{ id: string }>(findTenants(given))).map(({ id }) => id);
+  if (found.length > 1) throw new RuntimeError('TENANT_AMBIGUOUS', { name: given.name, ids: found.join(', ') });
+  return found[0];
 }
 
 async function change(

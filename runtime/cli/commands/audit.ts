@@ -1,6 +1,6 @@
 import { listExecutionsStatement } from '../../storage/sql/list-executions';
 import { readTenant } from '../arguments';
-import { command, TEXT } from '../command';
+import { command, TENANT, TEXT } from '../command';
 import { withDatabase } from '../environment';
 import { printJson } from '../output';
 
@@ -8,7 +8,7 @@ export const auditCommand = command({
   words: 'audit',
   usage: '--tenant ID [--task ID]',
   help: 'The newest tool calls, and what was decided on each.',
-  options: { tenant: TEXT, task: TEXT },
+  options: { tenant: TENANT, task: TEXT },
   run: (options) => {
     const tenant = readTenant(options, 'audit');
     return withDatabase(async ({ query }) => {

@@ -1,5 +1,5 @@
 import { readTenant } from '../arguments';
-import { command, TEXT } from '../command';
+import { command, TENANT } from '../command';
 import { openInstallation } from '../environment';
 import { printJson } from '../output';
 
@@ -7,7 +7,7 @@ export const diagnosticsCommand = command({
   words: 'diagnostics',
   usage: '[--tenant ID]',
   help: 'Look at database, schema, rows, vault, Redis, model provider and tool servers; exit 1 unless all of them are up.',
-  options: { tenant: TEXT },
+  options: { tenant: TENANT },
   run: async (options) => {
     const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'diagnostics');
     const runtime = openInstallation();

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { isJsonObject, type JsonObject, tryParseJson } from '../../util/json';
 import { readTenant, UsageError } from '../arguments';
 import { waitForBrowser } from '../browser-login';
-import { command, TEXT, TEXTS } from '../command';
+import { command, TENANT, TEXT, TEXTS } from '../command';
 import { withAdmin, withToolRuntime } from '../environment';
 import { printJson } from '../output';
 import { terminal } from '../terminal';
@@ -15,7 +15,7 @@ export const mcpCommands = [
     usage:
       '--tenant ID [--transport http|sse|websocket|stdio] [--bearer TOKEN|-] [--auth JSON|-] [--on-tool-change accept|quarantine]',
     help: 'Register an MCP server and let the tenant use it.',
-    options: { tenant: TEXT, transport: TEXT, bearer: TEXT, auth: TEXT, 'on-tool-change': TEXT },
+    options: { tenant: TENANT, transport: TEXT, bearer: TEXT, auth: TEXT, 'on-tool-change': TEXT },
     run: (options, [name = '', url = '']) => add({ name, url, options }),
   }),
   command({
@@ -23,14 +23,14 @@ export const mcpCommands = [
     names: ['NAME'],
     usage: '--tenant ID [--port PORT]',
     help: 'Log the tenant in with OAuth; needs AGENT_VAULT_KEY.',
-    options: { tenant: TEXT, port: TEXT },
+    options: { tenant: TENANT, port: TEXT },
     run: (options, [name = '']) => login(name, options),
   }),
   command({
     words: 'mcp health',
     usage: '--tenant ID [--server NAME]',
     help: "Connect to the tenant's MCP servers; exit 1 if one is down.",
-    options: { tenant: TEXT, server: TEXT },
+    options: { tenant: TENANT, server: TEXT },
     run: health,
   }),
   command({
@@ -38,14 +38,14 @@ export const mcpCommands = [
     names: ['NAME'],
     usage: '--tenant ID [--tool TOOL]...',
     help: 'Approve tools that changed.',
-    options: { tenant: TEXT, tool: TEXTS },
+    options: { tenant: TENANT, tool: TEXTS },
     run: (options, [name = '']) => approve(name, options),
   }),
   command({
     words: 'mcp list',
     usage: '--tenant ID',
     help: "The tenant's MCP servers, without asking them.",
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options) => {
       const tenantId = readTenant(options, 'mcp list');
       return withAdmin(({ mcpServer }) => mcpServer.list({ tenantId }));
@@ -55,7 +55,7 @@ export const mcpCommands = [
     words: 'mcp disconnect',
     usage: '--tenant ID [--server NAME]',
     help: 'Have every process ask for the lists of tools again with its next run.',
-    options: { tenant: TEXT, server: TEXT },
+    options: { tenant: TENANT, server: TEXT },
     run: ({ server, ...options }) => {
       const tenantId = readTenant(options, 'mcp disconnect');
       return withAdmin(({ mcpServer }) => mcpServer.disconnect({ tenantId, server }));
@@ -66,7 +66,7 @@ export const mcpCommands = [
     names: ['NAME'],
     usage: '--tenant ID',
     help: 'Take the server from the tenant; it is forgotten when no other tenant uses it.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options, [server = '']) => {
       const tenantId = readTenant(options, 'mcp remove');
       return withAdmin(({ mcpServer }) => mcpServer.remove({ tenantId, server }));
@@ -76,7 +76,7 @@ export const mcpCommands = [
     words: 'logins list',
     usage: '[--tenant ID]',
     help: 'OAuth logins at MCP servers; no token is shown.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options) => {
       const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'logins list');
       return withAdmin(({ oauthLogin }) => oauthLogin.list({ tenantId }));
@@ -87,7 +87,7 @@ export const mcpCommands = [
     names: ['SERVER'],
     usage: '--tenant ID',
     help: 'Forget the tokens of a login.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options, [server = '']) => {
       const tenantId = readTenant(options, 'logins revoke');
       return withAdmin(({ oauthLogin }) => oauthLogin.revoke({ tenantId, server }));

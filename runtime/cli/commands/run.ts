@@ -5,7 +5,7 @@ import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
 import { UsageError } from '../arguments';
-import { command, FLAG, TEXT } from '../command';
+import { command, FLAG, TENANT, TEXT } from '../command';
 import { openRuntime } from '../environment';
 import { printError, printJson, writeLine } from '../output';
 import { terminal } from '../terminal';
@@ -24,7 +24,7 @@ export const runCommand = command({
   usage: '--task FILE | --tenant ID --message TEXT [--tier TIER] [--system-prompt TEXT]  [--events]',
   help: `Run a task and print its result. FILE is the task's JSON, - is standard input.
 --events prints what happens on standard error, one JSON line each, and the answer piece by piece.`,
-  options: { task: TEXT, tenant: TEXT, tier: TEXT, message: TEXT, 'system-prompt': TEXT, events: FLAG },
+  options: { task: TEXT, tenant: TENANT, tier: TEXT, message: TEXT, 'system-prompt': TEXT, events: FLAG },
   run,
 });
 

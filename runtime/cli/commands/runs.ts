@@ -1,5 +1,5 @@
 import { readTenant, readWhole, UsageError } from '../arguments';
-import { command, TEXT } from '../command';
+import { command, TENANT, TEXT } from '../command';
 import { openRuntime, withAdmin } from '../environment';
 import { printJson } from '../output';
 
@@ -10,7 +10,7 @@ export const runsCommands = [
     words: 'runs list',
     usage: '--tenant ID [--state running|waiting|done|failed] [--limit N] [--after NEXT]',
     help: "The tenant's runs, the newest first; --after takes next of the page before.",
-    options: { tenant: TEXT, state: TEXT, limit: TEXT, after: TEXT },
+    options: { tenant: TENANT, state: TEXT, limit: TEXT, after: TEXT },
     run: (options) => {
       const tenantId = readTenant(options, 'runs list');
       const state = STATES.find((known) => known === options.state);
@@ -24,7 +24,7 @@ export const runsCommands = [
     names: ['ID'],
     usage: '--tenant ID',
     help: 'One run by its id or the id of its task: result, model calls, tool calls.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options, [id = '']) => {
       const tenantId = readTenant(options, 'runs get');
       return withAdmin(({ run }) => run.get({ tenantId, id }));
@@ -34,7 +34,7 @@ export const runsCommands = [
     words: 'approvals list',
     usage: '[--tenant ID] [--limit N]',
     help: 'Tool calls that wait for a decision, the longest waiting first.',
-    options: { tenant: TEXT, limit: TEXT },
+    options: { tenant: TENANT, limit: TEXT },
     run: (options) => {
       const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'approvals list');
       const limit = readWhole(options.limit, 'limit');
@@ -46,7 +46,7 @@ export const runsCommands = [
     names: ['RUN'],
     usage: '--tenant ID --decision approve|deny [--user ID]',
     help: 'Decide on the tool call that a run waits for, and go on with the run.',
-    options: { tenant: TEXT, decision: TEXT, user: TEXT },
+    options: { tenant: TENANT, decision: TEXT, user: TEXT },
     run: async ({ decision, user, ...options }, [runId = '']) => {
       const tenantId = readTenant(options, 'approvals decide');
       if (decision !== 'approve' && decision !== 'deny') throw new UsageError('--decision is approve or deny.');

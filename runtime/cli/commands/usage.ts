@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises';
 
 import { USAGE_GROUPS, type UsageGroup } from '../../storage/sql/usage-report';
 import { readTenant, readWhole, UsageError } from '../arguments';
-import { command, TEXT } from '../command';
+import { command, TENANT, TEXT } from '../command';
 import { withAdmin } from '../environment';
 
-const PERIOD = { tenant: TEXT, from: TEXT, until: TEXT } as const;
+const PERIOD = { tenant: TENANT, from: TEXT, until: TEXT } as const;
 
 export const usageCommands = [
   command({

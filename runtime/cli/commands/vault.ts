@@ -6,7 +6,7 @@ import { createVaultStore } from '../../storage/postgres/vault-store';
 import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { createSealer, type Sealer } from '../../vault/sealer';
 import { readTenant, UsageError } from '../arguments';
-import { command, FLAG, TEXT } from '../command';
+import { command, FLAG, TENANT, TEXT } from '../command';
 import { readVaultKey, withAdmin, withDatabase, withToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
 import { terminal } from '../terminal';
@@ -16,7 +16,7 @@ interface Vault {
   readonly sealer: Sealer;
 }
 
-const SCOPE = { tenant: TEXT, shared: FLAG } as const;
+const SCOPE = { tenant: TENANT, shared: FLAG } as const;
 
 /** No value is ever printed. */
 export const vaultCommands = [

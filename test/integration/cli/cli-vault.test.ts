@@ -115,7 +115,7 @@ it.each<[string, string[], Given, string]>([
     { input: 'x' },
     'TENANT_NOT_FOUND',
   ],
-  ['a tenant that is no UUID', ['--tenant', '7', '--name', 'a'], { input: 'x' }, 'TENANT_ID_INVALID'],
+  ['a tenant of a name that nobody has', ['--tenant', '7', '--name', 'a'], { input: 'x' }, 'TENANT_NOT_FOUND'],
   ['no key', ['--shared', '--name', 'a'], { input: 'x', key: '' }, 'VAULT_KEY_MISSING'],
   [
     '31 bytes as a key',

@@ -193,11 +193,24 @@ it('shows a tenant without usage as such', async () => {
   expect(await usageOf(tenantId)).toEqual({ tenant_id: tenantId, months: [], unknown_usage: [] });
 });
 
-it('refuses a tenant id that is none', async () => {
+it('takes the name of a tenant that no other has', async () => {
+  const name = 'Ada & Söhne "GmbH"';
+  const tenantId = await addTenant(agent.database, { name });
+  expect(await usageOf(name)).toMatchObject({ tenant_id: tenantId });
+  await addTenant(agent.database, { name });
+  const { exitCode, stdout, stderr } = await cli(name);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({
+    code: 'TENANT_AMBIGUOUS',
+    message: expect.stringContaining(tenantId) as string,
+  });
+});
+
+it('refuses a name that no tenant has', async () => {
   const { exitCode, stdout, stderr } = await cli('uuid-here');
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(JSON.parse(stderr)).toMatchObject({
-    code: 'TENANT_ID_INVALID',
+    code: 'TENANT_NOT_FOUND',
     message: expect.stringContaining('uuid-here') as string,
   });
 });

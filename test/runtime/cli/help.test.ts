@@ -50,6 +50,7 @@ Options
   --dry-run           tell what would be done, and do nothing
   --json              JSON, as in a pipe
   --table             tables, as on a terminal
+  --wide              tables with all columns
   -h, --help          this text
 `);
   },

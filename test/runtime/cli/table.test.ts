@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 import { renderValue } from '../../../runtime/cli/table';
 
-const render = (value: unknown, width?: number): string => stripVTControlCharacters(renderValue(value, width).text);
+const render = (value: unknown, width?: number): string => stripVTControlCharacters(renderValue(value, { width }).text);
 
 const prices = [
   { model: 'gpt-4o', input: '2.50', free: false, note: null },
@@ -29,10 +29,8 @@ gpt-4o   2.50  no
 `);
 });
 
-it('shows several lists one below the other, and one without rows as nothing', () => {
-  expect(render({ ours: [{ id: 1 }], theirs: [], both: [{ id: 2 }] })).toBe(`theirs  none
-
-ours
+it('shows several lists one below the other, without those that are empty', () => {
+  expect(render({ ours: [{ id: 1 }], theirs: [], both: [{ id: 2 }] })).toBe(`ours
 id
  1
 
@@ -44,12 +42,12 @@ id
 
 it('cuts the widest cells until a line fits, never a figure, and says so', () => {
   const rows = [{ id: 123456789012, text: 'a long text that goes on', more: 'short' }];
-  const { text, isCut } = renderValue(rows, 32);
+  const { text, isCut } = renderValue(rows, { width: 32 });
   expect(stripVTControlCharacters(text)).toBe(`          id  text         more
 123456789012  a long tex…  short
 `);
   expect(isCut).toBe(true);
-  expect(renderValue(rows, 80).isCut).toBe(false);
+  expect(renderValue(rows, { width: 80 }).isCut).toBe(false);
 });
 
 it('shows each row by itself where the columns have no room', () => {

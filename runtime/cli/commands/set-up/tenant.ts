@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../util/json';
 import { readJsonOption, readTenant, readWhole } from '../../arguments';
-import { command, FLAG, TEXT, TEXTS } from '../../command';
+import { command, FLAG, TENANT, TEXT, TEXTS } from '../../command';
 import { withAdmin } from '../../environment';
 
 /** Options that stand for one setting each; the rest come with --settings. */
@@ -32,7 +32,7 @@ export const tenantCommands = [
     words: 'tenant get',
     usage: '--tenant ID',
     help: 'One tenant and its settings.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options) => {
       const tenantId = readTenant(options, 'tenant get');
       return withAdmin(({ tenant }) => tenant.get({ tenantId }));
@@ -54,7 +54,7 @@ export const tenantCommands = [
     words: 'tenant set',
     usage: `--tenant ID [--name NAME] ${USAGE}`,
     help: 'Change a tenant. An option without a text, or null in --settings, takes the setting away.',
-    options: { ...SETTINGS, settings: TEXT, tenant: TEXT, name: TEXT },
+    options: { ...SETTINGS, settings: TEXT, tenant: TENANT, name: TEXT },
     run: async (options) => {
       const tenantId = readTenant(options, 'tenant set');
       const settings = await readSettings(options);
@@ -66,7 +66,7 @@ export const tenantCommands = [
       words: `tenant ${verb}`,
       usage: '--tenant ID',
       help: verb === 'activate' ? 'Reactivate the tenant.' : 'Stop its runs and keep its data.',
-      options: { tenant: TEXT },
+      options: { tenant: TENANT },
       run: (options) => {
         const tenantId = readTenant(options, `tenant ${verb}`);
         return withAdmin(({ tenant }) => tenant[verb]({ tenantId }));
@@ -77,7 +77,7 @@ export const tenantCommands = [
     words: 'tenant remove',
     usage: '--tenant ID',
     help: 'Delete a tenant that is not active, with its tools, secrets, runs and bill.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options) => {
       const tenantId = readTenant(options, 'tenant remove');
       return withAdmin(({ tenant }) => tenant.delete({ tenantId }));

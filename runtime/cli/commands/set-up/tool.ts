@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 
 import type { ToolChange } from '../../../admin/tools/tools';
 import { readJsonOption, readTenant, readWhole, readWords, UsageError } from '../../arguments';
-import { command, FLAG, TEXT, TEXTS } from '../../command';
+import { command, FLAG, TENANT, TEXT, TEXTS } from '../../command';
 import { withAdmin } from '../../environment';
 import { terminal } from '../../terminal';
 
@@ -39,7 +39,7 @@ export const toolCommands = [
     usage: `${USAGE} [--tenant ID] [--or-update]`,
     help: `Add a tool to the catalogue, and give it to a tenant; with --or-update change the one that has this code. TYPE is string, number, integer, boolean, array or object;
 a name with ! behind it has to be there: --field "customer!:string:Name of the customer".`,
-    options: { ...CHANGE, tenant: TEXT, 'or-update': FLAG },
+    options: { ...CHANGE, tenant: TENANT, 'or-update': FLAG },
     run: async (options, [code = '']) => {
       const verb = options['or-update'] === true ? 'set' : 'create';
       const tenantId = options.tenant === undefined ? undefined : readTenant(options, 'tool add');
@@ -69,7 +69,7 @@ a name with ! behind it has to be there: --field "customer!:string:Name of the c
     names: ['CODE'],
     usage: '--tenant ID [--custom-config JSON|-]',
     help: 'Give a tenant the tool, with settings of its own.',
-    options: { tenant: TEXT, 'custom-config': TEXT },
+    options: { tenant: TENANT, 'custom-config': TEXT },
     run: async (options, [code = '']) => {
       const tenantId = readTenant(options, 'tool enable');
       const customConfig = await readJsonOption(options['custom-config'], 'custom-config');
@@ -81,7 +81,7 @@ a name with ! behind it has to be there: --field "customer!:string:Name of the c
     names: ['CODE'],
     usage: '--tenant ID',
     help: 'Take the tool from a tenant; its settings stay.',
-    options: { tenant: TEXT },
+    options: { tenant: TENANT },
     run: (options, [code = '']) => {
       const tenantId = readTenant(options, 'tool disable');
       return withAdmin((admin) => admin.tool.disable({ tenantId, code }));
@@ -92,7 +92,7 @@ a name with ! behind it has to be there: --field "customer!:string:Name of the c
     names: ['CODE'],
     usage: '--tenant ID [--daily N|none] [--permissions JSON|-|none]',
     help: "Limit a tenant's calls of the tool; docs/permissions.md has the rules.",
-    options: { tenant: TEXT, daily: TEXT, permissions: TEXT },
+    options: { tenant: TENANT, daily: TEXT, permissions: TEXT },
     run: async ({ daily, permissions, ...options }, [code = '']) => {
       const tenantId = readTenant(options, 'tool limits');
       const dailyLimit = daily === 'none' ? null : readWhole(daily, 'daily');

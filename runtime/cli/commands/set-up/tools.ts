@@ -3,12 +3,12 @@ import { text } from 'node:stream/consumers';
 import { RuntimeError } from '../../../errors/runtime-error';
 import { type JsonValue, tryParseJson } from '../../../util/json';
 import { readTenant, readWhole } from '../../arguments';
-import { command, TEXT } from '../../command';
+import { command, TENANT, TEXT } from '../../command';
 import { withAdmin, withToolRuntime } from '../../environment';
 import { printError, printJson } from '../../output';
 import { terminal } from '../../terminal';
 
-const COMMON = { tenant: TEXT, tier: TEXT } as const;
+const COMMON = { tenant: TENANT, tier: TEXT } as const;
 
 export const toolsCommands = [
   command({

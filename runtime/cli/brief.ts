@@ -1,0 +1,134 @@
+import Big from 'big.js';
+
+import type { JsonObject, JsonValue } from '../util/json';
+
+interface Brief {
+  /** Columns in their order, with their titles; of `status|state` the first that has a value. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Columns that have a sum below. */
+  readonly sums?: readonly string[];
+}
+
+/** What people see of a list by its key, so that it fits 80 columns; --wide and JSON have everything. */
+const LISTS: Readonly<Record<string, Brief>> = {
+  months: {
+    columns: {
+      month: 'month',
+      day: 'day',
+      tenant_id: 'tenant',
+      client_id: 'client',
+      dialog_id: 'dialog',
+      user_id: 'user',
+      session_id: 'session',
+      agent_tier: 'tier',
+      model_id: 'model',
+      request_count: 'runs',
+      total_tokens: 'tokens',
+      total_cost_usd: 'cost_usd',
+    },
+    sums: ['request_count', 'total_tokens', 'total_cost_usd'],
+  },
+  spenders: {
+    columns: {
+      tenant: 'tenant',
+      request_count: 'runs',
+      total_tokens: 'tokens',
+      total_cost_usd: 'cost_usd',
+      share_percent: 'percent',
+    },
+    sums: ['request_count', 'total_tokens', 'total_cost_usd'],
+  },
+  unknown_usage: {
+    columns: { opened_at: 'opened', task_id: 'task', model_requested: 'model', requests: 'requests' },
+    sums: ['requests'],
+  },
+  calls: {
+    columns: {
+      created_at: 'time',
+      tool: 'tool',
+      decision: 'decision',
+      code: 'code',
+      duration_ms: 'ms',
+      task_id: 'task',
+    },
+  },
+  runs: {
+    columns: {
+      created_at: 'time',
+      'status|state': 'status',
+      agent_tier: 'tier',
+      cost_usd: 'cost_usd',
+      task_id: 'task',
+    },
+    sums: ['cost_usd'],
+  },
+  tools: {
+    columns: {
+      code: 'code',
+      name: 'name',
+      type: 'type',
+      server: 'server',
+      transport: 'transport',
+      endpoint: 'endpoint',
+      tenants: 'tenants',
+    },
+  },
+  tiers: {
+    columns: {
+      code: 'code',
+      model_id: 'model',
+      rank: 'rank',
+      is_free: 'free',
+      input_cost_per_1m: 'input_usd',
+      output_cost_per_1m: 'output_usd',
+    },
+  },
+  tenants: {
+    columns: {
+      name: 'name',
+      id: 'id',
+      is_active: 'active',
+      tools: 'tools',
+      spent_this_month_usd: 'month_usd',
+    },
+    sums: ['spent_this_month_usd'],
+  },
+};
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+
+/** The rows of a list as people want them: few columns, times to the minute in UTC, sums. Other lists stay as they are. */
+export function briefRows(list: string, rows: readonly JsonObject[]): readonly JsonObject[] {
+  const { columns, sums = [] } = LISTS[list] ?? {};
+  if (columns === undefined) return rows;
+  const known = Object.entries(columns).filter(([names]) =>
+    names.split('|').some((name) => rows.some((row) => name in row)),
+  );
+  const pick = (cell: (names: string) => JsonValue): JsonObject =>
+    Object.fromEntries(known.map(([names, title]) => [title, cell(names)]));
+  const brief = rows.map((row) => pick((names) => shorten(valueOf(row, names))));
+  if (rows.length < 2 || sums.length === 0) return brief;
+  const label = known.find(([names]) => !sums.includes(names))?.[0];
+  return [...brief, pick((names) => (names === label ? 'sum' : sums.includes(names) ? sumOf(rows, names) : null))];
+}
+
+function valueOf(row: JsonObject, names: string): JsonValue {
+  return (
+    names
+      .split('|')
+      .map((name) => row[name] ?? null)
+      .find((value) => value !== null) ?? null
+  );
+}
+
+function shorten(value: JsonValue): JsonValue {
+  return typeof value === 'string' && TIME.test(value) ? value.slice(0, 16).replace('T', ' ') : value;
+}
+
+/** Exact; what is missing, such as the cost of a run that has not ended, counts as 0. Null for what is not a number. */
+function sumOf(rows: readonly JsonObject[], name: string): JsonValue {
+  const values = rows.map((row) => row[name] ?? 0).map((value) => (typeof value === 'object' ? '' : String(value)));
+  if (!values.every((value) => /^-?\d+(\.\d+)?$/.test(value))) return null;
+  const decimals = Math.max(...values.map((value) => value.split('.')[1]?.length ?? 0));
+  return values.reduce((sum, value) => sum.plus(value), new Big(0)).toFixed(decimals);
+}
