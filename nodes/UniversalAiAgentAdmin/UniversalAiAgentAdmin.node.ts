@@ -10,7 +10,7 @@ import type * as RuntimeLibrary from '../../runtime';
 import { summarize, toNodeError } from '../shared/errors';
 import { getTenantTools, searchTenants } from '../UniversalAiAgent/panel/pickers';
 import { operate } from './operate';
-import { credentials, properties } from './panel/description';
+import { credentials, properties, subtitle } from './panel/description';
 import { createTenant, getServers, getTiers, getToolArguments, getTools } from './pickers';
 import { readConfig } from './read-config';
 
@@ -22,7 +22,7 @@ export class UniversalAiAgentAdmin implements INodeType {
     group: ['transform'],
     version: [1],
     defaultVersion: 1,
-    subtitle: '={{ $parameter["operation"] + ": " + $parameter["resource"] }}',
+    subtitle,
     description:
       'Sets up the tenants, tools, models, budgets and secrets of the Universal AI Agent, and checks the installation',
     defaults: { name: 'Universal AI Agent Admin' },

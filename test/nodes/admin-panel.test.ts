@@ -1,4 +1,6 @@
-import type { INode, INodeParameters } from 'n8n-workflow';
+import { runInNewContext } from 'node:vm';
+
+import type { INode, INodeParameters, INodePropertyOptions } from 'n8n-workflow';
 
 import { UniversalAiAgentAdmin } from '../../nodes/UniversalAiAgentAdmin/UniversalAiAgentAdmin.node';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
@@ -37,6 +39,20 @@ async function operate(parameters: INodeParameters): Promise<object | undefined>
   });
   return outputOf(run, 'Admin')[0]?.json;
 }
+
+it('has words for the canvas for each operation', () => {
+  const { properties, subtitle = '' } = new UniversalAiAgentAdmin().description;
+  const expression = /^=\{\{ (.+) \}\}$/.exec(subtitle)?.[1] ?? '';
+  const wordsOf = (parameters: object): unknown => runInNewContext(expression, { $parameter: parameters });
+  const operations = properties.filter(({ name }) => name === 'operation');
+  for (const { displayOptions, options = [] } of operations) {
+    for (const { value: operation, action } of options as INodePropertyOptions[]) {
+      expect(wordsOf({ resource: displayOptions?.show?.resource?.[0], operation })).toBe(action);
+      expect(action).toMatch(/^[A-Z][a-z]+ /);
+    }
+  }
+  expect(operations).toHaveLength(11);
+});
 
 it.each(['workflow', 'rest', 'hook'])(
   'Create or Update leaves a %s tool as it is but for what is filled in',

@@ -1,4 +1,4 @@
-import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
+import type { INodeCredentialDescription, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
 import { modelProperties, tierProperties } from './models';
 import { approvalProperties, diagnosticsProperties, runProperties } from './runs';
@@ -73,3 +73,17 @@ export const properties: INodeProperties[] = [
   ...toolProperties,
   ...usageProperties,
 ];
+
+/** Each operation in words, by `resource.operation`. */
+const actions = Object.fromEntries(
+  properties
+    .filter(({ name }) => name === 'operation')
+    .flatMap(({ displayOptions, options = [] }) => {
+      const [resource] = displayOptions?.show?.resource ?? [];
+      const ofResource = options as INodePropertyOptions[];
+      return ofResource.map(({ value, action }) => [`${resource as string}.${value as string}`, action]);
+    }),
+);
+
+/** Shown below the name of the node on the canvas. */
+export const subtitle = `={{ (${JSON.stringify(actions)})[$parameter["resource"] + "." + $parameter["operation"]] }}`;
