@@ -1,6 +1,12 @@
 import { runInNewContext } from 'node:vm';
 
-import type { INode, INodeParameters, INodePropertyOptions } from 'n8n-workflow';
+import {
+  type INode,
+  type INodeCredentialDescription,
+  type INodeParameters,
+  type INodePropertyOptions,
+  NodeHelpers,
+} from 'n8n-workflow';
 
 import { UniversalAiAgentAdmin } from '../../nodes/UniversalAiAgentAdmin/UniversalAiAgentAdmin.node';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
@@ -52,6 +58,16 @@ it('has words for the canvas for each operation', () => {
     }
   }
   expect(operations).toHaveLength(11);
+});
+
+it.each([
+  ['tool', 'set', { schemaMode: 'fields' }, false],
+  ['tool', 'execute', {}, true],
+  ['secret', 'set', {}, true],
+])('offers the vault key for %s: %s with %j: %s', (...[resource, operation, more, isOffered]) => {
+  const { credentials = [] } = new UniversalAiAgentAdmin().description;
+  const vault = credentials.find(({ name }) => name === 'universalAiAgentVaultApi') as INodeCredentialDescription;
+  expect(NodeHelpers.displayParameter({ resource, operation, ...more }, vault, null, null)).toBe(isOffered);
 });
 
 it.each(['workflow', 'rest', 'hook'])(

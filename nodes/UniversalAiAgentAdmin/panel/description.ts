@@ -22,6 +22,8 @@ const ofVault = {
   hide: {
     resource: ['price', 'run', 'tenant', 'tier', 'usage'],
     operation: [...QUIET, 'add', 'approve', 'create', 'disable', 'enable', 'remove', 'setLimits', 'update'],
+    // Create or Update of a tool, which no secret is opened for: `set` is also what stores one.
+    schemaMode: ['fields', 'json', 'none'],
   },
 };
 const ofRedis = {
