@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 
 import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
@@ -59,7 +60,7 @@ function reportLedger(result: AgentResult): number {
 
 async function readTaskInput(options: RunOptions): Promise<unknown> {
   const { task, tenant, tier, message } = options;
-  if (task !== undefined) return parseTask(task === '-' ? await text(terminal().stdin) : readTaskFile(task));
+  if (task !== undefined) return parseTask(task === '-' ? await buffer(terminal().stdin) : readTaskFile(task));
   if (tenant === undefined || message === undefined) {
     throw new UsageError('run needs --task FILE (or - for standard input), or --tenant ID and --message TEXT.');
   }
@@ -69,16 +70,18 @@ async function readTaskInput(options: RunOptions): Promise<unknown> {
   };
 }
 
-function readTaskFile(file: string): string {
+function readTaskFile(file: string): Uint8Array {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch {
     throw new UsageError(`The task file "${file}" cannot be read.`);
   }
 }
 
-function parseTask(content: string): unknown {
-  const parsed = tryParseJson(content);
+/** Reads what the queue reads: UTF-8, with or without a byte order mark. */
+function parseTask(bytes: Uint8Array): unknown {
+  if (!isUtf8(bytes)) throw new RuntimeError('INPUT_INVALID', { issues: 'the task is not UTF-8' });
+  const parsed = tryParseJson(new TextDecoder().decode(bytes));
   if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `the task is not valid JSON: ${parsed.reason}` });
   return parsed.value;
 }

@@ -166,6 +166,32 @@ describe('a failed run', () => {
   });
 });
 
+describe('reads the bytes of a file and of standard input as the queue does', () => {
+  const task = (): string =>
+    JSON.stringify({ config: { message: 'Grüße', agent_tier: 'pro' }, meta: { tenant_id: agent.tenantId } });
+
+  it.each(['a file', 'standard input'])(
+    'with a byte order mark, and no other encoding than UTF-8: %s',
+    async (door) => {
+      const runBytes = async (input: Buffer): Promise<CliOutcome> => {
+        const file = path.join(folder, 'bytes.json');
+        await writeFile(file, input);
+        return runCli(['run', '--task', door === 'a file' ? file : '-'], { env, input });
+      };
+      agent.models.script(textReply('Hello.'));
+      expect(await runBytes(Buffer.from(`\ufeff${task()}\r\n`))).toMatchObject({ exitCode: 0, stderr: '' });
+      const asked = agent.models.received.length;
+      const outcome = await runBytes(Buffer.from(task(), 'latin1'));
+      expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
+      expect(errorLine(outcome)).toMatchObject({
+        code: 'INPUT_INVALID',
+        message: 'The task is not valid: the task is not UTF-8.',
+      });
+      expect(agent.models.received).toHaveLength(asked);
+    },
+  );
+});
+
 describe('wrong use', () => {
   it.each([
     ['no command', []],

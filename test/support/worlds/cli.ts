@@ -25,7 +25,7 @@ export interface CliRun {
 export interface CliOptions {
   /** The whole environment, but for PATH: nothing of the test run's own leaks in. */
   readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   /** Whoever starts it writes the input. */
   readonly keepsInput?: boolean;
 }
