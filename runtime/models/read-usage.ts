@@ -4,9 +4,22 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 
 type ReportedUsage = Omit<ReplyUsage, 'modelReturned' | 'providerRequestId'>;
 
-/** Returns the usage of a reply or a chunk, which some servers put into its choice. */
+/** Returns the usage of a reply or a chunk, which some servers put into its choice, or into both. */
 export function usageIn(reply: JsonObject, choice: JsonValue | undefined): JsonValue | undefined {
-  return reply.usage ?? (isJsonObject(choice) ? choice.usage : undefined);
+  return highest(isJsonObject(choice) ? choice.usage : undefined, reply.usage);
+}
+
+/** More counts than any provider reports. */
+const MOST_COUNTS = 100;
+
+/** The higher of two readings of the usage, count by count: some providers send running totals, some zeros at the end. */
+export function highest(before: JsonValue | undefined, now: JsonValue | undefined): JsonValue | undefined {
+  if (typeof before === 'number') return typeof now === 'number' ? Math.max(before, now) : before;
+  if (!isJsonObject(before)) return now ?? before;
+  if (!isJsonObject(now)) return before;
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])];
+  if (keys.length > MOST_COUNTS) return now;
+  return Object.fromEntries(keys.map((key) => [key, highest(before[key], now[key]) ?? null]));
 }
 
 /** The usage object of a reply, in whichever of the known ways the provider counts. */

@@ -29,6 +29,12 @@ it.each<[string, string]>([
   ],
   ['the choice', TEXT + data({ choices: [choice({ delta: {}, usage: WHOLE })] }) + DONE],
   ['the choice, and a null beside it', TEXT + data({ choices: [choice({ delta: {}, usage: WHOLE })], usage: null })],
+  [
+    'the choice, and zeros beside it',
+    TEXT + data({ choices: [choice({ delta: {}, usage: WHOLE })], usage: { prompt_tokens: 0, completion_tokens: 0 } }),
+  ],
+  ['a chunk before one without numbers', TEXT + END + usage(WHOLE) + usage({ ...WHOLE, prompt_tokens: '9325' }) + DONE],
+  ['a chunk before a usage that is text', TEXT + END + usage(WHOLE) + data({ choices: [], usage: 'n/a' }) + DONE],
   ['the last line, without a blank one', `${TEXT}${END}data: ${JSON.stringify({ choices: [], usage: WHOLE })}`],
 ])('reads the whole usage of a stream from %s', async (_where, text) => {
   const outcome = await world.outcomeOf(sends(text));

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
-import { usageIn } from '../../read-usage';
+import { highest, usageIn } from '../../read-usage';
 import { contentText, REFUSAL_GAP, textOfMessage, textOfPart } from '../content-parts';
 import { isFinishReason, readFinishReason } from '../finish-reason';
 import { MESSAGE_FIELDS, ownFields } from '../own-fields';
@@ -85,18 +85,6 @@ function deltaOf(
 /** Reports a reply over the limit of parts; only its usage is still read. */
 export function hasTooMany({ parts }: MergedReply): boolean {
   return parts > MOST_PARTS;
-}
-
-/** More counts than any provider reports. */
-const MOST_COUNTS = 100;
-
-/** The higher of two readings of the usage, count by count: some providers send running totals, some zeros at the end. */
-function highest(before: JsonValue | undefined, now: JsonValue | undefined): JsonValue | undefined {
-  if (typeof before === 'number' && typeof now === 'number') return Math.max(before, now);
-  if (!isJsonObject(before) || !isJsonObject(now)) return now ?? before;
-  const keys = [...new Set([...Object.keys(before), ...Object.keys(now)])];
-  if (keys.length > MOST_COUNTS) return now;
-  return Object.fromEntries(keys.map((key) => [key, highest(before[key], now[key]) ?? null]));
 }
 
 function mergeDelta(reply: MergedReply, delta: JsonValue | undefined): Shown {
