@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
+import { sqlStateOf } from '../postgres/database-errors';
 import type { Postgres } from '../postgres/pool';
 import type { Query } from '../statement';
 import { MIGRATIONS } from './migrations';
@@ -67,10 +68,13 @@ async function applyMigration(query: Query, name: string, sql: string): Promise<
   await writeApplied(query, name, sql);
 }
 
+/** Matches the states that blame an adopted table, and none of the connection, of rights, of the server or of its time-outs. */
+const OF_SCHEMA = /^(?!08|25|28|3D|3F|40|42501|53|55P|57|58|XX)\w/;
+
 /** A table that is there has a type or a shape that it cannot have, or is a view. */
 function throwUnfit(where: string): (error: unknown) => never {
   return (error) => {
-    if (!isRuntimeError(error) || error.code !== 'DB_QUERY_FAILED') throw error;
+    if (!isRuntimeError(error) || !OF_SCHEMA.test(sqlStateOf(error.cause) ?? '')) throw error;
     throw new RuntimeError('DB_SCHEMA_UNFIT', { reason: `${wordsOfServer(error)}${where}` }, { cause: error });
   };
 }

@@ -59,11 +59,14 @@ async function rehearse(query: Query, tenantOf: (query: Query) => Promise<string
 }
 
 const LACKS_PRIVILEGE = '42501';
+/** Matches the refusal of a policy on the bill, which the server reports as a missing privilege. */
+const ROW_SECURITY = /row-level security policy .*"elo_t_token_usage"/;
 
 function outcomeOf(error: unknown): Outcome {
   if (!isRuntimeError(error)) throw error;
   const sqlState = sqlStateOf(error.cause);
-  const isOfSchema = !error.retryable && sqlState !== undefined && sqlState !== LACKS_PRIVILEGE;
+  const isRight = sqlState === LACKS_PRIVILEGE && !ROW_SECURITY.test(wordsOfServer(error));
+  const isOfSchema = !error.retryable && sqlState !== undefined && !isRight;
   return isOfSchema ? { reason: wordsOfServer(error) } : 'untried';
 }
 
@@ -103,7 +106,7 @@ END
 FROM pg_attribute AS id
 WHERE attrelid = coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants')) AND attname = 'id' AND NOT attisdropped
   AND (atttypid <> 'uuid'::regtype OR NOT EXISTS (
-    SELECT FROM pg_index AS key WHERE key.indrelid = attrelid AND key.indisunique AND key.indpred IS NULL
+    SELECT FROM pg_index AS key WHERE key.indrelid = attrelid AND key.indisunique AND key.indimmediate AND key.indpred IS NULL
       AND key.indnkeyatts = 1 AND key.indkey[0] = id.attnum
   ))`;
 

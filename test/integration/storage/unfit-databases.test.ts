@@ -148,6 +148,19 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
     tenants('VARCHAR(36) PRIMARY KEY', `'acme'`),
     /elo_t_tenants\.id is character varying\(36\)/,
   ],
+  'a table of tools whose tenants are texts': [
+    'CREATE TABLE elo_t_tenant_tools (tenant_id TEXT, tool_id INT);',
+    /text = uuid/,
+  ],
+  'a bill whose times are numbers': [bill({ created_at: 'BIGINT' }), /date_trunc\(unknown, bigint\)/],
+  'tenants whose key is deferrable': [
+    'CREATE TABLE elo_t_tenants (id UUID UNIQUE DEFERRABLE, name TEXT);',
+    /elo_t_tenants\.id is no key/,
+  ],
+  'a bill whose policies let nobody write': [
+    `${bill()} ALTER TABLE elo_t_token_usage ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;`,
+    /row-level security policy for table "elo_t_token_usage"/,
+  ],
   'tenants without a key': [tenants('UUID NOT NULL', `'${TENANT}'`), /elo_t_tenants\.id is no key/],
 };
 
