@@ -6,7 +6,10 @@ import type { Migration, MigrationOptions } from '../workflow-migration/contract
  */
 export async function migrateWorkflow(workflow: unknown, options: Partial<MigrationOptions> = {}): Promise<Migration> {
   const migration = await import('../workflow-migration/migrate-workflow');
-  return migration.migrateWorkflow(workflow, { ...DEFAULTS, ...options });
+  const given = Object.entries(options as Readonly<Record<string, unknown>>).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
+  return migration.migrateWorkflow(workflow, { ...DEFAULTS, ...(Object.fromEntries(given) as typeof options) });
 }
 
 const DEFAULTS: MigrationOptions = { tools: 'database', tenant: '={{ $json.tenant_id }}', allow: [] };

@@ -155,4 +155,8 @@ it('the library has defaults', async () => {
   expect(migration.kind).toBe('migrated');
   expect(JSON.stringify(migration)).toContain('{{ $json.tenant_id }}');
   await expect(fromLibrary(two(), {})).resolves.toEqual(migration);
+  for (const value of [undefined, null]) {
+    const options = { allow: value, tools: value, tenant: value } as never;
+    await expect(fromLibrary(two(), options)).resolves.toEqual(migration);
+  }
 });
