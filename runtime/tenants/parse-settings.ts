@@ -79,5 +79,5 @@ function numberOf(value: JsonValue | undefined): number {
 /** Not checked here: a limit of the wrong form, such as an empty text, must not fall away, so whoever uses it refuses the run. */
 function limitText(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null) return undefined;
-  return typeof value === 'string' ? value : withoutExponent(JSON.stringify(value));
+  return withoutExponent(typeof value === 'string' ? value : JSON.stringify(value));
 }

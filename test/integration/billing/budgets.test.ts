@@ -64,7 +64,7 @@ it.each([
   [{ monthly_cost_limit_usd: 'a dollar' }, 'monthly_cost_limit_usd'],
   [{ monthly_token_limit: '-5' }, 'monthly_token_limit'],
   [{ monthly_token_limit: { tokens: 5 } }, 'monthly_token_limit'],
-  [{ monthly_cost_limit_usd: '1e3' }, 'monthly_cost_limit_usd'],
+  [{ monthly_cost_limit_usd: '1e' }, 'monthly_cost_limit_usd'],
   [{ monthly_cost_limit_usd: '' }, 'monthly_cost_limit_usd'],
   [{ monthly_cost_limit_usd: ' ' }, 'monthly_cost_limit_usd'],
   [{ monthly_cost_limit_usd: 'null' }, 'monthly_cost_limit_usd'],

@@ -63,6 +63,9 @@ describe('settings', () => {
     expect(settingsOf({ max_tier: '' }).maxTier).toBe('');
     expect(settingsOf({ monthly_cost_limit_usd: '' }).monthlyCostLimitUsd).toBe('');
     expect(settingsOf({ monthly_cost_limit_usd: false }).monthlyCostLimitUsd).toBe('false');
+    for (const limit of ['5e-07', 5e-7, '5E-7']) {
+      expect(settingsOf({ monthly_cost_limit_usd: limit }).monthlyCostLimitUsd).toBe('0.0000005');
+    }
     expect(settingsOf({ monthly_token_limit: [] }).monthlyTokenLimit).toBe('[]');
   });
 
