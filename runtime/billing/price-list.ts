@@ -110,12 +110,15 @@ const SEARCHES = /^perplexity\/|:online$/;
 const OPTIONAL = ['input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning'];
 
 /** What our price table has no column for. */
-function unsayable({ overrides, discount, request }: JsonObject): string | undefined {
+function unsayable(pricing: JsonObject): string | undefined {
+  const { overrides, discount, request } = pricing;
   if (Array.isArray(overrides) ? overrides.length > 0 : isJsonObject(overrides)) {
     return 'its price depends on the length of the prompt or on the time';
   }
   if (isOther(discount)) return 'it has a discount';
-  return isOther(request) ? 'it has a fee for each request' : undefined;
+  if (isOther(request)) return 'it has a fee for each request';
+  const unknown = pricesBesideTokens(pricing).find((name) => !BESIDE_TOKENS.has(name));
+  return unknown === undefined ? undefined : `its price has "${unknown.slice(0, 60)}", which is not known here`;
 }
 
 /** Reports a fee that is charged instead of tokens, or for each request. */
@@ -133,6 +136,11 @@ const OF_TOKENS: ReadonlySet<string> = new Set([
   'discount',
   'overrides',
   ...OPTIONAL,
+]);
+
+/** Prices of OpenRouter for what runs do not use, https://openrouter.ai/docs/api-reference/list-available-models. */
+const BESIDE_TOKENS: ReadonlySet<string> = new Set([
+  ...['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search'],
 ]);
 
 function pricesBesideTokens(pricing: JsonObject): readonly string[] {
