@@ -115,8 +115,8 @@ const USAGE = {
   ...{ promptTokens: 100_000, completionTokens: 1000, cachedTokens: 50_000 },
   ...{ cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 500 },
 };
-/** Sum of two calls. */
-const EXPECTED = { tokens: 202_000, costUsd: 0.24691356 };
+/** Each after so many calls. */
+const EXPECTED = { 1: { tokens: 101_000, costUsd: 0.12345678 }, 2: { tokens: 202_000, costUsd: 0.24691356 } };
 
 async function writeAndRead(query: Query, tenantId: string): Promise<Outcome> {
   const key = { tenantId, taskId: randomUUID(), runId: randomUUID() };
@@ -131,11 +131,14 @@ async function writeAndRead(query: Query, tenantId: string): Promise<Outcome> {
     bill: { traceId: 't', tier: code, taskType: 'ai_agent', modelRequested },
   });
   await query(recordProgressStatement(progress(1), NOTHING_KEPT));
+  const [first] = await rowsOf<Line>(query, LINE, [tenantId, key.taskId]);
+  const afterOne = compare(first, 1);
+  if (afterOne !== 'fit') return afterOne;
   const end = { state: 'done', result: {} as AgentResult, lastStep: 2 } as const;
   await query(recordProgressStatement({ ...progress(2), end }, NOTHING_KEPT));
   await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
   const [line] = await rowsOf<Line>(query, LINE, [tenantId, key.taskId]);
-  return compare(line);
+  return compare(line, 2);
 }
 
 const TIER = 'SELECT code, model_id AS model FROM elo_agent_tiers ORDER BY code LIMIT 1';
@@ -153,12 +156,13 @@ const LINE = `SELECT total_tokens::text AS tokens, cost_usd::numeric::text AS co
   WHERE attrelid = 'elo_t_token_usage'::regclass AND attname = 'cost_usd') AS type
 FROM elo_t_token_usage WHERE tenant_id = $1 AND task_id = $2 AND run_id IS NOT NULL`;
 
-function compare(line: Line | undefined): Outcome {
+function compare(line: Line | undefined, calls: keyof typeof EXPECTED): Outcome {
+  const { tokens, costUsd } = EXPECTED[calls];
   if (line === undefined) return { reason: 'a trigger or rule drops the lines of elo_t_token_usage' };
   const figures = [line.tokens, line.cost, line.exact].map(Number);
-  if (String(figures) === String([EXPECTED.tokens, EXPECTED.costUsd, EXPECTED.costUsd])) return 'fit';
+  if (String(figures) === String([tokens, costUsd, costUsd])) return 'fit';
   const read = `${line.tokens} tokens and $${line.cost}, as elo_t_token_usage.cost_usd is ${line.type}`;
-  return { reason: `a line of ${EXPECTED.tokens} tokens and $${EXPECTED.costUsd} reads back as ${read}` };
+  return { reason: `a line of ${tokens} tokens and $${costUsd} reads back as ${read}` };
 }
 
 async function rowsOf<Row>(query: Query, text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
