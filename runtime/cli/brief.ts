@@ -1,5 +1,3 @@
-import Big from 'big.js';
-
 import type { JsonObject, JsonValue } from '../util/json';
 
 interface Brief {
@@ -130,5 +128,19 @@ function sumOf(rows: readonly JsonObject[], name: string): JsonValue {
   const values = rows.map((row) => row[name] ?? 0).map((value) => (typeof value === 'object' ? '' : String(value)));
   if (!values.every((value) => /^-?\d+(\.\d+)?$/.test(value))) return null;
   const decimals = Math.max(...values.map((value) => value.split('.')[1]?.length ?? 0));
-  return values.reduce((sum, value) => sum.plus(value), new Big(0)).toFixed(decimals);
+  const scaled = values.map((value) => {
+    const [whole = '', part = ''] = value.split('.');
+    return BigInt(`${whole}${part.padEnd(decimals, '0')}`);
+  });
+  return withPoint(
+    scaled.reduce((sum, one) => sum + one, 0n),
+    decimals,
+  );
+}
+
+/** `withPoint(-5n, 2)` is -0.05. */
+function withPoint(scaled: bigint, decimals: number): string {
+  const digits = String(scaled < 0n ? -scaled : scaled).padStart(decimals + 1, '0');
+  const end = digits.length - decimals;
+  return `${scaled < 0n ? '-' : ''}${digits.slice(0, end)}${decimals === 0 ? '' : `.${digits.slice(end)}`}`;
 }

@@ -59,6 +59,15 @@ it('adds up exactly, whatever the figures', () => {
   expect(briefRows('runs', rows).at(-1)).toMatchObject({ cost_usd: '123456789012345.30000001' });
 });
 
+it.each([
+  [['-0.05', '0.02'], '-0.03'],
+  [['-1', '1.5'], '0.5'],
+  [['7', '5'], '12'],
+])('adds up %j', (costs, sum) => {
+  const rows = costs.map((cost_usd) => ({ ...RUN, cost_usd }));
+  expect(briefRows('runs', rows).at(-1)).toMatchObject({ cost_usd: sum });
+});
+
 it('has no sum below a single row, and leaves other lists as they are', () => {
   expect(briefRows('runs', [RUN])).toHaveLength(1);
   expect(briefRows('servers', [RUN])).toEqual([RUN]);
