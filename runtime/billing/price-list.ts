@@ -138,7 +138,7 @@ const OF_TOKENS: ReadonlySet<string> = new Set([
   ...OPTIONAL,
 ]);
 
-/** Prices of OpenRouter for what runs do not use, https://openrouter.ai/docs/api-reference/list-available-models. */
+/** Prices of OpenRouter for what runs do not use, https://openrouter.ai/docs/client-sdks/typescript/models/pricing. */
 const BESIDE_TOKENS: ReadonlySet<string> = new Set([
   ...['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search'],
 ]);

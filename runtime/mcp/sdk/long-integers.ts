@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { ExactInteger, LONG_NUMBER } from '../../util/exact-integer';
+import { ExactInteger, LONG_NUMBER, lostDigits } from '../../util/exact-integer';
 import { MAX_JSON_DEPTH } from '../../util/json';
 
 /** Begins a text that replaces an integer while the SDK parses a message. Random, so that no server can write it. */
@@ -19,8 +19,9 @@ export function markIntegers(json: string): string {
     else if (isOfNumber(json, at)) {
       const end = endOfNumber(json, at);
       const number = json.slice(at, end);
-      if (/^-?\d{16,}$/.test(number) && !Number.isSafeInteger(Number(number))) {
-        marked += `${json.slice(copied, at)}"${MARK}${number}"`;
+      const digits = lostDigits(number);
+      if (digits !== undefined) {
+        marked += `${json.slice(copied, at)}"${MARK}${digits}"`;
         copied = end;
       }
       at = end - 1;
@@ -79,7 +80,7 @@ export async function* markEvents(stream: AsyncIterable<Buffer>): AsyncIterable<
   yield markLines(begun);
 }
 
-const LONG_DIGITS = /\d{16}/;
+const LONG_DIGITS = /\d{16}|\d[eE]/;
 
 function markLines(parts: readonly Buffer[]): Buffer {
   const bytes = Buffer.concat(parts);

@@ -18,11 +18,28 @@ it('writes its digits, and compares as a number', () => {
 });
 
 it('is made of integers that a number cannot hold, and of nothing else', () => {
-  const text = `[${LONG}, -${LONG}, 9007199254740991, 9007199254740992, 1e21, 1.5, "${LONG}", ${LONG}.0, 12345]`;
+  const text = `[${LONG}, -${LONG}, 9007199254740991, 9007199254740992, 1e21, 1.5, "${LONG}", ${LONG}.5, 12345]`;
   const kinds = (parseExactly(text) as unknown[]).map((value) =>
     value instanceof ExactInteger ? 'exact' : typeof value,
   );
   expect(kinds).toEqual(['exact', 'exact', 'number', 'exact', 'number', 'number', 'string', 'number', 'number']);
+});
+
+it.each([
+  [`${LONG}.0`, LONG],
+  [`-${LONG}.000`, `-${LONG}`],
+  ['1.099511627776123401E18', '1099511627776123401'],
+  ['10995116277761234010e-1', '1099511627776123401'],
+  ['1E400', `1${'0'.repeat(400)}`],
+  ['0.1e30', `1${'0'.repeat(29)}`],
+  ['1e21', '1e+21'],
+  ['7.0', '7'],
+  ['1.50', '1.5'],
+  [`1e-${LONG}`, '0'],
+  [`1.${'0'.repeat(100_000)}1e3`, '1000'],
+])('keeps what %s means, within JSON and from a server', (source, written) => {
+  expect(JSON.stringify(parseExactly(`{"a":${source}}`))).toBe(`{"a":${written}}`);
+  expect(JSON.stringify(restoreIntegers(JSON.parse(markIntegers(`[${source}]`)), true))).toBe(`[${written}]`);
 });
 
 it('is replaced in a copy, and a value without one stays the same object', () => {
