@@ -149,16 +149,20 @@ interface Line {
   readonly cost: string;
   readonly exact: string;
   readonly type: string;
+  /** False for a line that no month's limit would count. */
+  readonly isOfToday: boolean;
 }
 
 const LINE = `SELECT total_tokens::text AS tokens, cost_usd::numeric::text AS cost, cost_exact::text AS exact, (
   SELECT format_type(atttypid, atttypmod) FROM pg_attribute
-  WHERE attrelid = 'elo_t_token_usage'::regclass AND attname = 'cost_usd') AS type
+  WHERE attrelid = 'elo_t_token_usage'::regclass AND attname = 'cost_usd') AS type,
+  coalesce(abs(extract(epoch FROM created_at - now())) < 86400, true) AS "isOfToday"
 FROM elo_t_token_usage WHERE tenant_id = $1 AND task_id = $2 AND run_id IS NOT NULL`;
 
 function compare(line: Line | undefined, calls: keyof typeof EXPECTED): Outcome {
   const { tokens, costUsd } = EXPECTED[calls];
   if (line === undefined) return { reason: 'a trigger or rule drops the lines of elo_t_token_usage' };
+  if (!line.isOfToday) return { reason: 'elo_t_token_usage.created_at does not become the time of the line' };
   const figures = [line.tokens, line.cost, line.exact].map(Number);
   if (String(figures) === String([tokens, costUsd, costUsd])) return 'fit';
   const read = `${line.tokens} tokens and $${line.cost}, as elo_t_token_usage.cost_usd is ${line.type}`;

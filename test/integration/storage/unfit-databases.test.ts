@@ -145,6 +145,10 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   ],
   'tenants with a number': [tenants('INT PRIMARY KEY', '1'), /elo_t_tenants\.id is integer, not uuid/],
   'tenants with a text': [tenants('TEXT PRIMARY KEY', `'acme'`), /elo_t_tenants\.id is text, not uuid/],
+  'a time that its column fixes': [
+    bill({ created_at: `TIMESTAMPTZ DEFAULT '2000-01-01'` }),
+    /elo_t_token_usage\.created_at does not become the time/,
+  ],
   'a view that lacks columns': [
     'CREATE TABLE lines (id BIGSERIAL PRIMARY KEY, tenant_id UUID); CREATE VIEW elo_t_token_usage AS SELECT * FROM lines;',
     /elo_t_token_usage.*view/,
