@@ -125,13 +125,15 @@ it.each([
   { count: { valueOf: 1 } },
   { count: true },
   '{"count": 1, "__proto__": {"count": 1e9}}',
+  // Beyond 2^53 it may be an id, which the limit would turn into another one.
+  '{"count": 1e300}',
 ])('a limit is not gone around by another spelling: %j', async (input) => {
   const result = await send({ limits: { count: { max: 10 } } }, input as object);
   expect([codes(result), sent]).toEqual([['TOOL_PERMISSION_DENIED'], []]);
 });
 
 it.each([
-  ['{"count": 1e300}', 10],
+  ['{"count": 1e9}', 10],
   ['{"count": 1, "count": 99}', 10],
   ['{"count": null}', 10],
   ['{"count": -0}', 0],
