@@ -7,7 +7,7 @@ interface Brief {
   readonly sums?: readonly string[];
 }
 
-/** What people see of a list by its key, so that it fits 80 columns; --wide and JSON have everything. */
+/** Columns of each list, by its key, that fit a terminal of 80; --wide and JSON have everything. */
 const LISTS: Readonly<Record<string, Brief>> = {
   months: {
     columns: {

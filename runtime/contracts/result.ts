@@ -68,7 +68,7 @@ export interface AgentResult {
   /** The provider's own figure, when it gives one. */
   readonly provider_cost_usd?: string;
   readonly duration_ms: number;
-  /** What did not go as it should, with what to do about it; results of earlier builds that are replayed have no hints. */
+  /** Warnings, each with what to do about it; replayed results of earlier builds have no hints. */
   readonly warnings: readonly (Omit<ErrorSummary, 'hint'> & Partial<ErrorSummary>)[];
   /** True when the model's last reply was cut off, by its token limit or by the provider. */
   readonly truncated?: boolean;

@@ -6,7 +6,7 @@ import type { QueueCounts } from './queue-counts';
 /** How one try of a task ended. */
 export type TaskOutcome = 'done' | 'retried' | 'dead' | 'deferred' | 'returned' | 'rejected' | 'forwarded';
 
-/** What a try of a task used, in the words of its report. */
+/** Usage of one try of a task, in the words of its report. */
 export interface TaskUsage {
   readonly tokens_used: number;
   readonly cost_usd?: unknown;

@@ -7,7 +7,7 @@ export interface Warning {
   readonly hint?: string;
 }
 
-/** So many fit above the output; all of them are in the items. */
+/** Number of hints that fit above the output; all warnings are in the items. */
 const MAX_HINTS = 5;
 const MISSING_BILL = 'LEDGER_WRITE_FAILED';
 
