@@ -5,8 +5,9 @@ import { sqlStateOf } from '../postgres/database-errors';
 import type { Postgres } from '../postgres/pool';
 import type { Query } from '../statement';
 import { MIGRATIONS } from './migrations';
+import { findForeignTypes, findMisfits, wordsOfServer } from './misfits';
 import { READABLE_COLUMNS } from './readable-columns';
-import { findMisfits, rehearseBill, wordsOfServer } from './rehearse-bill';
+import { rehearseBill } from './rehearse-bill';
 import { findAdvice, type SchemaAdvice } from './schema-advice';
 import { addColumns, findGaps, type SchemaGaps } from './schema-gaps';
 
@@ -47,10 +48,12 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
     const missing = gaps.columns.filter(({ isAdded }) => !isAdded);
     await addColumns(query, missing).catch(throwUnfit(''));
     assertFit(await findMisfits(query));
+    const foreignTypes = await findForeignTypes(query);
     const applied: string[] = [];
     for (const { name, sql } of MIGRATIONS) {
       if (present.includes(name)) continue;
-      await applyMigration(query, name, sql);
+      await query({ text: sql, values: [] }).catch(throwUnfit(` (${name})`, foreignTypes));
+      await writeApplied(query, name, sql);
       applied.push(name);
     }
     assertFit(await rehearseBill(query));
@@ -62,20 +65,15 @@ function assertFit(reason: string | undefined): void {
   if (reason !== undefined) throw new RuntimeError('DB_SCHEMA_UNFIT', { reason });
 }
 
-/** Throws DB_SCHEMA_UNFIT for what the server refuses. */
-async function applyMigration(query: Query, name: string, sql: string): Promise<void> {
-  await query({ text: sql, values: [] }).catch(throwUnfit(` (${name})`));
-  await writeApplied(query, name, sql);
-}
-
 /** Matches the states that blame an adopted table, and none of the connection, of rights, of the server or of its time-outs. */
 const OF_SCHEMA = /^(?!08|25|28|3D|3F|40|42501|53|55P|57|58|XX)\w/;
 
 /** A table that is there has a type or a shape that it cannot have, or is a view. */
-function throwUnfit(where: string): (error: unknown) => never {
+function throwUnfit(where: string, foreignTypes?: readonly string[]): (error: unknown) => never {
   return (error) => {
     if (!isRuntimeError(error) || !OF_SCHEMA.test(sqlStateOf(error.cause) ?? '')) throw error;
-    throw new RuntimeError('DB_SCHEMA_UNFIT', { reason: `${wordsOfServer(error)}${where}` }, { cause: error });
+    const reason = `${wordsOfServer(error, foreignTypes)}${where}`;
+    throw new RuntimeError('DB_SCHEMA_UNFIT', { reason }, { cause: error });
   };
 }
 
@@ -150,7 +148,7 @@ export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus
   const gaps = await findGaps(postgres.query);
   const damage = findDamage(gaps, applied);
   const isWhole = missing.length + damage.length === 0;
-  const unfit = isWhole && roleSeesAll ? await postgres.transaction(rehearseBill) : undefined;
+  const unfit = isWhole ? await postgres.transaction(rehearseBill) : undefined;
   return {
     isReady: isWhole && unfit === undefined,
     applied,

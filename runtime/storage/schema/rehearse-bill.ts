@@ -6,7 +6,9 @@ import { isRuntimeError } from '../../errors/runtime-error';
 import { sqlStateOf } from '../postgres/database-errors';
 import { claimRunStatement } from '../sql/ledger/claim-run';
 import { recordProgressStatement } from '../sql/ledger/record-progress';
+import { loadTenantsStatement } from '../sql/load-tenants';
 import type { Query } from '../statement';
+import { findForeignTypes, findMisfits, wordsOfServer } from './misfits';
 import { TENANTS } from './schema-gaps';
 
 /**
@@ -19,10 +21,11 @@ export async function rehearseBill(query: Query): Promise<string | undefined> {
     return `the database has the encoding ${encoding}, which lacks characters that models write; it must be UTF8`;
   const misfits = await findMisfits(query);
   if (misfits !== undefined) return misfits;
+  const rehearse = createRehearsal(query, await findForeignTypes(query));
   // A new tenant blocks no other write. An installation's own tables may want more of a tenant than its name.
-  const first = await rehearse(query, addTenant);
+  const first = await rehearse(addTenants);
   if (first === 'fit') return undefined;
-  const second = await rehearse(query, findTenant);
+  const second = await rehearse(findTenants);
   const decisive = second === 'untried' ? first : second;
   return typeof decisive === 'object' ? decisive.reason : undefined;
 }
@@ -30,16 +33,20 @@ export async function rehearseBill(query: Query): Promise<string | undefined> {
 const ENCODING = `SELECT current_setting('server_encoding') AS encoding`;
 const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
-async function addTenant(query: Query): Promise<string> {
+/** Returns none where none can be added: the installation's own program makes them, with more than we know of. */
+async function addTenants(query: Query): Promise<readonly string[]> {
   const [table] = await rowsOf<{ name: string }>(query, TENANTS);
-  const id = randomUUID();
-  await rowsOf(query, `INSERT INTO ${table?.name ?? 'elo_t_tenants'} (id, name) VALUES ($1, 'rehearsal')`, [id]);
-  return id;
+  const ids = [randomUUID(), randomUUID()];
+  const text = `INSERT INTO ${table?.name ?? 'elo_t_tenants'} (id, name) SELECT id, left(id::text, 13) FROM unnest($1::uuid[]) AS id`;
+  return rowsOf(query, text, [ids]).then(
+    () => ids,
+    (error: unknown) => (isRuntimeError(error) ? [] : Promise.reject(error as Error)),
+  );
 }
 
-async function findTenant(query: Query): Promise<string | undefined> {
-  const [tenant] = await rowsOf<{ id: string }>(query, 'SELECT id::text AS id FROM elo_v_agent_tenants LIMIT 1');
-  return tenant?.id;
+async function findTenants(query: Query): Promise<readonly string[]> {
+  const tenants = await rowsOf<{ id: string }>(query, 'SELECT id::text AS id FROM elo_v_agent_tenants LIMIT 2');
+  return tenants.map(({ id }) => id);
 }
 
 /** `untried`: without a tenant, with a lock held elsewhere, on a standby, or as a role that may not write. */
@@ -48,100 +55,108 @@ type Outcome = 'fit' | 'untried' | { readonly reason: string };
 /** The statement locks several tables, so it must not wait long for one of them. */
 const LIMITS = `SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'`;
 
-async function rehearse(query: Query, tenantOf: (query: Query) => Promise<string | undefined>): Promise<Outcome> {
-  await rowsOf(query, 'SAVEPOINT rehearsal');
-  const outcome = await rowsOf(query, LIMITS)
-    .then(() => tenantOf(query))
-    .then((id) => (id === undefined ? 'untried' : writeAndRead(query, id)))
-    .catch(outcomeOf);
-  await rowsOf(query, 'ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal');
-  return outcome;
+function createRehearsal(
+  query: Query,
+  foreignTypes: readonly string[],
+): (tenantsOf: (query: Query) => Promise<readonly string[]>) => Promise<Outcome> {
+  return async (tenantsOf) => {
+    await rowsOf(query, 'SAVEPOINT rehearsal');
+    const outcome = await rowsOf(query, LIMITS)
+      .then(() => tenantsOf(query))
+      .then((ids) => (ids.length === 0 ? 'untried' : writeAndRead(query, ids)))
+      .catch((error: unknown) => outcomeOf(error, foreignTypes));
+    await rowsOf(query, 'ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal');
+    return outcome;
+  };
 }
 
 const LACKS_PRIVILEGE = '42501';
 /** Matches the refusal of a policy on the bill, which the server reports as a missing privilege. */
 const ROW_SECURITY = /row-level security policy .*"elo_t_token_usage"/;
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown, foreignTypes: readonly string[]): Outcome {
   if (!isRuntimeError(error)) throw error;
   const sqlState = sqlStateOf(error.cause);
   const isRight = sqlState === LACKS_PRIVILEGE && !ROW_SECURITY.test(wordsOfServer(error));
   const isOfSchema = !error.retryable && sqlState !== undefined && !isRight;
-  return isOfSchema ? { reason: wordsOfServer(error) } : 'untried';
+  return isOfSchema ? { reason: wordsOfServer(error, foreignTypes) } : 'untried';
 }
 
-/** Returns the server's message with its detail, which names columns, but for one that holds a row. */
-export function wordsOfServer({ cause, message: otherwise }: Error): string {
-  const { message = otherwise, detail = '' } = (cause ?? {}) as { readonly message?: string; readonly detail?: string };
-  return detail === '' || detail.startsWith('Failing row') ? message : `${message}: ${detail.replace(/[.]$/, '')}`;
-}
-
-/** Returns the columns of an adopted bill that are of a type or too small for what a run writes: the server does not name them. */
-export async function findMisfits(query: Query): Promise<string | undefined> {
-  const columns = await rowsOf<{ name: string }>(query, MISFITS);
-  return columns.length === 0 ? undefined : columns.map(({ name }) => name).join('; ');
-}
-
-const MISFITS = `
-SELECT format('elo_t_token_usage.%s is %s, not %s', wanted.name, format_type(atttypid, atttypmod), wanted.type) AS name
-FROM (VALUES
-  ('tenant_id', 'uuid', NULL), ('task_id', 'varchar(200)', 200), ('trace_id', 'varchar(100)', 100),
-  ('model_id', 'varchar(100)', 100), ('task_type', 'varchar(50)', 50), ('agent_tier', 'varchar(20)', 20),
-  ('prompt_tokens', 'int', NULL), ('completion_tokens', 'int', NULL), ('total_tokens', 'int', NULL),
-  ('cost_usd', 'numeric(12,8)', NULL)
-) AS wanted (name, type, length)
-JOIN pg_attribute ON attrelid = to_regclass('elo_t_token_usage') AND attname = wanted.name AND NOT attisdropped
-WHERE CASE wanted.type
-  WHEN 'uuid' THEN atttypid <> 'uuid'::regtype
-  WHEN 'int' THEN atttypid = 'int2'::regtype
-  WHEN 'numeric(12,8)' THEN atttypid = 'numeric'::regtype AND atttypmod > 0
-    AND ((atttypmod - 4) >> 16) - ((atttypmod - 4) & 2047) < 4
-  ELSE atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND atttypmod BETWEEN 0 AND wanted.length + 3
-END
-UNION ALL
-SELECT CASE
-  WHEN id.atttypid <> 'uuid'::regtype THEN format('%s.id is %s, not uuid', attrelid::regclass, format_type(atttypid, atttypmod))
-  ELSE format('%s.id is no key: it needs PRIMARY KEY or UNIQUE', attrelid::regclass)
-END
-FROM pg_attribute AS id
-WHERE attrelid = coalesce(to_regclass('elo_t_tenants'), to_regclass('elo_tenants')) AND attname = 'id' AND NOT attisdropped
-  AND (atttypid <> 'uuid'::regtype OR NOT EXISTS (
-    SELECT FROM pg_index AS key WHERE key.indrelid = attrelid AND key.indisunique AND key.indimmediate AND key.indpred IS NULL
-      AND key.indnkeyatts = 1 AND key.indkey[0] = id.attnum
-  ))`;
-
-const COST_USD = '0.12345678';
+const COST_USD = '1000.12345678';
 const USAGE = {
-  ...{ promptTokens: 100_000, completionTokens: 1000, cachedTokens: 50_000 },
+  ...{ promptTokens: 5_000_000, completionTokens: 1000, cachedTokens: 50_000 },
   ...{ cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 500 },
 };
 /** Each after so many calls. */
-const EXPECTED = { 1: { tokens: 101_000, costUsd: 0.12345678 }, 2: { tokens: 202_000, costUsd: 0.24691356 } };
+const EXPECTED = {
+  1: { tokens: 5_001_000, costUsd: 1000.12345678 },
+  2: { tokens: 10_002_000, costUsd: 2000.24691356 },
+};
+const TRACE = 't'.repeat(100);
 
-async function writeAndRead(query: Query, tenantId: string): Promise<Outcome> {
-  const key = { tenantId, taskId: randomUUID(), runId: randomUUID() };
-  const [tier] = await rowsOf<{ code: string; model: string }>(query, TIER);
-  const { code = 'pro', model: modelRequested = 'rehearsal' } = tier ?? {};
+/** A line of the bill that a run may write. */
+interface Draft {
+  readonly tenantId: string;
+  readonly taskId: string;
+  readonly tier: string;
+  readonly modelId: string;
+  readonly taskType: string;
+}
+
+/** Lines of two tenants with all that lines may have in common, one for each tier: the first one grows, as that of a run with two steps. */
+async function writeAndRead(query: Query, [tenantId = '', otherTenant]: readonly string[]): Promise<Outcome> {
+  await query(loadTenantsStatement({ tenantIds: [tenantId], modelIds: [] }));
+  const tiers = await rowsOf<Pick<Draft, 'tier' | 'modelId'>>(query, TIERS);
+  const newTask = (): string => randomUUID().padEnd(200, '-');
+  const shared = { tenantId, taskId: newTask(), tier: 'pro', modelId: 'rehearsal', taskType: 'ai_agent', ...tiers[0] };
+  const first = await writeTwice(query, shared);
+  if (first !== 'fit') return first;
+  for (const tier of tiers) {
+    await writeAtOnce(query, { ...shared, ...tier, taskId: newTask(), taskType: 'llm_generation' });
+  }
+  await writeAtOnce(query, { ...shared, taskId: newTask(), modelId: 'rehearsal/'.padEnd(100, 'm') });
+  if (otherTenant !== undefined) await writeAtOnce(query, { ...shared, tenantId: otherTenant });
+  await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
+  return 'fit';
+}
+
+async function writeTwice(query: Query, draft: Draft): Promise<Outcome> {
+  const progress = await claim(query, draft);
+  await query(recordProgressStatement(progress(1), NOTHING_KEPT));
+  const afterOne = compare(await readLine(query, draft), 1);
+  if (afterOne !== 'fit') return afterOne;
+  await query(recordProgressStatement({ ...progress(2), end: END }, NOTHING_KEPT));
+  await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
+  return compare(await readLine(query, draft), 2);
+}
+
+async function writeAtOnce(query: Query, draft: Draft): Promise<void> {
+  const progress = await claim(query, draft);
+  await query(recordProgressStatement({ ...progress(1), end: END }, NOTHING_KEPT));
+}
+
+async function claim(
+  query: Query,
+  { tenantId, taskId, tier, modelId: modelRequested, taskType }: Draft,
+): Promise<(step: number) => RunProgress> {
+  const key = { tenantId, taskId, runId: randomUUID() };
   await query(claimRunStatement({ ...key, digest: 'd'.repeat(64), fresh: false, leaseMs: 60_000, modelRequested }));
-  const progress = (step: number): RunProgress => ({
+  return (step) => ({
     ...{ ...key, leaseMs: 60_000, clientId: 'c', dialogId: 'd', userId: 'u', sessionId: 's' },
     closed: [
       { step, modelRequested, modelBilled: modelRequested, usage: USAGE, costUsd: COST_USD, unansweredRequests: 0 },
     ],
-    bill: { traceId: 't', tier: code, taskType: 'ai_agent', modelRequested },
+    bill: { traceId: TRACE, tier, taskType, modelRequested },
   });
-  await query(recordProgressStatement(progress(1), NOTHING_KEPT));
-  const [first] = await rowsOf<Line>(query, LINE, [tenantId, key.taskId]);
-  const afterOne = compare(first, 1);
-  if (afterOne !== 'fit') return afterOne;
-  const end = { state: 'done', result: {} as AgentResult, lastStep: 2 } as const;
-  await query(recordProgressStatement({ ...progress(2), end }, NOTHING_KEPT));
-  await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
-  const [line] = await rowsOf<Line>(query, LINE, [tenantId, key.taskId]);
-  return compare(line, 2);
 }
 
-const TIER = 'SELECT code, model_id AS model FROM elo_agent_tiers ORDER BY code LIMIT 1';
+async function readLine(query: Query, { tenantId, taskId }: Draft): Promise<Line | undefined> {
+  const [line] = await rowsOf<Line>(query, LINE, [tenantId, taskId]);
+  return line;
+}
+
+const TIERS = 'SELECT code AS tier, model_id AS "modelId" FROM elo_agent_tiers ORDER BY code LIMIT 20';
+const END = { state: 'done', result: {} as AgentResult, lastStep: 2 } as const;
 const NOTHING_KEPT = { journal: [] };
 
 interface Line {

@@ -16,22 +16,48 @@ WHERE attrelid = to_regclass('elo_t_token_usage') AND attname = 'cost_usd' AND a
 
 /** Looks at types that migrations leave as they are, since the table may be somebody else's. Changes nothing. */
 export async function findAdvice(query: Query): Promise<readonly SchemaAdvice[]> {
-  return [...(await narrowCost(query)), ...(await twoPrices(query))];
+  return [...(await narrowCost(query)), ...(await moneyPrices(query)), ...(await twoRows(query))];
 }
 
-const TWO_PRICES = `
-SELECT model_id, count(*)::int AS prices FROM elo_model_pricing GROUP BY model_id HAVING count(*) > 1
-ORDER BY model_id LIMIT 20`;
+/** Tables whose rows are known by a column that an adopted one may lack a key on. */
+const KEYS = [
+  { table: 'elo_model_pricing', key: 'model_id', told: 'prices; one of them is billed' },
+  { table: 'elo_agent_tiers', key: 'code', told: 'rows; one of them is used' },
+] as const;
 
-async function twoPrices(query: Query): Promise<readonly SchemaAdvice[]> {
-  const text = `SELECT to_regclass('elo_model_pricing') IS NOT NULL AS has`;
-  const [prices] = await query<{ has: boolean }>({ text, values: [] });
-  if (prices?.has !== true) return [];
-  const models = await query<{ model_id: string; prices: number }>({ text: TWO_PRICES, values: [] });
-  return models.map(({ model_id: model, prices: count }) => ({
-    column: 'elo_model_pricing.model_id',
-    problem: `${model} has ${count} prices; one of them is billed, and nobody can say which.`,
-    fix: `DELETE all but one of them, then ALTER TABLE elo_model_pricing ADD UNIQUE (model_id).`,
+async function twoRows(query: Query): Promise<readonly SchemaAdvice[]> {
+  const advice: SchemaAdvice[] = [];
+  for (const { table, key, told } of KEYS) {
+    if (!(await hasTable(query, table))) continue;
+    const text = `SELECT ${key}::text AS name, count(*)::int AS rows FROM ${table} GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 20`;
+    for (const { name, rows } of await query<{ name: string; rows: number }>({ text, values: [] })) {
+      advice.push({
+        column: `${table}.${key}`,
+        problem: `${name} has ${rows} ${told}, and nobody can say which.`,
+        fix: `DELETE all but one of them, then ALTER TABLE ${table} ADD UNIQUE (${key}).`,
+      });
+    }
+  }
+  return advice;
+}
+
+async function hasTable(query: Query, name: string): Promise<boolean> {
+  const [found] = await query<{ has: boolean }>({ text: 'SELECT to_regclass($1) IS NOT NULL AS has', values: [name] });
+  return found?.has === true;
+}
+
+const MONEY = `
+SELECT attname AS name FROM pg_attribute
+WHERE attrelid = to_regclass('elo_model_pricing') AND atttypid = 'money'::regtype AND NOT attisdropped`;
+
+/** A price of type money is text with a sign of currency, in cents: nobody can bill by it. */
+async function moneyPrices(query: Query): Promise<readonly SchemaAdvice[]> {
+  const columns = await query<{ name: string }>({ text: MONEY, values: [] });
+  return columns.map(({ name }) => ({
+    column: `elo_model_pricing.${name}`,
+    problem:
+      'It is of type money, which keeps cents with a sign of currency: its prices are not read, and runs go unpriced.',
+    fix: `ALTER TABLE elo_model_pricing ALTER COLUMN ${name} TYPE NUMERIC USING ${name}::numeric.`,
   }));
 }
 

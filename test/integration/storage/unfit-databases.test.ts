@@ -1,12 +1,12 @@
 import { Client } from 'pg';
 
-import { createRuntime, type Runtime, type RuntimeError } from '../../../runtime';
+import type { Runtime } from '../../../runtime';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
-import { createDatabase, type TestDatabase } from '../../support/servers/database';
-import { type ModelServer, startModelServer, textReply } from '../../support/servers/model-server';
-import { withCode } from '../../support/setup/matchers';
+import type { TestDatabase } from '../../support/servers/database';
+import { type ModelServer, textReply } from '../../support/servers/model-server';
 import { aTask } from '../../support/values/agent-fixture';
+import { useEmptyDatabase } from '../../support/worlds/empty-database';
 
 const TENANT = 'dddddddd-0000-4000-8000-000000000001';
 
@@ -14,24 +14,10 @@ let models: ModelServer;
 let database: TestDatabase;
 let postgres: Postgres;
 let runtime: Runtime;
-
-beforeAll(async () => {
-  models = await startModelServer();
+const world = useEmptyDatabase();
+beforeEach(() => {
+  ({ models, database, postgres, runtime } = world());
 });
-afterAll(() => models.close());
-beforeEach(async () => {
-  database = await createDatabase();
-  open(database.url);
-});
-afterEach(async () => {
-  await Promise.all([runtime.close(), postgres.close()]);
-  await database.close();
-});
-
-function open(url: string): void {
-  postgres = createPostgres({ url, maxConnections: 2 });
-  runtime = createRuntime({ database: { url }, model: { apiKey: 'sk-test-key', baseUrl: models.url } });
-}
 
 /** The bill as its first program made it, with other columns in place of those of the same name, and more. */
 function bill(other: Readonly<Record<string, string>> = {}, end = ''): string {
@@ -131,7 +117,7 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   'a trigger that changes the cost of a new line': [
     `${bill()} CREATE FUNCTION no_cost() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN NEW.cost_usd := 0; RETURN NEW; END $$;
      CREATE TRIGGER no_cost BEFORE INSERT ON elo_t_token_usage FOR EACH ROW EXECUTE FUNCTION no_cost();`,
-    /reads back as 101000 tokens and \$0/,
+    /reads back as 5001000 tokens and \$0/,
   ],
   'a trigger that drops lines': [
     `${bill()} CREATE FUNCTION drop_it() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
@@ -171,6 +157,51 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
     /row-level security policy for table "elo_t_token_usage"/,
   ],
   'tenants without a key': [tenants('UUID NOT NULL', `'${TENANT}'`), /elo_t_tenants\.id is no key/],
+  'one line for each trace': [bill({ trace_id: 'VARCHAR(100) UNIQUE' }), /"elo_t_token_usage_trace_id_key"/],
+  'one line for each task of all tenants': [
+    bill({ task_id: 'VARCHAR(200) UNIQUE' }),
+    /"elo_t_token_usage_task_id_key"/,
+  ],
+  'one line for each model of a tenant': [
+    `${bill()} ALTER TABLE elo_t_token_usage ADD UNIQUE (tenant_id, model_id);`,
+    /"elo_t_token_usage_tenant_id_model_id_key"/,
+  ],
+  'a check on the length of ids': [
+    bill({ task_id: 'TEXT CHECK (length(task_id) <= 36)' }),
+    /"elo_t_token_usage_task_id_check"/,
+  ],
+  'a check on the cost': [bill({ cost_usd: 'NUMERIC CHECK (cost_usd < 1)' }), /"elo_t_token_usage_cost_usd_check"/],
+  'a domain of costs below one dollar': [
+    `CREATE DOMAIN cents AS NUMERIC(8, 8); ${bill({ cost_usd: 'cents' })}`,
+    /must round to an absolute value less than 1/,
+  ],
+  'a check on the tier': [
+    bill({ agent_tier: `VARCHAR(20) CHECK (agent_tier IN ('expert'))` }),
+    /"elo_t_token_usage_agent_tier_check"/,
+  ],
+  'a check on the type of task': [
+    bill({ task_type: `VARCHAR(50) CHECK (task_type IN ('ai_agent'))` }),
+    /"elo_t_token_usage_task_type_check"/,
+  ],
+  'a reference to models': [
+    `CREATE TABLE models (id VARCHAR(100) PRIMARY KEY);
+    INSERT INTO models VALUES ('qwen/qwen3-4b:free'), ('qwen/qwen3-8b'), ('anthropic/claude-3-haiku'), ('openai/gpt-4o-mini'),
+      ('anthropic/claude-3-5-sonnet'), ('rehearsal');
+    ${bill({ model_id: 'VARCHAR(100) REFERENCES models (id)' })}`,
+    /"elo_t_token_usage_model_id_fkey"/,
+  ],
+  'tiers with numbers': [
+    `CREATE TABLE elo_agent_tiers (code INT PRIMARY KEY, model_id VARCHAR(100), is_free BOOLEAN);`,
+    /integer = text; elo_agent_tiers\.code is integer, not varchar\(20\) \(0001-tables\)/,
+  ],
+  'tools whose ids are uuids': [
+    'CREATE TABLE elo_agent_tools (id UUID PRIMARY KEY, code VARCHAR(50) UNIQUE NOT NULL, name TEXT NOT NULL);',
+    /elo_agent_tools\.id is uuid, not int/,
+  ],
+  'tools that are on by a text': [
+    `CREATE TABLE elo_agent_tools (id SERIAL PRIMARY KEY, code VARCHAR(50) UNIQUE NOT NULL, name TEXT, is_active TEXT);`,
+    /type boolean.*elo_agent_tools\.is_active is text, not boolean/,
+  ],
 };
 
 async function migrated(): Promise<unknown> {
@@ -203,64 +234,6 @@ it.each(Object.entries(UNFIT))('refuses %s, says why, and changes nothing', asyn
   expect(await database.query(`SELECT to_regclass('elo_agent_runs') AS runs`)).toEqual([{ runs: null }]);
 });
 
-describe('a database that was fit', () => {
-  beforeEach(async () => {
-    await migrate(postgres);
-    await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
-    await database.query('ALTER TABLE elo_t_token_usage ADD COLUMN provider TEXT');
-    await database.query('ALTER TABLE elo_t_token_usage ALTER COLUMN provider SET NOT NULL');
-  });
-
-  it('is not ready any more, and diagnostics name the column', async () => {
-    const unfit = expect.stringContaining('"provider" of relation "elo_t_token_usage"') as string;
-    expect(await databaseStatus(postgres)).toMatchObject({ isReady: false, missing: [], damage: [], unfit });
-    expect(await runtime.admin.diagnostics.summary()).toMatchObject({
-      overall_status: 'CRITICAL',
-      failed_components: [{ component: 'schema', code: 'DB_SCHEMA_UNFIT' }],
-    });
-    await expect(migrate(postgres)).rejects.toThrow(withCode('DB_SCHEMA_UNFIT'));
-  });
-});
-
-describe('a bill that becomes unfit after the migration', () => {
-  const dropped = UNFIT['a trigger that drops lines']?.[0].replace(bill(), '') ?? '';
-  const UNFIT_LATER: Readonly<Record<string, string>> = {
-    'a column without a default': 'ADD COLUMN provider TEXT NOT NULL',
-    'a check that fails': 'ADD CHECK (total_tokens < 100)',
-    'another type': 'ALTER COLUMN task_type TYPE INT USING 1',
-    'a trigger that drops lines': dropped,
-  };
-  const outcome = (): Promise<string> =>
-    runtime.run(aTask(TENANT)).then(
-      ({ status, warnings }) => [status, ...warnings.map(({ code }) => code)].join(' '),
-      (error: unknown) => (error as RuntimeError).code,
-    );
-
-  beforeEach(async () => {
-    await migrate(postgres);
-    models.always(() => textReply('Done', { prompt: 1250, completion: 340 }).body);
-  });
-
-  it.each(
-    Object.entries(UNFIT_LATER).flatMap(([what, sql]) => [
-      [`${what} opens no budget of money`, { sql, settings: { monthly_cost_limit_usd: 0.0007 } }] as const,
-      [`${what} opens no budget of tokens`, { sql, settings: { monthly_token_limit: 3000 } }] as const,
-    ]),
-  )('%s', async (_what, { settings, sql }) => {
-    await database.query('INSERT INTO elo_t_tenants (id, name, settings) VALUES ($1, $2, $3)', [TENANT, 'A', settings]);
-    await database.query(sql === dropped ? sql : `ALTER TABLE elo_t_token_usage ${sql}`);
-    const asked = models.received.length;
-    const outcomes = [];
-    for (let run = 0; run < 4; run++) outcomes.push(await outcome());
-    const paid = 'completed LEDGER_WRITE_FAILED';
-    expect(outcomes).toEqual([paid, paid, 'BUDGET_EXCEEDED', 'BUDGET_EXCEEDED']);
-    expect(models.received).toHaveLength(asked + 2);
-    expect(await runtime.admin.usage.unknown()).toMatchObject({
-      unknown_usage: [paid, paid].map(() => ({ unbilled_cost_usd: '0.0003915', unbilled_tokens: '1590' })),
-    });
-  });
-});
-
 describe.each([
   ['UUID', 'BIGINT'],
   ['UUID', 'INT'],
@@ -282,6 +255,41 @@ describe.each([
   });
 });
 
+it.each([
+  ['tenants', 'CREATE TABLE elo_t_tenants (id UUID PRIMARY KEY, name TEXT NOT NULL, region TEXT NOT NULL)', 'region'],
+  [
+    'tools',
+    `CREATE TABLE elo_agent_tools (id SERIAL PRIMARY KEY, code VARCHAR(50) UNIQUE NOT NULL, name TEXT NOT NULL,
+      team TEXT NOT NULL)`,
+    'team',
+  ],
+])('names the column that a table of %s wants of its own', async (what, sql, column) => {
+  await database.query(sql);
+  expect(await migrated()).toBeUndefined();
+  const host = { name: 'Look', endpoint: 'https://tools.example.com/hook', description: 'Looks' };
+  const { tenant, tool } = runtime.admin;
+  const added = what === 'tools' ? tool.create({ code: 'look', ...host }) : tenant.create({ name: 'Acme' });
+  await expect(added).rejects.toMatchObject({
+    code: 'DB_ROW_REFUSED',
+    message: expect.stringContaining(`"${column}"`) as string,
+  });
+});
+
+it('tells of prices that are money, and of two rows for a tier', async () => {
+  await database.query(`CREATE TABLE elo_model_pricing (model_id TEXT, input_cost_per_1m MONEY, output_cost_per_1m NUMERIC);
+    INSERT INTO elo_model_pricing VALUES ('openai/gpt-4o-mini', 1, 2);
+    CREATE TABLE elo_agent_tiers (code TEXT, name TEXT, model_id TEXT, is_free BOOLEAN);
+    INSERT INTO elo_agent_tiers VALUES ('pro', 'Pro', 'openai/gpt-4o-mini'), ('pro', 'Pro', 'openai/gpt-4o-mini')`);
+  expect(await migrated()).toBeUndefined();
+  expect((await databaseStatus(postgres)).advice.map(({ column }) => column)).toEqual([
+    'elo_model_pricing.input_cost_per_1m',
+    'elo_agent_tiers.code',
+  ]);
+  await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+  models.script(textReply('Done', { prompt: 1250, completion: 340 }));
+  expect((await runtime.run(aTask(TENANT))).warnings.map(({ code }) => code)).toEqual(['USAGE_UNPRICED']);
+});
+
 it('tells of models with two prices', async () => {
   await database.query(`CREATE TABLE elo_model_pricing (model_id TEXT, input_cost_per_1m NUMERIC, output_cost_per_1m NUMERIC);
     INSERT INTO elo_model_pricing VALUES ('a/model', 1, 2), ('a/model', 3, 4), ('b/model', 1, 2)`);
@@ -291,70 +299,6 @@ it('tells of models with two prices', async () => {
       { column: 'elo_model_pricing.model_id', problem: expect.stringContaining('a/model has 2 prices') as string },
     ],
   });
-});
-
-describe('what says nothing about the schema', () => {
-  beforeEach(() => migrate(postgres));
-
-  it('refuses nothing: a lock on the bill, and nobody waits behind it', async () => {
-    const holder = new Client({ connectionString: database.url });
-    await holder.connect();
-    await holder.query('BEGIN; LOCK TABLE elo_t_token_usage IN SHARE MODE');
-    expect(await databaseStatus(postgres)).toMatchObject({ isReady: true });
-    await holder.query('COMMIT');
-    await holder.end();
-  });
-
-  /** Reads the status as a new role with these rights on all tables, but no INSERT on tenants. */
-  async function statusAs(rights: string): ReturnType<typeof databaseStatus> {
-    const admin = new Client({ connectionString: process.env.TEST_POSTGRES_ADMIN_URL });
-    await admin.connect();
-    const url = new URL(database.url);
-    const role = `role_${url.pathname.slice(1)}`;
-    await admin.query(`CREATE ROLE ${role} LOGIN PASSWORD 'p' BYPASSRLS`);
-    await database.query(`GRANT ${rights} ON ALL TABLES IN SCHEMA public TO ${role};
-      GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role}; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${role};
-      REVOKE INSERT ON elo_t_tenants FROM ${role}`);
-    [url.username, url.password] = [role, 'p'];
-    const other = createPostgres({ url: url.href, maxConnections: 1 });
-    const status = await databaseStatus(other);
-    await other.close();
-    await admin.end();
-    return status;
-  }
-
-  it('refuses nothing: a role that may only read', async () => {
-    expect(await statusAs('SELECT')).toMatchObject({ isReady: true });
-  });
-
-  it('hides nothing: a role that may write but not add tenants', async () => {
-    await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
-    expect(await statusAs('SELECT, INSERT, UPDATE, DELETE')).toMatchObject({ isReady: true });
-  });
-
-  it('hides nothing: the same role where a line cannot be written', async () => {
-    await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
-    await database.query('ALTER TABLE elo_t_token_usage ADD COLUMN provider TEXT NOT NULL');
-    const unfit = expect.stringContaining('"provider"') as string;
-    expect(await statusAs('SELECT, INSERT, UPDATE, DELETE')).toMatchObject({ isReady: false, unfit });
-  });
-
-  it('leaves nothing behind', async () => {
-    await databaseStatus(postgres);
-    const left = await database.query(
-      'SELECT (SELECT count(*)::int FROM elo_agent_runs) AS runs, (SELECT count(*)::int FROM elo_t_tenants) AS tenants',
-    );
-    expect(left).toEqual([{ runs: 0, tenants: 0 }]);
-  });
-});
-
-it('sends no request where the schema is older than the program', async () => {
-  await migrate(postgres);
-  await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
-  await database.query('ALTER TABLE elo_agent_model_calls DROP COLUMN unbilled_tokens');
-  const asked = models.received.length;
-  await expect(runtime.run(aTask(TENANT))).rejects.toThrow(withCode('DB_SCHEMA_MISSING'));
-  expect(models.received).toHaveLength(asked);
 });
 
 it.each(['LATIN1', 'WIN1251', 'SQL_ASCII'])('takes no other encoding than UTF8 and none: %s', async (encoding) => {
