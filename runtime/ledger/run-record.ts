@@ -152,7 +152,11 @@ async function writeEnd(
   };
   try {
     const retry = { retries: settleRetries, minTimeout: 100, factor: 3, randomize: true };
-    await pRetry(() => writer.write(ending), { ...retry, onFailedAttempt, shouldRetry: ({ error }) => !isGone(error) });
+    await pRetry(() => writer.write(ending), {
+      ...retry,
+      onFailedAttempt,
+      shouldRetry: ({ error }) => !isFinal(error),
+    });
   } catch (error) {
     throw await endUnwritten(writer, { ...ending, outbox, error });
   }
@@ -169,6 +173,11 @@ async function writeLate(
     await ledger.recordUnbilled(progress).catch(() => undefined);
     await outbox?.keep(progress);
   }
+}
+
+/** Returns true for what another try would not change. */
+function isFinal(error: unknown): boolean {
+  return isGone(error) || (isRuntimeError(error) && error.code === 'DB_ROW_REFUSED');
 }
 
 /** Returns true if the tenant was deleted with its bill, so that nothing can be written later. */

@@ -50,6 +50,10 @@ export const STORAGE_CODES = family('Postgres and Redis', {
       'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables. `db migrate` has to run as their owner.',
     ),
   ),
+  DB_ROW_REFUSED: tenant(
+    'The database refuses a row: {reason}.',
+    'Give the column that is named a default, or change the constraint: the table is one of your own that was adopted.',
+  ),
   DB_QUERY_FAILED: internal(
     'A database statement failed: {reason}.',
     'Run `universal-ai-agent db status`; report it if the schema is complete.',

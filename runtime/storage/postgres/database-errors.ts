@@ -25,6 +25,7 @@ type DatabaseCode =
   | 'DB_UNAVAILABLE'
   | 'DB_AUTH_FAILED'
   | 'DB_SCHEMA_MISSING'
+  | 'DB_ROW_REFUSED'
   | 'DB_PERMISSION_DENIED';
 
 /** SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
@@ -53,6 +54,8 @@ const CODES: Readonly<Record<string, DatabaseCode>> = {
 const CLASSES: Readonly<Record<string, DatabaseCode>> = {
   // Connections; poolers refuse with 08P01.
   '08': 'DB_UNREACHABLE',
+  // Constraints: not null, check, unique, foreign keys.
+  '23': 'DB_ROW_REFUSED',
   // Deadlocks and serialization.
   '40': 'DB_UNAVAILABLE',
   // Disk, memory, connections.

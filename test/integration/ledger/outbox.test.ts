@@ -253,7 +253,7 @@ describe('an end that the ledger refuses although it is there', () => {
     expect(unwritten).toMatchObject({
       waiting: 0,
       refused: 1,
-      entries: [{ code: 'DB_QUERY_FAILED', sql_state: '23514', task_id: task, calls: [{ prompt_tokens: TOO_LARGE }] }],
+      entries: [{ code: 'DB_ROW_REFUSED', sql_state: '23514', task_id: task, calls: [{ prompt_tokens: TOO_LARGE }] }],
     });
     const again = runtimeWith();
     expect(await again.run(taskOf(task))).toMatchObject({ replayed: true, result: { text: 'an answer' } });

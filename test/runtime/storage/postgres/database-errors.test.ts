@@ -38,10 +38,12 @@ it.each([
   expect(failureWith(code)).toMatchObject({ code: 'DB_SCHEMA_MISSING', scope: 'installation' });
 });
 
-it.each(['22003', '23503', '25001', '42601', '54000', 'P0001'])(
-  '%s is a mistake of ours, and waits for nobody',
-  (code) => {
-    expect(failureWith(code)).toMatchObject({ code: 'DB_QUERY_FAILED', retryable: false });
-    expect(verdictOn(code)).toBe('die');
-  },
-);
+it.each(['23502', '23503', '23505', '23514'])('%s is a row that a constraint refuses', (code) => {
+  expect(failureWith(code)).toMatchObject({ code: 'DB_ROW_REFUSED', retryable: false });
+  expect(verdictOn(code)).toBe('die');
+});
+
+it.each(['22003', '25001', '42601', '54000', 'P0001'])('%s is a mistake of ours, and waits for nobody', (code) => {
+  expect(failureWith(code)).toMatchObject({ code: 'DB_QUERY_FAILED', retryable: false });
+  expect(verdictOn(code)).toBe('die');
+});
