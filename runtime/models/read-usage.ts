@@ -4,9 +4,14 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 
 type ReportedUsage = Omit<ReplyUsage, 'modelReturned' | 'providerRequestId'>;
 
-/** Returns the usage of a reply or a chunk, which some servers put into its choice, or into both. */
+/** Returns the usage of a reply or a chunk, which some servers put into its choice, its delta or, as Groq, a field of their own. */
 export function usageIn(reply: JsonObject, choice: JsonValue | undefined): JsonValue | undefined {
-  return highest(isJsonObject(choice) ? choice.usage : undefined, reply.usage);
+  const { delta, ...inChoice } = isJsonObject(choice) ? choice : {};
+  const places = [delta, inChoice, reply.x_groq, reply];
+  return places.reduce<JsonValue | undefined>(
+    (known, place) => highest(known, isJsonObject(place) ? place.usage : undefined),
+    undefined,
+  );
 }
 
 /** More counts than any provider reports. */
@@ -56,18 +61,37 @@ function readTokens(raw: JsonObject): ReportedUsage {
 interface Sides {
   readonly prompt: number;
   readonly completion: number;
-  /** What was reported, where one of the two was not. */
+  /** What was reported, where one of the two was not, or where one was in two ways. */
   readonly lacking?: string;
 }
 
 function readSides(raw: JsonObject): Sides | undefined {
-  const prompt = count(raw.prompt_tokens) ?? count(raw.input_tokens);
-  const completion = count(raw.completion_tokens) ?? count(raw.output_tokens);
-  if (prompt !== undefined && completion !== undefined) return { prompt, completion };
+  const prompt = higher(raw.prompt_tokens, raw.input_tokens);
+  const completion = higher(raw.completion_tokens, raw.output_tokens);
+  if (prompt !== undefined && completion !== undefined) return { prompt, completion, ...twoNames(raw) };
   const isNonsense =
     (prompt === undefined && isGiven(raw.prompt_tokens, raw.input_tokens)) ||
     (completion === undefined && isGiven(raw.completion_tokens, raw.output_tokens));
   return isNonsense ? undefined : completeSides({ prompt, completion, total: count(raw.total_tokens) });
+}
+
+/** The higher of the counts that a side has under its two names. */
+function higher(...names: readonly (JsonValue | undefined)[]): number | undefined {
+  const counts = names.map(count).filter((one) => one !== undefined);
+  return counts.length === 0 ? undefined : Math.max(...counts);
+}
+
+/** Says which side was taken from its second name, as that one has more. */
+function twoNames(raw: JsonObject): Pick<Sides, 'lacking'> {
+  const pairs = {
+    completion: [raw.completion_tokens, raw.output_tokens],
+    prompt: [raw.prompt_tokens, raw.input_tokens],
+  };
+  const told = Object.entries(pairs).flatMap(([side, names]) => {
+    const [one = Infinity, other = 0] = names.map(count);
+    return one === 0 || other <= one ? [] : [`${one} and ${other} ${side} tokens`];
+  });
+  return told.length === 0 ? {} : { lacking: told.join(', ') };
 }
 
 function isGiven(...values: readonly (JsonValue | undefined)[]): boolean {

@@ -29,6 +29,8 @@ it.each<[string, string]>([
   ],
   ['the choice', TEXT + data({ choices: [choice({ delta: {}, usage: WHOLE })] }) + DONE],
   ['the choice, and a null beside it', TEXT + data({ choices: [choice({ delta: {}, usage: WHOLE })], usage: null })],
+  ['the delta', TEXT + data({ choices: [choice({ delta: { usage: WHOLE } })] }) + DONE],
+  ['the field of Groq', TEXT + END + data({ choices: [], x_groq: { id: 'req_1', usage: WHOLE } }) + DONE],
   [
     'the choice, and zeros beside it',
     TEXT + data({ choices: [choice({ delta: {}, usage: WHOLE })], usage: { prompt_tokens: 0, completion_tokens: 0 } }),
@@ -40,6 +42,13 @@ it.each<[string, string]>([
   const outcome = await world.outcomeOf(sends(text));
   expect(outcome).toMatchObject({ text: 'Hello', tokens: 9401, requests: 1 });
   expect(outcome).not.toHaveProperty('warnings');
+});
+
+it('takes the higher count where a side has two names, and says so', async () => {
+  const first = usage({ prompt_tokens: 9325, completion_tokens: 2 });
+  const outcome = await world.outcomeOf(sends(first + TEXT + END + usage({ output_tokens: 76 }) + DONE));
+  const warnings = [expect.stringContaining('2 and 76 completion tokens were read as 9325 + 76')];
+  expect(outcome).toMatchObject({ text: 'Hello', tokens: 9401, warnings });
 });
 
 it('reads the usage of an unstreamed reply from its choice', async () => {
