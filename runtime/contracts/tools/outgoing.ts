@@ -24,7 +24,14 @@ export interface OutgoingRequest {
 
 /** What became of a request. `reason` is for people and ends without a period. */
 export type OutgoingReply =
-  | { readonly kind: 'answered'; readonly status: number; readonly text: string; readonly isCut: boolean }
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly text: string;
+      readonly isCut: boolean;
+      /** Seconds until another try, as the answer asks. */
+      readonly retryAfter?: number;
+    }
   /** The rules forbid the address; nothing was sent. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** Nobody was there; nothing was sent. */

@@ -31,6 +31,8 @@ const RETRY = { retries: 2, minTimeout: 200, factor: 3, randomize: true };
 /** Longer than all tries together. */
 const LEASE_MS = 30_000;
 const LONGEST_PAUSE_MS = 500;
+/** What a receiver asks for beyond it is left to the next attempt of the queue. */
+const LONGEST_RETRY_AFTER_S = 5;
 /** Request Timeout, Too Early, Too Many Requests: the same request may do better later. */
 const PASSING: readonly number[] = [408, 425, 429];
 /** The most bytes of the answer, which nobody reads. */
@@ -76,13 +78,20 @@ async function post(
     timeoutMs: TIMEOUT_MS,
     limitBytes: LIMIT_BYTES,
   };
+  let waitSeconds = 0;
   const attempt = async (): Promise<void> => {
-    refuseCancelled(signal);
+    await pause(waitSeconds * 1000, signal);
     // Not broken off on cancel: it may have arrived, and would be sent again.
-    const failure = failureOf(await outgoing.send(request, rules));
-    if (failure !== undefined) throw failure;
+    const reply = await outgoing.send(request, rules);
+    const failure = failureOf(reply);
+    if (failure === undefined) return;
+    waitSeconds = (reply.kind === 'answered' ? reply.retryAfter : undefined) ?? 0;
+    throw failure;
   };
-  await pRetry(attempt, { ...RETRY, shouldRetry: ({ error }) => isRuntimeError(error) && error.retryable });
+  const mayRetry = (error: unknown): boolean => isRuntimeError(error) && error.retryable;
+  const shouldRetry = ({ error }: { readonly error: unknown }): boolean =>
+    mayRetry(error) && waitSeconds <= LONGEST_RETRY_AFTER_S;
+  await pRetry(attempt, { ...RETRY, shouldRetry });
 }
 
 /** `sha256=<hex>` over the body as it is sent. */
@@ -107,5 +116,5 @@ function refuseCancelled(signal: AbortSignal | undefined): void {
 
 async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   refuseCancelled(signal);
-  await sleep(delayMs, signal).catch(() => refuseCancelled(signal));
+  if (delayMs > 0) await sleep(delayMs, signal).catch(() => refuseCancelled(signal));
 }

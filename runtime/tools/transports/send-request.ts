@@ -111,8 +111,8 @@ export function httpFailure(status: number, retryAfter?: string): NonNullable<Tr
   return { code: 'TOOL_BUSY', status, when: seconds === undefined ? 'later' : `in ${seconds} seconds` };
 }
 
-/** Seconds, or a date. */
-function readRetryAfter(text: string | undefined): number | undefined {
+/** The header of this name in seconds; it holds these or a date. */
+export function readRetryAfter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - Date.now()) / 1000);
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;

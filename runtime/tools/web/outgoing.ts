@@ -5,6 +5,7 @@ import { errorText } from '../../errors/to-runtime-error';
 import { startDeadline } from '../../util/abort';
 import { wasNeverConnected } from '../../util/connection-errors';
 import { foreignHeaderIssue } from '../transports/header-fields';
+import { readRetryAfter } from '../transports/send-request';
 import { plainHost, readAllowedHosts } from './allowed-hosts';
 import { contentType, decodeBody, isCompressed, isText } from './decode-body';
 import { guardedLookup } from './guarded-lookup';
@@ -47,7 +48,8 @@ async function send(request: OutgoingRequest, rules: OutgoingRules): Promise<Out
   try {
     const { signal } = deadline;
     const reply = await requestWeb({ ...rest, ownHeaders: {}, policy: rules, signal, maxRedirects: 0 });
-    return { kind: 'answered', status: reply.status, text: textOf(reply), isCut: reply.isCut };
+    const retryAfter = readRetryAfter(reply.headers['retry-after']);
+    return { kind: 'answered', status: reply.status, text: textOf(reply), isCut: reply.isCut, retryAfter };
   } catch (error) {
     if (error instanceof RefusedUrl) return { kind: 'refused', reason: error.message };
     if (wasNeverConnected(error)) return { kind: 'unreached', reason: errorText(error) };

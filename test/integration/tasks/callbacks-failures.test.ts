@@ -92,6 +92,26 @@ it.each([408, 425, 429])('a webhook answered %s is sent again', async (status) =
   expect(fixture.webhooksOf(one.task_id)).toHaveLength(2);
 });
 
+it('a webhook is sent again when its receiver says, or with the next attempt where that is far', async () => {
+  const asked: number[] = [];
+  const busyFor = (seconds: string): void => {
+    fixture.receiver.answer = (_request, response) => {
+      asked.push(Date.now());
+      response.writeHead(asked.length === 1 ? 503 : 200, { 'retry-after': seconds }).end();
+    };
+  };
+  busyFor('2');
+  const one = task({ ...callbackKeys(), notify_webhook: webhook() });
+  await fixture.runtime.handle(one);
+  const [first = 0, second = 0] = asked;
+  expect(second - first).toBeGreaterThanOrEqual(2000);
+  asked.length = 0;
+  busyFor('60');
+  const other = task({ ...callbackKeys(), notify_webhook: webhook() });
+  await expect(fixture.runtime.handle(other)).rejects.toThrow(withCode('CALLBACK_FAILED'));
+  expect(fixture.webhooksOf(other.task_id)).toHaveLength(1);
+});
+
 it('does not wait longer than five seconds for a webhook', async () => {
   const one = task({ ...callbackKeys(), notify_webhook: webhook() });
   let asked = 0;
