@@ -19,6 +19,14 @@ interface AddressKind {
   readonly schemes: RegExp;
 }
 
+/** Schemes of addresses that are given by mistake. Of others nothing is said: it may be a password that is cut. */
+const OTHER_SCHEMES: ReadonlySet<string> = new Set([
+  ...['unix', 'file', 'tcp', 'http', 'https', 'jdbc', 'mysql', 'mariadb', 'mongodb', 'mongodb+srv', 'sqlite', 'amqp'],
+  ...['prisma', 'prisma+postgres', 'postgresql+asyncpg', 'postgresql+psycopg', 'postgresql+psycopg2', 'cockroachdb'],
+  ...['redis+sentinel', 'redis-sentinel', 'rediss+sentinel', 'redis+cluster', 'redis+unix', 'redis+socket'],
+  ...['redis-socket', 'memcached'],
+]);
+
 const SPECIAL = 'encode special characters in user and password';
 
 /**
@@ -28,6 +36,8 @@ const SPECIAL = 'encode special characters in user and password';
 export function cutAddress(text: string, { name, schemes }: AddressKind): CutAddress {
   const scheme = schemes.exec(text.trim())?.[0];
   const misread = new Error(`is not ${name}; ${SPECIAL}`);
+  const other = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(text.trim())?.[0].toLowerCase();
+  if (other !== undefined && OTHER_SCHEMES.has(other)) throw new Error(`begins with ${other}: and is not ${name}`);
   if (scheme === undefined) throw misread;
   const { authority, after } = cut(text.trim().slice(scheme.length), /^([^/?#]*)([^]*)$/, ['authority', 'after']);
   if (after.includes('#') || (!authority.includes('@') && after.includes('@'))) throw misread;

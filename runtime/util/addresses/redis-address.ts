@@ -43,17 +43,17 @@ const PARAMETERS: Readonly<Record<string, Reader<Read>>> = {
   ssl_keyfile: (path) => ({ key: fileAt(path) }),
 };
 
-const KIND = { name: 'a redis: or rediss: URL', schemes: /^rediss?:\/\//i };
+const KIND = { name: 'a redis: or rediss: URL', schemes: /^(?:redis|valkey)s?:\/\//i };
 
 /**
- * Reads `redis://user:password@host:port/database`, or `rediss:` for TLS. Throws an Error that goes on after the address's name,
+ * Reads `redis://user:password@host:port/database`, or `rediss:` for TLS; `valkey:` and `valkeys:` mean the same. Throws an Error that goes on after the address's name,
  * such as `has a path that is no number of a database`; no secret is in it.
  */
 export function readRedisAddress(text: string): RedisAddress {
   const { user, password, host, port, path, parameters } = cutAddress(text, KIND);
   if (host === '') throw new Error('names no host');
   const { db, family, ...tls } = readParameters(parameters, PARAMETERS);
-  const isEncrypted = /^rediss:/i.test(text);
+  const isEncrypted = /^(?:redis|valkey)s:/i.test(text.trim());
   if (!isEncrypted && Object.keys(tls).length > 0)
     throw new Error('has certificates, and redis: is not encrypted: rediss:');
   return {

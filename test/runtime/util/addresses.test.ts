@@ -116,9 +116,9 @@ describe('an address of Postgres', () => {
     ['postgres://u:p@h/db?sslmode=disable&channel_binding=require', /needs an encrypted connection/],
     ['postgres://u:p@h/db?sslnegotiation=bogus', /takes postgres, direct/],
     ['host=h dbname=db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
-    ['jdbc:postgresql://h/db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
-    ['postgresql+asyncpg://u:p@h/db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
-    ['mysql://u:p@h/db', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['jdbc:postgresql://h/db', 'begins with jdbc: and is not a Postgres URL'],
+    ['postgresql+asyncpg://u:p@h/db', 'begins with postgresql+asyncpg: and is not a Postgres URL'],
+    ['mysql://u:p@h/db', 'begins with mysql: and is not a Postgres URL'],
     ['', /^is not a (Postgres|redis: or rediss:) URL; encode/],
   ])('%s is refused in words', (text, words) => {
     const said = why(() => readPostgresAddress(text));
@@ -140,6 +140,9 @@ describe('an address of Redis', () => {
     ['redis://:p%@h', { ...plain, password: 'p%' }],
     ['redis://h/3?db=3&protocol=3', { ...plain, db: 3 }],
     ['rediss://h', { ...plain, tls: {} }],
+    [' rediss://h\n', { ...plain, tls: {} }],
+    ['valkeys://h/2', { ...plain, db: 2, tls: {} }],
+    ['valkey://h', plain],
     ['rediss://h?ssl_cert_reqs=CERT_NONE', { ...plain, tls: { rejectUnauthorized: false } }],
     ['rediss://h?ssl_cert_reqs=required', { ...plain, tls: { rejectUnauthorized: true } }],
     [`rediss://h?ssl_ca_certs=${file}`, { ...plain, tls: { ca: 'a certificate' } }],
@@ -166,8 +169,9 @@ describe('an address of Redis', () => {
       'has the parameter "ssl_ca_certs", which names a file that cannot be read',
     ],
     ['rediss://h?ssl_cert_reqs=maybe', /which takes none, optional, required/],
-    ['unix:///run/redis.sock', /^is not a (Postgres|redis: or rediss:) URL; encode/],
-    ['http://h', /^is not a (Postgres|redis: or rediss:) URL; encode/],
+    ['unix:///run/redis.sock', 'begins with unix: and is not a redis: or rediss: URL'],
+    ['redis+sentinel://:p@h:26379/0', 'begins with redis+sentinel: and is not a redis: or rediss: URL'],
+    ['http://h', 'begins with http: and is not a redis: or rediss: URL'],
     ['h:6379', /^is not a (Postgres|redis: or rediss:) URL; encode/],
   ])('%s is refused in words', (text, words) => {
     expect(why(() => readRedisAddress(text))).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
