@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 
 import { RuntimeError } from '../errors/runtime-error';
 import { isUuid } from '../util/clock';
@@ -18,10 +18,26 @@ export function readTenant({ tenant }: { readonly tenant?: string }, command: st
   return tenant.toLowerCase();
 }
 
+/** Standard input to its end, without a byte order mark. Throws a UsageError for what is not UTF-8. */
+export async function readStandardInput(): Promise<string> {
+  const text = decodeUtf8(await buffer(terminal().stdin));
+  if (text === undefined) throw new UsageError('Standard input is not UTF-8 text.');
+  return text;
+}
+
+/** The text, without a byte order mark; undefined for bytes that are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** `--settings JSON`, or `-` for JSON on standard input. Throws a UsageError. */
 export async function readJsonOption(given: string | undefined, name: string): Promise<JsonObject | undefined> {
   if (given === undefined) return undefined;
-  const parsed = tryParseJson(given === '-' ? await text(terminal().stdin) : given);
+  const parsed = tryParseJson(given === '-' ? await readStandardInput() : given);
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
   throw new UsageError(`--${name} is not a JSON object.`);
 }

@@ -1,13 +1,10 @@
-import { text } from 'node:stream/consumers';
-
 import type { Postgres } from '../../storage/postgres/pool';
 import { seedTools } from '../../storage/schema/seed-tools';
 import { makeSqlRole } from '../../storage/schema/sql-role';
-import { UsageError } from '../arguments';
+import { readStandardInput, UsageError } from '../arguments';
 import { command, FLAG, TEXT, TEXTS } from '../command';
 import { withAdmin, withDatabase, withToolRuntime } from '../environment';
 import { printJson } from '../output';
-import { terminal } from '../terminal';
 
 export const dbCommands = [
   command({
@@ -69,7 +66,7 @@ async function sqlRole({ name, password, table: tables = [] }: RoleOptions): Pro
   if (password !== undefined && password !== '-') {
     throw new UsageError('--password takes only -, for standard input: everybody sees the words of a command line.');
   }
-  const given = password === undefined ? undefined : (await text(terminal().stdin)).replace(/\r?\n$/, '');
+  const given = password === undefined ? undefined : (await readStandardInput()).replace(/\r?\n$/, '');
   return print(async (postgres) => {
     const made = await makeSqlRole(postgres, { name, password: given, tables });
     return { role: made.role, is_new: made.isNew, tables: made.tables, password: made.password };

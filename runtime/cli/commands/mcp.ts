@@ -1,12 +1,9 @@
-import { text } from 'node:stream/consumers';
-
 import { isJsonObject, type JsonObject, tryParseJson } from '../../util/json';
-import { readTenant, UsageError } from '../arguments';
+import { readStandardInput, readTenant, UsageError } from '../arguments';
 import { waitForBrowser } from '../browser-login';
 import { command, TENANT, TEXT, TEXTS } from '../command';
 import { withAdmin, withToolRuntime } from '../environment';
 import { printJson } from '../output';
-import { terminal } from '../terminal';
 
 export const mcpCommands = [
   command({
@@ -127,9 +124,9 @@ async function add({ name, url, options }: { name: string; url: string; options:
 async function readCredential({ bearer, auth }: AddOptions): Promise<JsonObject | undefined> {
   if (bearer !== undefined && auth !== undefined) throw new UsageError('Give --bearer or --auth, not both.');
   if (bearer !== undefined)
-    return { kind: 'bearer', token: bearer === '-' ? (await text(terminal().stdin)).trim() : bearer };
+    return { kind: 'bearer', token: bearer === '-' ? (await readStandardInput()).trim() : bearer };
   if (auth === undefined) return undefined;
-  const parsed = tryParseJson(auth === '-' ? await text(terminal().stdin) : auth);
+  const parsed = tryParseJson(auth === '-' ? await readStandardInput() : auth);
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
   throw new UsageError('--auth is not a JSON object.');
 }

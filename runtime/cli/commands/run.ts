@@ -1,11 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 
 import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
-import { UsageError } from '../arguments';
+import { decodeUtf8, UsageError } from '../arguments';
 import { command, FLAG, TENANT, TEXT } from '../command';
 import { openRuntime } from '../environment';
 import { printError, printJson, writeLine } from '../output';
@@ -80,8 +79,9 @@ function readTaskFile(file: string): Uint8Array {
 
 /** Reads what the queue reads: UTF-8, with or without a byte order mark. */
 function parseTask(bytes: Uint8Array): unknown {
-  if (!isUtf8(bytes)) throw new RuntimeError('INPUT_INVALID', { issues: 'the task is not UTF-8' });
-  const parsed = tryParseJson(new TextDecoder().decode(bytes));
+  const text = decodeUtf8(bytes);
+  if (text === undefined) throw new RuntimeError('INPUT_INVALID', { issues: 'the task is not UTF-8' });
+  const parsed = tryParseJson(text);
   if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `the task is not valid JSON: ${parsed.reason}` });
   return parsed.value;
 }

@@ -5,7 +5,7 @@ import { describeError, RuntimeError } from '../../errors/runtime-error';
 import { createVaultStore } from '../../storage/postgres/vault-store';
 import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { createSealer, type Sealer } from '../../vault/sealer';
-import { readTenant, UsageError } from '../arguments';
+import { decodeUtf8, readTenant, UsageError } from '../arguments';
 import { command, FLAG, TENANT, TEXT } from '../command';
 import { readVaultKey, withAdmin, withDatabase, withToolRuntime } from '../environment';
 import { printError, printJson } from '../output';
@@ -122,12 +122,4 @@ async function readSecret(): Promise<string> {
   if (secret === undefined) throw invalid('standard input is not UTF-8 text');
   if (secret.trim() === '') throw invalid('standard input is empty');
   return secret;
-}
-
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

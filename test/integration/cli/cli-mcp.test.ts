@@ -54,6 +54,19 @@ it('adds a server with a token from standard input, and calls its tool', async (
   expect(mcp.calls.at(-1)?.headers.authorization).toBe('Bearer token-from-stdin');
 });
 
+it.each([
+  ['mcp add shop https://mcp.example.com --bearer -'],
+  ['mcp add shop https://mcp.example.com --auth -'],
+  ['tools call shop.stock --arguments -'],
+  ['tenant set --settings -'],
+])('takes no standard input but UTF-8: %s', async (line) => {
+  const input = Buffer.from('{"name":"Grüße"}', 'latin1');
+  const env = { DATABASE_URL: fixture.database.url };
+  const outcome = await runCli([...line.split(' '), '--tenant', tenantId], { env, input });
+  expect(outcome).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(outcome.stderr).toContain('Standard input is not UTF-8 text.');
+});
+
 it('lists the tools of database and servers alike', async () => {
   await giveTool(fixture.database, tenantId, { code: `find_${tenantId.slice(0, 8)}`, endpoint: hook.url });
   await add();

@@ -1,10 +1,7 @@
-import { text } from 'node:stream/consumers';
-
 import type { ToolChange } from '../../../admin/tools/tools';
-import { readJsonOption, readTenant, readWhole, readWords, UsageError } from '../../arguments';
+import { readJsonOption, readStandardInput, readTenant, readWhole, readWords, UsageError } from '../../arguments';
 import { command, FLAG, TENANT, TEXT, TEXTS } from '../../command';
 import { withAdmin } from '../../environment';
-import { terminal } from '../../terminal';
 
 const CHANGE = {
   name: TEXT,
@@ -112,7 +109,7 @@ async function readChange(code: string, options: ChangeOptions): Promise<ToolCha
     description: options.description,
     transport: options.transport,
     endpoint: options.endpoint,
-    authHeader: header === '-' ? (await text(terminal().stdin)).trim() : header,
+    authHeader: header === '-' ? (await readStandardInput()).trim() : header,
     timeoutMs: readWhole(options['timeout-ms'], 'timeout-ms'),
     parametersSchema: await readJsonOption(options.schema, 'schema'),
     fields: field?.map(readField),

@@ -1,12 +1,9 @@
-import { text } from 'node:stream/consumers';
-
 import { RuntimeError } from '../../../errors/runtime-error';
 import { type JsonValue, tryParseJson } from '../../../util/json';
-import { readTenant, readWhole } from '../../arguments';
+import { readStandardInput, readTenant, readWhole } from '../../arguments';
 import { command, TENANT, TEXT } from '../../command';
 import { withAdmin, withToolRuntime } from '../../environment';
 import { printError, printJson } from '../../output';
-import { terminal } from '../../terminal';
 
 const COMMON = { tenant: TENANT, tier: TEXT } as const;
 
@@ -57,7 +54,7 @@ export const toolsCommands = [
 ];
 
 async function readInput(given = '{}'): Promise<JsonValue> {
-  return readJson(given === '-' ? await text(terminal().stdin) : given, 'arguments');
+  return readJson(given === '-' ? await readStandardInput() : given, 'arguments');
 }
 
 function readJson(given: string, what: string): JsonValue {
