@@ -44,11 +44,13 @@ export async function readPriceList(text: string): Promise<PriceList> {
     throw new RuntimeError('PRICE_LIST_INVALID', { reason: `it has more than ${MOST_MODELS} models` });
   }
   const models: ListedModel[] = [];
-  for (const listed of (data as readonly JsonValue[]).filter(isJsonObject)) {
+  for (const [at, listed] of (data as readonly JsonValue[]).entries()) {
     await turn();
-    models.push(...readModel(listed));
+    models.push(readModel(listed, at));
   }
-  if (models.length === 0) throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no model with an id' });
+  if (models.every(({ reason }) => reason === WITHOUT_ID)) {
+    throw new RuntimeError('PRICE_LIST_INVALID', { reason: 'it has no model with an id' });
+  }
   const next = isJsonObject(links) ? links.next : undefined;
   return { models, ...(typeof next === 'string' && next !== '' ? { next } : {}) };
 }
@@ -70,13 +72,16 @@ export function samePrice(one: ModelPrice | undefined, other: ModelPrice | undef
   return Object.entries(ratesOf(one)).every(([kind, rate]) => new Big(rate).eq(rates[kind as keyof typeof rates]));
 }
 
-function readModel({ id, pricing }: JsonObject): readonly ListedModel[] {
-  if (typeof id !== 'string' || id === '') return [];
-  if (!ID.test(id)) return [{ modelId: id.slice(0, MAX_SHOWN_ID), reason: 'its id is not 1 to 100 ASCII characters' }];
+const WITHOUT_ID = 'it has no id';
+
+function readModel(listed: JsonValue, at: number): ListedModel {
+  const { id, pricing } = isJsonObject(listed) ? listed : {};
+  if (typeof id !== 'string' || id === '') return { modelId: `entry ${at + 1} of the list`, reason: WITHOUT_ID };
+  if (!ID.test(id)) return { modelId: id.slice(0, MAX_SHOWN_ID), reason: 'its id is not 1 to 100 ASCII characters' };
   const read = isJsonObject(pricing) ? readPrice(id, pricing) : 'it has no price';
-  if (typeof read === 'string') return [{ modelId: id, reason: read }];
+  if (typeof read === 'string') return { modelId: id, reason: read };
   const besideTokens = isJsonObject(pricing) ? pricesBesideTokens(pricing) : [];
-  return [{ modelId: id, price: read, ...(besideTokens.length === 0 ? {} : { besideTokens }) }];
+  return { modelId: id, price: read, ...(besideTokens.length === 0 ? {} : { besideTokens }) };
 }
 
 /** The price, or why there is none: one that holds only at times or only for a part of the calls would bill the others wrongly. */
@@ -86,6 +91,8 @@ function readPrice(modelId: string, pricing: JsonObject): ModelPrice | string {
   const [input, output] = [perMillion(pricing.prompt), perMillion(pricing.completion)];
   if (input === undefined || output === undefined) return 'its price for prompt or completion cannot be read';
   if (input.lt(0) || output.lt(0)) return 'its price is that of whichever model answers';
+  const unread = OPTIONAL.find((name) => isOther(pricing[name]) && perMillion(pricing[name]) === undefined);
+  if (unread !== undefined) return `its price "${unread}" cannot be read`;
   const [cached, write, write1h, reasoning] = OPTIONAL.map((name) => perMillion(pricing[name]));
   const fee = feeOf(modelId, pricing, input.plus(output).eq(0));
   if (fee !== undefined) return fee;

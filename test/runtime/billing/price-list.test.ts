@@ -101,11 +101,12 @@ it.each([
   ['a price for a million tokens instead of one', { prompt: '3', completion: '15' }],
   ['an exponent that would fill the memory', { prompt: '1e-999999999', completion: '1e999999999' }],
   ['a list in place of a text', { prompt: ['0.1'], completion: {} }],
+  ['a price of the cache in words', { ...PLAIN, input_cache_read: 'half' }],
 ])('lists a model without a price, and says why, for %s', async (_what, pricing) => {
   expect(await model(pricing)).toEqual({ modelId: 'a/b', reason: expect.stringMatching(/./) as string });
 });
 
-it('names what no row can be called, and leaves out what has no name', async () => {
+it('names what no row can be called, and what has no name', async () => {
   const unfit = [' a', 'a\u0000b', 'ä/b', 'x'.repeat(101)];
   const ids = ['', ...unfit, 5, null, { toString: 1 }];
   const models = await listOf(
@@ -114,9 +115,13 @@ it('names what no row can be called, and leaves out what has no name', async () 
     'text',
     null,
   );
+  const nameless = (at: number): object => ({ modelId: `entry ${at} of the list`, reason: 'it has no id' });
   expect(models).toEqual([
+    nameless(1),
     ...unfit.map((modelId) => ({ modelId, reason: expect.stringContaining('100 ASCII characters') as string })),
+    ...[6, 7, 8].map(nameless),
     { modelId: '__proto__', price: { modelId: '__proto__', inputPer1M: '0.15', outputPer1M: '0.6' } },
+    ...[10, 11].map(nameless),
   ]);
 });
 
