@@ -1,11 +1,11 @@
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import type { Workflow, WorkflowNode } from './contract';
+import type { Link, Workflow, WorkflowNode } from './contract';
 
 /**
  * An exported workflow, checked: also one that lies in `{workflow: …}`, in `{data: …}` as n8n's API answers, or alone
  * in an array. Every field stays as it came; only version, position, parameters and connections that are missing
- * are filled in, as n8n does when it imports.
+ * are filled in, as n8n does when it imports, and connections without links go.
  * @throws RuntimeError WORKFLOW_INVALID
  */
 export function parseWorkflow(input: unknown): Workflow {
@@ -16,9 +16,7 @@ export function parseWorkflow(input: unknown): Workflow {
     if (seen.has(name)) throw invalid(`two nodes are named "${name}"`);
     seen.add(name);
   }
-  const connections = found.connections || {};
-  checkConnections(connections);
-  return { ...found, nodes, connections } as Workflow;
+  return { ...found, nodes, connections: readConnections(found.connections) };
 }
 
 const WRAPPERS = ['workflow', 'data'];
@@ -53,24 +51,41 @@ function filledIn(node: JsonObject): JsonObject {
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-function checkConnections(connections: JsonValue): void {
-  if (!isJsonObject(connections)) throw invalid('its connections are not an object');
-  for (const [name, byType] of Object.entries(connections)) {
-    if (!isJsonObject(byType)) throw invalid(`the connections of "${name}" are not an object`);
-    for (const [type, outputs] of Object.entries(byType)) {
-      if (!Array.isArray(outputs)) throw invalid(`the ${type} connections of "${name}" are not a list`);
-      for (const links of outputs as readonly JsonValue[]) checkLinks(links, `"${name}"`);
-    }
-  }
+/** The entries of an object, without those that are null, "" or an empty list, as PHP writes an empty object. */
+function entriesOf(value: JsonValue | undefined, what: string): readonly (readonly [string, JsonValue])[] {
+  if (isNone(value)) return [];
+  if (!isJsonObject(value)) throw invalid(`${what} are not an object`);
+  return Object.entries(value).filter((entry): entry is [string, JsonValue] => !isNone(entry[1]) || isList(entry[1]));
 }
 
-function checkLinks(links: JsonValue, owner: string): void {
-  if (links === null) return;
-  if (!Array.isArray(links)) throw invalid(`an output of ${owner} is not a list of links`);
-  for (const link of links as readonly JsonValue[]) {
-    const isLink = isJsonObject(link) && typeof link.node === 'string' && typeof link.type === 'string';
-    if (!isLink || typeof link.index !== 'number') throw invalid(`a link of ${owner} has no node, type or index`);
+const isList = (value: unknown): value is readonly JsonValue[] => Array.isArray(value);
+const isNone = (value: JsonValue | undefined): boolean =>
+  value === undefined || value === null || value === '' || (isList(value) && value.length === 0);
+
+function readConnections(connections: JsonValue | undefined): Workflow['connections'] {
+  const byNode = entriesOf(connections, 'its connections').map(([name, byType]) => {
+    const outputs = entriesOf(byType, `the connections of "${name}"`).map(([type, given]) => {
+      if (!isList(given)) throw invalid(`the ${type} connections of "${name}" are not a list`);
+      return [type, given.map((links) => readLinks(links, type, name))] as const;
+    });
+    return [name, Object.fromEntries(outputs)] as const;
+  });
+  return Object.fromEntries(byNode);
+}
+
+function readLinks(links: JsonValue, kind: string, owner: string): readonly Link[] | null {
+  if (isNone(links)) return isList(links) ? [] : null;
+  if (!isList(links)) throw invalid(`an output of "${owner}" is not a list of links`);
+  return links.filter((link) => !isNone(link)).map((link) => readLink(link, kind, owner));
+}
+
+/** A link leads to the first input of its output's kind where it does not say to which. */
+function readLink(link: JsonValue, kind: string, owner: string): Link {
+  const { type = kind, index = 0, ...rest } = isJsonObject(link) ? link : {};
+  if (!isText(rest.node) || typeof type !== 'string' || typeof index !== 'number') {
+    throw invalid(`a link of "${owner}" has no node, type or index`);
   }
+  return { ...rest, node: rest.node, type, index };
 }
 
 function invalid(problem: string): RuntimeError {

@@ -48,12 +48,27 @@ const PLANNED = /^@n8n\/n8n-nodes-langchain\./;
 /** What would begin with = again without its mark keeps it. */
 const PLAIN_TEXT = /^=(?!=)(?![^]*\{\{)/;
 
+/** Options that the editor leaves as "" when somebody empties them: their default holds. */
+const NUMBERS: ReadonlySet<string> = new Set([
+  ...[
+    'maxIterations',
+    'temperature',
+    'maxTokens',
+    'topP',
+    'frequencyPenalty',
+    'presencePenalty',
+    'timeout',
+    'maxRetries',
+  ],
+  'maxTokensFromMemory',
+]);
+
 const isThere = (value: unknown): boolean => value !== null && value !== '';
 
 function withoutMark(value: JsonValue): JsonValue {
   if (typeof value === 'string') return PLAIN_TEXT.test(value) ? value.slice(1) : value;
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withoutMark);
   if (!isJsonObject(value)) return value;
-  const given = Object.entries(value).filter(([, inner]) => inner !== null);
+  const given = Object.entries(value).filter(([key, inner]) => inner !== null && !(inner === '' && NUMBERS.has(key)));
   return Object.fromEntries(given.map(([key, inner]) => [key, withoutMark(inner)]));
 }

@@ -1,7 +1,7 @@
 import { disabledParts } from '../attachments';
 import type { PlanContext } from '../context';
 import type { Cluster, Note, WorkflowNode } from '../contract';
-import { parameterAt } from '../parameters';
+import { kindOf, parameterAt } from '../parameters';
 import { showName } from '../show-name';
 import type { NodeParts } from './plan-parts';
 
@@ -33,7 +33,8 @@ function toDo({ cluster, parts: { model, tools } }: NotesRequest, context: PlanC
   ];
 }
 
-function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest): Texts {
+function toKnow({ cluster, parts, node }: NotesRequest): Texts {
+  const { memory, parser } = parts;
   const { changed } = memory;
   return [
     passesFiles(cluster) ? 'Images and text files in the items are not shown to the model.' : undefined,
@@ -42,17 +43,30 @@ function toKnow({ cluster, parts: { memory, parser }, node }: NotesRequest): Tex
     cluster.alone?.text,
     changed && `Its memory ${changed.name} keeps the histories of the branches apart by its key, as before.`,
     keepsMore(cluster) ? LONGER_TURNS : undefined,
-    newestVersion(cluster),
+    ...newerThanKnown(cluster, parts),
   ];
 }
 
-/** The newest of n8n's AI Agents that was looked at, in n8n 2.41. */
-const KNOWN_VERSION = 3.1;
+/** The newest versions that were looked at, in n8n 2.41. */
+const KNOWN_VERSIONS: Readonly<Record<string, number>> = {
+  ...{ agent: 3.1, switch: 3.4, if: 2.3, filter: 2.3, modelSelector: 1 },
+  ...{ lmChatOpenAi: 1.3, lmChatOpenRouter: 1, httpRequestTool: 4.5, toolHttpRequest: 1.1, mcpClientTool: 1.4 },
+};
 
-function newestVersion({ branches }: Cluster): string | undefined {
-  const newest = Math.max(...branches.map(({ agent }) => agent.typeVersion));
-  if (newest <= KNOWN_VERSION) return undefined;
-  return `It was an AI Agent of version ${newest}, read as ${KNOWN_VERSION}, the newest that is known here: compare its options.`;
+/** Notes on nodes whose place the new one takes; those that stay connected go on as they are. */
+function newerThanKnown({ router, inner, branches }: Cluster, { model, tools }: NodeParts): Texts {
+  const routers = [router, ...inner].flatMap((one) => (one === undefined ? [] : [one.node]));
+  const rows = new Set(tools.rows.map(({ node }) => node));
+  const read = branches.flatMap((branch) => [
+    branch.agent,
+    ...(model.connected.length > 0 ? [] : branch.models.slice(0, 1)),
+    ...branch.tools.filter(({ name }) => rows.has(name)),
+  ]);
+  return [...new Set([...routers, ...read])].map((one) => {
+    const known = KNOWN_VERSIONS[kindOf(one)] ?? Infinity;
+    if (one.typeVersion <= known) return undefined;
+    return `${showName(one.name)} is of version ${one.typeVersion}, read as ${known}, the newest that is known here: compare its options.`;
+  });
 }
 
 const ANY_TOOL =

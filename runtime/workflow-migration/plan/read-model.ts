@@ -83,9 +83,8 @@ function hasOwnServer({ parameters }: WorkflowNode): boolean {
 function readTierModel(node: WorkflowNode, defaultId: string): TierModel | OwnModel {
   const isOpenRouter = kindOf(node) === 'lmChatOpenRouter';
   const modelId = readModelId(node) ?? defaultId;
-  if (typeof modelId !== 'string' || isExpression(modelId) || modelId.trim() === '' || modelId.length > MAX_MODEL_ID) {
-    return { reason: 'model-expression', text: 'Its model is an expression, or no name that a tier could have.' };
-  }
+  if (modelId === '') return NOT_SELECTED;
+  if (!isModelId(modelId)) return NO_MODEL_ID;
   const credentialType = isOpenRouter ? 'openRouterApi' : 'openAiApi';
   const options = optionsOf(node);
   return {
@@ -97,6 +96,16 @@ function readTierModel(node: WorkflowNode, defaultId: string): TierModel | OwnMo
     maxTokens: options.maxTokens === NO_LIMIT ? undefined : options.maxTokens,
     dropped: Object.keys(options).filter((name) => !CARRIED.has(name) && !isPlain(name, options[name])),
   };
+}
+
+const NOT_SELECTED: OwnModel = { reason: 'no-model', text: 'No model is selected in it. Select one first.' };
+const NO_MODEL_ID: OwnModel = {
+  reason: 'model-expression',
+  text: 'Its model is an expression, or no name that a tier could have.',
+};
+
+function isModelId(value: JsonValue): value is string {
+  return typeof value === 'string' && !isExpression(value) && value.trim() !== '' && value.length <= MAX_MODEL_ID;
 }
 
 function readModelId({ parameters, typeVersion }: WorkflowNode): JsonValue | undefined {

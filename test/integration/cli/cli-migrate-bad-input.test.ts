@@ -35,7 +35,7 @@ it('tells what is wrong with each file, and does the others', async () => {
     'no-list.json': ['[]', 'WORKFLOW_INVALID', 'list of 0'],
     'nameless.json': [withNode({ type: 'n8n-nodes-base.noOp' }), 'WORKFLOW_INVALID', 'has no name'],
     'twice.json': [withNode({ name: 'Start', type: 'n8n-nodes-base.noOp' }), 'WORKFLOW_INVALID', 'two nodes'],
-    'links.json': [{ ...aPlainExport(), connections: { Start: [] } }, 'WORKFLOW_INVALID', 'connections'],
+    'links.json': [{ ...aPlainExport(), connections: { Start: [1] } }, 'WORKFLOW_INVALID', 'connections'],
   };
   for (const [name, [content]] of Object.entries(bad)) folder.write(`in/${name}`, content);
   folder.write('in/good.json', anExport());

@@ -43,6 +43,18 @@ describe('parseWorkflow', () => {
   });
 
   it.each([
+    [null, {}],
+    [[], {}],
+    ['', {}],
+    [{ A: null, B: [], C: '' }, { B: {} }],
+    [{ A: { main: null, ai_tool: '' } }, { A: {} }],
+    [{ A: { main: ['', null, [null]] } }, { A: { main: [null, null, []] } }],
+    [{ A: { ai_tool: [[{ node: 'B' }]] } }, { A: { ai_tool: [[{ node: 'B', type: 'ai_tool', index: 0 }]] } }],
+  ])('reads connections that are as good as none: %j', (connections, expected) => {
+    expect(parseWorkflow({ nodes: [node], connections }).connections).toEqual(expected);
+  });
+
+  it.each([
     ['it is not an object', 'text'],
     ['it is not an object', null],
     ['it is a list of 2 values, not one workflow', [workflow, workflow]],
@@ -52,11 +64,11 @@ describe('parseWorkflow', () => {
     ['node 1 has no name', { nodes: [{ ...node, name: '' }] }],
     ['node "Start" has no type', { nodes: [{ ...node, type: 1 }] }],
     ['two nodes are named "Start"', { nodes: [node, node] }],
-    ['its connections are not an object', { nodes: [], connections: [] }],
-    ['the connections of "A" are not an object', { nodes: [], connections: { A: [] } }],
+    ['its connections are not an object', { nodes: [], connections: [1] }],
+    ['the connections of "A" are not an object', { nodes: [], connections: { A: [1] } }],
     ['the main connections of "A" are not a list', { nodes: [], connections: { A: { main: {} } } }],
     ['an output of "A" is not a list of links', { nodes: [], connections: { A: { main: [{}] } } }],
-    ['a link of "A" has no node, type or index', { nodes: [], connections: { A: { main: [[{ node: 'B' }]] } } }],
+    ['a link of "A" has no node, type or index', { nodes: [], connections: { A: { main: [[{ index: 0 }]] } } }],
   ])('says that %s', (problem, input) => {
     expect(() => parseWorkflow(input)).toThrow(`This is not a workflow that can be read: ${problem}.`);
   });

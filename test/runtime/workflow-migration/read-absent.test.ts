@@ -143,12 +143,56 @@ describe('a chat that streams', () => {
   );
 });
 
-it('tells of an agent that is newer than those that are known', () => {
-  const texts = (typeVersion: number): string =>
-    JSON.stringify(migrated(changed(two(), {}, { typeVersion })).report.notes);
-  expect(texts(4)).toContain('AI Agent of version 4, read as 3.1');
-  expect(texts(3.1)).not.toContain('read as');
+describe('tells of what is newer than what is known', () => {
+  const newer = (input: Workflow, typeVersion?: number): readonly string[] => {
+    const nodes = input.nodes.map((one) => ({ ...one, typeVersion: typeVersion ?? one.typeVersion }));
+    const { notes } = migrated({ ...input, nodes }).report;
+    return notes.flatMap(({ text }) => /^"?(.+?)"? is of version 9, read as/.exec(text)?.[1] ?? []);
+  };
+
+  it('agents and models', () => {
+    expect(newer(two(), 9)).toEqual(['One', 'Model 1', 'Two', 'Model 2']);
+    expect(newer(two())).toEqual([]);
+  });
+
+  it('the router', () => {
+    const input = switched({ a: {}, b: {} });
+    const nodes = input.nodes.map((one) => (one.type.endsWith('.switch') ? { ...one, typeVersion: 9 } : one));
+    expect(newer({ ...input, nodes })).toEqual([input.nodes.find(({ type }) => type.endsWith('.switch'))?.name]);
+  });
+
+  it('a tool that becomes a row, and none that stays connected', () => {
+    const url = 'https://api.example.com/orders';
+    const parts = [
+      node('Orders', 'base.httpRequestTool@9', { toolDescription: 'Finds', url }),
+      node('Count', 'ai.toolCalculator@9'),
+    ];
+    const wires = parts.flatMap(({ name }) => attach(name, 'ai_tool', ['Agent a', 'Agent b']));
+    const input = switched({ a: {}, b: {} }, { parts, wires });
+    expect(newer(input)).toEqual(['Orders']);
+  });
 });
+
+it.each(['maxIterations', 'temperature', 'maxTokens'])(
+  'an option %s that somebody has emptied has its default',
+  (name) => {
+    const options = { options: { [name]: '' } };
+    const emptied = two().nodes.map((one) => ({ ...one, parameters: { ...one.parameters, ...options } }));
+    const made = newNodes(migrated({ ...two(), nodes: emptied }).workflow);
+    expect(made).toEqual(newNodes(migrated(two()).workflow));
+  },
+);
+
+it('a model without a name is to be selected', () => {
+  expect(reasons(switched({ a: { model: { parameters: { model: '' } } }, b: {} }))).toContain('no-model:');
+});
+
+it.each([{ tools: 'all' }, { allow: ['everything'] }, { dropRouters: true }, { tierMap: { a: 'b' } }])(
+  'the library refuses options that it does not know: %j',
+  async (options) => {
+    await expect(fromLibrary(two(), options as never)).rejects.toMatchObject({ code: 'ADMIN_INPUT_INVALID' });
+  },
+);
 
 it('the library has defaults', async () => {
   const migration = await fromLibrary(two());
