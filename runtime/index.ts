@@ -1,4 +1,4 @@
-export type { Admin } from './admin/admin';
+export type { Admin } from './admin/contract/admin';
 export { checkSqlRole } from './compose/check-sql-role';
 export { createRuntime, type Runtime } from './compose/create-runtime';
 export { type CatalogEntry, listTenants, listTenantTools } from './compose/editor-lists';

@@ -2,24 +2,8 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 
 import type { Admin } from '../../runtime';
 import { readEgress } from '../shared/egress';
-import { type Asked, readInput } from './read-input';
-
-/** Operations whose list becomes one item for each entry, and the keys that such lists come under. */
-const LISTING = ['list', 'health', 'refresh', 'summary', 'topSpenders', 'unknown'];
-const LISTS = [
-  'tenants',
-  'tools',
-  'servers',
-  'secrets',
-  'logins',
-  'prices',
-  'tiers',
-  'runs',
-  'approvals',
-  'usage',
-  'spenders',
-  'unknown_usage',
-];
+import { LISTS } from './panel/operations.generated';
+import { type Asked, operationTitle, readInput } from './read-input';
 
 type Operation = (input: IDataObject, host?: object) => Promise<unknown>;
 
@@ -29,21 +13,32 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');
   const [resource, name] = [String(read('resource')), String(read('operation'))];
   const operations = admin as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  const operation = operations[resource]?.[name];
-  if (operation === undefined) {
-    throw new library.RuntimeError('ADMIN_INPUT_INVALID', {
-      operation: `${resource} ${name}`,
-      issues: 'there is no such operation',
-    });
-  }
+  const lists = (LISTS as Readonly<Record<string, string>>)[`${resource}.${name}`];
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
-  const carryOut: Operation = (query) => operation(query, host);
-  const result = read('returnAll') === true ? await allPages(carryOut, input) : await carryOut(input);
+  const carryOut: Operation = async (query) => operations[resource]?.[name]?.(query, host);
+  const isWhole = lists !== undefined && read('returnAll') === true;
+  const result = await (isWhole ? allPages(carryOut, input, lists) : carryOut(input)).catch((error: unknown) => {
+    throw inWords(error, asked, { resource, name });
+  });
   if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
   // n8n would show the nearest number.
   const shown = library.mapExactIntegers(result, String);
-  return toItems(shown, name).map((json) => ({ json, pairedItem: { item: index } }));
+  return toItems(shown, { name, lists }).map((json) => ({ json, pairedItem: { item: index } }));
+}
+
+interface Named {
+  readonly resource: string;
+  readonly name: string;
+}
+
+/** The error with the operation in the words of the panel: `MCP Server: Add`. */
+function inWords(error: unknown, { library }: Asked, { resource, name }: Named): unknown {
+  if (!library.isRuntimeError(error) || error.code !== 'ADMIN_INPUT_INVALID') return error;
+  return new library.RuntimeError('ADMIN_INPUT_INVALID', {
+    ...error.details,
+    operation: operationTitle(resource, name),
+  });
 }
 
 interface ExportedFile {
@@ -62,17 +57,15 @@ async function toFile(
 }
 
 /** Every page of a list, as one. */
-async function allPages(operation: Operation, input: IDataObject): Promise<IDataObject> {
+async function allPages(operation: Operation, input: IDataObject, key: string): Promise<IDataObject> {
   const { limit: _limit, ...query } = input;
   const rows: unknown[] = [];
-  let key = '';
   let after: unknown;
   do {
     const page = (await operation({
       ...query,
       ...(after === undefined ? {} : { after }),
     })) as IDataObject;
-    key = LISTS.find((name) => name in page) ?? '';
     rows.push(...(page[key] as unknown[]));
     after = page.next ?? undefined;
   } while (after !== undefined);
@@ -80,11 +73,14 @@ async function allPages(operation: Operation, input: IDataObject): Promise<IData
 }
 
 /** A result as items: one for each entry of a list. What a tool gave is told under `result`. */
-function toItems(result: unknown, name: string): readonly IDataObject[] {
+function toItems(
+  result: unknown,
+  { name, lists = '' }: { readonly name: string; readonly lists?: string },
+): readonly IDataObject[] {
   if (name === 'execute') return [toolResult(result as { readonly isError: boolean; readonly value: unknown })];
   const json = result as IDataObject;
-  const key = LISTING.includes(name) ? LISTS.find((list) => Array.isArray(json[list])) : undefined;
-  return key === undefined ? [json] : (json[key] as IDataObject[]);
+  const rows = json[lists];
+  return Array.isArray(rows) ? (rows as IDataObject[]) : [json];
 }
 
 function toolResult({ isError, value }: { readonly isError: boolean; readonly value: unknown }): IDataObject {

@@ -1,7 +1,8 @@
-import type { IDataObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
 import type * as RuntimeLibrary from '../../runtime';
 import { properties } from './panel/description';
+import { OPERATIONS, RESOURCES } from './panel/operations.generated';
 
 type Library = typeof RuntimeLibrary;
 
@@ -68,7 +69,7 @@ function readValue(asked: Asked, { type, displayName }: INodeProperties, value: 
     return asked.library.parseExactly(value) as IDataObject;
   } catch (error) {
     const issues = `${displayName} is not valid JSON: ${(error as Error).message}`;
-    throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: operationName(asked), issues });
+    throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: titleOf(asked), issues });
   }
 }
 
@@ -99,7 +100,19 @@ function withoutEmpty(object: IDataObject): IDataObject {
   );
 }
 
-/** `tenant create`, for errors. */
-function operationName({ context, index }: Asked): string {
-  return ['resource', 'operation'].map((name) => context.getNodeParameter(name, index, '') as string).join(' ');
+/** `Tenant: Create`, for errors. */
+export function operationTitle(resource: string, name: string): string {
+  const options = OPERATIONS[resource as keyof typeof OPERATIONS] as readonly INodePropertyOptions[] | undefined;
+  const titles = [
+    RESOURCES.find(({ value }) => value === resource)?.name ?? resource,
+    options?.find(({ value }) => value === name)?.name ?? name,
+  ];
+  return titles.join(': ');
+}
+
+function titleOf({ context, index }: Asked): string {
+  const [resource = '', name = ''] = ['resource', 'operation'].map(
+    (one) => context.getNodeParameter(one, index, '') as string,
+  );
+  return operationTitle(resource, name);
 }

@@ -1,12 +1,6 @@
-import type { EgressFilter } from '../contracts/tools/tool';
 import { RuntimeError } from '../errors/runtime-error';
 import { hostOf, isMetadataAddress } from '../util/egress';
-
-/** What the host of an operation, such as n8n, has to say beside its input. */
-export interface AdminHost {
-  /** The host's own rules for outgoing requests. */
-  readonly egress?: EgressFilter;
-}
+import type { AdminHost } from './contract/host';
 
 /**
  * An operator's addresses may be private. Throws ADDRESS_FORBIDDEN for those of the machine's own metadata, and for what the host's

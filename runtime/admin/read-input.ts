@@ -35,14 +35,15 @@ function someText(value: unknown, test: (text: string) => boolean): boolean {
 export const tenantIdField = z.uuid().toLowerCase();
 export const objectField = z.custom<JsonObject>(isJsonObject, 'must be a JSON object');
 /** A name that people read. */
-export const labelField = (max: number): z.ZodType<string> => z.string().trim().min(1).max(max);
+export const labelField = (max: number): z.ZodType<string, string> => z.string().trim().min(1).max(max);
 export const codeField = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,50}$/, 'must be letters, digits, _ and -, at most 50 of them');
+export const modelIdField = z.string().regex(/^\S{1,100}$/, 'must be an id of at most 100 characters, without spaces');
 export const limitField = z.int().min(1).max(1000);
 
 /** Field `after`: the sort key of the last row of a page, so that the next page does not need that row. */
-export const cursorField = (place: z.ZodType<readonly string[]>): z.ZodType<readonly string[]> =>
+export const cursorField = (place: z.ZodType<readonly string[]>): z.ZodType<readonly string[], string> =>
   z
     .string()
     .transform(fromCursor)

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 
+import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { isUuid } from '../util/clock';
 import { listKeys, nearestKey } from '../util/known-keys';
 import { UsageError } from './arguments';
@@ -32,7 +33,7 @@ export interface Command {
   /** Its own ones, without those that every command takes. */
   readonly options: readonly string[];
   /** `argv` is what follows the words. */
-  readonly execute: (argv: readonly string[]) => number | Promise<number>;
+  readonly execute: (argv: readonly string[]) => Promise<number>;
 }
 
 export const TEXT = { type: 'string' } as const;
@@ -59,19 +60,27 @@ export function command<const Options extends OptionTable>(row: CommandRow<Optio
     usage: text,
     help,
     options: Object.keys(options),
-    execute: (argv) => {
+    execute: async (argv) => {
       const { values, positionals } = parse(argv, all, text);
       // An own option that is called so, as in `db sql-role --table NAME`, holds texts.
       chooseFormat({ json: values.json === true, table: values.table === true, wide: values.wide === true });
       const own = Object.fromEntries(Object.entries(values).filter(([name]) => name in options));
       checkNames({ words, names }, positionals.length);
       const named = options.tenant === TENANT && typeof own.tenant === 'string' && !isUuid(own.tenant);
-      if (!named) return run(own as Values<Options>, positionals);
-      return findTenant(own.tenant as string).then((tenant) =>
-        run({ ...own, tenant } as unknown as Values<Options>, positionals),
-      );
+      const tenant = named ? { tenant: await findTenant(own.tenant as string) } : {};
+      try {
+        return await run({ ...own, ...tenant } as unknown as Values<Options>, positionals);
+      } catch (error) {
+        throw inWords(error, words);
+      }
     },
   };
+}
+
+/** The error with the operation in the words of the command. */
+function inWords(error: unknown, words: string): unknown {
+  if (!isRuntimeError(error) || error.code !== 'ADMIN_INPUT_INVALID') return error;
+  return new RuntimeError('ADMIN_INPUT_INVALID', { ...error.details, operation: words });
 }
 
 function parse(

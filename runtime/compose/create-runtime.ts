@@ -1,4 +1,4 @@
-import type { Admin } from '../admin/admin';
+import type { Admin } from '../admin/contract/admin';
 import { runAgent } from '../agent';
 import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from '../config/runtime-config';
 import type { LedgerStore } from '../contracts/ledger/ledger';

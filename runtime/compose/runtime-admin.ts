@@ -1,5 +1,6 @@
-import type { Admin, AdminPorts } from '../admin/admin';
+import type { Admin } from '../admin/contract/admin';
 import { lazyAdmin } from '../admin/lazy-admin';
+import type { AdminPorts } from '../admin/operation';
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
 import { RuntimeError } from '../errors/runtime-error';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
@@ -23,7 +24,7 @@ async function make(
   if (database === undefined || postgres === undefined) {
     throw new RuntimeError('CONFIG_INVALID', { issues: 'administration needs a database' });
   }
-  const { createAdmin } = await import('../admin/admin');
+  const { createAdmin } = await import('../admin/create-admin');
   const { apiKey, baseUrl } = model ?? { apiKey: '', baseUrl: DEFAULTS.baseUrl };
   const listedAt = { url: `${baseUrl.replace(/\/+$/, '')}/models`, ...(apiKey === '' ? {} : { apiKey }) };
   return createAdmin({

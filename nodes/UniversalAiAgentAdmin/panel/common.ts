@@ -1,5 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 
+import { OPERATIONS } from './operations.generated';
+
 type Shown = NonNullable<INodeProperties['displayOptions']>;
 
 /** Shown with these operations of a resource. */
@@ -81,14 +83,14 @@ export function paging(shown: Shown): INodeProperties[] {
 }
 
 /** The operations of a resource. */
-export function operations(resource: string, options: INodeProperties['options'], first: string): INodeProperties {
+export function operations(resource: keyof typeof OPERATIONS, first: string): INodeProperties {
   return {
     displayName: 'Operation',
     name: 'operation',
     type: 'options',
     noDataExpression: true,
     displayOptions: { show: { resource: [resource] } },
-    options,
+    options: OPERATIONS[resource],
     default: first,
   };
 }

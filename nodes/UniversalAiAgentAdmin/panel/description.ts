@@ -1,6 +1,7 @@
-import type { INodeCredentialDescription, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
+import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
 import { modelProperties, tierProperties } from './models';
+import { HIDDEN, OPERATIONS, RESOURCES } from './operations.generated';
 import { approvalProperties, diagnosticsProperties, runProperties } from './runs';
 import { mcpServerProperties, oauthLoginProperties, secretProperties } from './servers';
 import { tenantProperties } from './tenant';
@@ -8,30 +9,13 @@ import { toolProperties } from './tool';
 import { usageProperties } from './usage';
 
 /**
- * Credentials that only some operations need. They are hidden instead of shown: were they shown by resource and operation, the editor
- * would take these for the node's choice of an authentication, and leave them out of the panel. One match hides.
+ * Credentials that only some operations need are hidden instead of shown: were they shown by resource and operation, the editor
+ * would take these for the node's choice of an authentication, and leave them out of the panel.
  */
-const QUIET = ['addDemoTenant', 'prepareDatabase', 'schema'];
-const ofProvider = {
-  hide: {
-    resource: ['mcpServer', 'oauthLogin', 'run', 'secret', 'tenant', 'tier', 'tool', 'usage'],
-    operation: [...QUIET, 'list', 'set'],
-  },
-};
-const ofVault = {
-  hide: {
-    resource: ['price', 'run', 'tenant', 'tier', 'usage'],
-    operation: [...QUIET, 'add', 'approve', 'create', 'disable', 'enable', 'remove', 'setLimits', 'update'],
-    // Create or Update of a tool, which no secret is opened for: `set` is also what stores one.
-    schemaMode: ['fields', 'json', 'none'],
-  },
-};
-const ofRedis = {
-  hide: {
-    resource: ['approval', 'mcpServer', 'oauthLogin', 'price', 'run', 'secret', 'tenant', 'tier', 'tool', 'usage'],
-    operation: QUIET,
-  },
-};
+const ofProvider = { hide: HIDDEN.provider };
+// Create or Update of a tool opens no secret; `set` is also what stores one.
+const ofVault = { hide: { ...HIDDEN.vault, schemaMode: ['fields', 'json', 'none'] } };
+const ofRedis = { hide: HIDDEN.redis };
 
 export const credentials: INodeCredentialDescription[] = [
   { name: 'postgres', displayName: 'Credential for Postgres', required: true },
@@ -48,19 +32,7 @@ export const properties: INodeProperties[] = [
     name: 'resource',
     type: 'options',
     noDataExpression: true,
-    options: [
-      { name: 'Approval', value: 'approval' },
-      { name: 'Diagnostic', value: 'diagnostics' },
-      { name: 'MCP Server', value: 'mcpServer' },
-      { name: 'Model', value: 'price' },
-      { name: 'OAuth Login', value: 'oauthLogin' },
-      { name: 'Run', value: 'run' },
-      { name: 'Secret', value: 'secret' },
-      { name: 'Tenant', value: 'tenant' },
-      { name: 'Tier', value: 'tier' },
-      { name: 'Tool', value: 'tool' },
-      { name: 'Usage', value: 'usage' },
-    ],
+    options: RESOURCES,
     default: 'tenant',
   },
   ...approvalProperties,
@@ -78,13 +50,9 @@ export const properties: INodeProperties[] = [
 
 /** Each operation in words, by `resource.operation`. */
 const actions = Object.fromEntries(
-  properties
-    .filter(({ name }) => name === 'operation')
-    .flatMap(({ displayOptions, options = [] }) => {
-      const [resource] = displayOptions?.show?.resource ?? [];
-      const ofResource = options as INodePropertyOptions[];
-      return ofResource.map(({ value, action }) => [`${resource as string}.${value as string}`, action]);
-    }),
+  Object.entries(OPERATIONS).flatMap(([resource, ofResource]) =>
+    ofResource.map(({ value, action }) => [`${resource}.${value}`, action]),
+  ),
 );
 
 /** Shown below the name of the node on the canvas. */

@@ -12,30 +12,7 @@ const usd = (displayName: string, name: string, isRequired: boolean): INodePrope
 });
 
 export const modelProperties: INodeProperties[] = [
-  operations(
-    'price',
-    [
-      {
-        name: 'List',
-        value: 'list',
-        action: 'List model prices',
-        description: 'What each model costs for a million tokens',
-      },
-      {
-        name: 'Set',
-        value: 'set',
-        action: 'Set the price of a model',
-        description: 'Give a model its price, also in place of another',
-      },
-      {
-        name: 'Sync',
-        value: 'sync',
-        action: 'Sync model prices',
-        description: "Add the prices of the provider's list that are missing, and tell what differs",
-      },
-    ],
-    'list',
-  ),
+  operations('price', 'list'),
   {
     displayName: 'Model',
     name: 'modelId',
@@ -106,14 +83,7 @@ export const modelProperties: INodeProperties[] = [
 ];
 
 export const tierProperties: INodeProperties[] = [
-  operations(
-    'tier',
-    [
-      { name: 'List', value: 'list', action: 'List tiers', description: 'The tiers with their models and prices' },
-      { name: 'Set', value: 'set', action: 'Set a tier', description: 'Make a tier, or change one' },
-    ],
-    'list',
-  ),
+  operations('tier', 'list'),
   {
     displayName: 'Code',
     name: 'code',

@@ -3,14 +3,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { of, operations, paging, tenant } from './common';
 
 export const runProperties: INodeProperties[] = [
-  operations(
-    'run',
-    [
-      { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
-      { name: 'List', value: 'list', action: 'List runs', description: 'The runs of a tenant, the newest first' },
-    ],
-    'list',
-  ),
+  operations('run', 'list'),
   tenant(of('run', 'get', 'list')),
   {
     displayName: 'Run or Task ID',
@@ -39,20 +32,7 @@ export const runProperties: INodeProperties[] = [
 ];
 
 export const approvalProperties: INodeProperties[] = [
-  operations(
-    'approval',
-    [
-      {
-        name: 'Decide',
-        value: 'decide',
-        action: 'Decide on an approval',
-        description:
-          'Approve or deny the tool call and resume the run; not for nodes with connected models, tools or memory',
-      },
-      { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },
-    ],
-    'list',
-  ),
+  operations('approval', 'list'),
   tenant(of('approval', 'list'), false),
   tenant(of('approval', 'decide')),
   {
@@ -86,36 +66,7 @@ export const approvalProperties: INodeProperties[] = [
 ];
 
 export const diagnosticsProperties: INodeProperties[] = [
-  operations(
-    'diagnostics',
-    [
-      {
-        name: 'Add Demo Tenant',
-        value: 'addDemoTenant',
-        action: 'Add a demo tenant',
-        description: 'A tenant to try things with',
-      },
-      {
-        name: 'Check Schema',
-        value: 'schema',
-        action: 'Check the database schema',
-        description: 'What is applied and what is missing, and rows that no run could read',
-      },
-      {
-        name: 'Prepare Database',
-        value: 'prepareDatabase',
-        action: 'Prepare the database',
-        description: 'Create the tables, or bring them up to date; safe to repeat',
-      },
-      {
-        name: 'Summary',
-        value: 'summary',
-        action: 'Get a summary of the installation',
-        description: 'HEALTHY, DEGRADED or CRITICAL, with what failed and what to do',
-      },
-    ],
-    'summary',
-  ),
+  operations('diagnostics', 'summary'),
   tenant(of('diagnostics', 'summary'), false),
   {
     displayName: 'Tool Server',

@@ -3,54 +3,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { of, operations, server, tenant } from './common';
 
 export const mcpServerProperties: INodeProperties[] = [
-  operations(
-    'mcpServer',
-    [
-      {
-        name: 'Add',
-        value: 'add',
-        action: 'Add an MCP server',
-        description: 'Register a server and let the tenant use it',
-      },
-      {
-        name: 'Approve',
-        value: 'approve',
-        action: 'Approve the tools of an MCP server',
-        description: 'Approve tools that are new or changed',
-      },
-      {
-        name: 'Disconnect',
-        value: 'disconnect',
-        action: 'Disconnect MCP servers',
-        description: 'Make every process open new connections with its next call',
-      },
-      {
-        name: 'Health',
-        value: 'health',
-        action: 'Check MCP servers',
-        description: 'Connect to each, and list its tools',
-      },
-      {
-        name: 'List',
-        value: 'list',
-        action: 'List MCP servers',
-        description: 'The servers of a tenant, without asking them',
-      },
-      {
-        name: 'Refresh',
-        value: 'refresh',
-        action: 'Refresh the tools of MCP servers',
-        description: 'Ask for lists of tools again',
-      },
-      {
-        name: 'Remove',
-        value: 'remove',
-        action: 'Remove an MCP server',
-        description: 'Take the server from the tenant',
-      },
-    ],
-    'add',
-  ),
+  operations('mcpServer', 'add'),
   tenant(of('mcpServer', 'add', 'approve', 'disconnect', 'health', 'list', 'refresh', 'remove')),
   server(of('mcpServer', 'approve', 'remove')),
   {
@@ -114,50 +67,14 @@ export const mcpServerProperties: INodeProperties[] = [
 ];
 
 export const oauthLoginProperties: INodeProperties[] = [
-  operations(
-    'oauthLogin',
-    [
-      {
-        name: 'List',
-        value: 'list',
-        action: 'List OAuth logins',
-        description: 'Logins at MCP servers, without their tokens',
-      },
-      {
-        name: 'Revoke',
-        value: 'revoke',
-        action: 'Revoke an OAuth login',
-        description: 'Forget the tokens; the next call of every process has none',
-      },
-    ],
-    'list',
-  ),
+  operations('oauthLogin', 'list'),
   tenant(of('oauthLogin', 'list'), false),
   tenant(of('oauthLogin', 'revoke')),
   server(of('oauthLogin', 'revoke')),
 ];
 
 export const secretProperties: INodeProperties[] = [
-  operations(
-    'secret',
-    [
-      { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
-      { name: 'List', value: 'list', action: 'List secrets', description: 'Names only, never values' },
-      {
-        name: 'Rotate Key',
-        value: 'rotate',
-        action: 'Rotate the vault key',
-        description: 'Encrypt everything anew under the first key of the credential',
-      },
-      {
-        name: 'Set',
-        value: 'set',
-        action: 'Set a secret',
-        description: 'Encrypt a secret; tools name it as vault:NAME',
-      },
-    ],
-    'set',
-  ),
+  operations('secret', 'set'),
   {
     displayName: 'Shared by All Tenants',
     name: 'shared',

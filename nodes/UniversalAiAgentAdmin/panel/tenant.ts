@@ -75,35 +75,7 @@ const settings = (operation: 'create' | 'update'): INodeProperties => ({
 });
 
 export const tenantProperties: INodeProperties[] = [
-  operations(
-    'tenant',
-    [
-      { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Reactivate the tenant' },
-      { name: 'Create', value: 'create', action: 'Create a tenant', description: 'Add a tenant, and give it tools' },
-      {
-        name: 'Create or Update',
-        value: 'set',
-        action: 'Create or update a tenant',
-        description: 'Add a tenant, or change the one that has this ID or name; can be repeated',
-      },
-      {
-        name: 'Deactivate',
-        value: 'deactivate',
-        action: 'Deactivate a tenant',
-        description: 'Stop its runs and keep its data',
-      },
-      {
-        name: 'Delete',
-        value: 'delete',
-        action: 'Delete a tenant',
-        description: 'Delete a tenant that is not active, with its tools, secrets, runs and bill',
-      },
-      { name: 'Get', value: 'get', action: 'Get a tenant', description: 'Its settings, and what it spent this month' },
-      { name: 'List', value: 'list', action: 'List tenants', description: 'Tenants by name' },
-      { name: 'Update', value: 'update', action: 'Update a tenant', description: 'Change its name or settings' },
-    ],
-    'create',
-  ),
+  operations('tenant', 'create'),
   tenant(of('tenant', 'get', 'update', 'activate', 'deactivate', 'delete')),
   {
     displayName: 'Name',

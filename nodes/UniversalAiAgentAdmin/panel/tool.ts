@@ -159,51 +159,7 @@ const more: INodeProperties = {
 };
 
 export const toolProperties: INodeProperties[] = [
-  operations(
-    'tool',
-    [
-      { name: 'Create', value: 'create', action: 'Create a tool', description: 'Add a tool to the catalogue' },
-      {
-        name: 'Create or Update',
-        value: 'set',
-        action: 'Create or update a tool',
-        description: 'Add a tool, or change the one that has this code; can be repeated',
-      },
-      { name: 'Delete', value: 'delete', action: 'Delete a tool', description: 'Delete a tool that no tenant has' },
-      {
-        name: 'Disable for Tenant',
-        value: 'disable',
-        action: 'Disable a tool for a tenant',
-        description: 'Take the tool from a tenant; its settings stay',
-      },
-      {
-        name: 'Enable for Tenant',
-        value: 'enable',
-        action: 'Enable a tool for a tenant',
-        description: 'Give a tenant the tool',
-      },
-      {
-        name: 'Execute',
-        value: 'execute',
-        action: 'Execute a tool',
-        description: 'Call the tool as an agent would, under the same checks and limits',
-      },
-      {
-        name: 'List',
-        value: 'list',
-        action: 'List tools',
-        description: 'The catalogue, or everything that a tenant is offered',
-      },
-      {
-        name: 'Set Limits',
-        value: 'setLimits',
-        action: 'Set the limits of a tool',
-        description: 'Calls a day and rules for one tenant',
-      },
-      { name: 'Update', value: 'update', action: 'Update a tool', description: 'Change a tool of the catalogue' },
-    ],
-    'create',
-  ),
+  operations('tool', 'create'),
   tenant(of('tool', 'enable', 'disable', 'setLimits', 'execute')),
   tenant(of('tool', 'list'), false),
   {

@@ -22,42 +22,7 @@ const period: INodeProperties[] = [
 ];
 
 export const usageProperties: INodeProperties[] = [
-  operations(
-    'usage',
-    [
-      {
-        name: 'Export',
-        value: 'export',
-        action: 'Export the lines of the bill',
-        description: 'One line for each task, as a CSV or JSON file',
-      },
-      {
-        name: 'HTML Report',
-        value: 'report',
-        action: 'Make an HTML report',
-        description: 'Cost by day, tenant, model and tier with charts, models and tools, as one file',
-      },
-      {
-        name: 'Summary',
-        value: 'summary',
-        action: 'Sum up usage',
-        description: 'Tokens and cost by tenant, month, model, tier or client',
-      },
-      {
-        name: 'Top Spenders',
-        value: 'topSpenders',
-        action: 'List top spenders',
-        description: 'The tenants that spent most',
-      },
-      {
-        name: 'Unknown Usage',
-        value: 'unknown',
-        action: 'List unknown usage',
-        description: 'Requests whose usage nobody knows, and that are on no bill',
-      },
-    ],
-    'summary',
-  ),
+  operations('usage', 'summary'),
   tenant(of('usage', 'summary', 'export', 'report', 'unknown'), false),
   {
     displayName: 'Group By',

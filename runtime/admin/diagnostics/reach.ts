@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { hostOf } from '../../util/egress';
-import { type AdminHost, checkAddress } from '../check-address';
+import { checkAddress } from '../check-address';
+import type { AdminHost } from '../contract/host';
 import type { ListAddress } from '../prices/price-source';
 
 const TIMEOUT_MS = 4000;

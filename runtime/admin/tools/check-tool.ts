@@ -9,7 +9,8 @@ import { ownRules } from '../../tools/build-tools';
 import { checkToolRow } from '../../tools/check-row';
 import { whyUnusable } from '../../tools/schemas/validate-input';
 import { readSchema, readToolSettings } from '../../tools/tool-settings';
-import { type AdminHost, checkAddress } from '../check-address';
+import { checkAddress } from '../check-address';
+import type { AdminHost } from '../contract/host';
 
 export const TRANSPORTS = ['hook', 'rest', 'mcp', 'builtin', 'workflow'] as const;
 /** Nothing is called, so no time-out is needed. */

@@ -11,27 +11,10 @@ import { tenantExistsStatement } from '../../storage/sql/usage-report';
 import type { Query } from '../../storage/statement';
 import { asObject } from '../../tenants/read-object';
 import { parseExactly } from '../../util/exact-integer';
-import type { JsonObject } from '../../util/json';
 import { nearestKey } from '../../util/known-keys';
-import type { AdminHost } from '../check-address';
+import type { AdminHost } from '../contract/host';
+import type { OfTool, ToolGrant, ToolLimits } from '../contract/tool';
 import { checkTool } from './check-tool';
-
-interface OfTenant {
-  readonly tenantId: string;
-  readonly code: string;
-}
-
-export interface ToolGrant extends OfTenant {
-  /** The tenant's own settings for the tool (docs/tools.md). What is left out stays as it is. */
-  readonly customConfig?: JsonObject;
-}
-
-export interface ToolLimits extends OfTenant {
-  /** Calls a day; null for no limit. */
-  readonly dailyLimit?: number | null;
-  /** Rules as in docs/permissions.md; null for none. */
-  readonly permissions?: JsonObject | null;
-}
 
 /** Gives a tenant a tool, or gives it back one that was taken. Throws TENANT_NOT_FOUND, TOOL_UNKNOWN or what checkTool throws. */
 export async function giveTool(query: Query, grant: ToolGrant, host: AdminHost = {}): Promise<GivenTool> {
@@ -46,7 +29,7 @@ export async function giveTool(query: Query, grant: ToolGrant, host: AdminHost =
 }
 
 /** Takes a tool away from a tenant; its settings stay. Throws as giveTool does, and TOOL_NOT_GIVEN. */
-export async function takeTool(query: Query, grant: OfTenant): Promise<GivenTool> {
+export async function takeTool(query: Query, grant: OfTool): Promise<GivenTool> {
   const { id } = await findTool(query, grant);
   const keys = { tenant_id: grant.tenantId, tool_id: id };
   await query(updateRow(await ownTable(query), keys, { is_enabled: false }));
@@ -71,7 +54,7 @@ export async function limitTool(query: Query, limits: ToolLimits): Promise<Given
 /** The tool as the tenant has it, locked. Throws TENANT_NOT_FOUND or TOOL_UNKNOWN. */
 async function findTool(
   query: Query,
-  { tenantId, code }: OfTenant,
+  { tenantId, code }: OfTool,
 ): Promise<{ readonly id: number; readonly row: string }> {
   const [tenant] = await query(tenantExistsStatement(tenantId));
   if (tenant === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
@@ -90,7 +73,7 @@ export async function unknownTool(query: Query, tool: string): Promise<RuntimeEr
   });
 }
 
-async function readGiven(query: Query, { tenantId, code }: OfTenant): Promise<GivenTool> {
+async function readGiven(query: Query, { tenantId, code }: OfTool): Promise<GivenTool> {
   const [given] = await query<GivenTool>(getGivenTool({ tenantId, code }));
   if (given === undefined) throw new RuntimeError('TOOL_NOT_GIVEN', { tenantId, tool: code });
   return given;

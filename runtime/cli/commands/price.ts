@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import type { NewPrice, PriceSync } from '../../admin/prices/prices';
+import type { NewPrice, PriceSync } from '../../admin/contract/price';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { UsageError } from '../arguments';

@@ -16,17 +16,17 @@ const commands = [
   command({ words: 'eat', names: ['FRUIT...'], help: 'Them.', run }),
 ];
 
-function execute(...argv: string[]): unknown {
+async function execute(...argv: string[]): Promise<unknown> {
   const { command: found, rest } = findCommand(commands, argv);
   return found.execute(rest);
 }
 
 beforeEach(() => run.mockClear());
 
-it('gives a command its options and names', () => {
-  execute('fruit', 'add', 'plum', '--task', '-', '--tag', 'a', '--tag', 'b', '--events');
+it('gives a command its options and names', async () => {
+  await execute('fruit', 'add', 'plum', '--task', '-', '--tag', 'a', '--tag', 'b', '--events');
   expect(run).toHaveBeenCalledWith({ task: '-', tag: ['a', 'b'], events: true }, ['plum']);
-  execute('eat', 'plum', 'pear');
+  await execute('eat', 'plum', 'pear');
   expect(run).toHaveBeenLastCalledWith({}, ['plum', 'pear']);
 });
 
@@ -47,16 +47,16 @@ it.each([
   ['a misspelt first word', ['friut', 'list'], 'Did you mean "fruit list"?'],
   ['a misspelt command', ['eta', 'plum'], 'Did you mean "eat"?'],
   ['two forms of output', ['fruit', 'list', '--json', '--table'], '--json or --table, not both'],
-])('refuses %s as wrong use', (_what, argv, text) => {
-  expect(() => execute(...argv)).toThrow(UsageError);
-  expect(() => execute(...argv)).toThrow(text);
+])('refuses %s as wrong use', async (_what, argv, text) => {
+  await expect(execute(...argv)).rejects.toThrow(UsageError);
+  await expect(execute(...argv)).rejects.toThrow(text);
   expect(run).not.toHaveBeenCalled();
 });
 
-it('takes the singular and the plural of the first of two words', () => {
-  execute('fruits', 'add', 'plum');
+it('takes the singular and the plural of the first of two words', async () => {
+  await execute('fruits', 'add', 'plum');
   expect(run).toHaveBeenCalledWith({}, ['plum']);
-  expect(() => execute('eats', 'plum')).toThrow('Unknown command');
+  await expect(execute('eats', 'plum')).rejects.toThrow('Unknown command');
 });
 
 it('tells a command of one word from a group whose singular it is', () => {
@@ -69,17 +69,19 @@ it('tells a command of one word from a group whose singular it is', () => {
   expect(() => findCommand(both, ['runs', 'lst'])).toThrow('runs needs one of: list. Did you mean "runs list"?');
 });
 
-it('takes --json and --table with every command, and keeps them from it', () => {
-  execute('fruit', 'list', '--json');
-  execute('eat', 'plum', '--table');
+it('takes --json and --table with every command, and keeps them from it', async () => {
+  await execute('fruit', 'list', '--json');
+  await execute('eat', 'plum', '--table');
   expect(run.mock.calls).toEqual([
     [{}, []],
     [{}, ['plum']],
   ]);
 });
 
-it('never repeats what may be a secret in the wrong place', () => {
-  expect(() => execute('fruit', 'list', 'sk-secret')).toThrow(/^(?!.*sk-secret)/s);
+it('never repeats what may be a secret in the wrong place', async () => {
+  const refused: unknown = await execute('fruit', 'list', 'sk-secret').catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(UsageError);
+  expect((refused as Error).message).not.toContain('sk-secret');
 });
 
 it.each(COMMANDS.map((one) => [one.words.join(' '), one] as const))(

@@ -1,4 +1,4 @@
-import type { ToolChange } from '../../../admin/tools/tools';
+import type { ToolChange } from '../../../admin/contract/tool';
 import { readJsonOption, readStandardInput, readTenant, readWhole, readWords, UsageError } from '../../arguments';
 import { command, FLAG, TENANT, TEXT, TEXTS } from '../../command';
 import { withAdmin } from '../../environment';

@@ -1,0 +1,96 @@
+import type { ToolOutput } from '../../contracts/tools/tool';
+import type { CatalogueEntry, GivenTool } from '../../storage/sql/admin/manage-tools';
+import type { TenantTools } from '../../toolsets/tenant-tools';
+import type { JsonObject } from '../../util/json';
+import type { ToolField } from '../tools/tool-schema';
+import type { AdminHost } from './host';
+
+/** A tool of the catalogue; docs/tools.md says what each field does. */
+export interface ToolChange {
+  /** What the model calls it, and how it is known here: letters, digits, `_` and `-`, at most 50. */
+  readonly code: string;
+  /** Default: the code. */
+  readonly name?: string;
+  /** The model decides by it when to call the tool. */
+  readonly description?: string;
+  /** How it is reached. Default `hook`. */
+  readonly transport?: string;
+  readonly endpoint?: string | null;
+  /** `Bearer vault:NAME`, or the header as it is. */
+  readonly authHeader?: string | null;
+  readonly timeoutMs?: number;
+  /** JSON Schema of its arguments; or `fields`, from which one is made. */
+  readonly parametersSchema?: JsonObject | null;
+  readonly fields?: readonly ToolField[];
+  /** Null: every tier. */
+  readonly allowedTiers?: readonly string[] | null;
+  readonly mcpTool?: string | null;
+  readonly transportConfig?: JsonObject;
+  readonly isActive?: boolean;
+}
+
+export interface NewTool extends ToolChange {
+  /** Tenants that get it at once. */
+  readonly enableFor?: readonly string[];
+}
+
+interface CataloguePage {
+  readonly tools: readonly CatalogueEntry[];
+  readonly next: string | null;
+}
+
+type Offered = Awaited<ReturnType<TenantTools['list']>>;
+
+export interface OfTool {
+  readonly tenantId: string;
+  readonly code: string;
+}
+
+export interface ToolGrant extends OfTool {
+  /** The tenant's own settings for the tool (docs/tools.md). What is left out stays as it is. */
+  readonly customConfig?: JsonObject;
+}
+
+export interface ToolLimits extends OfTool {
+  /** Calls a day; null for no limit. */
+  readonly dailyLimit?: number | null;
+  /** Rules as in docs/permissions.md; null for none. */
+  readonly permissions?: JsonObject | null;
+}
+
+/**
+ * The catalogue of tools, and who was given which. Every method rejects with ADMIN_INPUT_INVALID, TOOL_UNKNOWN, TENANT_NOT_FOUND,
+ * TOOL_INVALID, POLICY_INVALID, RULE_UNMATCHED, ADDRESS_FORBIDDEN or a DB_ code; then nothing has changed.
+ */
+export interface ToolAdmin {
+  /** The catalogue by code; with a tenant every tool that it is offered, those of its MCP servers too. */
+  readonly list: (query?: {
+    readonly tenantId?: string;
+    readonly tier?: string;
+    readonly filter?: string;
+    readonly limit?: number;
+    readonly after?: string;
+  }) => Promise<CataloguePage | Offered>;
+  /** Rejects with TOOL_EXISTS, too. */
+  readonly create: (tool: NewTool, host?: AdminHost) => Promise<CatalogueEntry>;
+  /** Creates the tool, or updates the one with this code. */
+  readonly set: (tool: NewTool, host?: AdminHost) => Promise<CatalogueEntry>;
+  /** What is left out stays as it is. */
+  readonly update: (tool: ToolChange, host?: AdminHost) => Promise<CatalogueEntry>;
+  /** Rejects with TOOL_IN_USE as long as a tenant has it. */
+  readonly delete: (tool: { readonly code: string }) => Promise<{ readonly code: string; readonly deleted: true }>;
+  readonly enable: (grant: ToolGrant, host?: AdminHost) => Promise<GivenTool>;
+  readonly disable: (grant: { readonly tenantId: string; readonly code: string }) => Promise<GivenTool>;
+  readonly setLimits: (limits: ToolLimits) => Promise<GivenTool>;
+  /** Calls it as a run would: under the same checks, limits and audit. Its failure is an output with isError. */
+  readonly execute: (
+    call: {
+      readonly tenantId: string;
+      readonly tool: string;
+      readonly arguments?: JsonObject;
+      readonly tier?: string;
+      readonly meta?: JsonObject;
+    },
+    host?: AdminHost,
+  ) => Promise<ToolOutput>;
+}

@@ -1,0 +1,53 @@
+import type * as z from 'zod/v4';
+
+import type { AgentResult } from '../contracts/result';
+import type { Postgres } from '../storage/postgres/pool';
+import type { JsonObject } from '../util/json';
+import type { AdminHost } from './contract/host';
+import type { Installation } from './diagnostics/look-at-all';
+import type { ListAddress } from './prices/price-source';
+
+/** What administration works with. */
+export interface AdminPorts extends Installation {
+  /** Where the provider lists its models, also when no key for it is configured. */
+  readonly listedAt: ListAddress;
+  readonly run: (task: JsonObject, host: AdminHost) => Promise<AgentResult>;
+  /** Names of the tools of this process. */
+  readonly codeTools: readonly string[];
+  /** A database without a limit of time: an index on a large table takes minutes. */
+  readonly withPatience: <T>(work: (postgres: Postgres) => Promise<T>) => Promise<T>;
+}
+
+/** What an operation may use beside the database, where it is configured. */
+export type Need = 'vault' | 'provider' | 'redis';
+
+/**
+ * The one declaration of an operation of administration. `runtime.admin` and the operations of the Admin node's panel are read from it.
+ *
+ * @example
+ * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })
+ */
+export interface AdminOperation<Name extends string, Input extends z.ZodType, Result> {
+  /** `resource.operation`, as `runtime.admin` has them. */
+  readonly name: Name;
+  /** Its name in lists: `Create or Update`. */
+  readonly title: string;
+  /** A sentence without a period that begins with a verb: `Create or update a tenant`. */
+  readonly action: string;
+  /** What it does, in a sentence without a period. */
+  readonly description: string;
+  /** Default: nothing. */
+  readonly needs?: readonly Need[];
+  /** The key of the result under which its rows come; default: the result is one. */
+  readonly lists?: string;
+  readonly input: Input;
+  /** Rejects with a RuntimeError; then nothing has changed. */
+  readonly run: (ports: AdminPorts, given: z.output<Input>, host: AdminHost) => Promise<Result>;
+}
+
+/** Declares an operation; it comes into being with its line in operations.ts. */
+export function operation<const Name extends string, Input extends z.ZodType, Result>(
+  row: AdminOperation<Name, Input, Result>,
+): AdminOperation<Name, Input, Result> {
+  return row;
+}

@@ -1,0 +1,21 @@
+import * as z from 'zod/v4';
+
+import { RuntimeError } from '../../errors/runtime-error';
+import { operation } from '../operation';
+import { checkName, scoped, shownScope } from './secret-scope';
+
+export const deleteSecret = operation({
+  name: 'secret.delete',
+  title: 'Delete',
+  action: 'Delete a secret',
+  description: 'Forget a secret',
+  input: scoped({ name: z.string() }),
+  run: async ({ vault }, { tenantId, name }) => {
+    checkName(name);
+    if (!(await vault.remove(tenantId, name))) {
+      const whose = tenantId === undefined ? 'that is shared' : `of tenant ${tenantId}`;
+      throw new RuntimeError('VAULT_SECRET_UNKNOWN', { name, scope: whose });
+    }
+    return { ...shownScope(tenantId), name, removed: true as const };
+  },
+});

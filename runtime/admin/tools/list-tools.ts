@@ -1,0 +1,28 @@
+import * as z from 'zod/v4';
+
+import { type CatalogueEntry, listTools as listStatement } from '../../storage/sql/admin/manage-tools';
+import { strictObject } from '../../util/known-keys';
+import { operation } from '../operation';
+import { limitField, tenantIdField, toPage } from '../read-input';
+
+export const listTools = operation({
+  name: 'tool.list',
+  title: 'List',
+  action: 'List tools',
+  description: 'The catalogue, or everything that a tenant is offered',
+  needs: ['vault'],
+  lists: 'tools',
+  input: strictObject({
+    tenantId: tenantIdField.optional(),
+    tier: z.string().optional(),
+    filter: z.string().max(255).optional(),
+    limit: limitField.default(100),
+    after: z.string().optional(),
+  }),
+  run: async ({ postgres: { query }, tenantTools }, { tenantId, tier, limit, ...given }) => {
+    if (tenantId !== undefined) return tenantTools.list({ tenantId, tier });
+    const rows = await query<CatalogueEntry>(listStatement({ ...given, rows: limit + 1 }));
+    const page = toPage(rows, limit, ({ code }) => code);
+    return { tools: page.rows, next: page.next };
+  },
+});
