@@ -29,7 +29,7 @@ interface ToolEntry {
   readonly is_quarantined?: true;
 }
 
-interface ToolList {
+export interface ToolList {
   readonly tools: readonly ToolEntry[];
   readonly warnings: readonly ErrorSummary[];
 }

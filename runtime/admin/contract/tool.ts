@@ -34,7 +34,7 @@ export interface NewTool extends ToolChange {
   readonly enableFor?: readonly string[];
 }
 
-interface CataloguePage {
+export interface CataloguePage {
   readonly tools: readonly CatalogueEntry[];
   readonly next: string | null;
 }

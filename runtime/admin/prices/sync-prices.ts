@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import { strictObject } from '../../util/known-keys';
 import { checkAddress } from '../check-address';
+import type { PriceAdmin } from '../contract/price';
 import { operation } from '../operation';
 import { modelIdField } from '../read-input';
 import { applyPriceList } from './compare-prices';
@@ -24,7 +25,11 @@ export const syncPrices = operation({
     provider: z.string().max(50).optional(),
     dryRun: z.boolean().default(false),
   }),
-  run: async ({ postgres: { transaction }, listedAt }, { from, list, tiers, ...request }, host) => {
+  run: async (
+    { postgres: { transaction }, listedAt },
+    { from, list, tiers, ...request },
+    host,
+  ): ReturnType<PriceAdmin['sync']> => {
     const address = from === undefined ? listedAt : { url: from };
     const check = (url: string): Promise<void> => checkAddress(url, host);
     const { source, provider, models } =
