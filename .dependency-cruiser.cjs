@@ -25,6 +25,11 @@ module.exports = {
       { path: '^nodes/' },
       { path: '^runtime/', pathNot: '^runtime/(index|worker)[.]ts$' },
     ),
+    rule(
+      'nodes-are-strangers',
+      { path: '^nodes/(UniversalAiAgent[^/]*)/' },
+      { path: '^nodes/', pathNot: '^nodes/($1|shared)/' },
+    ),
     rule('runtime-knows-no-n8n', { path: '^runtime/' }, { path: '^nodes/|node_modules/(n8n-|@n8n/)' }),
     only('contracts-are-types', own('contracts'), own('contracts', 'errors', 'util')),
     only('errors-are-leaves', own('errors'), own('errors')),
@@ -54,6 +59,17 @@ module.exports = {
       'compose-is-for-doors',
       { path: '^runtime/', pathNot: '^runtime/(compose|cli)/|^runtime/[^/]+[.]ts$' },
       { path: own('compose') },
+    ),
+    // Administration checks what it writes with the parts that will read it.
+    rule(
+      'admin-knows-no-run',
+      { path: own('admin') },
+      { path: '^runtime/(run|loop|queue|tasks|cli|compose|config|ledger|workflow-migration)/' },
+    ),
+    rule(
+      'the-command-line-holds-no-decision',
+      { path: own('cli') },
+      { path: '^runtime/(run|loop|models|tools|toolsets|permissions|billing|tenants|ledger)/' },
     ),
     only('testing-stands-in-for-ports', own('testing'), own('testing', 'billing', 'contracts', 'errors', 'util')),
     home('pg', 'storage'),

@@ -1,7 +1,7 @@
 export type { Admin } from './admin/contract/admin';
 export { checkSqlRole } from './compose/check-sql-role';
 export { createRuntime, type Runtime } from './compose/create-runtime';
-export { type CatalogEntry, listTenants, listTenantTools } from './compose/editor-lists';
+export { type CatalogEntry, listTenantTools } from './compose/editor-lists';
 export { migrateWorkflow } from './compose/migrate-workflow';
 export { useRuntime, useTaskQueue } from './compose/shared-runtime';
 export type { StreamEvent } from './compose/stream-run';

@@ -2,12 +2,13 @@ import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescrip
 
 import type * as RuntimeLibrary from '../../runtime';
 import { summarize, toNodeError } from '../shared/errors';
+import { getTenantTools, searchTenants } from '../shared/pickers';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
 import { reportWarnings, type Warning } from './panel/hints';
-import { getModels, getTenantTools, getTiers, searchTenants } from './panel/pickers';
+import { getModels, getTiers } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
 

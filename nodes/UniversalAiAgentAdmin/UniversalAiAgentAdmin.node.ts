@@ -8,7 +8,7 @@ import {
 
 import type * as RuntimeLibrary from '../../runtime';
 import { summarize, toNodeError } from '../shared/errors';
-import { getTenantTools, searchTenants } from '../UniversalAiAgent/panel/pickers';
+import { getTenantTools, searchTenants } from '../shared/pickers';
 import { operate } from './operate';
 import { credentials, properties, subtitle } from './panel/description';
 import { createTenant, getServers, getTiers, getToolArguments, getTools } from './pickers';

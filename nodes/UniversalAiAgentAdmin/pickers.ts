@@ -1,5 +1,6 @@
 import type { IDataObject, ILoadOptionsFunctions, INodePropertyOptions, ResourceMapperFields } from 'n8n-workflow';
 
+import { chosenTenant } from '../shared/pickers';
 import { withAdmin } from '../shared/with-admin';
 
 /** The tools of the catalogue. */
@@ -77,10 +78,4 @@ export function createTenant(this: ILoadOptionsFunctions, payload: IDataObject |
       ? payload.name
       : 'New tenant';
   return withAdmin(this, async ({ admin }) => (await admin.tenant.create({ name })).id);
-}
-
-function chosenTenant(context: ILoadOptionsFunctions): string | undefined {
-  const tenant = context.getCurrentNodeParameter('tenantId') as { readonly value?: unknown } | string | undefined;
-  const value = typeof tenant === 'object' ? tenant.value : tenant;
-  return typeof value === 'string' && /^[0-9a-f-]{36}$/i.test(value) ? value : undefined;
 }

@@ -5,8 +5,8 @@ import { readDatabase } from './database';
 import { toNodeError } from './errors';
 
 /**
- * Lends a runtime for as long as a list of the panel takes: it must not keep connections while the editor is open. A list
- * that cannot be loaded shows the message of the error and nothing else, so the hint stands in it.
+ * Lends a runtime for as long as a list of the panel takes: it must not keep connections while the editor is open. Throws what
+ * toListError gives.
  */
 export async function withAdmin<T>(
   context: ILoadOptionsFunctions,
@@ -18,10 +18,15 @@ export async function withAdmin<T>(
   try {
     return await work(runtime);
   } catch (error) {
-    const nodeError = toNodeError(context.getNode(), error);
-    nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
-    throw nodeError;
+    throw toListError(context, error);
   } finally {
     await runtime.close();
   }
+}
+
+/** The error of a list: the panel shows its message and nothing else, so the hint stands in it. */
+export function toListError(context: ILoadOptionsFunctions, error: unknown): Error {
+  const nodeError = toNodeError(context.getNode(), error);
+  nodeError.message = `${nodeError.message} ${nodeError.description ?? ''}`;
+  return nodeError;
 }

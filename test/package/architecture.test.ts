@@ -102,6 +102,17 @@ const PLANTS: readonly Planted[] = [
     'nodes-use-the-front-door',
   ],
   [
+    'nodes/UniversalAiAgentAdmin',
+    "import { getTiers } from '../UniversalAiAgent/panel/pickers';\nexport default getTiers;\n",
+    'nodes-are-strangers',
+  ],
+  ['runtime/admin', "import { claimRun } from '../ledger/claim';\nexport default claimRun;\n", 'admin-knows-no-run'],
+  [
+    'runtime/cli',
+    "import { combinePermissions } from '../permissions/combine-permissions';\nexport default combinePermissions;\n",
+    'the-command-line-holds-no-decision',
+  ],
+  [
     'runtime/testing',
     "import { createPostgres } from '../storage/postgres/pool';\nexport default createPostgres;\n",
     'testing-stands-in-for-ports',

@@ -1,17 +1,5 @@
 import type { Statement } from '../statement';
 
-const MAX_ENTRIES = 100;
-
-export function listTenantsStatement(filter: string): Statement {
-  return {
-    text: `
-SELECT id::text AS id, name FROM elo_v_agent_tenants
-WHERE is_active AND (name ILIKE '%' || $1 || '%' OR id::text LIKE lower($1) || '%')
-ORDER BY name LIMIT ${MAX_ENTRIES}`,
-    values: [filter.replace(/[\\%_]/g, '\\$&')],
-  };
-}
-
 export function listTenantToolsStatement(tenantId: string): Statement {
   return {
     text: `

@@ -1,0 +1,30 @@
+import type { ILoadOptionsFunctions, INodeListSearchResult, INodePropertyOptions } from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime';
+import { readDatabase } from './database';
+import { toListError, withAdmin } from './with-admin';
+
+/** Active tenants by name, for the Tenant list. */
+export async function searchTenants(this: ILoadOptionsFunctions, filter?: string): Promise<INodeListSearchResult> {
+  const { tenants } = await withAdmin(this, ({ admin }) => admin.tenant.list({ filter, active: true }));
+  return { results: tenants.map(({ id, name }) => ({ name, value: id })) };
+}
+
+/** The chosen tenant's tools. An expression cannot be resolved here, so it gives an empty list. */
+export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  const tenantId = chosenTenant(this);
+  if (tenantId === undefined) return [];
+  const library: typeof RuntimeLibrary = await import('../../runtime');
+  const database = readDatabase(library, await this.getCredentials('postgres'));
+  const tools = await library.listTenantTools(database, tenantId).catch((error: unknown) => {
+    throw toListError(this, error);
+  });
+  return tools.map(({ id, name, description }) => ({ name, value: id, description }));
+}
+
+/** The id of the tenant that is chosen in the panel; undefined for none, and for an expression. */
+export function chosenTenant(context: ILoadOptionsFunctions): string | undefined {
+  const tenant = context.getCurrentNodeParameter('tenantId') as { readonly value?: unknown } | string | undefined;
+  const value = typeof tenant === 'object' ? tenant.value : tenant;
+  return typeof value === 'string' && /^[0-9a-f-]{36}$/i.test(value) ? value : undefined;
+}
