@@ -22,11 +22,11 @@ export interface NewServer {
   readonly name: string;
   /** Its address; the command line as a JSON array of its words for the transport stdio. */
   readonly url: string;
-  /** `http` (default), `sse`, `websocket` or `stdio`. */
+  /** How it is reached. */
   readonly transport?: string;
   /** The credential as docs/mcp.md has it: `{kind: 'bearer', token: 'vault:NAME'}`. */
   readonly auth?: JsonObject;
-  /** What a changed or new tool gets. Default `accept`. */
+  /** What a changed or new tool gets; `accept` if it is left out. */
   readonly onToolChange?: 'accept' | 'quarantine';
 }
 
