@@ -18,10 +18,10 @@ it.each([
   [['sync', '--tier', 'pro=,expert=a/b']],
   [['remove']],
   [[]],
-])('says how it is used, before it opens anything: %j', (args) => {
-  const execute = () => {
+])('says how it is used, before it opens anything: %j', async (args) => {
+  const execute = async (): Promise<number> => {
     const { command, rest } = findCommand(priceCommands, ['price', ...args]);
     return command.execute(rest);
   };
-  expect(execute).toThrow(UsageError);
+  await expect(execute()).rejects.toThrow(UsageError);
 });
