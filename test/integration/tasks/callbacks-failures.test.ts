@@ -92,24 +92,11 @@ it.each([408, 425, 429])('a webhook answered %s is sent again', async (status) =
   expect(fixture.webhooksOf(one.task_id)).toHaveLength(2);
 });
 
-it('a webhook is sent again when its receiver says, or with the next attempt where that is far', async () => {
-  const asked: number[] = [];
-  const busyFor = (seconds: string): void => {
-    fixture.receiver.answer = (_request, response) => {
-      asked.push(Date.now());
-      response.writeHead(asked.length === 1 ? 503 : 200, { 'retry-after': seconds }).end();
-    };
-  };
-  busyFor('2');
+it('a webhook whose receiver asks for a longer time is left to the next attempt', async () => {
+  fixture.receiver.answer = (_request, response) => void response.writeHead(503, { 'retry-after': '60' }).end();
   const one = task({ ...callbackKeys(), notify_webhook: webhook() });
-  await fixture.runtime.handle(one);
-  const [first = 0, second = 0] = asked;
-  expect(second - first).toBeGreaterThanOrEqual(2000);
-  asked.length = 0;
-  busyFor('60');
-  const other = task({ ...callbackKeys(), notify_webhook: webhook() });
-  await expect(fixture.runtime.handle(other)).rejects.toThrow(withCode('CALLBACK_FAILED'));
-  expect(fixture.webhooksOf(other.task_id)).toHaveLength(1);
+  await expect(fixture.runtime.handle(one)).rejects.toThrow(withCode('CALLBACK_FAILED'));
+  expect(fixture.webhooksOf(one.task_id)).toHaveLength(1);
 });
 
 it('does not wait longer than five seconds for a webhook', async () => {
@@ -208,9 +195,9 @@ it('does not follow redirects', async () => {
     response.writeHead(path === '/notify' ? 307 : 200, { location: '/elsewhere' }).end();
   };
   const error = await failureOf(fixture.runtime.handle(one));
-  expect(error).toMatchObject({ code: 'CALLBACK_FAILED' });
+  expect(error).toMatchObject({ code: 'CALLBACK_REFUSED' });
   expect(error.message).toContain('HTTP 307');
-  expect(fixture.webhooksOf(one.task_id).map(({ path }) => path)).toEqual(['/notify', '/notify', '/notify']);
+  expect(fixture.webhooksOf(one.task_id).map(({ path }) => path)).toEqual(['/notify']);
 });
 
 const FORBIDDEN_KEYS = [
