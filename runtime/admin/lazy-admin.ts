@@ -19,7 +19,14 @@ export function lazyAdmin(load: () => Promise<Admin>): Admin {
 
 /** An object that has something under every name, but is no promise. */
 function anyName<T>(make: (name: string) => T): Readonly<Record<string, T>> {
-  return new Proxy<Record<string, T>>(Object.create(null) as Record<string, T>, {
-    get: (_target, name) => (typeof name === 'symbol' || name === 'then' || name === 'toJSON' ? undefined : make(name)),
-  });
+  return new Proxy<Record<string, T>>(
+    {},
+    {
+      // What every object has is asked for by whatever prints or compares it.
+      get: (target, name): T | undefined => {
+        if (typeof name === 'symbol' || name in target) return Reflect.get(target, name) as T | undefined;
+        return ['then', 'toJSON', 'asymmetricMatch'].includes(name) ? undefined : make(name);
+      },
+    },
+  );
 }

@@ -155,7 +155,7 @@ async function writeEnd(
     await pRetry(() => writer.write(ending), {
       ...retry,
       onFailedAttempt,
-      shouldRetry: ({ error }) => !isFinal(error),
+      shouldRetry: ({ error }) => !isGone(error),
     });
   } catch (error) {
     throw await endUnwritten(writer, { ...ending, outbox, error });
@@ -173,11 +173,6 @@ async function writeLate(
     await ledger.recordUnbilled(progress).catch(() => undefined);
     await outbox?.keep(progress);
   }
-}
-
-/** Returns true for what another try would not change. */
-function isFinal(error: unknown): boolean {
-  return isGone(error) || (isRuntimeError(error) && error.code === 'DB_ROW_REFUSED');
 }
 
 /** Returns true if the tenant was deleted with its bill, so that nothing can be written later. */

@@ -158,7 +158,8 @@ function isBesidePrompt(
   { prompt, completion, ofCache }: { readonly prompt: number; readonly completion: number; readonly ofCache: number },
 ): boolean {
   if (ofCache === 0 || (read === undefined && created === undefined)) return false;
-  const isNamedAsByAnthropic = count(prompt_tokens) === undefined;
+  // Routers leave the names of others at zero.
+  const isNamedAsByAnthropic = (count(prompt_tokens) ?? 0) === 0;
   return isNamedAsByAnthropic || ofCache > prompt || total_tokens === prompt + completion + ofCache;
 }
 

@@ -47,6 +47,8 @@ export async function encryptPlaintext(request: EncryptRequest): Promise<Encrypt
   return { dry_run: request.isDryRun, moved, left };
 }
 
+const REFUSED: readonly string[] = ['DB_QUERY_FAILED', 'DB_ROW_REFUSED'];
+
 /** Gives the reason when the row was left as it was. */
 async function moveRow(request: EncryptRequest, place: PlainPlace, moved: MovedSecret[]): Promise<string | undefined> {
   const ofRow: MovedSecret[] = [];
@@ -56,7 +58,7 @@ async function moveRow(request: EncryptRequest, place: PlainPlace, moved: MovedS
     });
   } catch (error) {
     // The database's own words could quote what it was sent.
-    if (isRuntimeError(error) && error.code === 'DB_QUERY_FAILED') return 'the database refused the change';
+    if (isRuntimeError(error) && REFUSED.includes(error.code)) return 'the database refused the change';
     throw error;
   }
   moved.push(...ofRow);

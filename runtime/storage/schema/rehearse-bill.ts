@@ -155,7 +155,8 @@ async function readLine(query: Query, { tenantId, taskId }: Draft): Promise<Line
   return line;
 }
 
-const TIERS = 'SELECT code AS tier, model_id AS "modelId" FROM elo_agent_tiers ORDER BY code LIMIT 20';
+const TIERS = `SELECT code AS tier, model_id AS "modelId" FROM elo_agent_tiers
+WHERE code IS NOT NULL AND model_id IS NOT NULL ORDER BY code LIMIT 20`;
 const END = { state: 'done', result: {} as AgentResult, lastStep: 2 } as const;
 const NOTHING_KEPT = { journal: [] };
 

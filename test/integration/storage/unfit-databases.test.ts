@@ -59,6 +59,8 @@ const FIT: Readonly<Record<string, string>> = {
       model_id VARCHAR(100) NOT NULL DEFAULT 'openai/gpt-4o-mini', is_free BOOLEAN NOT NULL DEFAULT false);
     INSERT INTO elo_agent_tiers (code, name) VALUES ('pro', 'Pro');
     ${bill({ agent_tier: 'VARCHAR(20) REFERENCES elo_agent_tiers (code)' })}`,
+  'a tier without a model': `CREATE TABLE elo_agent_tiers (code VARCHAR(20), name TEXT, model_id VARCHAR(100), is_free BOOLEAN);
+    INSERT INTO elo_agent_tiers VALUES ('pro', 'Pro', 'openai/gpt-4o-mini', false), ('z-draft', 'Draft', NULL, false);`,
   'a list of tiers and types of task': bill({
     agent_tier: `VARCHAR(20) CHECK (agent_tier IN ('nano', 'small', 'optima', 'pro', 'expert'))`,
     task_type: `VARCHAR(50) CHECK (task_type IN ('ai_agent', 'llm_generation'))`,
@@ -273,6 +275,20 @@ it.each([
     code: 'DB_ROW_REFUSED',
     message: expect.stringContaining(`"${column}"`) as string,
   });
+});
+
+it('bills each run where another program takes the ids that come next', async () => {
+  await database.query(bill({ id: 'INT PRIMARY KEY' }));
+  expect(await migrated()).toBeUndefined();
+  await database.query(`INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+  models.always(() => textReply('Done', { prompt: 1250, completion: 340 }).body);
+  for (let run = 0; run < 3; run++) {
+    expect(await runtime.run(aTask(TENANT))).toMatchObject({ status: 'completed', warnings: [] });
+    await database.query(`INSERT INTO elo_t_token_usage (id, tenant_id, model_id)
+      SELECT max(id) + 1, '${TENANT}', 'another' FROM elo_t_token_usage`);
+  }
+  const lines = await database.query('SELECT count(*)::int AS lines FROM elo_t_token_usage WHERE run_id IS NOT NULL');
+  expect(lines).toEqual([{ lines: 3 }]);
 });
 
 it('tells of prices that are money, and of two rows for a tier', async () => {

@@ -187,6 +187,12 @@ describe('encrypting what stands in the rows', () => {
     const report = await encrypt();
     expect(report.left).toEqual([{ ...row, reason: 'its custom_config is not a JSON object' }]);
     expect(report.moved).toMatchObject([{ name: `tool-${code}` }]);
+    await write('{"auth_header": "CANARY-2"}');
+    const table = 'ALTER TABLE elo_t_tenant_tools';
+    await fixture().database.query(`${table} ADD CONSTRAINT plain CHECK (custom_config !~ 'vault:') NOT VALID`);
+    const constrained = await encrypt();
+    await fixture().database.query(`${table} DROP CONSTRAINT plain`);
+    expect(constrained).toMatchObject({ moved: [], left: [{ ...row, reason: 'the database refused the change' }] });
     // Half a row is never moved: Postgres knows no NUL in a text.
     await write('{"auth_header": "CANARY-2", "x": "\\u0000"}');
     const refused = await encrypt();

@@ -160,3 +160,11 @@ describe('the cost', () => {
     expect(readUsage(usage).ownKey).toEqual(ownKey);
   });
 });
+
+it('reads the names of Anthropic beside zeros under the others: what came from the cache is not a part of the prompt', () => {
+  const zeros = { prompt_tokens: 0, completion_tokens: 0 };
+  const usage = { input_tokens: 100, output_tokens: 50, cache_read_input_tokens: 60 };
+  const expected = { promptTokens: 160, cachedTokens: 60, completionTokens: 50 };
+  expect(tokens(usage)).toMatchObject(expected);
+  expect(tokens({ ...zeros, ...usage })).toMatchObject(expected);
+});
