@@ -19,7 +19,7 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const carryOut: Operation = async (query) => operations[resource]?.[name]?.(query, host);
   const isWhole = lists !== undefined && read('returnAll') === true;
   const result = await (isWhole ? allPages(carryOut, input, lists) : carryOut(input)).catch((error: unknown) => {
-    throw inWords(error, asked, { resource, name });
+    throw inWords(error, asked);
   });
   if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
   // n8n would show the nearest number.
@@ -27,18 +27,11 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   return toItems(shown, { name, lists }).map((json) => ({ json, pairedItem: { item: index } }));
 }
 
-interface Named {
-  readonly resource: string;
-  readonly name: string;
-}
-
 /** The error with the operation in the words of the panel: `MCP Server: Add`. */
-function inWords(error: unknown, { library }: Asked, { resource, name }: Named): unknown {
-  if (!library.isRuntimeError(error) || error.code !== 'ADMIN_INPUT_INVALID') return error;
-  return new library.RuntimeError('ADMIN_INPUT_INVALID', {
-    ...error.details,
-    operation: operationTitle(resource, name),
-  });
+function inWords(error: unknown, asked: Asked): unknown {
+  const { isRuntimeError, RuntimeError } = asked.library;
+  if (!isRuntimeError(error) || error.code !== 'ADMIN_INPUT_INVALID') return error;
+  return new RuntimeError('ADMIN_INPUT_INVALID', { ...error.details, operation: operationTitle(asked) });
 }
 
 interface ExportedFile {

@@ -69,7 +69,7 @@ function readValue(asked: Asked, { type, displayName }: INodeProperties, value: 
     return asked.library.parseExactly(value) as IDataObject;
   } catch (error) {
     const issues = `${displayName} is not valid JSON: ${(error as Error).message}`;
-    throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: titleOf(asked), issues });
+    throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: operationTitle(asked), issues });
   }
 }
 
@@ -100,19 +100,14 @@ function withoutEmpty(object: IDataObject): IDataObject {
   );
 }
 
-/** `Tenant: Create`, for errors. */
-export function operationTitle(resource: string, name: string): string {
-  const options = OPERATIONS[resource as keyof typeof OPERATIONS] as readonly INodePropertyOptions[] | undefined;
+/** The chosen operation in the words of the panel, for errors: `Tenant: Create`. */
+export function operationTitle({ context, index }: Asked): string {
+  const read = (name: string): string => context.getNodeParameter(name, index, '') as string;
+  const [resource, operation] = [read('resource'), read('operation')];
+  const known = OPERATIONS as Readonly<Record<string, readonly INodePropertyOptions[]>>;
   const titles = [
     RESOURCES.find(({ value }) => value === resource)?.name ?? resource,
-    options?.find(({ value }) => value === name)?.name ?? name,
+    known[resource]?.find(({ value }) => value === operation)?.name ?? operation,
   ];
   return titles.join(': ');
-}
-
-function titleOf({ context, index }: Asked): string {
-  const [resource = '', name = ''] = ['resource', 'operation'].map(
-    (one) => context.getNodeParameter(one, index, '') as string,
-  );
-  return operationTitle(resource, name);
 }

@@ -22,7 +22,8 @@ export interface AdminPorts extends Installation {
 export type Need = 'vault' | 'provider' | 'redis';
 
 /**
- * The one declaration of an operation of administration. `runtime.admin` and the operations of the Admin node's panel are read from it.
+ * The one declaration of an operation of administration. `runtime.admin`, the operations of the Admin node's panel and
+ * docs/administration.md are read from it.
  *
  * @example
  * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })

@@ -17,7 +17,7 @@ export interface HealthSummary {
 export interface DiagnosticsAdmin {
   /** Looks at every part, and never rejects but with ADMIN_INPUT_INVALID. With a tenant, only at that one's MCP servers. */
   readonly summary: (query?: { readonly tenantId?: string }, host?: AdminHost) => Promise<HealthSummary>;
-  /** What is applied and what is missing, and the rows that no run could read. */
+  /** Tells what is applied and what is missing, and the rows that no run could read. */
   readonly schema: () => Promise<DatabaseStatus & { readonly refusedRows?: RefusedRows }>;
   /** Creates or adopts the tables; safe to repeat. Rejects with DB_SCHEMA_DAMAGED or another DB_ code. */
   readonly prepareDatabase: () => Promise<SchemaUpgrade>;

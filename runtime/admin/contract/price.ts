@@ -1,20 +1,10 @@
+import type { ModelPrice } from '../../contracts/ledger/usage';
 import type { PriceRow } from '../../storage/sql/manage-prices';
 import type { SyncReport } from '../prices/compare-prices';
 import type { AdminHost } from './host';
 
-/** US dollars for a million tokens, as decimal text. */
-export interface NewPrice {
-  readonly modelId: string;
-  readonly inputPer1M: string;
-  readonly outputPer1M: string;
-  /** Default: the input price. */
-  readonly cachedInputPer1M?: string;
-  /** Default: the input price. */
-  readonly cacheWritePer1M?: string;
-  /** Default: the price of writing into the cache. */
-  readonly cacheWrite1hPer1M?: string;
-  /** Default: the output price. */
-  readonly reasoningPer1M?: string;
+/** A price with the provider that its row names. */
+export interface NewPrice extends ModelPrice {
   readonly provider?: string;
 }
 

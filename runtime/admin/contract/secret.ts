@@ -1,6 +1,6 @@
 import type { RotateReport } from '../../vault/rotate-key';
 
-/** Whose secret: a tenant's own, or one that is shared by all tenants. */
+/** Owner of a secret: a tenant, or all tenants. */
 interface Scope {
   readonly tenantId?: string;
   readonly shared?: boolean;
@@ -16,7 +16,7 @@ export interface SecretEntry {
   readonly name: string;
   readonly scope: 'tenant' | 'shared';
   readonly key_id: string | null;
-  /** Whether the present key opens it. */
+  /** True if the present key opens it. */
   readonly is_readable: boolean;
   readonly updated_at: Date;
 }

@@ -26,7 +26,7 @@ export interface NewServer {
   readonly transport?: string;
   /** The credential as docs/mcp.md has it: `{kind: 'bearer', token: 'vault:NAME'}`. */
   readonly auth?: JsonObject;
-  /** What a changed or new tool gets; `accept` if it is left out. */
+  /** Standing of a changed or new tool; `accept` if it is left out. */
   readonly onToolChange?: 'accept' | 'quarantine';
 }
 
@@ -58,13 +58,13 @@ export interface LoginEntry {
   readonly server: string;
   readonly url: string;
   readonly key_id: string | null;
-  /** Whether the present vault key opens it. */
+  /** True if the present vault key opens it. */
   readonly is_readable: boolean;
 }
 
 /** The OAuth logins of tenants. Every method rejects with ADMIN_INPUT_INVALID, TENANT_NOT_FOUND, LOGIN_UNKNOWN or a DB_ code. */
 export interface OAuthLoginAdmin {
-  /** Those of one tenant, or of all. */
+  /** Lists those of one tenant, or of all. */
   readonly list: (query?: { readonly tenantId?: string }) => Promise<{ readonly logins: readonly LoginEntry[] }>;
   /** Forgets the tokens here: the next call of every process has none. The provider still knows them until they expire. */
   readonly revoke: (login: {

@@ -2,7 +2,7 @@ import type { TenantEntry } from '../../storage/sql/admin/manage-tenants';
 import type { JsonObject } from '../../util/json';
 
 export interface NewTenant {
-  /** What people call it; need not be unique. */
+  /** Name for people; need not be unique. */
   readonly name: string;
   /** A UUID; one is made without it. */
   readonly id?: string;

@@ -21,11 +21,11 @@ export async function rehearseBill(query: Query): Promise<string | undefined> {
     return `the database has the encoding ${encoding}, which lacks characters that models write; it must be UTF8`;
   const misfits = await findMisfits(query);
   if (misfits !== undefined) return misfits;
-  const rehearse = createRehearsal(query, await findForeignTypes(query));
+  const foreignTypes = await findForeignTypes(query);
   // A new tenant blocks no other write. An installation's own tables may want more of a tenant than its name.
-  const first = await rehearse(addTenants);
+  const first = await rehearse(query, foreignTypes, addTenants);
   if (first === 'fit') return undefined;
-  const second = await rehearse(findTenants);
+  const second = await rehearse(query, foreignTypes, findTenants);
   const decisive = second === 'untried' ? first : second;
   return typeof decisive === 'object' ? decisive.reason : undefined;
 }
@@ -55,19 +55,18 @@ type Outcome = 'fit' | 'untried' | { readonly reason: string };
 /** The statement locks several tables, so it must not wait long for one of them. */
 const LIMITS = `SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'`;
 
-function createRehearsal(
+async function rehearse(
   query: Query,
   foreignTypes: readonly string[],
-): (tenantsOf: (query: Query) => Promise<readonly string[]>) => Promise<Outcome> {
-  return async (tenantsOf) => {
-    await rowsOf(query, 'SAVEPOINT rehearsal');
-    const outcome = await rowsOf(query, LIMITS)
-      .then(() => tenantsOf(query))
-      .then((ids) => (ids.length === 0 ? 'untried' : writeAndRead(query, ids)))
-      .catch((error: unknown) => outcomeOf(error, foreignTypes));
-    await rowsOf(query, 'ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal');
-    return outcome;
-  };
+  tenantsOf: typeof findTenants,
+): Promise<Outcome> {
+  await rowsOf(query, 'SAVEPOINT rehearsal');
+  const outcome = await rowsOf(query, LIMITS)
+    .then(() => tenantsOf(query))
+    .then((ids) => (ids.length === 0 ? 'untried' : writeAndRead(query, ids)))
+    .catch((error: unknown) => outcomeOf(error, foreignTypes));
+  await rowsOf(query, 'ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal');
+  return outcome;
 }
 
 const LACKS_PRIVILEGE = '42501';
