@@ -16,16 +16,26 @@ import { TENANTS } from './schema-gaps';
  * exact; undefined if it is exact, and if it cannot be tried: for now, by this role, or without a tenant. Must be called in a transaction.
  */
 export async function rehearseBill(query: Query): Promise<string | undefined> {
+  return (await findUnfit(query)) ?? rehearseWithTenants(query, writeUsualLine);
+}
+
+/** The same with lines that a bill in use may never meet: all tiers, other models, long ids, a high cost. */
+export async function rehearseRareLines(query: Query): Promise<string | undefined> {
+  return rehearseWithTenants(query, writeRareLines);
+}
+
+async function findUnfit(query: Query): Promise<string | undefined> {
   const [{ encoding } = { encoding: '' }] = await rowsOf<{ encoding: string }>(query, ENCODING);
   if (!ENCODINGS.includes(encoding))
     return `the database has the encoding ${encoding}, which lacks characters that models write; it must be UTF8`;
-  const misfits = await findMisfits(query);
-  if (misfits !== undefined) return misfits;
-  const foreignTypes = await findForeignTypes(query);
+  return findMisfits(query);
+}
+
+async function rehearseWithTenants(query: Query, write: Write): Promise<string | undefined> {
   // A new tenant blocks no other write. An installation's own tables may want more of a tenant than its name.
-  const first = await rehearse(query, foreignTypes, addTenants);
+  const first = await rehearse(query, write, addTenants);
   if (first === 'fit') return undefined;
-  const second = await rehearse(query, foreignTypes, findTenants);
+  const second = await rehearse(query, write, findTenants);
   const decisive = second === 'untried' ? first : second;
   return typeof decisive === 'object' ? decisive.reason : undefined;
 }
@@ -55,15 +65,14 @@ type Outcome = 'fit' | 'untried' | { readonly reason: string };
 /** The statement locks several tables, so it must not wait long for one of them. */
 const LIMITS = `SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '10s'`;
 
-async function rehearse(
-  query: Query,
-  foreignTypes: readonly string[],
-  tenantsOf: typeof findTenants,
-): Promise<Outcome> {
+type Write = (query: Query, tenantIds: readonly string[]) => Promise<Outcome>;
+
+async function rehearse(query: Query, write: Write, tenantsOf: typeof findTenants): Promise<Outcome> {
+  const foreignTypes = await findForeignTypes(query);
   await rowsOf(query, 'SAVEPOINT rehearsal');
   const outcome = await rowsOf(query, LIMITS)
     .then(() => tenantsOf(query))
-    .then((ids) => (ids.length === 0 ? 'untried' : writeAndRead(query, ids)))
+    .then((ids) => (ids.length === 0 ? 'untried' : write(query, ids)))
     .catch((error: unknown) => outcomeOf(error, foreignTypes));
   await rowsOf(query, 'ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal');
   return outcome;
@@ -81,33 +90,41 @@ function outcomeOf(error: unknown, foreignTypes: readonly string[]): Outcome {
   return isOfSchema ? { reason: wordsOfServer(error, foreignTypes) } : 'untried';
 }
 
-const COST_USD = '1000.12345678';
-const USAGE = {
-  ...{ promptTokens: 5_000_000, completionTokens: 1000, cachedTokens: 50_000 },
-  ...{ cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 500 },
-};
-/** Each after so many calls. */
-const EXPECTED = {
-  1: { tokens: 5_001_000, costUsd: 1000.12345678 },
-  2: { tokens: 10_002_000, costUsd: 2000.24691356 },
-};
-const TRACE = 't'.repeat(100);
+/** What one model call of a rehearsed line costs. */
+interface Scale {
+  readonly costUsd: string;
+  readonly promptTokens: number;
+}
+
+const USUAL: Scale = { costUsd: '0.12345678', promptTokens: 100_000 };
+const HIGH: Scale = { costUsd: '1000.12345678', promptTokens: 5_000_000 };
+const COMPLETION_TOKENS = 1000;
+const USAGE = { cachedTokens: 50_000, cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 500 };
 
 /** A line of the bill that a run may write. */
 interface Draft {
+  readonly scale: Scale;
   readonly tenantId: string;
   readonly taskId: string;
   readonly tier: string;
   readonly modelId: string;
   readonly taskType: string;
+  readonly traceId: string;
 }
 
-/** Lines of two tenants with all that lines may have in common, one for each tier: the first one grows, as that of a run with two steps. */
-async function writeAndRead(query: Query, [tenantId = '', otherTenant]: readonly string[]): Promise<Outcome> {
+/** A line that grows, as that of a run with two steps. */
+async function writeUsualLine(query: Query, [tenantId = '']: readonly string[]): Promise<Outcome> {
   await query(loadTenantsStatement({ tenantIds: [tenantId], modelIds: [] }));
-  const tiers = await rowsOf<Pick<Draft, 'tier' | 'modelId'>>(query, TIERS);
+  const [tier] = await rowsOf<Tier>(query, TIERS);
+  return writeTwice(query, { ...DRAFT, ...tier, scale: USUAL, tenantId, taskId: randomUUID() });
+}
+
+/** Lines of two tenants with all that lines may have in common, one for each tier. */
+async function writeRareLines(query: Query, [tenantId = '', otherTenant]: readonly string[]): Promise<Outcome> {
+  const tiers = await rowsOf<Tier>(query, TIERS);
   const newTask = (): string => randomUUID().padEnd(200, '-');
-  const shared = { tenantId, taskId: newTask(), tier: 'pro', modelId: 'rehearsal', taskType: 'ai_agent', ...tiers[0] };
+  const traceId = 't'.repeat(100);
+  const shared = { ...DRAFT, ...tiers[0], scale: HIGH, tenantId, taskId: newTask(), traceId };
   const first = await writeTwice(query, shared);
   if (first !== 'fit') return first;
   for (const tier of tiers) {
@@ -119,14 +136,17 @@ async function writeAndRead(query: Query, [tenantId = '', otherTenant]: readonly
   return 'fit';
 }
 
+type Tier = Pick<Draft, 'tier' | 'modelId'>;
+const DRAFT = { tier: 'pro', modelId: 'rehearsal', taskType: 'ai_agent', traceId: 't' };
+
 async function writeTwice(query: Query, draft: Draft): Promise<Outcome> {
   const progress = await claim(query, draft);
   await query(recordProgressStatement(progress(1), NOTHING_KEPT));
-  const afterOne = compare(await readLine(query, draft), 1);
+  const afterOne = compare(await readLine(query, draft), draft.scale, 1);
   if (afterOne !== 'fit') return afterOne;
   await query(recordProgressStatement({ ...progress(2), end: END }, NOTHING_KEPT));
   await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
-  return compare(await readLine(query, draft), 2);
+  return compare(await readLine(query, draft), draft.scale, 2);
 }
 
 async function writeAtOnce(query: Query, draft: Draft): Promise<void> {
@@ -136,16 +156,18 @@ async function writeAtOnce(query: Query, draft: Draft): Promise<void> {
 
 async function claim(
   query: Query,
-  { tenantId, taskId, tier, modelId: modelRequested, taskType }: Draft,
+  { tenantId, taskId, tier, modelId: modelRequested, taskType, traceId, scale }: Draft,
 ): Promise<(step: number) => RunProgress> {
   const key = { tenantId, taskId, runId: randomUUID() };
   await query(claimRunStatement({ ...key, digest: 'd'.repeat(64), fresh: false, leaseMs: 60_000, modelRequested }));
+  const { costUsd, promptTokens } = scale;
+  const usage = { ...USAGE, promptTokens, completionTokens: COMPLETION_TOKENS };
   return (step) => ({
     ...{ ...key, leaseMs: 60_000, clientId: 'c', dialogId: 'd', userId: 'u', sessionId: 's' },
     closed: [
-      { step, modelRequested, modelBilled: modelRequested, usage: USAGE, costUsd: COST_USD, unansweredRequests: 0 },
+      { step, modelRequested, modelBilled: modelRequested, usage, costUsd, unansweredRequests: 0 },
     ],
-    bill: { traceId: TRACE, tier, taskType, modelRequested },
+    bill: { traceId, tier, taskType, modelRequested },
   });
 }
 
@@ -174,8 +196,10 @@ const LINE = `SELECT total_tokens::text AS tokens, cost_usd::numeric::text AS co
   coalesce(abs(extract(epoch FROM created_at - now())) < 86400, true) AS "isOfToday"
 FROM elo_t_token_usage WHERE tenant_id = $1 AND task_id = $2 AND run_id IS NOT NULL`;
 
-function compare(line: Line | undefined, calls: keyof typeof EXPECTED): Outcome {
-  const { tokens, costUsd } = EXPECTED[calls];
+/** Compares the line with what so many calls cost. */
+function compare(line: Line | undefined, scale: Scale, calls: number): Outcome {
+  const tokens = calls * (scale.promptTokens + COMPLETION_TOKENS);
+  const costUsd = calls * Number(scale.costUsd);
   if (line === undefined) return { reason: 'a trigger or rule drops the lines of elo_t_token_usage' };
   if (!line.isOfToday) return { reason: 'elo_t_token_usage.created_at does not become the time of the line' };
   const figures = [line.tokens, line.cost, line.exact].map(Number);

@@ -19,6 +19,13 @@ export async function findAdvice(query: Query): Promise<readonly SchemaAdvice[]>
   return [...(await narrowCost(query)), ...(await moneyPrices(query)), ...(await twoRows(query))];
 }
 
+/** What the server says of lines that the bill refuses, where it takes others. */
+export function adviceOfRareLines(reason: string | undefined): readonly SchemaAdvice[] {
+  if (reason === undefined) return [];
+  const problem = `It refuses some lines: ${reason}. Such a run is counted by the budgets, but is not on the bill.`;
+  return [{ column: 'elo_t_token_usage', problem, fix: 'ALTER TABLE elo_t_token_usage so that it takes every line.' }];
+}
+
 /** Tables whose rows are known by a column that an adopted one may lack a key on. */
 const KEYS = [
   { table: 'elo_model_pricing', key: 'model_id', told: 'prices; one of them is billed' },

@@ -119,7 +119,7 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   'a trigger that changes the cost of a new line': [
     `${bill()} CREATE FUNCTION no_cost() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN NEW.cost_usd := 0; RETURN NEW; END $$;
      CREATE TRIGGER no_cost BEFORE INSERT ON elo_t_token_usage FOR EACH ROW EXECUTE FUNCTION no_cost();`,
-    /reads back as 5001000 tokens and \$0/,
+    /reads back as 101000 tokens and \$0/,
   ],
   'a trigger that drops lines': [
     `${bill()} CREATE FUNCTION drop_it() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;

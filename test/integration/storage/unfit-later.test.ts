@@ -82,6 +82,26 @@ describe('a bill that becomes unfit after the migration', () => {
   });
 });
 
+it.each([
+  ['a limit of the cost', 'ADD CHECK (cost_usd < 1000)', '"elo_t_token_usage_cost_usd_check"'],
+  ['a limit of the tokens', 'ADD CHECK (total_tokens <= 5000000)', '"elo_t_token_usage_total_tokens_check"'],
+  [
+    'a reference to prices',
+    'ADD FOREIGN KEY (model_id) REFERENCES elo_model_pricing (model_id)',
+    '"elo_t_token_usage_model_id_fkey"',
+  ],
+])('stays ready with %s that some lines will not meet, and tells of it', async (_what, sql, name) => {
+  await migrate(postgres);
+  await database.query(`ALTER TABLE elo_t_token_usage ${sql};
+    INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+  const problem = expect.stringContaining(name) as string;
+  expect(await databaseStatus(postgres)).toMatchObject({
+    isReady: true,
+    advice: [{ column: 'elo_t_token_usage', problem }],
+  });
+  expect(await migrate(postgres)).toMatchObject({ applied: [] });
+});
+
 it('is not ready after a policy that lets its owner write no line', async () => {
   await migrate(postgres);
   await database.query(`ALTER TABLE elo_t_token_usage FORCE ROW LEVEL SECURITY;
