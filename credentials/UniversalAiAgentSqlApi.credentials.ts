@@ -21,7 +21,7 @@ export class UniversalAiAgentSqlApi implements ICredentialType {
       required: true,
       placeholder: 'postgres://role:password@host:5432/database',
       description:
-        'The same database under a role for queries. Make the role with: universal-ai-agent db sql-role --name NAME',
+        'The same database under a role for queries. Make the role with: universal-ai-agent sql-role set --name NAME',
     },
   ];
 }

@@ -101,7 +101,7 @@ async function keepOpen([before, after]) {
     psql "$DATABASE_URL" -c "UPDATE elo_t_tenant_tools SET is_enabled = false WHERE tenant_id = '${shop.id}'"
   - Run "Five branches, before" and "Five branches, migrated", beside them in the list of workflows.
   - Read the bill, in this folder and with DATABASE_URL set:
-    node_modules/.bin/node dist/runtime/cli.js usage --tenant ${shop.id}
+    node_modules/.bin/node dist/runtime/cli.js usage summary --tenant ${shop.id}
 
 `,
   );

@@ -36,7 +36,9 @@ export async function loadPool() {
 export async function startDatabase(serverPort) {
   const postgres = await startPostgres();
   const cli = runtimePath.replace('index.js', 'cli.js');
-  execFileSync(process.execPath, [cli, 'db', 'migrate'], { env: { ...process.env, DATABASE_URL: postgres.url } });
+  execFileSync(process.execPath, [cli, 'diagnostics', 'prepare-database'], {
+    env: { ...process.env, DATABASE_URL: postgres.url },
+  });
   const client = new pg.Client({ connectionString: postgres.url });
   await client.connect();
   const tenants = await seed(client, serverPort);

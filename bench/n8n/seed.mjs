@@ -13,7 +13,7 @@ WITH tool AS (
 INSERT INTO elo_t_tenant_tools (tenant_id, tool_id, is_enabled) SELECT $1, id, true FROM tool`;
 
 export async function seedTenant(databaseUrl, toolUrl) {
-  await commandLine(['db', 'migrate'], { env: { DATABASE_URL: databaseUrl } });
+  await commandLine(['diagnostics', 'prepare-database'], { env: { DATABASE_URL: databaseUrl } });
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

@@ -144,7 +144,9 @@ const servers = await startServers();
 try {
   const { execFileSync } = await import('node:child_process');
   const cli = fileURLToPath(new URL('../../dist/runtime/cli.js', import.meta.url));
-  execFileSync(process.execPath, [cli, 'db', 'migrate'], { env: { ...process.env, DATABASE_URL: postgres.url } });
+  execFileSync(process.execPath, [cli, 'diagnostics', 'prepare-database'], {
+    env: { ...process.env, DATABASE_URL: postgres.url },
+  });
   const tenants = await seed(postgres.url, servers.origin);
   const rounds = [];
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -86,7 +86,7 @@ async function measure(run) {
 
 const postgres = await startPostgres();
 const models = await startModelServer();
-execFileSync(process.execPath, [runtimePath.replace('index.js', 'cli.js'), 'db', 'migrate'], {
+execFileSync(process.execPath, [runtimePath.replace('index.js', 'cli.js'), 'diagnostics', 'prepare-database'], {
   env: { ...process.env, DATABASE_URL: postgres.url },
   stdio: 'ignore',
 });

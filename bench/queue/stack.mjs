@@ -23,7 +23,7 @@ export async function startStack({ appendfsync, fsync }) {
     startPostgres({ fsync }),
     startModel(),
   ]);
-  execFileSync(process.execPath, [cliPath, 'db', 'migrate'], {
+  execFileSync(process.execPath, [cliPath, 'diagnostics', 'prepare-database'], {
     env: { ...process.env, DATABASE_URL: postgres.url },
     stdio: 'ignore',
   });

@@ -24,7 +24,7 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
   // n8n would show the nearest number.
   const shown = library.mapExactIntegers(result, String);
-  return toItems(shown, { name, lists }).map((json) => ({ json, pairedItem: { item: index } }));
+  return toItems(shown, lists).map((json) => ({ json, pairedItem: { item: index } }));
 }
 
 /** The error with the operation in the words of the panel: `MCP Server: Add`. */
@@ -65,19 +65,9 @@ async function allPages(operation: Operation, input: IDataObject, key: string): 
   return { [key]: rows };
 }
 
-/** A result as items: one for each entry of a list. What a tool gave is told under `result`. */
-function toItems(
-  result: unknown,
-  { name, lists = '' }: { readonly name: string; readonly lists?: string },
-): readonly IDataObject[] {
-  if (name === 'execute') return [toolResult(result as { readonly isError: boolean; readonly value: unknown })];
+/** A result as items: one for each entry of a list. */
+function toItems(result: unknown, lists = ''): readonly IDataObject[] {
   const json = result as IDataObject;
   const rows = json[lists];
   return Array.isArray(rows) ? (rows as IDataObject[]) : [json];
-}
-
-function toolResult({ isError, value }: { readonly isError: boolean; readonly value: unknown }): IDataObject {
-  // The code, message and hint that a model would be told.
-  if (isError) throw Object.assign(new Error(), value);
-  return { result: value as IDataObject };
 }

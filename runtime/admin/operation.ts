@@ -22,8 +22,9 @@ export interface AdminPorts extends Installation {
 export type Need = 'vault' | 'provider' | 'redis';
 
 /**
- * The one declaration of an operation of administration. `runtime.admin`, the operations of the Admin node's panel and
- * docs/administration.md are read from it.
+ * The one declaration of an operation of administration. `runtime.admin`, the command line, the operations of the Admin
+ * node's panel and docs/administration.md are read from it. Metadata of its input: `secret` for a text that nobody may look
+ * on, `tenant` for one that a tenant is known by.
  *
  * @example
  * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })
@@ -44,6 +45,8 @@ export interface AdminOperation<Name extends string, Input extends z.ZodType, Re
   readonly input: Input;
   /** Rejects with a RuntimeError; then nothing has changed. */
   readonly run: (ports: AdminPorts, given: z.output<Input>, host: AdminHost) => Promise<Result>;
+  /** False for a result that tells of something wrong, with which a command ends as failed. Default: no result does. */
+  readonly isGood?: (result: Awaited<Result>) => boolean;
 }
 
 /** Declares an operation; it comes into being with its line in operations.ts. */

@@ -8,10 +8,11 @@ import { setPrice } from './prices/set-price';
 import { syncPrices } from './prices/sync-prices';
 import { decideApproval, listApprovals } from './runs/decide-approval';
 import { getRun } from './runs/get-run';
+import { listAudit } from './runs/list-audit';
 import { listRuns } from './runs/list-runs';
 import { deleteSecret } from './secrets/delete-secret';
 import { listSecrets } from './secrets/list-secrets';
-import { rotateKey } from './secrets/rotate-key';
+import { encryptSecrets, rotateKey } from './secrets/rotate-key';
 import { setSecret } from './secrets/set-secret';
 import { addServer } from './servers/add-server';
 import { approveTools } from './servers/approve-tools';
@@ -28,11 +29,13 @@ import { listTenants } from './tenants/list-tenants';
 import { updateTenant } from './tenants/update-tenant';
 import { listTiers } from './tiers/list-tiers';
 import { setTier } from './tiers/set-tier';
+import { addBuiltInTools } from './tools/add-built-in-tools';
 import { createTool, setTool } from './tools/create-tool';
 import { deleteTool } from './tools/delete-tool';
 import { disableTool, enableTool, setToolLimits } from './tools/enable-tool';
 import { executeTool } from './tools/execute-tool';
 import { listTools } from './tools/list-tools';
+import { setSqlRole } from './tools/set-sql-role';
 import { updateTool } from './tools/update-tool';
 import { exportUsage } from './usage/export-usage';
 import { reportUsage } from './usage/report-usage';
@@ -45,23 +48,26 @@ export const OPERATIONS = [
   ...[addServer, approveTools, disconnectServers, checkServersHealth, listServers, refreshServers, removeServer],
   ...[listLogins, revokeLogin],
   ...[listPrices, setPrice, syncPrices],
-  ...[getRun, listRuns],
-  ...[deleteSecret, listSecrets, rotateKey, setSecret],
+  ...[getRun, listRuns, listAudit],
+  ...[deleteSecret, encryptSecrets, listSecrets, rotateKey, setSecret],
   ...[activateTenant, createTenant, setTenant, deactivateTenant, deleteTenant, getTenant, listTenants, updateTenant],
   ...[listTiers, setTier],
-  ...[createTool, setTool, deleteTool, disableTool, enableTool, executeTool, listTools, setToolLimits, updateTool],
+  ...[addBuiltInTools, createTool, setTool, deleteTool, disableTool, enableTool, executeTool, listTools],
+  ...[setToolLimits, updateTool, setSqlRole],
   ...[exportUsage, reportUsage, sumUsage, topSpenders, unknownUsage],
 ] as const;
 
 /** What people call the resources, each in the singular. */
 export const RESOURCES = {
   approval: 'Approval',
+  audit: 'Audit',
   diagnostics: 'Diagnostic',
   mcpServer: 'MCP Server',
   oauthLogin: 'OAuth Login',
   price: 'Model',
   run: 'Run',
   secret: 'Secret',
+  sqlRole: 'SQL Role',
   tenant: 'Tenant',
   tier: 'Tier',
   tool: 'Tool',

@@ -2,7 +2,6 @@ import { buffer } from 'node:stream/consumers';
 
 import { RuntimeError } from '../errors/runtime-error';
 import { isUuid } from '../util/clock';
-import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
 import { terminal } from './terminal';
 
 /** Wrong use of the command line: exit code 2, with this text. */
@@ -32,27 +31,4 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** `--settings JSON`, or `-` for JSON on standard input. Throws a UsageError. */
-export async function readJsonOption(given: string | undefined, name: string): Promise<JsonObject | undefined> {
-  if (given === undefined) return undefined;
-  const parsed = tryParseJson(given === '-' ? await readStandardInput() : given);
-  if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
-  throw new UsageError(`--${name} is not a JSON object.`);
-}
-
-/** A whole number. Throws a UsageError. */
-export function readWhole(given: string | undefined, name: string): number | undefined {
-  if (given === undefined) return undefined;
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw new UsageError(`--${name} is not a whole number.`);
-}
-
-/** What stands between commas. */
-export function readWords(given: string | undefined): readonly string[] | undefined {
-  return given
-    ?.split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
 }

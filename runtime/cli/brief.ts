@@ -9,7 +9,7 @@ interface Brief {
 
 /** Columns of each list, by its key, that fit a terminal of 80; --wide and JSON have everything. */
 const LISTS: Readonly<Record<string, Brief>> = {
-  months: {
+  usage: {
     columns: {
       month: 'month',
       day: 'day',

@@ -7,15 +7,31 @@ import { UsageError } from './arguments';
 import { findTenant } from './environment';
 import { chooseFormat } from './output';
 
-type OptionTable = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly multiple?: boolean }>>;
+/** An option as Node's parser takes it, with what the help shows of it. */
+export interface CommandOption {
+  readonly type: 'string' | 'boolean';
+  /** Whether it may be given several times. */
+  readonly multiple?: boolean;
+  readonly short?: string;
+  /** What stands for its value: `ID`. */
+  readonly value?: string;
+  /** Default: what the option means wherever it is taken. */
+  readonly help?: string;
+  /** Whether it can be left out; default true. */
+  readonly optional?: boolean;
+  /** A tenant by its ID, or by a name that only one tenant has: the command gets the ID. */
+  readonly tenant?: boolean;
+}
+
+export type OptionTable = Readonly<Record<string, CommandOption>>;
 type Values<Options extends OptionTable> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
 
 interface CommandRow<Options extends OptionTable> {
-  /** What calls it: `tools call`. */
+  /** What calls it: `queue status`. */
   readonly words: string;
-  /** What follows the words, each exactly once; `NAME...` as the last one: any number; `...`: as the usage says. Default none. */
+  /** What follows the words, each exactly once; `NAME...` as the last one: any number. Default none. */
   readonly names?: readonly string[];
-  /** Its options as the help shows them: `--tenant ID [--tier TIER]`. */
+  /** How it is called, where its names and options do not say it. */
   readonly usage?: string;
   /** What it does, in a sentence or two. */
   readonly help: string;
@@ -31,16 +47,20 @@ export interface Command {
   readonly usage: string;
   readonly help: string;
   /** Its own ones, without those that every command takes. */
-  readonly options: readonly string[];
+  readonly options: OptionTable;
   /** `argv` is what follows the words. */
   readonly execute: (argv: readonly string[]) => Promise<number>;
 }
 
-export const TEXT = { type: 'string' } as const;
-export const TEXTS = { type: 'string', multiple: true } as const;
+/** An option with a text: `text('FILE')` is shown as `--task FILE`. */
+export const text = <const Value extends string>(value: Value): { readonly type: 'string'; readonly value: Value } => ({
+  type: 'string',
+  value,
+});
+/** The same, any number of times. */
+export const texts = <const Value extends string>(value: Value) => ({ ...text(value), multiple: true }) as const;
 export const FLAG = { type: 'boolean' } as const;
-/** A tenant by its ID, or by a name that only one tenant has: the command gets the ID. */
-export const TENANT = { type: 'string' } as const;
+export const TENANT = { type: 'string', value: 'TENANT', tenant: true } as const;
 
 /** What every command takes. */
 const SHARED = { json: FLAG, table: FLAG, wide: FLAG } as const;
@@ -49,32 +69,45 @@ const SHARED = { json: FLAG, table: FLAG, wide: FLAG } as const;
  * A row of the command table.
  *
  * @example
- * command({ words: 'tenant get', usage: '--tenant ID', help: 'One tenant.', options: { tenant: TENANT }, run: ({ tenant }) => show(tenant) })
+ * command({ words: 'queue status', help: 'What waits.', options: { list: text('NAME') }, run: ({ list }) => show(list) })
  */
 export function command<const Options extends OptionTable>(row: CommandRow<Options>): Command {
-  const { words, names = [], usage = '', help, options = {} as Options, run } = row;
-  const text = [words, ...names.filter((name) => name !== '...'), usage].join(' ').trim();
-  const all: OptionTable = { ...SHARED, ...options };
+  const { words, names = [], help, options = {} as Options, run } = row;
+  const usage = row.usage ?? [words, ...names, ...Object.entries(options).map(shownOption)].join(' ');
   return {
     words: words.split(' '),
-    usage: text,
+    usage,
     help,
-    options: Object.keys(options),
+    options,
     execute: async (argv) => {
-      const { values, positionals } = parse(argv, all, text);
-      // An own option that is called so, as in `db sql-role --table NAME`, holds texts.
-      chooseFormat({ json: values.json === true, table: values.table === true, wide: values.wide === true });
-      const own = Object.fromEntries(Object.entries(values).filter(([name]) => name in options));
+      const { values, positionals } = parse(argv, { ...SHARED, ...options }, usage);
+      const { json, table, wide, ...own } = values;
+      chooseFormat({ json: json === true, table: table === true, wide: wide === true });
       checkNames({ words, names }, positionals.length);
-      const named = options.tenant === TENANT && typeof own.tenant === 'string' && !isUuid(own.tenant);
-      const tenant = named ? { tenant: await findTenant(own.tenant as string) } : {};
       try {
-        return await run({ ...own, ...tenant } as unknown as Values<Options>, positionals);
+        return await run((await withTenants(own, options)) as Values<Options>, positionals);
       } catch (error) {
         throw inWords(error, words);
       }
     },
   };
+}
+
+function shownOption([name, { type, value = '', multiple = false, optional = true }]: [string, CommandOption]): string {
+  const shown = type === 'boolean' ? `--${name}` : `--${name} ${value}`;
+  return `${optional ? `[${shown}]` : shown}${multiple ? '...' : ''}`;
+}
+
+/** The options with the ID of each tenant in place of its name. */
+async function withTenants(given: Values<OptionTable>, options: OptionTable): Promise<Values<OptionTable>> {
+  const found = { ...given };
+  for (const [name, value] of Object.entries(given)) {
+    if (options[name]?.tenant !== true || typeof value === 'boolean' || value === undefined) continue;
+    const ids = [];
+    for (const one of [value].flat() as string[]) ids.push(isUuid(one) ? one : await findTenant(one));
+    found[name] = typeof value === 'string' ? ids[0] : ids;
+  }
+  return found;
 }
 
 /** The error with the operation in the words of the command. */
@@ -89,7 +122,7 @@ function parse(
   usage: string,
 ): { readonly values: Values<OptionTable>; readonly positionals: string[] } {
   try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true });
+    return parseArgs({ args: [...argv], options, allowPositionals: true, allowNegative: true });
   } catch (error) {
     throw new UsageError(`${explain(error as Error, Object.keys(options))}\n\nuniversal-ai-agent ${usage}`);
   }
@@ -115,33 +148,29 @@ function checkNames(
   throw new UsageError(`${words} ${wanted}.`);
 }
 
-/** The command that the first words name. Throws a UsageError. */
+/** The command that the first words name; undefined if none is. */
+export function searchCommand(
+  commands: readonly Command[],
+  argv: readonly string[],
+): { readonly command: Command; readonly rest: readonly string[] } | undefined {
+  const command = commands.find(({ words }) => words.every((word, index) => word === argv[index]));
+  return command && { command, rest: argv.slice(command.words.length) };
+}
+
+/** The same. Throws a UsageError if none is named. */
 export function findCommand(
   commands: readonly Command[],
   argv: readonly string[],
-): { readonly command: Command; readonly rest: readonly string[] } {
-  // The longest name wins: `run list` is no task for `run`.
-  const [command] = commands
-    .filter(({ words }) => words.every((_, index) => isWord({ words }, index, argv[index])))
-    .toSorted((one, other) => other.words.length - one.words.length);
-  if (command !== undefined) return { command, rest: argv.slice(command.words.length) };
-  throw new UsageError(unknownCommand(commands, argv));
+): NonNullable<ReturnType<typeof searchCommand>> {
+  const found = searchCommand(commands, argv);
+  if (found === undefined) throw new UsageError(unknownCommand(commands, argv));
+  return found;
 }
 
 /** The commands whose first word this is. */
 export function commandsOf(commands: readonly Command[], first: string): readonly Command[] {
-  return commands.filter((command) => isWord(command, 0, first));
+  return commands.filter(({ words }) => words[0] === first);
 }
-
-/** `tool list` is `tools list` too: the first word of two may be in the singular or the plural. */
-function isWord({ words }: Pick<Command, 'words'>, index: number, given: string | undefined): boolean {
-  const word = words[index];
-  if (word === given) return true;
-  if (word === undefined || given === undefined || index > 0 || words.length === 1) return false;
-  return singular(word) === singular(given);
-}
-
-const singular = (word: string): string => word.replace(/s$/, '');
 
 /** An unknown action is not repeated: it may be a secret in the wrong place. */
 function unknownCommand(commands: readonly Command[], [first = '', second = '']: readonly string[]): string {

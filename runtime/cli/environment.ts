@@ -1,12 +1,10 @@
 import { createRuntime, type Runtime } from '../compose/create-runtime';
 import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config/runtime-config';
-import { RuntimeError } from '../errors/runtime-error';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { tryParseJson } from '../util/json';
 import type { ConsumerConfig } from '../worker';
 import { UsageError } from './arguments';
-import { printJson } from './output';
 import { terminal } from './terminal';
 
 const GRACE_SECONDS = 30;
@@ -41,13 +39,6 @@ export async function withDatabase<T>(work: (postgres: Postgres) => Promise<T>):
   }
 }
 
-/** The key or keys of AGENT_VAULT_KEY. Throws VAULT_KEY_MISSING. */
-export function readVaultKey(): string {
-  const key = optional('AGENT_VAULT_KEY');
-  if (key === undefined) throw new RuntimeError('VAULT_KEY_MISSING');
-  return key;
-}
-
 /** The key for a running n8n's public API: N8N_API_KEY. */
 export function readN8nKey(): string | undefined {
   return optional('N8N_API_KEY');
@@ -68,12 +59,6 @@ function modelConfig(): RuntimeConfig['model'] {
   return { apiKey: required('OPENROUTER_API_KEY'), ...(baseUrl === undefined ? {} : { baseUrl }) };
 }
 
-/** Where the provider lists its models, and the key for it: OPENROUTER_BASE_URL, OPENROUTER_API_KEY. */
-export function readModelList(): { readonly url: string; readonly apiKey?: string } {
-  const baseUrl = optional('OPENROUTER_BASE_URL') ?? DEFAULTS.baseUrl;
-  return { url: `${baseUrl.replace(/\/+$/, '')}/models`, apiKey: optional('OPENROUTER_API_KEY') };
-}
-
 /** The same for commands that ask no model, and so need no key for one. */
 export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>, login?: BrowserLogin): Promise<T> {
   const runtime = createRuntime({ ...sharedConfig(), model: {} }, { login });
@@ -87,14 +72,6 @@ export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>,
 /** The ID of the only tenant of this name. */
 export function findTenant(name: string): Promise<string> {
   return withToolRuntime(async ({ admin }) => (await admin.tenant.get({ name })).id);
-}
-
-/** One operation of administration, whose result is printed; the exit code is 0. */
-export function withAdmin(work: (admin: Runtime['admin']) => Promise<unknown>): Promise<number> {
-  return withToolRuntime(async ({ admin }) => {
-    printJson(await work(admin));
-    return 0;
-  });
 }
 
 type SharedConfig = Pick<

@@ -40,15 +40,11 @@ export function helpText(groups: readonly CommandGroup[], words: readonly string
 const MORE = `"${PROGRAM} <command> --help" tells how a command is used.\n`;
 
 function commandHelp({ usage, help, options }: Command): string {
-  const own = options.map((name) => [shownOption(name, usage), KNOWN_OPTIONS[name] ?? ''] as const);
+  const own = Object.entries(options).map(
+    ([name, { short, value = '', help: words = KNOWN_OPTIONS[name] ?? '' }]) =>
+      [`${short === undefined ? '' : `-${short}, `}--${name} ${value}`.trimEnd(), words] as const,
+  );
   return `${PROGRAM} ${usage}\n\n${help}\n\nOptions\n${columns([...own, ...SHARED_OPTIONS])}`;
-}
-
-/** The option with its value, as the usage has it: `--tenant ID`. */
-function shownOption(name: string, usage: string): string {
-  const value = '[A-Z](?:\\[[^\\]]*\\]|[^\\s[\\]])*|[a-z]+(?:\\|[a-z]+)+';
-  const [shown = `--${name}`] = new RegExp(`--${name}(?![\\w-])(?: (?:${value}))?`).exec(usage) ?? [];
-  return shown;
 }
 
 function line({ words, help }: Command): readonly [string, string] {

@@ -2,45 +2,34 @@ import { version } from '../../package.json';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { escapeHidden } from '../util/text/escape-hidden';
 import { UsageError } from './arguments';
-import { findCommand } from './command';
-import { auditCommand } from './commands/audit';
-import { dbCommands } from './commands/db';
-import { diagnosticsCommand } from './commands/diagnostics';
+import { type Command, findCommand, searchCommand } from './command';
 import { keygenCommand } from './commands/keygen';
-import { mcpCommands } from './commands/mcp';
+import { mcpLoginCommand } from './commands/mcp-login';
 import { migrateWorkflowCommand } from './commands/migrate-workflow';
-import { priceCommands } from './commands/price';
 import { queueCommands } from './commands/queue';
 import { runCommand } from './commands/run';
-import { runsCommands } from './commands/runs';
-import { tenantCommands } from './commands/set-up/tenant';
-import { tierCommands } from './commands/set-up/tier';
-import { toolCommands } from './commands/set-up/tool';
-import { toolsCommands } from './commands/set-up/tools';
-import { usageCommands } from './commands/usage';
-import { vaultCommands } from './commands/vault';
 import { workerCommand } from './commands/worker';
 import { type CommandGroup, helpText } from './help';
 import { printError } from './output';
 import { type Terminal, terminal, withTerminal } from './terminal';
 
-/** All commands, in the order of the help. */
-const GROUPS: readonly CommandGroup[] = [
-  { title: 'Run', commands: [runCommand, ...runsCommands, workerCommand, ...queueCommands] },
-  {
-    title: 'Set up',
-    commands: [...dbCommands, diagnosticsCommand, ...tenantCommands, ...tierCommands, migrateWorkflowCommand],
-  },
-  { title: 'Tools', commands: [...toolsCommands, ...toolCommands, ...mcpCommands] },
-  { title: 'Money and traces', commands: [...usageCommands, ...priceCommands, auditCommand] },
-  { title: 'Secrets', commands: [...vaultCommands, keygenCommand] },
+/** What is no operation of administration; a run loads nothing else. */
+const OWN: readonly CommandGroup[] = [
+  { title: 'Tasks', commands: [runCommand, workerCommand, ...queueCommands] },
+  { title: 'Set up', commands: [keygenCommand, mcpLoginCommand, migrateWorkflowCommand] },
 ];
-export const COMMANDS = GROUPS.flatMap(({ commands }) => commands);
+const OWN_COMMANDS = OWN.flatMap(({ commands }) => commands);
+
+/** All commands, in the order of the help. */
+export async function allGroups(): Promise<readonly CommandGroup[]> {
+  const { operationGroups } = await import('./operations/operation-commands');
+  return [...OWN, ...operationGroups()];
+}
 
 const ENVIRONMENT = `
 Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_VAULT_KEY (several keys with commas between: the first encrypts, all decrypt),
-             AGENT_SQL_DATABASE_URL (the same database under a role of db sql-role, for the tool sql_query),
+             AGENT_SQL_DATABASE_URL (the same database under a role of sql-role set, for the tool sql_query),
              REDIS_URL (for the queue, and for the tool redis_get),
              AGENT_TASK_LIST, AGENT_FAILED_LIST, AGENT_FORWARD_LIST, AGENT_WORKER_CONCURRENCY, AGENT_TENANT_CONCURRENCY,
              AGENT_WORKER_ATTEMPTS, AGENT_WORKER_GRACE_SECONDS, AGENT_WORKER_HOST, AGENT_WORKER_PORT, AGENT_LEASE_SECONDS,
@@ -54,14 +43,16 @@ async function main(argv: readonly string[]): Promise<number> {
   const [first] = argv;
   const isHelp = argv.length === 0 || first === 'help' || argv.some((word) => word === '--help' || word === '-h');
   if (!isHelp && first !== '--version') {
-    const { command, rest } = findCommand(COMMANDS, argv);
+    const { command, rest } = searchCommand(OWN_COMMANDS, argv) ?? findCommand(await allCommands(), argv);
     return command.execute(rest);
   }
-  const text = isHelp ? helpText(GROUPS, helpWords(argv), ENVIRONMENT) : `${version}\n`;
+  const text = isHelp ? helpText(await allGroups(), helpWords(argv), ENVIRONMENT) : `${version}\n`;
   if (argv.length === 0) throw new UsageError(text);
   terminal().stdout.write(text);
   return 0;
 }
+
+const allCommands = async (): Promise<readonly Command[]> => (await allGroups()).flatMap(({ commands }) => commands);
 
 /** The words of the command that is asked about: what follows its first option is not one of them. */
 function helpWords(argv: readonly string[]): readonly string[] {

@@ -200,7 +200,7 @@ export interface RuntimeConfig {
   };
   /** What the built-in tool sql_query works with; it is not offered without. */
   readonly sqlQuery?: {
-    /** The same server as above, under a role made with `db sql-role`: row-level security must hold for it. */
+    /** The same server as above, under a role made with `sql-role set`: row-level security must hold for it. */
     readonly database: DatabaseConfig;
     /** The rows of an answer, for tools whose row says nothing; at most 1000. Default 200. */
     readonly maxRows?: number;

@@ -7,7 +7,7 @@ import { isJsonObject } from '../util/json';
 const MAX_SHOWN = 300;
 /** The error table's hint is for the model. */
 const HINT =
-  'Try the tool alone: Tool: Execute of the Universal AI Agent Admin node, or `universal-ai-agent tools call`.';
+  'Try the tool alone: Tool: Execute of the Universal AI Agent Admin node, or `universal-ai-agent tool execute`.';
 
 /**
  * A warning for each tool that failed, since a model often answers as if nothing had happened. What the rules refused and

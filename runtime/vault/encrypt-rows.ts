@@ -19,7 +19,7 @@ interface MovedSecret extends RowName {
   readonly name: string;
 }
 
-interface EncryptReport {
+export interface EncryptReport {
   readonly dry_run: boolean;
   readonly moved: readonly MovedSecret[];
   /** Rows that may hold plain text and could not be changed. */

@@ -1,4 +1,5 @@
 import type { OAuthStateRow, SecretRow, VaultStore } from '../contracts/tools/vault';
+import { describeError } from '../errors/runtime-error';
 import { type Sealer, sealingKeyId } from './sealer';
 import { secretOwner } from './secret-owner';
 
@@ -20,6 +21,8 @@ export interface RotateReport {
   readonly unreadable: readonly SealedPlace[];
   /** Written by others again and again while this went on. */
   readonly changed: readonly SealedPlace[];
+  /** Told with what cannot be read. */
+  readonly hint?: string;
 }
 
 interface Item {
@@ -53,7 +56,10 @@ export async function rotateVault(request: RotateRequest): Promise<RotateReport>
     const changed = having('changed');
     // What others wrote meanwhile is read again.
     if (changed.length > 0 && round < MAX_ROUNDS) continue;
-    return { key_id: request.sealer.keyId, resealed, current, unreadable: having('unreadable'), changed };
+    const unreadable = having('unreadable');
+    const { hint } = describeError('VAULT_KEY_WRONG');
+    const told = unreadable.length === 0 ? {} : { hint };
+    return { key_id: request.sealer.keyId, resealed, current, unreadable, changed, ...told };
   }
 }
 

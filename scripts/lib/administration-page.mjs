@@ -8,9 +8,8 @@ import { root } from './run-steps.mjs';
 
 const NEEDS = { vault: 'the vault key', provider: 'the model provider', redis: 'Redis' };
 
-/** `operations` and `resources` are the tables of runtime/admin/operations.ts. */
-export function administrationPage({ operations, resources, note }) {
-  const types = readPublicTypes();
+/** `operations` and `resources` are the tables of runtime/admin/operations.ts, `commands` how each is called, by name. */
+export function administrationPage({ operations, resources, commands, types, note }) {
   const parts = Object.entries(resources)
     .sort(([, one], [, other]) => (one < other ? -1 : 1))
     .flatMap(([resource, title]) => {
@@ -21,7 +20,9 @@ export function administrationPage({ operations, resources, note }) {
         `## ${title}`,
         '',
         coded(words),
-        ...own.flatMap((row) => section(row, title, methods.get(row.name.split('.')[1]))),
+        ...own.flatMap((row) =>
+          section(row, title, { ...methods.get(row.name.split('.')[1]), command: commands.get(row.name) }),
+        ),
       ];
     });
   return [
@@ -29,9 +30,9 @@ export function administrationPage({ operations, resources, note }) {
     '',
     note,
     '',
-    'Every operation of the node **Universal AI Agent Admin** is a function of the library, `runtime.admin`, with the same',
-    'checks and the same result; `universal-ai-agent help` lists the commands that call them. A list in pages gives `next`:',
-    'give it as `after` for the next page. Every operation rejects with `ADMIN_INPUT_INVALID` for input that it does not know;',
+    'Every operation of the node **Universal AI Agent Admin** is a function of the library, `runtime.admin`, and a command, with',
+    'the same input, checks and result. `allowedTiers` is `--allowed-tiers` on the command line, where names that have to be',
+    'there need no option, `none` is null, `-` is standard input and an object is JSON or `KEY=VALUE`. A list in pages gives `next`: give it as `after` for the next page. Every operation rejects with `ADMIN_INPUT_INVALID` for input that it does not know;',
     '[errors.md](errors.md) says what to do about each code.',
     '',
     '```js',
@@ -43,17 +44,34 @@ export function administrationPage({ operations, resources, note }) {
   ].join('\n');
 }
 
-function section({ name, title, action, description, needs = [], input }, resource, { words, fields, result }) {
+function section(
+  { name, title, action, description, needs = [], input },
+  resource,
+  { words, fields, result, command },
+) {
   const rows = inputRows(input, fields);
   return [
     '',
     `### ${action}`,
     '',
-    `**${resource}**, **${title}**; \`runtime.admin.${name}\`. ${words === '' ? `${description}.` : coded(words)}`,
+    words === '' ? `${description}.` : coded(words),
+    '',
+    `- Admin: **${resource}**, **${title}**`,
+    `- Command line: \`universal-ai-agent ${command}\``,
+    `- Library: \`${libraryCall(name, input)}\``,
     ...(needs.length === 0 ? [] : ['', `Uses, where configured: ${needs.map((need) => NEEDS[need]).join(', ')}.`]),
     ...(rows.length === 0 ? [] : ['', '| input | type | |', '| --- | --- | --- |', ...rows]),
     ...(result.length === 0 ? [] : ['', `Result: ${result.map((key) => `\`${key}\``).join(', ')}.`]),
   ];
+}
+
+/** The call with what has to be there. */
+function libraryCall(name, input) {
+  const { anyOf, required = anyOf?.[0].required ?? [] } = z.toJSONSchema(input, {
+    io: 'input',
+    unrepresentable: 'any',
+  });
+  return `runtime.admin.${name}(${required.length === 0 ? '' : `{ ${required.join(', ')} }`})`;
 }
 
 /** The words with codes of errors as code. */
@@ -97,7 +115,7 @@ function range({ minimum, maximum }) {
 }
 
 /** What the public interfaces say, by resource: their words, and of each function its words, its input's fields and its result's keys. */
-function readPublicTypes() {
+export function readPublicTypes() {
   const file = path.join(root, 'runtime/admin/contract/admin.ts');
   const { config } = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);

@@ -8,7 +8,7 @@ import { startPostgres } from './postgres.mjs';
 import { postgresCredential } from './postgres-credential.mjs';
 
 /**
- * Postgres with the tenants of `db seed-demo`, tool servers, a model, and a real n8n with our packed node and the example workflows.
+ * Postgres with the tenants of `diagnostics add-demo-tenant`, tool servers, a model, and a real n8n with our packed node and the example workflows.
  * @param {{ log: (line: string) => void, model?: { apiKey: string, url: string } }} options without `model`, the stand-in answers
  */
 export async function startDemoStack({ log, model }) {
@@ -24,9 +24,9 @@ export async function startDemoStack({ log, model }) {
     startStandInModel({ onRequest: (request) => modelRequests.push(request) }),
   ]);
   const env = { DATABASE_URL: databaseUrl };
-  await commandLine(['db', 'migrate'], { env });
+  await commandLine(['diagnostics', 'prepare-database'], { env });
   const servers = ['--tool-server', hook.url, '--mcp-server', `${mcp.url}/mcp`];
-  const { tenants } = await commandLine(['db', 'seed-demo', ...servers], { env });
+  const { tenants } = await commandLine(['diagnostics', 'add-demo-tenant', ...servers], { env });
 
   log('Starting n8n with the packed node (about half a minute) …');
   const n8n = await startN8n({ postgresUrl: await postgres.createDatabase('n8n'), packageTarball, log });

@@ -106,7 +106,7 @@ it('a tool is made from a form, given, limited, listed and called', async () => 
   expect(offered).toMatchObject([
     { name: 'remember', parameters: [{ name: 'value', type: 'string', required: true }] },
   ]);
-  expect(await cli('tools', 'list', '--tenant', id)).toMatchObject({ exitCode: 0, tools: offered });
+  expect(await cli('tool', 'list', '--tenant', id)).toMatchObject({ exitCode: 0, tools: offered });
   const call = { resource: 'tool', operation: 'execute', tenantId, tool: 'remember' };
   const [wrong] = await admin({ ...call, argumentFields: { mappingMode: 'defineBelow', value: {} } });
   expect(wrong?.error).toMatchObject({ code: 'INPUT_INVALID' });
@@ -121,7 +121,7 @@ it('a tool is made from a form, given, limited, listed and called', async () => 
     schemaMode: 'none',
   });
   expect(bad?.error).toMatchObject({ code: 'TOOL_INVALID' });
-  expect(await cli('tool', 'add', 'other', '--endpoint', 'nowhere')).toMatchObject({
+  expect(await cli('tool', 'create', 'other', '--endpoint', 'nowhere')).toMatchObject({
     exitCode: 1,
     code: 'TOOL_INVALID',
   });

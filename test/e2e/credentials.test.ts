@@ -68,7 +68,7 @@ it('says so when the database password is wrong, without the password', async ()
 it('says how to prepare a database without our tables', async () => {
   const empty = await createDatabase();
   const error = await failureWith('db-empty', empty.url);
-  expect(error.description).toContain('db migrate');
+  expect(error.description).toContain('diagnostics prepare-database');
   await empty.close();
 });
 

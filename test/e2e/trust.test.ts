@@ -50,7 +50,7 @@ afterAll(async () => {
 });
 
 const vault = (args: readonly string[], input = '') =>
-  runCli(['vault', ...args], { env: { DATABASE_URL: database.url, AGENT_VAULT_KEY: key }, input });
+  runCli(['secret', ...args], { env: { DATABASE_URL: database.url, AGENT_VAULT_KEY: key }, input });
 
 interface Item {
   readonly status: string;
@@ -73,8 +73,8 @@ async function call(path: string, item: object): Promise<Item> {
 
 it('keeps every secret of a vaulted set-up out of the database, the answers, the stored executions and the log', async () => {
   const tenant = await addTenant(database);
-  await vault(['set', '--tenant', tenant, '--name', 'crm'], SECRETS.tenant);
-  await vault(['set', '--shared', '--name', 'gateway'], SECRETS.shared);
+  await vault(['set', '--tenant', tenant, 'crm'], SECRETS.tenant);
+  await vault(['set', '--shared', 'gateway'], SECRETS.shared);
   await giveTool(database, tenant, {
     code: 'notify',
     transport: 'rest',

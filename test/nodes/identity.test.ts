@@ -142,6 +142,6 @@ it('a list of tenants that cannot be loaded says what to do about it', async () 
     getCredentials: () => Promise.resolve(postgresCredential(empty.url)),
     getNode: () => ({ name: 'Agent', type: TYPE }),
   } as unknown as ILoadOptionsFunctions;
-  await expect(searchTenants.call(context)).rejects.toThrow('universal-ai-agent db migrate');
+  await expect(searchTenants.call(context)).rejects.toThrow('universal-ai-agent diagnostics prepare-database');
   await empty.close();
 });

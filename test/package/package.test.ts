@@ -68,7 +68,7 @@ it('works as a library without n8n and without any other package', () => {
 
 it('prints its help from the command line', () => {
   const output = execFileSync(process.execPath, [file('dist/runtime/cli.js'), '--help'], { encoding: 'utf8' });
-  expect(output).toContain('db migrate');
+  expect(output).toContain('diagnostics prepare-database');
 });
 
 it('holds no source map and no path of the machine that built it', () => {

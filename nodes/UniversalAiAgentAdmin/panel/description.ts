@@ -2,8 +2,8 @@ import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
 import { modelProperties, tierProperties } from './models';
 import { HIDDEN, OPERATIONS, RESOURCES } from './operations.generated';
-import { approvalProperties, diagnosticsProperties, runProperties } from './runs';
-import { mcpServerProperties, oauthLoginProperties, secretProperties } from './servers';
+import { approvalProperties, auditProperties, diagnosticsProperties, runProperties } from './runs';
+import { mcpServerProperties, oauthLoginProperties, secretProperties, sqlRoleProperties } from './servers';
 import { tenantProperties } from './tenant';
 import { toolProperties } from './tool';
 import { usageProperties } from './usage';
@@ -36,12 +36,14 @@ export const properties: INodeProperties[] = [
     default: 'tenant',
   },
   ...approvalProperties,
+  ...auditProperties,
   ...diagnosticsProperties,
   ...mcpServerProperties,
   ...modelProperties,
   ...oauthLoginProperties,
   ...runProperties,
   ...secretProperties,
+  ...sqlRoleProperties,
   ...tenantProperties,
   ...tierProperties,
   ...toolProperties,

@@ -3,11 +3,13 @@
 /** Options of the parameter Resource. */
 export const RESOURCES = [
   { name: 'Approval', value: 'approval' },
+  { name: 'Audit', value: 'audit' },
   { name: 'Diagnostic', value: 'diagnostics' },
   { name: 'MCP Server', value: 'mcpServer' },
   { name: 'Model', value: 'price' },
   { name: 'OAuth Login', value: 'oauthLogin' },
   { name: 'Run', value: 'run' },
+  { name: 'SQL Role', value: 'sqlRole' },
   { name: 'Secret', value: 'secret' },
   { name: 'Tenant', value: 'tenant' },
   { name: 'Tier', value: 'tier' },
@@ -130,14 +132,28 @@ export const OPERATIONS = {
     { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
     { name: 'List', value: 'list', action: 'List runs', description: 'The runs of a tenant, the newest first' },
   ],
+  audit: [
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List tool calls',
+      description: 'The newest tool calls, and what was decided on each',
+    },
+  ],
   secret: [
     { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
+    {
+      name: 'Encrypt Plain Text',
+      value: 'encrypt',
+      action: 'Encrypt secrets that stand in rows',
+      description: 'Move secrets that stand in rows as plain text into the vault',
+    },
     { name: 'List', value: 'list', action: 'List secrets', description: 'Names only, never values' },
     {
       name: 'Rotate Key',
       value: 'rotate',
       action: 'Rotate the vault key',
-      description: 'Encrypt everything anew under the first key of the credential',
+      description: 'Encrypt everything anew under the first vault key',
     },
     { name: 'Set', value: 'set', action: 'Set a secret', description: 'Encrypt a secret; tools name it as vault:NAME' },
   ],
@@ -171,6 +187,12 @@ export const OPERATIONS = {
     { name: 'Set', value: 'set', action: 'Set a tier', description: 'Make a tier, or change one' },
   ],
   tool: [
+    {
+      name: 'Add Built-In Tools',
+      value: 'addBuiltIn',
+      action: 'Add the built-in tools',
+      description: 'Add the tools that come with this package to the catalogue; no tenant is given any of them',
+    },
     { name: 'Create', value: 'create', action: 'Create a tool', description: 'Add a tool to the catalogue' },
     {
       name: 'Create or Update',
@@ -210,6 +232,14 @@ export const OPERATIONS = {
       description: 'Calls a day and rules for one tenant',
     },
     { name: 'Update', value: 'update', action: 'Update a tool', description: 'Change a tool of the catalogue' },
+  ],
+  sqlRole: [
+    {
+      name: 'Set',
+      value: 'set',
+      action: 'Set the SQL role',
+      description: 'Make or repair the role of the tool sql_query; a password that is made is told once',
+    },
   ],
   usage: [
     {
@@ -254,6 +284,7 @@ export const LISTS = {
   'oauthLogin.list': 'logins',
   'price.list': 'prices',
   'run.list': 'runs',
+  'audit.list': 'calls',
   'secret.list': 'secrets',
   'tenant.list': 'tenants',
   'tier.list': 'tiers',
@@ -266,9 +297,10 @@ export const LISTS = {
 /** Where a credential is hidden, by what needs it: one match hides. */
 export const HIDDEN = {
   vault: {
-    resource: ['price', 'run', 'tenant', 'tier', 'usage'],
+    resource: ['audit', 'price', 'run', 'sqlRole', 'tenant', 'tier', 'usage'],
     operation: [
       'add',
+      'addBuiltIn',
       'addDemoTenant',
       'approve',
       'create',
@@ -283,11 +315,24 @@ export const HIDDEN = {
     ],
   },
   provider: {
-    resource: ['mcpServer', 'oauthLogin', 'run', 'secret', 'tenant', 'tier', 'tool', 'usage'],
+    resource: ['audit', 'mcpServer', 'oauthLogin', 'run', 'secret', 'sqlRole', 'tenant', 'tier', 'tool', 'usage'],
     operation: ['addDemoTenant', 'list', 'prepareDatabase', 'schema', 'set'],
   },
   redis: {
-    resource: ['approval', 'mcpServer', 'oauthLogin', 'price', 'run', 'secret', 'tenant', 'tier', 'tool', 'usage'],
+    resource: [
+      'approval',
+      'audit',
+      'mcpServer',
+      'oauthLogin',
+      'price',
+      'run',
+      'secret',
+      'sqlRole',
+      'tenant',
+      'tier',
+      'tool',
+      'usage',
+    ],
     operation: ['addDemoTenant', 'prepareDatabase', 'schema'],
   },
 };

@@ -31,6 +31,19 @@ export const runProperties: INodeProperties[] = [
   ...paging(of('run', 'list')),
 ];
 
+export const auditProperties: INodeProperties[] = [
+  operations('audit', 'list'),
+  tenant(of('audit', 'list')),
+  {
+    displayName: 'Task ID',
+    name: 'taskId',
+    type: 'string',
+    default: '',
+    description: 'Only the calls of this task. Empty means all of them.',
+    displayOptions: of('audit', 'list'),
+  },
+];
+
 export const approvalProperties: INodeProperties[] = [
   operations('approval', 'list'),
   tenant(of('approval', 'list'), false),

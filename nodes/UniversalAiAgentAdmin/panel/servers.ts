@@ -103,4 +103,44 @@ export const secretProperties: INodeProperties[] = [
     description: 'Give it by an expression: what is typed here is stored in the workflow as plain text',
     displayOptions: of('secret', 'set'),
   },
+  {
+    displayName: 'Dry Run',
+    name: 'dryRun',
+    type: 'boolean',
+    default: true,
+    description: 'Whether to only tell what would be moved',
+    displayOptions: of('secret', 'encrypt'),
+  },
+];
+
+export const sqlRoleProperties: INodeProperties[] = [
+  operations('sqlRole', 'set'),
+  {
+    displayName: 'Name',
+    name: 'name',
+    type: 'string',
+    required: true,
+    default: '',
+    placeholder: 'e.g. agent_reader',
+    displayOptions: of('sqlRole', 'set'),
+  },
+  {
+    displayName: 'Tables',
+    name: 'tables',
+    type: 'string',
+    typeOptions: { multipleValues: true },
+    default: [],
+    placeholder: 'e.g. orders',
+    description: 'Your own tables that queries may read. Each needs row-level security.',
+    displayOptions: of('sqlRole', 'set'),
+  },
+  {
+    displayName: 'Password',
+    name: 'password',
+    type: 'string',
+    typeOptions: { password: true },
+    default: '',
+    description: 'Empty makes one. The result tells it once, and the execution keeps it as long as n8n keeps its data.',
+    displayOptions: of('sqlRole', 'set'),
+  },
 ];

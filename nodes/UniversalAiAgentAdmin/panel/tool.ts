@@ -294,4 +294,12 @@ export const toolProperties: INodeProperties[] = [
     },
   },
   ...paging(of('tool', 'list')),
+  {
+    displayName: 'Update',
+    name: 'update',
+    type: 'boolean',
+    default: false,
+    description: 'Whether tools that are there are set to how they come, but for their credentials and time-outs',
+    displayOptions: of('tool', 'addBuiltIn'),
+  },
 ];

@@ -1,8 +1,10 @@
+import type { AuditAdmin } from './audit';
 import type { DiagnosticsAdmin } from './diagnostics';
 import type { PriceAdmin } from './price';
 import type { ApprovalAdmin, RunAdmin } from './run';
 import type { SecretAdmin } from './secret';
 import type { McpServerAdmin, OAuthLoginAdmin } from './server';
+import type { SqlRoleAdmin } from './sql-role';
 import type { TenantAdmin } from './tenant';
 import type { TierAdmin } from './tier';
 import type { ToolAdmin } from './tool';
@@ -26,5 +28,7 @@ export interface Admin {
   readonly usage: UsageAdmin;
   readonly run: RunAdmin;
   readonly approval: ApprovalAdmin;
+  readonly audit: AuditAdmin;
+  readonly sqlRole: SqlRoleAdmin;
   readonly diagnostics: DiagnosticsAdmin;
 }

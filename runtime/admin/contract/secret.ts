@@ -1,4 +1,6 @@
+import type { EncryptReport } from '../../vault/encrypt-rows';
 import type { RotateReport } from '../../vault/rotate-key';
+import type { AdminHost } from './host';
 
 /** Owner of a secret: a tenant, or all tenants. */
 interface Scope {
@@ -34,5 +36,7 @@ export interface SecretAdmin {
   readonly list: (scope: Scope) => Promise<ScopeShown & { readonly secrets: readonly SecretEntry[] }>;
   readonly delete: (secret: Named) => Promise<ScopeShown & { readonly name: string; readonly removed: true }>;
   /** Encrypts everything anew under the first key. */
-  readonly rotate: (options?: { readonly onProgress?: (progress: string) => void }) => Promise<RotateReport>;
+  readonly rotate: (options?: Readonly<Record<string, never>>, host?: AdminHost) => Promise<RotateReport>;
+  /** Moves secrets that stand in rows as plain text into the vault; `dryRun` only tells which. */
+  readonly encrypt: (options?: { readonly dryRun?: boolean }, host?: AdminHost) => Promise<EncryptReport>;
 }

@@ -1,7 +1,7 @@
-import type { ToolOutput } from '../../contracts/tools/tool';
+import type { SeedToolsReport } from '../../storage/schema/seed-tools';
 import type { CatalogueEntry, GivenTool } from '../../storage/sql/admin/manage-tools';
 import type { TenantTools } from '../../toolsets/tenant-tools';
-import type { JsonObject } from '../../util/json';
+import type { JsonObject, JsonValue } from '../../util/json';
 import type { ToolField } from '../tools/tool-schema';
 import type { AdminHost } from './host';
 
@@ -81,8 +81,10 @@ export interface ToolAdmin {
   readonly delete: (tool: { readonly code: string }) => Promise<{ readonly code: string; readonly deleted: true }>;
   readonly enable: (grant: ToolGrant, host?: AdminHost) => Promise<GivenTool>;
   readonly disable: (grant: { readonly tenantId: string; readonly code: string }) => Promise<GivenTool>;
+  /** Adds the tools that come with this package. Rows that are there stay, unless `update` resets them. */
+  readonly addBuiltIn: (options?: { readonly update?: boolean }) => Promise<SeedToolsReport>;
   readonly setLimits: (limits: ToolLimits) => Promise<GivenTool>;
-  /** Calls it as a run would: under the same checks, limits and audit. Its failure is an output with isError. */
+  /** Calls it as a run would: under the same checks, limits and audit. Rejects with the code of its failure. */
   readonly execute: (
     call: {
       readonly tenantId: string;
@@ -92,5 +94,5 @@ export interface ToolAdmin {
       readonly meta?: JsonObject;
     },
     host?: AdminHost,
-  ) => Promise<ToolOutput>;
+  ) => Promise<{ readonly result: JsonValue }>;
 }

@@ -27,6 +27,7 @@ export const checkSchema = operation({
     // Rows can be read as soon as every table is there.
     return status.isReady ? { ...status, refusedRows: await findRefusedRows(postgres.query, serverDefaults) } : status;
   },
+  isGood: ({ isReady }) => isReady,
 });
 
 const address = z.url({ protocol: /^https?$/ }).optional();

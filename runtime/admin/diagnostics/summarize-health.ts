@@ -14,6 +14,7 @@ export const summarizeHealth = operation({
   needs: ['provider', 'redis', 'vault'],
   input: strictObject({ tenantId: tenantIdField.optional() }),
   run: async (ports, { tenantId }, host) => summarize(await lookAtAll(ports, tenantId, host)),
+  isGood: ({ overall_status: status }) => status === 'HEALTHY',
 });
 
 /** Nothing runs without these. */

@@ -1,21 +1,34 @@
 import * as z from 'zod/v4';
 
 import { strictObject } from '../../util/known-keys';
+import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { rotateVault } from '../../vault/rotate-key';
+import type { AdminHost } from '../contract/host';
 import { operation } from '../operation';
 import { needSealer } from './secret-scope';
-
-type OnProgress = (progress: string) => void;
 
 export const rotateKey = operation({
   name: 'secret.rotate',
   title: 'Rotate Key',
   action: 'Rotate the vault key',
-  description: 'Encrypt everything anew under the first key of the credential',
+  description: 'Encrypt everything anew under the first vault key',
   needs: ['vault'],
-  input: strictObject({
-    onProgress: z.custom<OnProgress>((value) => typeof value === 'function', 'must be a function').optional(),
-  }),
-  run: async ({ vault, sealer }, { onProgress = () => undefined }) =>
-    rotateVault({ store: vault, sealer: needSealer(sealer), onProgress }),
+  input: strictObject({}),
+  run: ({ vault, sealer }, _given, host) =>
+    rotateVault({ store: vault, sealer: needSealer(sealer), onProgress: progressOf(host) }),
+  isGood: ({ unreadable, changed }) => unreadable.length + changed.length === 0,
 });
+
+export const encryptSecrets = operation({
+  name: 'secret.encrypt',
+  title: 'Encrypt Plain Text',
+  action: 'Encrypt secrets that stand in rows',
+  description: 'Move secrets that stand in rows as plain text into the vault',
+  needs: ['vault'],
+  input: strictObject({ dryRun: z.boolean().default(false) }),
+  run: ({ vault, sealer }, { dryRun }, host) =>
+    encryptPlaintext({ store: vault, sealer: needSealer(sealer), isDryRun: dryRun, onProgress: progressOf(host) }),
+  isGood: ({ left }) => left.length === 0,
+});
+
+const progressOf = ({ onProgress = () => undefined }: AdminHost): NonNullable<AdminHost['onProgress']> => onProgress;

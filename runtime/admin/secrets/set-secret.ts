@@ -11,7 +11,7 @@ export const setSecret = operation({
   action: 'Set a secret',
   description: 'Encrypt a secret; tools name it as vault:NAME',
   needs: ['vault'],
-  input: scoped({ name: z.string(), value: z.string() }),
+  input: scoped({ name: z.string(), value: z.string().meta({ secret: true }) }),
   run: async ({ vault, sealer }, { tenantId, name, value }) => {
     checkName(name);
     if (value.trim() === '') throw new RuntimeError('VAULT_SECRET_INVALID', { reason: 'it is empty' });

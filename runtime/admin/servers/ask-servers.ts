@@ -33,4 +33,5 @@ export const checkServersHealth = operation({
     await checkServers(query, given, host);
     return { servers: await tenantTools.health(given) };
   },
+  isGood: ({ servers }) => servers.every(({ state }) => state === 'up'),
 });

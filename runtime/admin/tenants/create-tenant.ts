@@ -6,13 +6,13 @@ import { insertRow, lockName } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
 import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
-import { labelField, objectField, tenantIdField } from '../read-input';
+import { labelField, objectField, uuidField } from '../read-input';
 import { giveTool } from '../tools/tenant-tools';
 import { changeTenant, checkedTenant, findOneTenant, tenantsTable } from './tenant-rows';
 
 const input = strictObject({
   name: labelField(255),
-  id: tenantIdField.optional(),
+  id: uuidField.optional(),
   settings: objectField.optional(),
   tools: z.array(z.string()).default([]),
 });

@@ -1,5 +1,8 @@
 import * as z from 'zod/v4';
 
+import type { ToolOutput } from '../../contracts/tools/tool';
+import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import { isJsonObject, type JsonValue } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
 import { objectField, tenantIdField } from '../read-input';
@@ -17,5 +20,16 @@ export const executeTool = operation({
     tier: z.string().optional(),
     meta: objectField.optional(),
   }),
-  run: ({ tenantTools }, given, { egress }) => tenantTools.call({ ...given, egress }),
+  run: async ({ tenantTools }, given, { egress }) => {
+    const output = await tenantTools.call({ ...given, egress });
+    if (output.isError) throw failureOf(output);
+    return { result: output.value };
+  },
 });
+
+/** The error with what a model would be told. */
+function failureOf({ code = 'TOOL_FAILED', value }: ToolOutput): RuntimeError {
+  const told: Readonly<Partial<Record<keyof ErrorSummary, JsonValue>>> = isJsonObject(value) ? value : {};
+  const { message = JSON.stringify(value), hint = '' } = told;
+  return Object.assign(new RuntimeError(code), { message, hint });
+}

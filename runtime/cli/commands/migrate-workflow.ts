@@ -1,9 +1,9 @@
-import { command, FLAG, TEXT, TEXTS } from '../command';
+import { command, FLAG, text, texts } from '../command';
 
 export const migrateWorkflowCommand = command({
   words: 'migrate-workflow',
   names: ['IN...'],
-  usage: `-o OUT --sql FILE [--report FILE] [--dry-run] [--overwrite]
+  usage: `migrate-workflow IN... -o OUT --sql FILE [--report FILE] [--dry-run] [--overwrite]
       [--tools database|connected] [--tenant ID|EXPRESSION] [--postgres-credential ID[:NAME]] [--allow NAME,...]
       [--tier-map OURS=THEIRS,...] [--drop-router] [--each] [--v3]
   migrate-workflow IN... -o OUT --apply --tenant ID,...|all [...]
@@ -15,17 +15,17 @@ are written back, inactive. --apply writes the rows of tiers and tools into DATA
 --each migrates agents behind a router one by one where they cannot become one node.
 --v3 takes on what n8n 3 no longer runs, and that alone. --undo restores the originals from the report.`,
   options: {
-    output: { type: 'string', short: 'o' },
-    sql: TEXT,
-    report: TEXT,
-    undo: TEXT,
-    tools: TEXT,
-    tenant: TEXTS,
-    'tier-map': TEXTS,
-    'postgres-credential': TEXT,
-    allow: TEXTS,
-    'n8n-url': TEXT,
-    'n8n-api-key': TEXT,
+    output: { ...text('OUT'), short: 'o' },
+    sql: text('FILE'),
+    report: text('FILE'),
+    undo: text('REPORT'),
+    tools: text('database|connected'),
+    tenant: texts('ID|EXPRESSION'),
+    'tier-map': texts('OURS=THEIRS,...'),
+    'postgres-credential': text('ID[:NAME]'),
+    allow: texts('NAME,...'),
+    'n8n-url': text('URL'),
+    'n8n-api-key': text('KEY'),
     'dry-run': FLAG,
     overwrite: FLAG,
     'drop-router': FLAG,

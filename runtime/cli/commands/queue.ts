@@ -1,5 +1,5 @@
 import { UsageError } from '../arguments';
-import { command, TEXT } from '../command';
+import { command, text } from '../command';
 import { readQueue } from '../environment';
 import { printJson } from '../output';
 
@@ -24,16 +24,14 @@ export const queueCommands = [
   }),
   command({
     words: 'queue retry-failed',
-    usage: '[--task ID]',
     help: 'Move dead tasks back to the list.',
-    options: { task: TEXT },
+    options: { task: text('ID') },
     run: ({ task }) => withQueue((admin) => admin.retryDead({ taskId: task })),
   }),
   command({
     words: 'queue drop-unwritten',
-    usage: '--entry ID',
     help: 'Forget the end of a run that the ledger refuses; prints the usage to book by hand afterwards.',
-    options: { entry: TEXT },
+    options: { entry: { ...text('ID'), optional: false } },
     run: ({ entry }) => {
       if (entry === undefined) throw new UsageError('queue drop-unwritten needs --entry ID.');
       return withQueue(async (admin) => {

@@ -5,7 +5,7 @@ import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
 import { decodeUtf8, UsageError } from '../arguments';
-import { command, FLAG, TENANT, TEXT } from '../command';
+import { command, FLAG, TENANT, text } from '../command';
 import { openRuntime } from '../environment';
 import { printError, printJson, writeLine } from '../output';
 import { terminal } from '../terminal';
@@ -21,10 +21,17 @@ interface RunOptions {
 
 export const runCommand = command({
   words: 'run',
-  usage: '--task FILE | --tenant ID --message TEXT [--tier TIER] [--system-prompt TEXT]  [--events]',
+  usage: 'run --task FILE | --tenant TENANT --message TEXT [--tier TIER] [--system-prompt TEXT] [--events]',
   help: `Run a task and print its result. FILE is the task's JSON, - is standard input.
 --events prints what happens on standard error, one JSON line each, and the answer piece by piece.`,
-  options: { task: TEXT, tenant: TENANT, tier: TEXT, message: TEXT, 'system-prompt': TEXT, events: FLAG },
+  options: {
+    task: text('FILE'),
+    tenant: TENANT,
+    tier: text('TIER'),
+    message: text('TEXT'),
+    'system-prompt': text('TEXT'),
+    events: FLAG,
+  },
   run,
 });
 
@@ -79,9 +86,9 @@ function readTaskFile(file: string): Uint8Array {
 
 /** Reads what the queue reads: UTF-8, with or without a byte order mark. */
 function parseTask(bytes: Uint8Array): unknown {
-  const text = decodeUtf8(bytes);
-  if (text === undefined) throw new RuntimeError('INPUT_INVALID', { issues: 'the task is not UTF-8' });
-  const parsed = tryParseJson(text);
+  const json = decodeUtf8(bytes);
+  if (json === undefined) throw new RuntimeError('INPUT_INVALID', { issues: 'the task is not UTF-8' });
+  const parsed = tryParseJson(json);
   if (!parsed.ok) throw new RuntimeError('INPUT_INVALID', { issues: `the task is not valid JSON: ${parsed.reason}` });
   return parsed.value;
 }

@@ -2,7 +2,6 @@ import { command, FLAG } from '../command';
 
 export const workerCommand = command({
   words: 'worker',
-  usage: '[--drain]',
   help: 'Do the tasks of the Redis list until a signal ends it; --drain: until there are none.',
   options: { drain: FLAG },
   // Loaded when it is asked for: BullMQ is larger than all the rest of the command line.

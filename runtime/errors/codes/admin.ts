@@ -54,7 +54,7 @@ export const ADMIN_CODES = family('Administration', {
   ),
   ROWS_REFUSED: caller(
     '{count} row(s) cannot be read, so what they are for does not work; the first: {first}.',
-    'Run `universal-ai-agent db status` for all of them, and correct them.',
+    'Run `universal-ai-agent diagnostics schema` for all of them, and correct them.',
   ),
   LEDGER_ENDS_REFUSED: caller(
     'The ledger refuses the ends of {count} run(s), whose usage is not on the bill.',

@@ -4,7 +4,7 @@ import { caller, family, tenant, upstream, upstreamLater, warning } from '../cod
 export const MCP_CODES = family('MCP servers', {
   MCP_SERVER_UNKNOWN: caller(
     'Tenant {tenantId} uses no MCP server "{server}".',
-    'See "universal-ai-agent mcp health" for the servers of a tenant, or add one with "mcp add".',
+    'See "universal-ai-agent mcp-server health" for the servers of a tenant, or add one with "mcp-server add".',
   ),
   MCP_SERVER_EXISTS: caller(
     'MCP server "{server}" is registered with another address or transport: {url}.',
@@ -23,13 +23,13 @@ export const MCP_CODES = family('MCP servers', {
   MCP_SERVER_SKIPPED: warning(
     upstreamLater(
       'MCP server "{server}" gave no tools: {reason}.',
-      'Check that the server is running; "universal-ai-agent mcp health" asks it again.',
+      'Check that the server is running; "universal-ai-agent mcp-server health" asks it again.',
     ),
   ),
   MCP_LOGIN_REQUIRED: warning(
     tenant(
       'MCP server "{server}" asks for a login.',
-      'Run "universal-ai-agent mcp login {server} --tenant {tenantId}".',
+      'Run "universal-ai-agent mcp-server login {server} --tenant {tenantId}".',
     ),
   ),
   MCP_CREDENTIAL_REFUSED: warning(
@@ -44,7 +44,7 @@ export const MCP_CODES = family('MCP servers', {
   MCP_TOOLS_QUARANTINED: warning(
     tenant(
       '{count} tool(s) of MCP server "{server}" are new or changed, and wait for approval: {tools}.',
-      'Review them with "universal-ai-agent tools list", then run "universal-ai-agent mcp approve {server}".',
+      'Review them with "universal-ai-agent tool list", then run "universal-ai-agent mcp-server approve {server}".',
     ),
   ),
 });

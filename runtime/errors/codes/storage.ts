@@ -29,25 +29,25 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   DB_SCHEMA_MISSING: ofInstallation(
     tenant(
       'The database is not set up yet, or not for this version: {reason}.',
-      'Add the node Universal AI Agent Admin and select Diagnostics, then Prepare Database; or run `universal-ai-agent db migrate` against this database.',
+      'Add the node Universal AI Agent Admin and select Diagnostics, then Prepare Database; or run `universal-ai-agent diagnostics prepare-database` against this database.',
     ),
   ),
   DB_SCHEMA_DAMAGED: ofInstallation(
     tenant(
-      'The schema is not as `universal-ai-agent db migrate` makes it: {reason}.',
+      'The schema is not as `universal-ai-agent diagnostics prepare-database` makes it: {reason}.',
       'Restore what is named from a backup, create it by hand as its migration file does, or drop what is left of our tables and migrate from scratch. Rename a table that is not ours.',
     ),
   ),
   DB_SCHEMA_UNFIT: ofInstallation(
     tenant(
       'The database cannot hold runs and their bill: {reason}.',
-      'Change what is named: give the column a default or a wider type, use a database in UTF8, or rename a table of your own so that ours is made. Then run `universal-ai-agent db migrate` again.',
+      'Change what is named: give the column a default or a wider type, use a database in UTF8, or rename a table of your own so that ours is made. Then run `universal-ai-agent diagnostics prepare-database` again.',
     ),
   ),
   DB_PERMISSION_DENIED: ofInstallation(
     tenant(
       'The database user lacks a privilege: {reason}.',
-      'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables. `db migrate` has to run as their owner.',
+      'Grant the user SELECT, INSERT, UPDATE and DELETE on the elo_ tables. `diagnostics prepare-database` has to run as their owner.',
     ),
   ),
   DB_ROW_REFUSED: tenant(
@@ -56,7 +56,7 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   ),
   DB_QUERY_FAILED: internal(
     'A database statement failed: {reason}.',
-    'Run `universal-ai-agent db status`; report it if the schema is complete.',
+    'Run `universal-ai-agent diagnostics schema`; report it if the schema is complete.',
   ),
   SQL_REFUSED: tenant(
     'The query is refused: {reason}.',
@@ -65,7 +65,7 @@ export const STORAGE_CODES = family('Postgres and Redis', {
   SQL_FAILED: tenant('The query failed: {reason}.', 'Correct the query and call the tool again.'),
   SQL_ROLE_UNSAFE: tenant(
     'The database role "{user}" may not be used for queries: {reason}.',
-    'Make a role with "universal-ai-agent db sql-role --name NAME", and use it for queries only.',
+    'Make a role with "universal-ai-agent sql-role set --name NAME", and use it for queries only.',
   ),
   SQL_ROLE_NOT_MADE: caller(
     'The role "{role}" cannot be made: {reason}.',

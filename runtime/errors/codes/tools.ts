@@ -98,7 +98,7 @@ export const TOOLS_CODES = family('Tools', {
   TOOL_CANCELLED: toModel(caller('Tool "{tool}" was cancelled with the run.', 'Nothing to do: the run was stopped.')),
   TOOL_NOT_CALLABLE: caller(
     'Tool "{tool}" cannot be called: {reason}',
-    'See "universal-ai-agent tools list" for what the tenant has.',
+    'See "universal-ai-agent tool list" for what the tenant has.',
   ),
   TOOL_SKIPPED: warning(
     tenant(

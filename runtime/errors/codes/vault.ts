@@ -20,6 +20,6 @@ export const VAULT_CODES = family('The vault', {
   ),
   VAULT_SECRET_UNKNOWN: caller(
     'The vault has no secret "{name}" {scope}.',
-    'Run "universal-ai-agent vault list" to see the names.',
+    'Run "universal-ai-agent secret list" to see the names.',
   ),
 });

@@ -164,9 +164,7 @@ async function claim(
   const usage = { ...USAGE, promptTokens, completionTokens: COMPLETION_TOKENS };
   return (step) => ({
     ...{ ...key, leaseMs: 60_000, clientId: 'c', dialogId: 'd', userId: 'u', sessionId: 's' },
-    closed: [
-      { step, modelRequested, modelBilled: modelRequested, usage, costUsd, unansweredRequests: 0 },
-    ],
+    closed: [{ step, modelRequested, modelBilled: modelRequested, usage, costUsd, unansweredRequests: 0 }],
     bill: { traceId, tier, taskType, modelRequested },
   });
 }

@@ -2,7 +2,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import type { Postgres } from '../postgres/pool';
 import { CATALOGUE_ROWS, type CatalogueRow } from './catalogue-rows';
 
-interface SeedToolsReport {
+export interface SeedToolsReport {
   readonly added: readonly string[];
   readonly updated: readonly string[];
   /** They were there before. */

@@ -36,7 +36,7 @@ const TIER_COMMENT = sqlComment(
   "Tiers: a tenant with settings.max_tier may use a new tier only once it has a rank (nano 1, small 2, optima 3, pro 4, expert 5):\nUPDATE elo_agent_tiers SET rank = 3 WHERE code = '...';\nA tenant with a money limit needs a price for the model: a row in elo_model_pricing.",
 );
 const TOOL_COMMENT = sqlComment(
-  'Tools: what stands as vault:NAME is a secret that this file does not hold. Put it into the vault for each tenant:\nuniversal-ai-agent vault set --tenant ID --name NAME',
+  'Tools: what stands as vault:NAME is a secret that this file does not hold. Put it into the vault for each tenant:\nuniversal-ai-agent secret set --tenant ID --name NAME',
 );
 
 /** What several nodes need stands where the first of them does. */

@@ -111,8 +111,8 @@ export async function migrate({ stack }) {
 
 /** What the tenants owe, by the database. */
 export async function readBill({ tenants, env }) {
-  const bills = await Promise.all(tenants.map(({ id }) => commandLine(['usage', '--tenant', id], { env })));
-  return sumUsd(bills.flatMap(({ months }) => months.map((line) => line.total_cost_usd)));
+  const bills = await Promise.all(tenants.map(({ id }) => commandLine(['usage', 'summary', '--tenant', id], { env })));
+  return sumUsd(bills.flatMap(({ usage }) => usage.map((line) => line.total_cost_usd)));
 }
 
 async function costSince(stack, before) {
@@ -132,7 +132,7 @@ function insertTool({ stack, database }, tenant, { name, description, parameters
 }
 
 async function countTools({ env }, { id }) {
-  const { tools } = await commandLine(['tools', 'list', '--tenant', id, '--tier', 'pro'], { env });
+  const { tools } = await commandLine(['tool', 'list', '--tenant', id, '--tier', 'pro'], { env });
   return tools.length;
 }
 

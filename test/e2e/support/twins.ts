@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { runCli } from '../../support/worlds/cli';
 import { addPostgresCredential, type Credential, type N8n } from './host';
@@ -15,8 +13,8 @@ export interface Twins {
   readonly cli: TestDatabase;
   /** The operation gives the same on both sides, but for ids and times. Returns what the node gave. */
   readonly same: (operation: Operation) => Promise<readonly Item[]>;
-  /** What an operation writes to a file, on both sides. */
-  readonly texts: (operation: Operation, file: string) => Promise<{ readonly node: string; readonly cli: string }>;
+  /** The text of an operation that gives a file, on both sides. */
+  readonly texts: (operation: Operation) => Promise<{ readonly node: string; readonly cli: string }>;
   /** Both sides refuse with the code, and nothing is written. */
   readonly refused: (code: string, operation: Operation) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -28,8 +26,6 @@ export interface Operation {
   readonly parameters: object;
   readonly args: readonly string[];
   readonly input?: string;
-  /** The key of the item for what the command prints as it is. */
-  readonly key?: string;
   /** The list of the command that becomes one item for each entry. */
   readonly list?: string;
 }
@@ -56,16 +52,15 @@ export async function makeTwins({ n8n, credentials, env }: TwinSettings): Promis
     same: async (operation) => {
       const items = await inNode(operation.parameters);
       const printed = await onCommandLine(operation);
-      const { list, key } = operation;
-      const whole = key === undefined ? printed : { [key]: printed };
-      const expected = list === undefined ? [whole] : (printed[list] as readonly Item[]);
+      const { list } = operation;
+      const expected = list === undefined ? [printed] : (printed[list] as readonly Item[]);
       expect(masked(items)).toEqual(masked(expected.length === 0 ? [{}] : expected));
       return items;
     },
-    texts: async (operation, file) => {
+    texts: async (operation) => {
       const [item] = await inNode(operation.parameters);
-      await onCommandLine(operation);
-      const texts = { node: String(item?.text), cli: readFileSync(file, 'utf8') };
+      const { stdout } = await runCli(operation.args, { env: { ...env, DATABASE_URL: cli.url } });
+      const texts = { node: String(item?.text), cli: stdout };
       return masked(texts) as typeof texts;
     },
     refused: async (code, operation) => {

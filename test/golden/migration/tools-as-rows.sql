@@ -1,6 +1,6 @@
 -- Rows for the workflow "Tools as rows".
 -- Tools: what stands as vault:NAME is a secret that this file does not hold. Put it into the vault for each tenant:
--- universal-ai-agent vault set --tenant ID --name NAME
+-- universal-ai-agent secret set --tenant ID --name NAME
 SET client_encoding = 'UTF8';
 BEGIN;
 

@@ -180,9 +180,9 @@ describe('the rules of the host for outgoing requests', () => {
     await tool.enable({ tenantId, code: 'web_fetch', customConfig: { allowed_hosts: ['127.0.0.1'] } });
     const call = { tenantId, tool: 'web_fetch', arguments: { url: `${target.url}/page` } };
     const before = target.requests.length;
-    expect(await tool.execute(call, forbidding('/page'))).toMatchObject({
-      isError: true,
+    await expect(tool.execute(call, forbidding('/page'))).rejects.toMatchObject({
       code: 'TOOL_PERMISSION_DENIED',
+      message: expect.stringContaining('127.0.0.1') as string,
     });
     expect(target.requests).toHaveLength(before);
     expect(asked).toContain(call.arguments.url);

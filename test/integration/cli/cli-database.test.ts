@@ -17,7 +17,7 @@ afterEach(() => database.close());
 const cli = (...args: string[]) => runCli(args, { env: { DATABASE_URL: database.url } });
 
 it('seeds the demo tenants twice with the same result', async () => {
-  await cli('db', 'migrate');
+  await cli('diagnostics', 'prepare-database');
   const report = {
     tenants: [
       { tenant_id: DEMO_TENANT, name: 'Demo shop', tools: ['find_orders', 'delivery_estimate'] },
@@ -25,7 +25,12 @@ it('seeds the demo tenants twice with the same result', async () => {
     ],
   };
   for (let time = 1; time <= 2; time++) {
-    const { exitCode, stdout, stderr } = await cli('db', 'seed-demo', '--tool-server', 'http://tools.test');
+    const { exitCode, stdout, stderr } = await cli(
+      'diagnostics',
+      'add-demo-tenant',
+      '--tool-server',
+      'http://tools.test',
+    );
     expect({ exitCode, stderr, report: JSON.parse(stdout) as unknown }).toEqual({ exitCode: 0, stderr: '', report });
   }
   const tenants = await database.query('SELECT id, name FROM elo_t_tenants ORDER BY id');
@@ -42,7 +47,7 @@ it('seeds the demo tenants twice with the same result', async () => {
 
 it('prints a table where it is asked to, in colour only where colours are wanted', async () => {
   const ask = (env: Record<string, string>) =>
-    startCli(['db', 'migrate', '--table'], { env: { DATABASE_URL: database.url, ...env } }).ended;
+    startCli(['diagnostics', 'prepare-database', '--table'], { env: { DATABASE_URL: database.url, ...env } }).ended;
   const first = await ask({});
   expect(first).toMatchObject({ exitCode: 0, stderr: '' });
   expect(first.stdout).toMatch(/^applied {2,}\S/);
@@ -51,8 +56,8 @@ it('prints a table where it is asked to, in colour only where colours are wanted
 });
 
 it('seeds a tenant that can be run at once', async () => {
-  await cli('db', 'migrate');
-  await cli('db', 'seed-demo');
+  await cli('diagnostics', 'prepare-database');
+  await cli('diagnostics', 'add-demo-tenant');
   const models = await startModelServer();
   const runtime = createRuntime({ database: { url: database.url }, model: { apiKey: 'k', baseUrl: models.url } });
   models.script(textReply('Hello.'));
@@ -62,28 +67,28 @@ it('seeds a tenant that can be run at once', async () => {
   await models.close();
 });
 
-it.each([[['db', 'seed-demo']], [['usage', '--tenant', DEMO_TENANT]]])(
+it.each([[['diagnostics', 'add-demo-tenant']], [['usage', 'summary', '--tenant', DEMO_TENANT]]])(
   'says that the tables are missing, and how to make them: %j',
   async (args) => {
     const outcome = await cli(...args);
     expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
     expect(errorLine(outcome)).toMatchObject({
       code: 'DB_SCHEMA_MISSING',
-      hint: expect.stringContaining('universal-ai-agent db migrate') as string,
+      hint: expect.stringContaining('universal-ai-agent diagnostics prepare-database') as string,
     });
   },
 );
 
 it('fails a migration that the database refuses with one error line', async () => {
   await database.query('CREATE TABLE elo_agent_runs (id INT)');
-  const outcome = await cli('db', 'migrate');
+  const outcome = await cli('diagnostics', 'prepare-database');
   expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
   expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1);
   expect(errorLine(outcome).code).toBe('DB_SCHEMA_DAMAGED');
 });
 
 it('lets two processes migrate at the same time', async () => {
-  const outcomes = await Promise.all([cli('db', 'migrate'), cli('db', 'migrate')]);
+  const outcomes = await Promise.all([cli('diagnostics', 'prepare-database'), cli('diagnostics', 'prepare-database')]);
   expect(outcomes.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual([
     { exitCode: 0, stderr: '' },
     { exitCode: 0, stderr: '' },

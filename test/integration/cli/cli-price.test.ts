@@ -1,7 +1,3 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-
 import { createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { type CliOutcome, errorLine, runCli } from '../../support/worlds/cli';
@@ -26,25 +22,21 @@ const LIST = {
 };
 
 let database: TestDatabase;
-let folder: string;
-let file: string;
+let list: string;
 let server: TestServer | undefined;
 
 beforeEach(async () => {
   database = await createMigratedDatabase();
-  folder = await mkdtemp(path.join(tmpdir(), 'price-list-'));
-  file = path.join(folder, 'models.json');
-  await writeFile(file, JSON.stringify(LIST));
+  list = JSON.stringify(LIST);
 });
 afterEach(async () => {
   await server?.close();
   server = undefined;
   await database.close();
-  await rm(folder, { recursive: true });
 });
 
 const cli = (args: readonly string[], env: Record<string, string> = {}) =>
-  runCli(['price', ...args], { env: { DATABASE_URL: database.url, ...env } });
+  runCli(['price', ...args], { env: { DATABASE_URL: database.url, ...env }, input: list });
 
 function printed({ exitCode, stdout, stderr }: CliOutcome): Record<string, unknown> {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
@@ -56,9 +48,8 @@ const tiers = () => database.query('SELECT code, model_id FROM elo_agent_tiers O
 
 it('adds the prices that are missing, changes none, and tells what differs and which tiers are out of date', async () => {
   const before = await prices();
-  const report = printed(await cli(['sync', '--from', file]));
+  const report = printed(await cli(['sync', '--list', '-']));
   expect(report).toMatchObject({
-    source: file,
     models: 4,
     dry_run: false,
     added: [
@@ -81,11 +72,11 @@ it('adds the prices that are missing, changes none, and tells what differs and w
   ]);
   const after = await prices();
   expect(after.filter(({ model_id }) => model_id !== SONNET)).toEqual(before);
-  expect(printed(await cli(['sync', '--from', file]))).toMatchObject({ added: [], unchanged: 2 });
+  expect(printed(await cli(['sync', '--list', '-']))).toMatchObject({ added: [], unchanged: 2 });
 });
 
 it('writes over the prices that are named, and gives tiers the models that they are told', async () => {
-  const args = ['sync', '--from', file, '--overwrite', MINI, '--tier', `expert=${SONNET}`];
+  const args = ['sync', '--list', '-', '--overwrite', MINI, '--tiers', `expert=${SONNET}`];
   const plan = printed(await cli([...args, '--dry-run']));
   expect(plan).toMatchObject({ dry_run: true, overwritten: [{ model_id: MINI }] });
   expect(await prices()).toHaveLength(5);
@@ -104,14 +95,14 @@ it('writes over the prices that are named, and gives tiers the models that they 
 });
 
 it.each([
-  [['--tier', 'expert=anthropic/claude-4'], 'MODEL_NOT_LISTED', SONNET],
-  [['--tier', `gold=${SONNET}`], 'TIER_UNKNOWN', 'gold'],
+  [['--tiers', 'expert=anthropic/claude-4'], 'MODEL_NOT_LISTED', SONNET],
+  [['--tiers', `gold=${SONNET}`], 'TIER_UNKNOWN', 'gold'],
   [['--overwrite', 'openai/gpt-4'], 'MODEL_NOT_LISTED', MINI],
   [['--overwrite', 'openrouter/auto'], 'MODEL_NOT_LISTED', 'with a price'],
-  [['--tier', 'expert=openrouter/auto'], 'MODEL_NOT_LISTED', 'with a price'],
+  [['--tiers', 'expert=openrouter/auto'], 'MODEL_NOT_LISTED', 'with a price'],
 ])('changes nothing at all where one of the things asked cannot be done: %j', async (args, code, told) => {
   const before = await prices();
-  const outcome = await cli(['sync', '--from', file, ...args]);
+  const outcome = await cli(['sync', '--list', '-', ...args]);
   expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
   expect(errorLine(outcome)).toMatchObject({ code, message: expect.stringContaining(told) as string });
   expect(await prices()).toEqual(before);
@@ -136,8 +127,8 @@ it("asks the provider's own address with its key, page by page, and no other add
 });
 
 it('gives a tier a model that the list names without a price, once it has one of ours', async () => {
-  printed(await cli(['set', 'openrouter/auto', '--input', '1', '--output', '2']));
-  printed(await cli(['sync', '--from', file, '--tier', 'expert=openrouter/auto']));
+  printed(await cli(['set', 'openrouter/auto', '1', '2']));
+  printed(await cli(['sync', '--list', '-', '--tiers', 'expert=openrouter/auto']));
   expect(await tiers()).toContainEqual({ code: 'expert', model_id: 'openrouter/auto' });
 });
 
@@ -197,13 +188,13 @@ it('fills a price that is empty, and skips one that an adopted column would roun
     { id: 'x/empty', pricing: { prompt: '0.000001', completion: '0.000002' } },
     { id: 'x/fine', pricing: { prompt: '0.00000012345', completion: '0' } },
   ];
-  await writeFile(file, JSON.stringify({ data }));
-  expect(printed(await cli(['sync', '--from', file]))).toMatchObject({
+  list = JSON.stringify({ data });
+  expect(printed(await cli(['sync', '--list', '-']))).toMatchObject({
     added: [{ model_id: 'x/empty', input_cost_per_1m: '1' }],
     skipped: [{ model_id: 'x/fine', reason: expect.stringContaining('4 places') as string }],
   });
   expect(await prices()).toContainEqual(expect.objectContaining({ model_id: 'x/empty', input_cost_per_1m: '1.0000' }));
-  const outcome = await cli(['set', 'x/fine', '--input', '0.12345', '--output', '0']);
+  const outcome = await cli(['set', 'x/fine', '0.12345', '0']);
   expect(errorLine(outcome)).toMatchObject({ code: 'PRICE_INVALID' });
 });
 
@@ -214,9 +205,9 @@ it('sets a price, also in place of another, and lists all of them', async () => 
     output_cost_per_1m: '0.60',
     reasoning_cost_per_1m: '1',
   };
-  const args = ['set', 'my/model', '--output', '0.60', '--reasoning', '1'];
-  expect(printed(await cli([...args, '--input', '9']))).toMatchObject({ ...row, input_cost_per_1m: '9' });
-  expect(printed(await cli([...args, '--input', '0.15', '--provider', 'mine']))).toMatchObject(row);
+  const args = ['set', 'my/model', '--output-per-1m', '0.60', '--reasoning-per-1m', '1'];
+  expect(printed(await cli([...args, '--input-per-1m', '9']))).toMatchObject({ ...row, input_cost_per_1m: '9' });
+  expect(printed(await cli([...args, '--input-per-1m', '0.15', '--provider', 'mine']))).toMatchObject(row);
   const { prices: listed } = printed(await cli(['list'])) as { prices: readonly unknown[] };
   expect(listed).toHaveLength(6);
   expect(listed).toContainEqual(expect.objectContaining(row));

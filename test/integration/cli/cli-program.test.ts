@@ -14,18 +14,18 @@ afterAll(() => database.close());
 
 it.each([
   'runs list --tenant ID',
-  'approvals list --tenant ID',
-  'db status',
-  'diagnostics',
+  'approval list --tenant ID',
+  'diagnostics schema',
+  'diagnostics summary',
   'tenant list',
   'tier list',
-  'tools list --tenant ID',
-  'mcp list --tenant ID',
-  'logins list --tenant ID',
-  'usage',
+  'tool list --tenant ID',
+  'mcp-server list --tenant ID',
+  'oauth-login list --tenant ID',
+  'usage summary',
   'price list',
-  'audit --tenant ID',
-  'vault list --tenant ID',
+  'audit list --tenant ID',
+  'secret list --tenant ID',
 ])('prints JSON and ends with 0: %s', async (line) => {
   const env = { DATABASE_URL: database.url, AGENT_VAULT_KEY: randomBytes(32).toString('base64') };
   const words = line.replace('ID', tenant).split(' ');
@@ -35,7 +35,7 @@ it.each([
 });
 
 it('refuses wrong use with 2, and prints the help and a new key', async () => {
-  expect(await startCli(['vault', 'set']).ended).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(await startCli(['secret', 'set']).ended).toMatchObject({ exitCode: 2, stdout: '' });
   expect((await startCli(['help']).ended).stdout).toContain('universal-ai-agent <command>');
   expect((await startCli(['keygen']).ended).stdout).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
 });
@@ -43,7 +43,7 @@ it('refuses wrong use with 2, and prints the help and a new key', async () => {
 it('a command that nothing goes on with has failed, and says so', async () => {
   // A socket that throws leaves the driver's promise open for ever.
   const preload = `import net from 'node:net'; net.Socket.prototype.connect = () => { throw new Error('no socket'); };`;
-  const { ended } = startCli(['db', 'status'], {
+  const { ended } = startCli(['diagnostics', 'schema'], {
     env: {
       DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db',
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(preload)}`,

@@ -200,9 +200,9 @@ describe('wrong use', () => {
     ['run without a task', ['run']],
     ['run with a message but no tenant', ['run', '--message', 'Hi']],
     ['a task file that is not there', ['run', '--task', '/does/not/exist.json']],
-    ['db without an action', ['db']],
-    ['db with an unknown action', ['db', 'drop']],
-    ['usage of a tenant that is no id', ['usage', '--by', 'week']],
+    ['tenant without an action', ['tenant']],
+    ['tenant with an unknown action', ['tenant', 'drop']],
+    ['usage by a word that it does not know', ['usage', 'summary', '--by', 'week']],
   ])('exits with 2 and says what is right: %s', async (_what, args) => {
     const outcome = await runCli(args, { env });
     expect(outcome).toMatchObject({ exitCode: 2, stdout: '' });
@@ -220,16 +220,16 @@ describe('wrong use', () => {
   it('shows all commands for --help, and exits with 0', async () => {
     const outcome = await runCli(['--help']);
     expect(outcome).toMatchObject({ exitCode: 0, stderr: '' });
-    for (const command of ['run', 'db migrate', 'db status', 'db seed-demo', 'usage']) {
+    for (const command of ['run', 'diagnostics prepare-database', 'diagnostics schema', 'usage summary']) {
       expect(outcome.stdout).toContain(command);
     }
   });
 
   it('shows one command alone for its --help, and the version for --version', async () => {
-    const help = await runCli(['usage', '--help']);
+    const help = await runCli(['usage', 'summary', '--help']);
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(help.stdout).toMatch(/^universal-ai-agent usage \[--tenant ID\]/);
-    expect(help.stdout).not.toContain('db migrate');
+    expect(help.stdout).toMatch(/^universal-ai-agent usage summary \[options\]/);
+    expect(help.stdout).not.toContain('diagnostics prepare-database');
     expect(await runCli(['--version'])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 });
@@ -304,7 +304,7 @@ describe('no secret is printed', () => {
   it('when the database refuses the password', async () => {
     const url = new URL(agent.database.url);
     url.password = 'another-secret-password';
-    const outcome = await runCli(['usage', '--tenant', agent.tenantId], { env: { DATABASE_URL: url.href } });
+    const outcome = await runCli(['usage', 'summary', '--tenant', agent.tenantId], { env: { DATABASE_URL: url.href } });
     expect(outcome.exitCode).toBe(1);
     expect(errorLine(outcome).code).toBe('DB_AUTH_FAILED');
     expect(outcome.stdout + outcome.stderr).not.toContain('another-secret-password');

@@ -50,7 +50,7 @@ interface SetOptions extends Given {
 }
 
 const set = (name: string, value: string, { scope = ofTenant(), ...given }: SetOptions = {}): Promise<CliOutcome> =>
-  vault(['vault', 'set', ...scope, '--name', name], { ...given, input: value });
+  vault(['secret', 'set', ...scope, name], { ...given, input: value });
 
 it('stores a secret from standard input without the last line end, and tools are called with it', async () => {
   const code = 'find';
@@ -60,12 +60,12 @@ it('stores a secret from standard input without the last line end, and tools are
     exitCode: 0,
     stderr: '',
   });
-  await jsonOf(['tools', 'call', code, ...ofTenant()]);
+  await jsonOf(['tool', 'execute', code, ...ofTenant()]);
   expect(hook.requests.at(-1)?.headers.authorization).toBe('Bearer CANARY-1');
   await set('crm', 'CANARY-2\r\n');
-  await jsonOf(['tools', 'call', code, ...ofTenant()]);
+  await jsonOf(['tool', 'execute', code, ...ofTenant()]);
   expect(hook.requests.at(-1)?.headers.authorization).toBe('Bearer CANARY-2');
-  const refused = await vault(['tools', 'call', code, ...ofTenant()], { key: aVaultKey() });
+  const refused = await vault(['tool', 'execute', code, ...ofTenant()], { key: aVaultKey() });
   expect(refused.exitCode).toBe(1);
   const dump = await dumpDatabase(fixture.database);
   expect(linesWith('CANARY', dump)).toEqual([]);
@@ -81,7 +81,7 @@ it('lists the names of a tenant and the shared ones, and which of them the key o
   const [id, otherId] = [createSealer(KEY).keyId, createSealer(other).keyId];
   const updated_at = expect.any(String) as string;
   const all = { name: 'all', scope: 'shared', key_id: id, is_readable: true, updated_at };
-  expect(await jsonOf(['vault', 'list', ...ofTenant()])).toEqual({
+  expect(await jsonOf(['secret', 'list', ...ofTenant()])).toEqual({
     tenant_id: tenantId,
     secrets: [
       all,
@@ -89,15 +89,17 @@ it('lists the names of a tenant and the shared ones, and which of them the key o
       { name: 'own', scope: 'tenant', key_id: id, is_readable: true, updated_at },
     ],
   });
-  expect(await jsonOf(['vault', 'list', '--shared'])).toEqual({ scope: 'shared', secrets: [all] });
+  expect(await jsonOf(['secret', 'list', '--shared'])).toEqual({ scope: 'shared', secrets: [all] });
 });
 
 it('removes the secret of one tenant, and says when there is none', async () => {
   await set('crm', 'CANARY-1');
   await set('crm', 'CANARY-2', { scope: ['--shared'] });
-  expect(await jsonOf(['vault', 'remove', ...ofTenant(), '--name', 'crm'])).toMatchObject({ removed: true });
-  expect(await jsonOf(['vault', 'list', ...ofTenant()])).toMatchObject({ secrets: [{ name: 'crm', scope: 'shared' }] });
-  const again = await vault(['vault', 'remove', ...ofTenant(), '--name', 'crm']);
+  expect(await jsonOf(['secret', 'delete', ...ofTenant(), 'crm'])).toMatchObject({ removed: true });
+  expect(await jsonOf(['secret', 'list', ...ofTenant()])).toMatchObject({
+    secrets: [{ name: 'crm', scope: 'shared' }],
+  });
+  const again = await vault(['secret', 'delete', ...ofTenant(), 'crm']);
   expect(again.exitCode).toBe(1);
   expect(errorLine(again)).toMatchObject({
     code: 'VAULT_SECRET_UNKNOWN',
@@ -106,53 +108,62 @@ it('removes the secret of one tenant, and says when there is none', async () => 
 });
 
 it.each<[string, string[], Given, string]>([
-  ['an empty secret', ['--shared', '--name', 'a'], { input: '\n' }, 'VAULT_SECRET_INVALID'],
-  ['a name that is none', ['--shared', '--name', 'CANARY secret'], { input: 'x' }, 'VAULT_SECRET_INVALID'],
-  ['a name that is too long', ['--shared', '--name', 'a'.repeat(101)], { input: 'x' }, 'VAULT_SECRET_INVALID'],
+  ['an empty secret', ['--shared', 'a'], { input: '\n' }, 'VAULT_SECRET_INVALID'],
+  ['a name that is none', ['--shared', 'CANARY secret'], { input: 'x' }, 'VAULT_SECRET_INVALID'],
+  ['a name that is too long', ['--shared', 'a'.repeat(101)], { input: 'x' }, 'VAULT_SECRET_INVALID'],
   [
     'a tenant that is not there',
-    ['--tenant', '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f', '--name', 'a'],
+    ['--tenant', '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f', 'a'],
     { input: 'x' },
     'TENANT_NOT_FOUND',
   ],
-  ['a tenant of a name that nobody has', ['--tenant', '7', '--name', 'a'], { input: 'x' }, 'TENANT_NOT_FOUND'],
-  ['no key', ['--shared', '--name', 'a'], { input: 'x', key: '' }, 'VAULT_KEY_MISSING'],
+  ['a tenant of a name that nobody has', ['--tenant', '7', 'a'], { input: 'x' }, 'TENANT_NOT_FOUND'],
+  ['no key', ['--shared', 'a'], { input: 'x', key: '' }, 'VAULT_KEY_MISSING'],
   [
     '31 bytes as a key',
-    ['--shared', '--name', 'a'],
+    ['--shared', 'a'],
     { input: 'x', key: Buffer.alloc(31).toString('base64') },
     'VAULT_KEY_INVALID',
   ],
 ])('refuses %s', async (...[, args, given, code]) => {
-  const outcome = await vault(['vault', 'set', ...args], given);
+  const outcome = await vault(['secret', 'set', ...args], given);
   expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
   expect(errorLine(outcome).code).toBe(code);
   expect(await fixture.database.query('SELECT * FROM elo_agent_secrets')).toEqual([]);
 });
 
 it.each([
-  [['vault']],
-  [['vault', 'open']],
-  [['vault', 'constructor']],
-  [['vault', 'list']],
-  [['vault', 'set', 'CRM', '--shared']],
-  [['vault', 'set', '--shared']],
-  [['vault', 'list', '--shared', '--tenant', '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f']],
+  [['secret']],
+  [['secret', 'open']],
+  [['secret', 'constructor']],
+  [['secret', 'set', 'CRM', 'sk-value', '--shared']],
+  [['secret', 'set', 'CRM', '--value', 'sk-value', '--shared']],
+  [['secret', 'set', '--shared']],
 ])('%j is wrong use', async (args) => {
   expect(await vault(args)).toMatchObject({ exitCode: 2, stdout: '' });
 });
+
+it.each([[[]], [['--shared', '--tenant', '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f']]])(
+  'wants a tenant or --shared, one of them: %j',
+  async (args) => {
+    expect(errorLine(await vault(['secret', 'list', ...args]))).toMatchObject({
+      code: 'ADMIN_INPUT_INVALID',
+      message: containing('secret list'),
+    });
+  },
+);
 
 it('rotates to the first key, tells how far it is, and may be repeated', async () => {
   await set('crm', 'CANARY-1');
   await set('all', 'CANARY-2', { scope: ['--shared'] });
   const fresh = aVaultKey();
   const both = `${fresh},${KEY}`;
-  const outcome = await vault(['vault', 'rotate'], { key: both });
+  const outcome = await vault(['secret', 'rotate'], { key: both });
   expect(outcome).toMatchObject({ exitCode: 0, stderr: '2 of 2\n' });
   const key_id = createSealer(fresh).keyId;
   expect(JSON.parse(outcome.stdout)).toEqual({ key_id, resealed: 2, current: 0, unreadable: [], changed: [] });
-  expect(await jsonOf(['vault', 'rotate'], { key: fresh })).toMatchObject({ resealed: 0, current: 2 });
-  expect(await jsonOf(['vault', 'list', ...ofTenant()], { key: fresh })).toMatchObject({
+  expect(await jsonOf(['secret', 'rotate'], { key: fresh })).toMatchObject({ resealed: 0, current: 2 });
+  expect(await jsonOf(['secret', 'list', ...ofTenant()], { key: fresh })).toMatchObject({
     secrets: [{ is_readable: true }, { is_readable: true }],
   });
 });
@@ -163,11 +174,11 @@ it('names what it cannot open when it rotates, and fails', async () => {
   const serverId = await addMcpServer(fixture.database, { code: 'shop', url: hook.url });
   await useMcpServer(fixture.database, { tenantId, serverId });
   await fixture.database.query(`UPDATE elo_t_tenant_mcp_servers SET oauth_state = 'v1.no.such.text'`);
-  const outcome = await vault(['vault', 'rotate'], { key: `${aVaultKey()},${KEY}` });
+  const outcome = await vault(['secret', 'rotate'], { key: `${aVaultKey()},${KEY}` });
   expect(outcome.exitCode).toBe(1);
-  expect(errorLine(outcome).code).toBe('VAULT_KEY_WRONG');
   expect(JSON.parse(outcome.stdout)).toMatchObject({
     resealed: 1,
+    hint: containing('sealed with'),
     unreadable: [
       { kind: 'secret', tenant_id: tenantId, name: 'lost' },
       { kind: 'oauth_state', tenant_id: tenantId, name: 'shop' },
@@ -182,19 +193,21 @@ it('moves plain text into the vault, first only to look', async () => {
     authHeader: 'Bearer CANARY-1',
     customConfig: { headers: { 'X-Api-Key': 'CANARY-2' } },
   });
-  await jsonOf(['mcp', 'add', 'shop', `${hook.url}/mcp`, ...ofTenant(), '--bearer', '-'], { input: 'CANARY-3' });
+  await jsonOf(['mcp-server', 'add', 'shop', `${hook.url}/mcp`, ...ofTenant(), '--auth', '-'], {
+    input: '{"kind":"bearer","token":"CANARY-3"}',
+  });
   const names = ['tool-find', 'own-tool-find.X-Api-Key', 'own-mcp-shop.token'].map((name) => ({ name }));
-  expect(await jsonOf(['vault', 'encrypt', '--dry-run'])).toMatchObject({ dry_run: true, moved: names });
+  expect(await jsonOf(['secret', 'encrypt', '--dry-run'])).toMatchObject({ dry_run: true, moved: names });
   expect(linesWith('CANARY', await dumpDatabase(fixture.database))).toHaveLength(3);
-  expect(await jsonOf(['vault', 'encrypt'])).toMatchObject({ dry_run: false, moved: names, left: [] });
+  expect(await jsonOf(['secret', 'encrypt'])).toMatchObject({ dry_run: false, moved: names, left: [] });
   expect(linesWith('CANARY', await dumpDatabase(fixture.database))).toEqual([]);
-  await jsonOf(['tools', 'call', 'find', ...ofTenant()]);
+  await jsonOf(['tool', 'execute', 'find', ...ofTenant()]);
   expect(hook.requests.at(-1)?.headers).toMatchObject({ authorization: 'Bearer CANARY-1', 'x-api-key': 'CANARY-2' });
 });
 
 it('fails when it had to leave something, and says what', async () => {
   await giveTool(fixture.database, tenantId, { code: 'find', endpoint: hook.url, customConfig: ['CANARY'] });
-  const outcome = await vault(['vault', 'encrypt']);
+  const outcome = await vault(['secret', 'encrypt']);
   expect(outcome.exitCode).toBe(1);
   expect(JSON.parse(outcome.stdout)).toMatchObject({
     moved: [],
@@ -211,7 +224,17 @@ it('fails when it had to leave something, and says what', async () => {
 
 it('registers an MCP server with the name of a secret in place of the secret', async () => {
   await set('shop', 'CANARY-1');
-  await jsonOf(['mcp', 'add', 'shop', `${hook.url}/mcp`, ...ofTenant(), '--bearer', 'vault:shop']);
-  await vault(['mcp', 'health', ...ofTenant()]);
+  await jsonOf([
+    'mcp-server',
+    'add',
+    'shop',
+    `${hook.url}/mcp`,
+    ...ofTenant(),
+    '--auth',
+    'kind=bearer',
+    '--auth',
+    'token=vault:shop',
+  ]);
+  await vault(['mcp-server', 'health', ...ofTenant()]);
   expect(hook.requests.at(-1)?.headers.authorization).toBe('Bearer CANARY-1');
 });

@@ -17,18 +17,20 @@ beforeAll(async () => {
 afterAll(() => agent.close());
 
 interface UsageReport {
-  readonly tenant_id: string;
-  readonly months: readonly Record<string, unknown>[];
+  readonly usage: readonly Record<string, unknown>[];
   readonly unknown_usage: readonly Record<string, unknown>[];
 }
 
 const cli = (tenantId: string, ...more: string[]) =>
-  runCli(['usage', '--tenant', tenantId, ...more], { env: { DATABASE_URL: agent.database.url } });
+  runCli(['usage', 'summary', '--tenant', tenantId, ...more], { env: { DATABASE_URL: agent.database.url } });
 
 async function usageOf(tenantId: string): Promise<UsageReport> {
   const { exitCode, stdout, stderr } = await cli(tenantId);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  return JSON.parse(stdout) as UsageReport;
+  const unknown = await runCli(['usage', 'unknown', '--tenant', tenantId], {
+    env: { DATABASE_URL: agent.database.url },
+  });
+  return { ...(JSON.parse(stdout) as UsageReport), ...(JSON.parse(unknown.stdout) as UsageReport) };
 }
 
 it("adds up a tenant's months by model and tier, newest first, and nobody else's", async () => {
@@ -48,8 +50,7 @@ it("adds up a tenant's months by model and tier, newest first, and nobody else's
     old.task_id,
   ]);
 
-  const { tenant_id, months, unknown_usage } = await usageOf(tenantId);
-  expect(tenant_id).toBe(tenantId);
+  const { usage: months, unknown_usage } = await usageOf(tenantId);
   expect(unknown_usage).toEqual([]);
   const line = { request_count: 1, total_prompt_tokens: '1250', total_completion_tokens: '340', total_tokens: '1590' };
   const noCache = {
@@ -154,9 +155,9 @@ describe('by whom a task was for', () => {
       const task = aTask(tenantId, { agent_tier: tier });
       await agent.runtime.run({ ...task, meta: { ...task.meta, [`${by}_id`]: id } });
     }
-    const { exitCode, stdout } = await cli(tenantId, '--by', by);
+    const { exitCode, stdout } = await cli(tenantId, '--by', `month,${by}`);
     expect(exitCode).toBe(0);
-    const { months } = JSON.parse(stdout) as UsageReport;
+    const { usage: months } = JSON.parse(stdout) as UsageReport;
     const bill = months.map((row) => [row[`${by}_id`], row.request_count, row.total_tokens, row.total_cost_usd]);
     expect(bill).toEqual([
       ['a', 2, '2200', '0.00058500'],
@@ -184,19 +185,19 @@ describe('by whom a task was for', () => {
   it('refuses a group that there is none of', async () => {
     const { exitCode, stderr } = await cli(agent.tenantId, '--by', 'tool');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('usage --by takes one of tenant, month, day, model, tier, client, dialog, user, session;');
+    expect(stderr).toContain('--by is one of: tenant, month, day, model, tier, client, dialog, user, session.');
   });
 });
 
 it('shows a tenant without usage as such', async () => {
   const tenantId = await addTenant(agent.database);
-  expect(await usageOf(tenantId)).toEqual({ tenant_id: tenantId, months: [], unknown_usage: [] });
+  expect(await usageOf(tenantId)).toEqual({ usage: [], unknown_usage: [] });
 });
 
 it('takes the name of a tenant that no other has', async () => {
   const name = 'Ada & Söhne "GmbH"';
   const tenantId = await addTenant(agent.database, { name });
-  expect(await usageOf(name)).toMatchObject({ tenant_id: tenantId });
+  expect(await usageOf(name)).toEqual({ usage: [], unknown_usage: [] });
   await addTenant(agent.database, { name });
   const { exitCode, stdout, stderr } = await cli(name);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });

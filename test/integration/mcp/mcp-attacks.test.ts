@@ -116,7 +116,7 @@ it.each(['http', 'sse', 'websocket'])(
     const settings = { discovery_timeout_ms: 500 };
     const { tenantId } = await register(`${scheme}://127.0.0.1:${port}/mcp`, { transport, settings });
     const env = { DATABASE_URL: world.fixture().database.url };
-    const { exitCode, stdout } = await startCli(['mcp', 'health', '--tenant', tenantId], { env }).ended;
+    const { exitCode, stdout } = await startCli(['mcp-server', 'health', '--tenant', tenantId], { env }).ended;
     expect(exitCode).toBe(1);
     expect(stdout).toContain('did not answer within 500 ms');
     for (const socket of sockets) socket.destroy();

@@ -46,13 +46,13 @@ const env = (more: Record<string, string> = {}): Record<string, string> => ({
 });
 
 async function add(url = server.url): Promise<void> {
-  const args = ['mcp', 'add', 'shop', url, '--tenant', tenantId, '--auth', '{"kind":"oauth"}'];
+  const args = ['mcp-server', 'add', 'shop', url, '--tenant', tenantId, '--auth', '{"kind":"oauth"}'];
   expect(await runCli(args, { env: env() })).toMatchObject({ exitCode: 0, stderr: '' });
 }
 
 /** Logs in as a person would, whose browser follows the redirect. */
 async function login(): Promise<{ state: string; tools: number }> {
-  const run = startCli(['mcp', 'login', 'shop', '--tenant', tenantId, '--port', String(++port)], { env: env() });
+  const run = startCli(['mcp-server', 'login', 'shop', '--tenant', tenantId, '--port', String(++port)], { env: env() });
   let shown = '';
   run.process.stderr?.on('data', (text: string) => (shown += text));
   await until(() => /http:\S+\/authorize\S+/.test(shown));
@@ -134,7 +134,7 @@ it('sends the tokens nowhere else when the address of the server changes', async
 
 it('refuses a login that comes back with another state', async () => {
   await add();
-  const run = startCli(['mcp', 'login', 'shop', '--tenant', tenantId, '--port', String(++port)], { env: env() });
+  const run = startCli(['mcp-server', 'login', 'shop', '--tenant', tenantId, '--port', String(++port)], { env: env() });
   let shown = '';
   run.process.stderr?.on('data', (text: string) => (shown += text));
   await until(() => /http:\S+\/authorize\S+/.test(shown));
@@ -227,7 +227,7 @@ it('does not follow metadata to a private address', async () => {
 
 it('keeps a server whose name is taken by another address', async () => {
   await add();
-  const args = ['mcp', 'add', 'shop', 'http://127.0.0.1:9/other', '--tenant', tenantId];
+  const args = ['mcp-server', 'add', 'shop', 'http://127.0.0.1:9/other', '--tenant', tenantId];
   const outcome = await runCli(args, { env: env() });
   expect(outcome.exitCode).toBe(1);
   expect(errorLine(outcome).code).toBe('MCP_SERVER_EXISTS');

@@ -355,14 +355,14 @@ describe('the audit', () => {
       await fixture.runtime.run(task);
     }
     const list = async (...args: string[]) => {
-      const { stdout } = await runCli(['audit', '--tenant', tenantId, ...args], {
+      const { stdout } = await runCli(['audit', 'list', '--tenant', tenantId, ...args], {
         env: { DATABASE_URL: fixture.database.url },
       });
       return (JSON.parse(stdout) as { calls: { task_id: string; tool: string; decision: string }[] }).calls;
     };
     const [first, second] = tasks.map(({ task_id }) => ({ task_id, tool: send, decision: 'allow' }));
     expect(await list()).toMatchObject([second, first]);
-    expect(await list('--task', String(first?.task_id))).toMatchObject([first]);
+    expect(await list('--task-id', String(first?.task_id))).toMatchObject([first]);
   });
 
   it('goes with its tenant, as all of the tenant does', async () => {

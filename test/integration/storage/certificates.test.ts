@@ -46,12 +46,13 @@ describe('a Postgres with a certificate of its own', () => {
     const ssl = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
     expect(await query({ text: ssl, values: [] })).toEqual([{ ssl: true }]);
     await close();
-    const outcome = await startCli(['db', 'status'], { env: { DATABASE_URL: at(parameters) } }).ended;
+    const outcome = await startCli(['diagnostics', 'schema'], { env: { DATABASE_URL: at(parameters) } }).ended;
     expect(outcome).toMatchObject({ exitCode: 1, stderr: '' });
   });
 
   it('is refused where it has to be trusted, in one line that says how', async () => {
-    const outcome = await startCli(['db', 'status'], { env: { DATABASE_URL: at('sslmode=verify-full') } }).ended;
+    const outcome = await startCli(['diagnostics', 'schema'], { env: { DATABASE_URL: at('sslmode=verify-full') } })
+      .ended;
     expect(outcome.exitCode).toBe(1);
     expect(errorLine(outcome)).toMatchObject({
       code: 'DB_CERTIFICATE_UNTRUSTED',

@@ -50,7 +50,7 @@ async function contents(): Promise<Record<string, Row[]>> {
 async function adopt(schema: string): Promise<void> {
   await database.query(schema);
   const before = await contents();
-  for (let time = 1; time <= 2; time++) expect((await cli('db', 'migrate')).exitCode).toBe(0);
+  for (let time = 1; time <= 2; time++) expect((await cli('diagnostics', 'prepare-database')).exitCode).toBe(0);
   const after = await contents();
   expect(Object.keys(after)).toEqual(expect.arrayContaining(Object.keys(before)));
   for (const [table, rows] of Object.entries(before)) {
@@ -96,7 +96,7 @@ describe("the documents' schema", () => {
   it('takes the demo tenant', async () => {
     await database.query(documentsSchema);
     await migrateHere();
-    const seeded = await cli('db', 'seed-demo');
+    const seeded = await cli('diagnostics', 'add-demo-tenant');
     expect(seeded).toMatchObject({ exitCode: 0, stderr: '' });
     models.script(textReply('Hello.'));
     await expect(runtime.run(aTask(DEMO_TENANT_ID))).resolves.toMatchObject({ status: 'completed' });
@@ -139,7 +139,7 @@ describe.each([
   it('takes the demo tenant', async () => {
     await database.query(installation(type, value));
     await migrateHere();
-    const seeded = await cli('db', 'seed-demo');
+    const seeded = await cli('diagnostics', 'add-demo-tenant');
     expect(seeded).toMatchObject({ exitCode: 0, stderr: '' });
     models.script(textReply('Hello.'));
     await expect(runtime.run(aTask(DEMO_TENANT_ID))).resolves.toMatchObject({ status: 'completed' });
@@ -188,9 +188,9 @@ describe('a real installation', () => {
   it('keeps its own view, which adds the new lines to the old', async () => {
     models.script(textReply('Done.', { prompt: 1250, completion: 340 }));
     await runtime.run(aTask(SHOP));
-    const { exitCode, stdout } = await cli('usage', '--tenant', SHOP);
+    const { exitCode, stdout } = await cli('usage', 'summary', '--tenant', SHOP);
     expect(exitCode).toBe(0);
-    const { months } = JSON.parse(stdout) as { months: readonly Row[] };
+    const { usage: months } = JSON.parse(stdout) as { usage: readonly Row[] };
     expect(months).toHaveLength(3);
     expect(months.at(-1)).toEqual({
       month: '2024-12',

@@ -176,7 +176,7 @@ describe('a migrated database', () => {
     await expect(databaseStatus(postgres)).resolves.toMatchObject({ isReady: false, missing: [], damage });
     await expect(migrate(postgres)).rejects.toMatchObject({
       code: 'DB_SCHEMA_DAMAGED',
-      message: `The schema is not as \`universal-ai-agent db migrate\` makes it: it lacks ${damage.join(', ')}.`,
+      message: `The schema is not as \`universal-ai-agent diagnostics prepare-database\` makes it: it lacks ${damage.join(', ')}.`,
     });
     expect(await fingerprint()).toEqual(before);
   });

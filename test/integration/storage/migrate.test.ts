@@ -148,7 +148,8 @@ it('leaves nothing behind when it fails', async () => {
   await database.query('CREATE TABLE elo_agent_runs (id INT)');
   await expect(migrate(postgres)).rejects.toMatchObject({
     code: 'DB_SCHEMA_DAMAGED',
-    message: 'The schema is not as `universal-ai-agent db migrate` makes it: elo_agent_runs has no tenant_id, task_id.',
+    message:
+      'The schema is not as `universal-ai-agent diagnostics prepare-database` makes it: elo_agent_runs has no tenant_id, task_id.',
   });
   expect(await tables()).toEqual(['elo_agent_runs']);
   await database.query('DROP TABLE elo_agent_runs');
@@ -196,10 +197,10 @@ it('waits as long as it must for a table that is in use', async () => {
 });
 
 describe('the command', () => {
-  const cli = (...args: string[]) => runCli(['db', ...args], { env: { DATABASE_URL: database.url } });
+  const cli = (...args: string[]) => runCli(['diagnostics', ...args], { env: { DATABASE_URL: database.url } });
 
   it('tells what is missing with exit code 1, and what is there with exit code 0', async () => {
-    const before = await cli('status');
+    const before = await cli('schema');
     expect(before.exitCode).toBe(1);
     expect(JSON.parse(before.stdout)).toEqual({
       isReady: false,
@@ -216,10 +217,10 @@ describe('the command', () => {
       roleSeesAll: true,
       advice: [],
     });
-    const migrated = await cli('migrate');
+    const migrated = await cli('prepare-database');
     expect(migrated.exitCode).toBe(0);
     expect(JSON.parse(migrated.stdout)).toEqual({ applied: NAMES, present: [] });
-    const after = await cli('status');
+    const after = await cli('schema');
     expect(after.exitCode).toBe(0);
     expect(JSON.parse(after.stdout)).toEqual({
       isReady: true,

@@ -77,7 +77,10 @@ it('says that the tables are missing, and how to make them', async () => {
   const empty = await createDatabase();
   const error = await failureOn(new URL(empty.url));
   await empty.close();
-  expect(error).toMatchObject({ code: 'DB_SCHEMA_MISSING', hint: expect.stringContaining('db migrate') as string });
+  expect(error).toMatchObject({
+    code: 'DB_SCHEMA_MISSING',
+    hint: expect.stringContaining('diagnostics prepare-database') as string,
+  });
 });
 
 it.each(['elo_agent_tiers', 'elo_agent_runs'])('says that the user lacks a right on %s', async (table) => {

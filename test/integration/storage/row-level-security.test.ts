@@ -94,7 +94,7 @@ const OF_TENANTS = [
   'elo_agent_monthly_usage',
 ];
 
-describe('a role made by db sql-role', () => {
+describe('a role made by sql-role set', () => {
   it.each(OF_TENANTS)('sees the rows of its tenant and no others, without a WHERE: %s', async (table) => {
     for (const tenantId of [alice, bob]) {
       expect(await queryAs(role.url, `SELECT tenant_id FROM ${table}`, tenantId)).toEqual([{ tenant_id: tenantId }]);

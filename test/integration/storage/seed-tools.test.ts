@@ -66,7 +66,7 @@ describe('in a new database', () => {
   });
 
   it('is a command that tells what it did', async () => {
-    const { exitCode, stdout } = await runCli(['db', 'seed-tools', '--update'], {
+    const { exitCode, stdout } = await runCli(['tool', 'add-built-in', '--update'], {
       env: { DATABASE_URL: database.url },
     });
     expect({ exitCode, report: JSON.parse(stdout) as unknown }).toEqual({

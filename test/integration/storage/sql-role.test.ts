@@ -10,7 +10,7 @@ let bob: string;
 
 const made: string[] = [];
 const cli = (url: string, args: readonly string[], input?: string) =>
-  runCli(['db', 'sql-role', ...args], { env: { DATABASE_URL: url }, input });
+  runCli(['sql-role', 'set', ...args], { env: { DATABASE_URL: url }, input });
 const named = () => {
   const name = newRoleName();
   made.push(name);
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 it('prints a password that works, once, and lets the role read the tables that are named', async () => {
   const name = named();
-  const { exitCode, stdout, stderr } = await cli(adminUrlOf(database), ['--name', name, '--table', 'orders']);
+  const { exitCode, stdout, stderr } = await cli(adminUrlOf(database), ['--name', name, '--tables', 'orders']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const report = JSON.parse(stdout) as { password: string; tables: string[]; role: string; is_new: boolean };
   expect(report).toMatchObject({ role: name, is_new: true });
@@ -60,7 +60,7 @@ it('takes a password from standard input, and prints none', async () => {
 
 it('brings back a role that has got more than it should, under a new password', async () => {
   const name = named();
-  const first = JSON.parse((await cli(adminUrlOf(database), ['--name', name, '--table', 'orders'])).stdout) as {
+  const first = JSON.parse((await cli(adminUrlOf(database), ['--name', name, '--tables', 'orders'])).stdout) as {
     password: string;
   };
   await asAdmin(
@@ -96,10 +96,10 @@ it('works for an owner of the tables that may create roles, and quotes what it i
 });
 
 it.each([
-  ['a table without row-level security', ['--table', '"Open Table"'], '"Open Table" has no row-level security'],
-  ['a view', ['--table', 'orders_view'], 'orders_view is not a table'],
-  ['a table that is not there', ['--table', 'nothing'], 'there is no table nothing'],
-  ['a table of ours', ['--table', 'elo_agent_secrets'], 'elo_agent_secrets is a table of ours'],
+  ['a table without row-level security', ['--tables', '"Open Table"'], '"Open Table" has no row-level security'],
+  ['a view', ['--tables', 'orders_view'], 'orders_view is not a table'],
+  ['a table that is not there', ['--tables', 'nothing'], 'there is no table nothing'],
+  ['a table of ours', ['--tables', 'elo_agent_secrets'], 'elo_agent_secrets is a table of ours'],
 ])('refuses %s, and makes nothing', async (_what, args, reason) => {
   const name = named();
   const outcome = await cli(adminUrlOf(database), ['--name', name, ...args]);

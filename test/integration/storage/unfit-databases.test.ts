@@ -37,7 +37,7 @@ const tenants = (id: string, values: string): string =>
   `CREATE TABLE elo_t_tenants (id ${id}, name TEXT NOT NULL, settings JSONB DEFAULT '{}', is_active BOOLEAN DEFAULT true);
    INSERT INTO elo_t_tenants VALUES (${values}, 'A tenant');`;
 
-/** Databases that `db migrate` takes, and then every line is written. */
+/** Databases that `diagnostics prepare-database` takes, and then every line is written. */
 const FIT: Readonly<Record<string, string>> = {
   'an empty database': '',
   'a bill as documented': bill(),
@@ -75,7 +75,7 @@ const FIT: Readonly<Record<string, string>> = {
     CREATE TABLE elo_part PARTITION OF elo_t_token_usage FOR VALUES WITH (MODULUS 1, REMAINDER 0);`,
 };
 
-/** Databases that `db migrate` refuses, and the words that say why. */
+/** Databases that `diagnostics prepare-database` refuses, and the words that say why. */
 const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   'a column without a default': [bill({ provider: 'TEXT NOT NULL' }), /"provider" of relation "elo_t_token_usage"/],
   'a number without a default': [bill({ region: 'INT NOT NULL' }), /"region"/],

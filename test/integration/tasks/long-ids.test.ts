@@ -100,7 +100,7 @@ describe('on the command line and in the library', () => {
         [tenantId],
       );
     const rules = `{"max_calls_per_run":5,"limits":{"n":{"max":${TWO}}}}`;
-    const limited = await runCli(['tool', 'limits', 'fixed', '--tenant', tenantId, '--permissions', rules], {
+    const limited = await runCli(['tool', 'set-limits', 'fixed', '--tenant', tenantId, '--permissions', rules], {
       env: env(),
     });
     expect(limited).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(TWO) as string });
@@ -111,7 +111,7 @@ describe('on the command line and in the library', () => {
       ]);
     expect(row?.config).toContain(ONE);
     expect(row?.config).toContain('max_calls_per_run');
-    expect(await runCli(['tools', 'call', 'fixed', '--tenant', tenantId], { env: env() })).toMatchObject({
+    expect(await runCli(['tool', 'execute', 'fixed', '--tenant', tenantId], { env: env() })).toMatchObject({
       exitCode: 0,
     });
     expect(world.tools().requests.at(-1)?.body).toContain(`"order_id":${ONE}`);

@@ -54,7 +54,7 @@ it.each([
   const { tool } = runtime.admin;
   await tool.enable({ tenantId, code, customConfig: { mcp_endpoint: server.url } });
   const output = await tool.execute({ tenantId, tool: code, arguments: given });
-  expect(output).toMatchObject({ isError: false, value: { success: true, data: { id: 7 } } });
+  expect(output).toEqual({ result: { success: true, data: { id: 7 } } });
   const request = server.requests.at(-1);
   expect(request).toMatchObject({ method: 'POST', path, headers: { 'x-api-key': KEY } });
   expect(JSON.parse(request?.body ?? '')).toEqual(sent);

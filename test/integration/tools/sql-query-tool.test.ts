@@ -152,7 +152,15 @@ it('never shows the password of the role', async () => {
 
 it('works on the command line with AGENT_SQL_DATABASE_URL', async () => {
   const { exitCode, stdout } = await runCli(
-    ['tools', 'call', 'sql_query', '--tenant', tenantId, '--arguments', '{"query": "SELECT name FROM elo_t_tenants"}'],
+    [
+      'tool',
+      'execute',
+      'sql_query',
+      '--tenant',
+      tenantId,
+      '--arguments',
+      '{"query": "SELECT name FROM elo_t_tenants"}',
+    ],
     { env: { DATABASE_URL: fixture.database.url, AGENT_SQL_DATABASE_URL: role.url } },
   );
   expect({ exitCode, rows: stdout.includes('"Alice"') }).toEqual({ exitCode: 0, rows: true });

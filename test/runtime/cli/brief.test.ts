@@ -34,9 +34,9 @@ const shown = (value: object, width = 80): string =>
 
 it('shows a bill of two models within 80 columns, with its sum', () => {
   const other = { ...MONTH, model_id: 'openai/gpt-4o-mini', agent_tier: 'pro', total_cost_usd: '0.1' };
-  const text = shown({ months: [MONTH, other] });
+  const text = shown({ usage: [MONTH, other] });
   expect(text.split('\n')).toEqual([
-    'months',
+    'usage',
     'month    tier    model                        runs  tokens    cost_usd',
     '2026-11  expert  anthropic/claude-3.5-sonnet    12  129000  0.49500000',
     '2026-11  pro     openai/gpt-4o-mini             12  129000         0.1',
@@ -75,8 +75,8 @@ it('has no sum below a single row, and leaves other lists as they are', () => {
 });
 
 it('leaves out an empty list beside one with rows, and says of an only one that it is empty', () => {
-  expect(shown({ months: [MONTH], unknown_usage: [] })).not.toContain('unknown_usage');
-  expect(shown({ months: [], unknown_usage: [] })).toBe('months         none\nunknown_usage  none');
+  expect(shown({ usage: [MONTH], unknown_usage: [] })).not.toContain('unknown_usage');
+  expect(shown({ usage: [], unknown_usage: [] })).toBe('usage          none\nunknown_usage  none');
 });
 
 it('shows all columns with --wide', () => {

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../runtime/cli/arguments';
-import { command, FLAG, TEXT, TEXTS } from '../../../runtime/cli/command';
+import { command, FLAG, text, texts } from '../../../runtime/cli/command';
 import { helpText } from '../../../runtime/cli/help';
 
 const run = () => 0;
@@ -11,9 +11,13 @@ const groups = [
       command({
         words: 'fruit add',
         names: ['NAME'],
-        usage: '--task FILE[:NAME] [--tag TAG]... [--kind stone|soft] [--dry-run]',
         help: 'One more.',
-        options: { task: TEXT, tag: TEXTS, kind: TEXT, 'dry-run': FLAG },
+        options: {
+          task: { ...text('FILE[:NAME]'), optional: false },
+          tag: texts('TAG'),
+          kind: { ...text('stone|soft'), short: 'k', help: 'how it is' },
+          'dry-run': FLAG,
+        },
         run,
       }),
     ],
@@ -35,7 +39,7 @@ Meals
 The end`);
 });
 
-it.each([[['fruit', 'add']], [['fruits', 'add']], [['fruit', 'add', 'plum']]])(
+it.each([[['fruit', 'add']], [['fruit', 'add', 'plum']]])(
   'tells of one command alone what it does and takes: %j',
   (words) => {
     expect(helpText(groups, words, 'The end'))
@@ -46,12 +50,12 @@ One more.
 Options
   --task FILE[:NAME]
   --tag TAG
-  --kind stone|soft
-  --dry-run           tell what would be done, and do nothing
-  --json              JSON, as in a pipe
-  --table             tables, as on a terminal
-  --wide              tables with all columns
-  -h, --help          this text
+  -k, --kind stone|soft  how it is
+  --dry-run              tell what would be done, and do nothing
+  --json                 JSON, as in a pipe
+  --table                tables, as on a terminal
+  --wide                 tables with all columns
+  -h, --help             this text
 `);
   },
 );

@@ -42,7 +42,7 @@ export interface TestRole {
   readonly url: string;
 }
 
-/** A role as `db sql-role` makes it. */
+/** A role as `sql-role set` makes it. */
 export async function createSqlRole(database: TestDatabase, tables: readonly string[] = []): Promise<TestRole> {
   const postgres = createPostgres({ url: adminUrlOf(database), maxConnections: 1 });
   try {

@@ -32,7 +32,7 @@ export interface TestSecret {
   readonly value: string;
 }
 
-/** Stores a secret as `vault set` does. */
+/** Stores a secret as `secret set` does. */
 export async function setSecret(database: TestDatabase, key: string, secret: TestSecret): Promise<void> {
   const { tenantId, name, value } = secret;
   const sealed = createSealer(key).seal(value, secretOwner(tenantId, name));

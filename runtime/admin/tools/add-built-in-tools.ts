@@ -1,0 +1,14 @@
+import * as z from 'zod/v4';
+
+import { seedTools } from '../../storage/schema/seed-tools';
+import { strictObject } from '../../util/known-keys';
+import { operation } from '../operation';
+
+export const addBuiltInTools = operation({
+  name: 'tool.addBuiltIn',
+  title: 'Add Built-In Tools',
+  action: 'Add the built-in tools',
+  description: 'Add the tools that come with this package to the catalogue; no tenant is given any of them',
+  input: strictObject({ update: z.boolean().default(false) }),
+  run: ({ postgres }, given) => seedTools(postgres, given),
+});

@@ -1,0 +1,21 @@
+import * as z from 'zod/v4';
+
+import { makeSqlRole } from '../../storage/schema/sql-role';
+import { strictObject } from '../../util/known-keys';
+import { operation } from '../operation';
+
+export const setSqlRole = operation({
+  name: 'sqlRole.set',
+  title: 'Set',
+  action: 'Set the SQL role',
+  description: 'Make or repair the role of the tool sql_query; a password that is made is told once',
+  input: strictObject({
+    name: z.string(),
+    tables: z.array(z.string().min(1)).default([]),
+    password: z.string().meta({ secret: true }).optional(),
+  }),
+  run: async ({ withPatience }, given) => {
+    const { role, isNew, tables, password } = await withPatience((postgres) => makeSqlRole(postgres, given));
+    return { role, is_new: isNew, tables, ...(password === undefined ? {} : { password }) };
+  },
+});

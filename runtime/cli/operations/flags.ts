@@ -1,0 +1,161 @@
+import * as z from 'zod/v4';
+
+import type { CommandOption } from '../command';
+
+/** What the declaration adds to it. */
+interface Metadata {
+  /** Nobody may look on. */
+  readonly secret?: boolean;
+  /** A tenant: it may be given by its name. */
+  readonly tenant?: boolean;
+}
+
+/** What JSON Schema says of one key of an operation's input. */
+interface Property extends Metadata {
+  readonly type?: string;
+  readonly format?: string;
+  readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly items?: Property;
+  readonly properties?: Readonly<Record<string, Property>>;
+  readonly additionalProperties?: Property | boolean;
+  readonly anyOf?: readonly Property[];
+  readonly default?: unknown;
+}
+
+interface Shape {
+  readonly properties?: Readonly<Record<string, Property>>;
+  readonly required?: readonly string[];
+}
+
+/** How a value of the input is given: `list` with commas between, `pairs` as JSON or `KEY=VALUE`. */
+type Kind = 'text' | 'boolean' | 'integer' | 'number' | 'list' | 'fields' | 'pairs';
+
+/** A key of an operation's input, as an option. */
+export interface Flag extends Required<Metadata> {
+  readonly key: string;
+  /** Its words: `allowed-tiers`. */
+  readonly name: string;
+  readonly kind: Kind;
+  /** What stands for its value: `TIER`. */
+  readonly value: string;
+  /** The words that it takes; none: any. */
+  readonly words: readonly string[];
+  /** Words that stand for themselves in place of a list. */
+  readonly only: readonly string[];
+  readonly nullable: boolean;
+  readonly required: boolean;
+  readonly standard?: unknown;
+}
+
+/** The keys of the input, in the order of its declaration. */
+export function flagsOf(input: z.ZodType): readonly Flag[] {
+  const schema = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }) as Shape & { anyOf?: readonly Shape[] };
+  const shapes = schema.anyOf ?? [schema];
+  const properties = new Map(shapes.flatMap((shape) => Object.entries(shape.properties ?? {})));
+  return [...properties].map(([key, property]) =>
+    toFlag(
+      key,
+      property,
+      shapes.every(({ required = [] }) => required.includes(key)),
+    ),
+  );
+}
+
+function toFlag(key: string, property: Property, required: boolean): Flag {
+  const choices = property.anyOf ?? [property];
+  const only = choices.flatMap((choice) => choice.const ?? []);
+  const main = choices.find((choice) => choice.type !== 'null' && choice.const === undefined) ?? property;
+  const { tenant = false, secret = false, enum: words = [] } = { ...property, ...main, ...main.items };
+  const flag = { key, name: wordsOf(key), kind: kindOf(main), required, tenant, secret };
+  return {
+    ...flag,
+    words,
+    only,
+    nullable: choices.some(({ type }) => type === 'null'),
+    value: valueOf(flag, main, [...words, ...only]),
+    standard: property.default,
+  };
+}
+
+function kindOf({ type, items }: Property): Kind {
+  if (type === 'boolean' || type === 'integer' || type === 'number') return type;
+  if (type === 'array') return items?.properties === undefined ? 'list' : 'fields';
+  return type === 'string' ? 'text' : 'pairs';
+}
+
+/** What stands for a value in the help. */
+function valueOf({ name, kind, ...flag }: Named, { format = '' }: Property, words: readonly string[]): string {
+  if (flag.tenant) return 'TENANT';
+  if (flag.secret) return '-';
+  const own = isNamed({ kind, ...flag }) ? name.replaceAll('-', '_').toUpperCase() : (FORMATS[format] ?? 'TEXT');
+  const text = words.length > 1 ? words.join('|') : [own, ...words].join('|');
+  return VALUES[kind] ?? (kind === 'list' ? `${text},...` : text);
+}
+
+type Named = Pick<Flag, 'name' | 'kind' | 'required' | 'secret' | 'tenant'>;
+
+const FORMATS: Readonly<Record<string, string>> = { uuid: 'ID', date: 'DAY', uri: 'URL' };
+const VALUES: Readonly<Partial<Record<Kind, string>>> = {
+  ...{ boolean: '', integer: 'N', number: 'N' },
+  ...{ fields: 'NAME[!]:TYPE[:DESCRIPTION]', pairs: 'JSON|KEY=VALUE|-' },
+};
+
+/** `tenant` for `tenantId`, `free` for `isFree`, `cache-write-1h-per-1m` for `cacheWrite1hPer1M`. */
+function wordsOf(key: string): string {
+  if (key === 'tenantId') return 'tenant';
+  const words = key.match(/\d+[A-Za-z]|[A-Z]?[a-z]+/g) ?? [key];
+  return words
+    .slice(words[0] === 'is' ? 1 : 0)
+    .join('-')
+    .toLowerCase();
+}
+
+/** True for a secret that has to be there: it has no option, and comes on standard input. */
+export const isUnseen = ({ secret, required }: Flag): boolean => secret && required;
+
+/** True for a text that has to be there: it may stand behind the words without its option. */
+export const isNamed = ({ kind, required, secret, tenant }: Omit<Named, 'name'>): boolean =>
+  kind === 'text' && required && !secret && !tenant;
+
+export const namesOf = (flags: readonly Flag[]): string =>
+  flags
+    .filter(isNamed)
+    .map(({ value }) => value)
+    .join(' ');
+
+/** `mcp-server add` for `mcpServer.add`; `runs`, since `run` runs a task. */
+export function commandWords(name: string): string {
+  const words = name.replace(/([a-z])([A-Z])/g, '$1-$2').toLowerCase();
+  return words.replace(/^run\./, 'runs.').replace('.', ' ');
+}
+
+/** How the command of an operation is called: `tool enable CODE --tenant TENANT [options]`. */
+export function usageOf(name: string, input: z.ZodType): string {
+  const flags = flagsOf(input);
+  const required = flags
+    .filter((flag) => flag.required && !isUnseen(flag) && !isNamed(flag))
+    .map((flag) => `--${flag.name} ${flag.value}`);
+  const isMore = flags.some((flag) => !flag.required);
+  return [commandWords(name), namesOf(flags), ...required, isMore ? '[options]' : '']
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+const MANY: readonly Kind[] = ['list', 'fields', 'pairs'];
+
+/** The option of the command; `words` say what it is. */
+export function optionOf(flag: Flag, words?: string): CommandOption {
+  const { kind, value, tenant } = flag;
+  const help = [words ?? (tenant ? "the tenant's ID, or its name if no other has it" : ''), ...notesOn(flag)];
+  const shown = help.filter((note) => note !== '').join('; ');
+  if (kind === 'boolean') return { type: kind, help: shown };
+  return { type: 'string', value, multiple: MANY.includes(kind), tenant, help: shown };
+}
+
+function* notesOn({ kind, secret, nullable, standard }: Flag): Generator<string> {
+  if (secret) yield 'read from standard input';
+  if (nullable) yield 'none takes it away';
+  if (kind === 'boolean' && standard === undefined) yield '--no-… says that it is not';
+  if (typeof standard === 'number' || typeof standard === 'string') yield `default ${standard}`;
+}
