@@ -9,6 +9,7 @@ import { cruise } from 'dependency-cruiser';
 import { build, transform } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
 
+import { adminPanel } from './lib/admin-panel.mjs';
 import { adminOperations, flagWords } from './lib/admin-tables.mjs';
 import { administrationPage, readPublicTypes } from './lib/administration-page.mjs';
 import { root } from './lib/run-steps.mjs';
@@ -197,6 +198,7 @@ async function formatted(file, text) {
 
 const ADMINISTRATION = 'docs/administration.md';
 const OPERATIONS_FILE = 'nodes/UniversalAiAgentAdmin/panel/operations.generated.ts';
+const PANEL_FILE = 'nodes/UniversalAiAgentAdmin/panel/properties.generated.ts';
 const WORDS_FILE = 'runtime/cli/operations/words.generated.ts';
 
 const pages = {
@@ -204,6 +206,7 @@ const pages = {
     OPERATIONS_FILE,
     adminOperations({ operations: OPERATIONS, resources: RESOURCES }),
   ),
+  [PANEL_FILE]: await formatted(PANEL_FILE, adminPanel({ operations: OPERATIONS, resources: RESOURCES, types })),
   [WORDS_FILE]: await formatted(WORDS_FILE, flagWords(OPERATIONS, types)),
   'docs/errors.md': await errorsPage(),
   [ADMINISTRATION]: await formatted(

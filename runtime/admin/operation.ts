@@ -23,8 +23,11 @@ export type Need = 'vault' | 'provider' | 'redis';
 
 /**
  * The one declaration of an operation of administration. `runtime.admin`, the command line, the operations of the Admin
- * node's panel and docs/administration.md are read from it. Metadata of its input: `secret` for a text that nobody may look
- * on, `tenant` for one that a tenant is known by.
+ * node's panel and docs/administration.md are read from it.
+ *
+ * Metadata of its input: `secret` (a text that nobody may look on), `tenant` (one that a tenant is known by); for the panel
+ * `title`, `description`, `placeholder`, `initial` (default in the panel), `names` of words, `rows`, `picker` (`tier`, `tool`,
+ * `tenantTool`, `server`), `group` (`more`, `filters`; `none`: not in the panel), `panel` (an export of the panel's custom.ts).
  *
  * @example
  * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })

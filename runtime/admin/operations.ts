@@ -41,36 +41,35 @@ import { exportUsage } from './usage/export-usage';
 import { reportUsage } from './usage/report-usage';
 import { sumUsage, topSpenders, unknownUsage } from './usage/sum-usage';
 
-/** All operations of administration. */
+/** All operations of administration, in the order in which they are first needed; the panel begins with the first of a resource. */
 export const OPERATIONS = [
-  ...[decideApproval, listApprovals],
-  ...[addDemoTenant, checkSchema, prepareDatabase, summarizeHealth],
-  ...[addServer, approveTools, disconnectServers, checkServersHealth, listServers, refreshServers, removeServer],
-  ...[listLogins, revokeLogin],
-  ...[listPrices, setPrice, syncPrices],
-  ...[getRun, listRuns, listAudit],
-  ...[deleteSecret, encryptSecrets, listSecrets, rotateKey, setSecret],
-  ...[activateTenant, createTenant, setTenant, deactivateTenant, deleteTenant, getTenant, listTenants, updateTenant],
+  ...[summarizeHealth, prepareDatabase, checkSchema, addDemoTenant],
+  ...[createTenant, setTenant, getTenant, listTenants, updateTenant, deactivateTenant, activateTenant, deleteTenant],
   ...[listTiers, setTier],
-  ...[addBuiltInTools, createTool, setTool, deleteTool, disableTool, enableTool, executeTool, listTools],
-  ...[setToolLimits, updateTool, setSqlRole],
-  ...[exportUsage, reportUsage, sumUsage, topSpenders, unknownUsage],
+  ...[listPrices, setPrice, syncPrices],
+  ...[createTool, setTool, listTools, updateTool, deleteTool, enableTool, disableTool, setToolLimits, executeTool],
+  ...[addBuiltInTools, setSqlRole],
+  ...[addServer, listServers, checkServersHealth, refreshServers, approveTools, disconnectServers, removeServer],
+  ...[setSecret, listSecrets, deleteSecret, rotateKey, encryptSecrets],
+  ...[listLogins, revokeLogin],
+  ...[listRuns, getRun, listApprovals, decideApproval, listAudit],
+  ...[sumUsage, topSpenders, unknownUsage, exportUsage, reportUsage],
 ] as const;
 
 /** What people call the resources, each in the singular. */
 export const RESOURCES = {
-  approval: 'Approval',
-  audit: 'Audit',
   diagnostics: 'Diagnostic',
-  mcpServer: 'MCP Server',
-  oauthLogin: 'OAuth Login',
-  price: 'Model',
-  run: 'Run',
-  secret: 'Secret',
-  sqlRole: 'SQL Role',
   tenant: 'Tenant',
   tier: 'Tier',
+  price: 'Model',
   tool: 'Tool',
+  mcpServer: 'MCP Server',
+  secret: 'Secret',
+  oauthLogin: 'OAuth Login',
+  sqlRole: 'SQL Role',
+  run: 'Run',
+  approval: 'Approval',
+  audit: 'Audit',
   usage: 'Usage',
 } as const satisfies Readonly<Record<keyof Admin, string>>;
 

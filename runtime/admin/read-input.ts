@@ -34,6 +34,7 @@ function someText(value: unknown, test: (text: string) => boolean): boolean {
 /** A tenant's id as Postgres writes it: what is sealed for a tenant is sealed for this text. */
 export const uuidField = z.uuid().toLowerCase();
 export const tenantIdField = uuidField.meta({ tenant: true });
+export const serverField = z.string().min(1).meta({ picker: 'server' });
 export const objectField = z.custom<JsonObject>(isJsonObject, 'must be a JSON object');
 /** A name that people read. */
 export const labelField = (max: number): z.ZodType<string, string> => z.string().trim().min(1).max(max);

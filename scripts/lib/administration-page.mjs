@@ -1,10 +1,13 @@
 // The page docs/administration.md: each operation with its input, result and errors, from its declaration and its public type.
+import { createRequire } from 'node:module';
 import path from 'node:path';
 
 import ts from 'typescript';
-import { z } from 'zod/v4';
 
 import { root } from './run-steps.mjs';
+
+// The copy that the operations are declared with: another one knows nothing of their metadata.
+const { z } = createRequire(import.meta.url)('zod/v4');
 
 const NEEDS = { vault: 'the vault key', provider: 'the model provider', redis: 'Redis' };
 

@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 
 import { OPERATIONS } from './operations.generated';
 
-type Shown = NonNullable<INodeProperties['displayOptions']>;
+export type Shown = NonNullable<INodeProperties['displayOptions']>;
 
 /** Shown with these operations of a resource. */
 export function of(resource: string, ...operations: readonly string[]): Shown {

@@ -1,12 +1,7 @@
 import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
-import { modelProperties, tierProperties } from './models';
 import { HIDDEN, OPERATIONS, RESOURCES } from './operations.generated';
-import { approvalProperties, auditProperties, diagnosticsProperties, runProperties } from './runs';
-import { mcpServerProperties, oauthLoginProperties, secretProperties, sqlRoleProperties } from './servers';
-import { tenantProperties } from './tenant';
-import { toolProperties } from './tool';
-import { usageProperties } from './usage';
+import { operationProperties } from './properties.generated';
 
 /**
  * Credentials that only some operations need are hidden instead of shown: were they shown by resource and operation, the editor
@@ -35,19 +30,7 @@ export const properties: INodeProperties[] = [
     options: RESOURCES,
     default: 'tenant',
   },
-  ...approvalProperties,
-  ...auditProperties,
-  ...diagnosticsProperties,
-  ...mcpServerProperties,
-  ...modelProperties,
-  ...oauthLoginProperties,
-  ...runProperties,
-  ...secretProperties,
-  ...sqlRoleProperties,
-  ...tenantProperties,
-  ...tierProperties,
-  ...toolProperties,
-  ...usageProperties,
+  ...operationProperties,
 ];
 
 /** Each operation in words, by `resource.operation`. */

@@ -19,16 +19,6 @@ export const RESOURCES = [
 
 /** Options of the parameter Operation, by resource. */
 export const OPERATIONS = {
-  approval: [
-    {
-      name: 'Decide',
-      value: 'decide',
-      action: 'Decide on an approval',
-      description:
-        'Approve or deny the tool call and resume the run; not for nodes with connected models, tools or memory',
-    },
-    { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },
-  ],
   diagnostics: [
     {
       name: 'Add Demo Tenant',
@@ -54,108 +44,6 @@ export const OPERATIONS = {
       action: 'Get a summary of the installation',
       description: 'HEALTHY, DEGRADED or CRITICAL, with what failed and what to do',
     },
-  ],
-  mcpServer: [
-    {
-      name: 'Add',
-      value: 'add',
-      action: 'Add an MCP server',
-      description: 'Register a server and let the tenant use it',
-    },
-    {
-      name: 'Approve',
-      value: 'approve',
-      action: 'Approve the tools of an MCP server',
-      description: 'Approve tools that are new or changed',
-    },
-    {
-      name: 'Disconnect',
-      value: 'disconnect',
-      action: 'Disconnect MCP servers',
-      description: 'Make every process open new connections with its next call',
-    },
-    {
-      name: 'Health',
-      value: 'health',
-      action: 'Check MCP servers',
-      description: 'Connect to each, and list its tools',
-    },
-    {
-      name: 'List',
-      value: 'list',
-      action: 'List MCP servers',
-      description: 'The servers of a tenant, without asking them',
-    },
-    {
-      name: 'Refresh',
-      value: 'refresh',
-      action: 'Refresh the tools of MCP servers',
-      description: 'Ask for lists of tools again',
-    },
-    { name: 'Remove', value: 'remove', action: 'Remove an MCP server', description: 'Take the server from the tenant' },
-  ],
-  oauthLogin: [
-    {
-      name: 'List',
-      value: 'list',
-      action: 'List OAuth logins',
-      description: 'Logins at MCP servers, without their tokens',
-    },
-    {
-      name: 'Revoke',
-      value: 'revoke',
-      action: 'Revoke an OAuth login',
-      description: 'Forget the tokens; the next call of every process has none',
-    },
-  ],
-  price: [
-    {
-      name: 'List',
-      value: 'list',
-      action: 'List model prices',
-      description: 'What each model costs for a million tokens',
-    },
-    {
-      name: 'Set',
-      value: 'set',
-      action: 'Set the price of a model',
-      description: 'Give a model its price, also in place of another',
-    },
-    {
-      name: 'Sync',
-      value: 'sync',
-      action: 'Sync model prices',
-      description: "Add the prices of the provider's list that are missing, and tell what differs",
-    },
-  ],
-  run: [
-    { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
-    { name: 'List', value: 'list', action: 'List runs', description: 'The runs of a tenant, the newest first' },
-  ],
-  audit: [
-    {
-      name: 'List',
-      value: 'list',
-      action: 'List tool calls',
-      description: 'The newest tool calls, and what was decided on each',
-    },
-  ],
-  secret: [
-    { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
-    {
-      name: 'Encrypt Plain Text',
-      value: 'encrypt',
-      action: 'Encrypt secrets that stand in rows',
-      description: 'Move secrets that stand in rows as plain text into the vault',
-    },
-    { name: 'List', value: 'list', action: 'List secrets', description: 'Names only, never values' },
-    {
-      name: 'Rotate Key',
-      value: 'rotate',
-      action: 'Rotate the vault key',
-      description: 'Encrypt everything anew under the first vault key',
-    },
-    { name: 'Set', value: 'set', action: 'Set a secret', description: 'Encrypt a secret; tools name it as vault:NAME' },
   ],
   tenant: [
     { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Reactivate the tenant' },
@@ -185,6 +73,26 @@ export const OPERATIONS = {
   tier: [
     { name: 'List', value: 'list', action: 'List tiers', description: 'The tiers with their models and prices' },
     { name: 'Set', value: 'set', action: 'Set a tier', description: 'Make a tier, or change one' },
+  ],
+  price: [
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List model prices',
+      description: 'What each model costs for a million tokens',
+    },
+    {
+      name: 'Set',
+      value: 'set',
+      action: 'Set the price of a model',
+      description: 'Give a model its price, also in place of another',
+    },
+    {
+      name: 'Sync',
+      value: 'sync',
+      action: 'Sync model prices',
+      description: "Add the prices of the provider's list that are missing, and tell what differs",
+    },
   ],
   tool: [
     {
@@ -241,6 +149,98 @@ export const OPERATIONS = {
       description: 'Make or repair the role of the tool sql_query; a password that is made is told once',
     },
   ],
+  mcpServer: [
+    {
+      name: 'Add',
+      value: 'add',
+      action: 'Add an MCP server',
+      description: 'Register a server and let the tenant use it',
+    },
+    {
+      name: 'Approve',
+      value: 'approve',
+      action: 'Approve the tools of an MCP server',
+      description: 'Approve tools that are new or changed',
+    },
+    {
+      name: 'Disconnect',
+      value: 'disconnect',
+      action: 'Disconnect MCP servers',
+      description: 'Make every process open new connections with its next call',
+    },
+    {
+      name: 'Health',
+      value: 'health',
+      action: 'Check MCP servers',
+      description: 'Connect to each, and list its tools',
+    },
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List MCP servers',
+      description: 'The servers of a tenant, without asking them',
+    },
+    {
+      name: 'Refresh',
+      value: 'refresh',
+      action: 'Refresh the tools of MCP servers',
+      description: 'Ask for lists of tools again',
+    },
+    { name: 'Remove', value: 'remove', action: 'Remove an MCP server', description: 'Take the server from the tenant' },
+  ],
+  secret: [
+    { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
+    {
+      name: 'Encrypt Plain Text',
+      value: 'encrypt',
+      action: 'Encrypt secrets that stand in rows',
+      description: 'Move secrets that stand in rows as plain text into the vault',
+    },
+    { name: 'List', value: 'list', action: 'List secrets', description: 'Names only, never values' },
+    {
+      name: 'Rotate Key',
+      value: 'rotate',
+      action: 'Rotate the vault key',
+      description: 'Encrypt everything anew under the first vault key',
+    },
+    { name: 'Set', value: 'set', action: 'Set a secret', description: 'Encrypt a secret; tools name it as vault:NAME' },
+  ],
+  oauthLogin: [
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List OAuth logins',
+      description: 'Logins at MCP servers, without their tokens',
+    },
+    {
+      name: 'Revoke',
+      value: 'revoke',
+      action: 'Revoke an OAuth login',
+      description: 'Forget the tokens; the next call of every process has none',
+    },
+  ],
+  run: [
+    { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
+    { name: 'List', value: 'list', action: 'List runs', description: 'The runs of a tenant, the newest first' },
+  ],
+  approval: [
+    {
+      name: 'Decide',
+      value: 'decide',
+      action: 'Decide on an approval',
+      description:
+        'Approve or deny the tool call and resume the run; not for nodes with connected models, tools or memory',
+    },
+    { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },
+  ],
+  audit: [
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List tool calls',
+      description: 'The newest tool calls, and what was decided on each',
+    },
+  ],
   usage: [
     {
       name: 'Export',
@@ -277,18 +277,18 @@ export const OPERATIONS = {
 
 /** The key under which the rows of a result come, by `resource.operation`. */
 export const LISTS = {
-  'approval.list': 'approvals',
-  'mcpServer.health': 'servers',
-  'mcpServer.list': 'servers',
-  'mcpServer.refresh': 'tools',
-  'oauthLogin.list': 'logins',
-  'price.list': 'prices',
-  'run.list': 'runs',
-  'audit.list': 'calls',
-  'secret.list': 'secrets',
   'tenant.list': 'tenants',
   'tier.list': 'tiers',
+  'price.list': 'prices',
   'tool.list': 'tools',
+  'mcpServer.list': 'servers',
+  'mcpServer.health': 'servers',
+  'mcpServer.refresh': 'tools',
+  'secret.list': 'secrets',
+  'oauthLogin.list': 'logins',
+  'run.list': 'runs',
+  'approval.list': 'approvals',
+  'audit.list': 'calls',
   'usage.summary': 'usage',
   'usage.topSpenders': 'spenders',
   'usage.unknown': 'unknown_usage',

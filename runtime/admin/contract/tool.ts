@@ -66,7 +66,9 @@ export interface ToolAdmin {
   /** The catalogue by code; with a tenant every tool that it is offered, those of its MCP servers too. */
   readonly list: (query?: {
     readonly tenantId?: string;
+    /** Only what this tier of the tenant may use. */
     readonly tier?: string;
+    /** A part of the code or name; of the catalogue alone. */
     readonly filter?: string;
     readonly limit?: number;
     readonly after?: string;
@@ -90,7 +92,9 @@ export interface ToolAdmin {
       readonly tenantId: string;
       readonly tool: string;
       readonly arguments?: JsonObject;
+      /** Only if this tier may use the tool. */
       readonly tier?: string;
+      /** Who the call is for, such as `{"user_id": "7"}`; also `client_id`, `dialog_id` and `session_id`. */
       readonly meta?: JsonObject;
     },
     host?: AdminHost,

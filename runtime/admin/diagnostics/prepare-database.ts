@@ -37,7 +37,16 @@ export const addDemoTenant = operation({
   title: 'Add Demo Tenant',
   action: 'Add a demo tenant',
   description: 'A tenant to try things with',
-  input: strictObject({ toolServer: address, mcpServer: address }),
+  input: strictObject({
+    toolServer: address.meta({
+      placeholder: 'https://n8n.example.com/webhook/demo',
+      description: "Where the demo tenant's tools are. Empty is right for the servers of the demo.",
+    }),
+    mcpServer: address.meta({
+      placeholder: 'https://mcp.example.com',
+      description: "Where the demo tenant's MCP server is. Empty is right for the servers of the demo.",
+    }),
+  }),
   run: async ({ postgres }, servers, host) => {
     for (const one of [servers.toolServer, servers.mcpServer]) await checkAddress(one, host);
     return seedDemo(postgres, servers);

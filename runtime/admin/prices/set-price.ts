@@ -7,7 +7,12 @@ import { operation } from '../operation';
 import { modelIdField } from '../read-input';
 import { misfit, readPlaces, toRow } from './price-rows';
 
-const usd = z.string().regex(/^\d{1,6}(\.\d{1,18})?$/, 'must be decimal text, such as 0.15');
+const usd = (what: string): z.ZodString =>
+  z
+    .string()
+    .regex(/^\d{1,6}(\.\d{1,18})?$/, 'must be decimal text, such as 0.15')
+    .meta({ title: `${what} (USD per 1M Tokens)`, placeholder: '0.15', description: '' });
+const more = (what: string): z.ZodOptional<z.ZodString> => usd(what).meta({ group: 'more' }).optional();
 
 export const setPrice = operation({
   name: 'price.set',
@@ -15,14 +20,14 @@ export const setPrice = operation({
   action: 'Set the price of a model',
   description: 'Give a model its price, also in place of another',
   input: strictObject({
-    modelId: modelIdField,
-    inputPer1M: usd,
-    outputPer1M: usd,
-    cachedInputPer1M: usd.optional(),
-    cacheWritePer1M: usd.optional(),
-    cacheWrite1hPer1M: usd.optional(),
-    reasoningPer1M: usd.optional(),
-    provider: z.string().max(50).optional(),
+    modelId: modelIdField.meta({ title: 'Model', placeholder: 'openai/gpt-4o-mini' }),
+    inputPer1M: usd('Input'),
+    outputPer1M: usd('Output'),
+    cachedInputPer1M: more('Cached Input'),
+    cacheWritePer1M: more('Cache Write'),
+    cacheWrite1hPer1M: more('Cache Write for 1 Hour'),
+    reasoningPer1M: more('Reasoning'),
+    provider: z.string().max(50).optional().meta({ group: 'more' }),
   }),
   run: ({ postgres: { transaction } }, { provider, ...price }) =>
     transaction(async (query) => {

@@ -15,15 +15,32 @@ export const syncPrices = operation({
   description: "Add the prices of the provider's list that are missing, and tell what differs",
   needs: ['provider'],
   input: strictObject({
+    dryRun: z.boolean().default(false).meta({ initial: true, description: 'Whether to only tell what would change' }),
     from: z
       .string()
       .regex(/^https?:\/\//i, 'must be an http(s) address')
-      .optional(),
-    list: z.string().optional(),
-    overwrite: z.union([z.literal('all'), z.array(modelIdField)]).default([]),
-    tiers: z.record(z.string(), modelIdField).default({}),
-    provider: z.string().max(50).optional(),
-    dryRun: z.boolean().default(false),
+      .optional()
+      .meta({
+        group: 'more',
+        title: 'List Address',
+        placeholder: 'https://models.example.com/v1/models',
+        description: "Another address of a list than the provider's own",
+      }),
+    list: z.string().optional().meta({ group: 'more', rows: 4 }),
+    overwrite: z
+      .union([z.literal('all'), z.array(modelIdField)])
+      .default([])
+      .meta({
+        group: 'more',
+        title: 'Overwrite Models',
+        description: 'Models whose prices may be changed. Others are only told.',
+      }),
+    tiers: z.record(z.string(), modelIdField).default({}).meta({
+      group: 'more',
+      initial: '{ "pro": "openai/gpt-4o" }',
+      description: 'Tiers that get another model, as JSON',
+    }),
+    provider: z.string().max(50).optional().meta({ group: 'more' }),
   }),
   run: async (
     { postgres: { transaction }, listedAt },

@@ -12,7 +12,10 @@ export const listApprovals = operation({
   action: 'List approvals',
   description: 'Tool calls that wait for a decision',
   lists: 'approvals',
-  input: strictObject({ tenantId: tenantIdField.optional(), limit: limitField.default(100) }),
+  input: strictObject({
+    tenantId: tenantIdField.optional(),
+    limit: limitField.default(100).meta({ group: 'none' }),
+  }),
   run: async ({ postgres: { query } }, { limit, tenantId }) => {
     if (tenantId !== undefined) await checkTenant(query, tenantId);
     return { approvals: await query<WaitingEntry>(listWaiting({ tenantId, rows: limit })) };
@@ -27,8 +30,8 @@ export const decideApproval = operation({
   needs: ['provider', 'vault'],
   input: strictObject({
     tenantId: tenantIdField,
-    runId: z.uuid(),
-    decision: z.enum(['approve', 'deny']),
+    runId: z.uuid().meta({ initial: '={{ $json.run_id }}' }),
+    decision: z.enum(['approve', 'deny']).meta({ description: 'Whether the tool call may be made' }),
     userId: z.string().max(200).optional(),
   }),
   run: ({ run }, { tenantId, runId, decision, userId }, host) =>

@@ -21,7 +21,10 @@ export const getRun = operation({
   title: 'Get',
   action: 'Get a run',
   description: 'Its result, model calls and tool calls',
-  input: strictObject({ tenantId: tenantIdField, id: z.string().min(1).max(200) }),
+  input: strictObject({
+    tenantId: tenantIdField,
+    id: z.string().min(1).max(200).meta({ title: 'Run or Task ID', placeholder: '{{ $json.run_id }}' }),
+  }),
   run: async ({ postgres: { query } }, given) => {
     const { tenantId } = given;
     await checkTenant(query, tenantId);

@@ -14,7 +14,19 @@ export const listRuns = operation({
   lists: 'runs',
   input: strictObject({
     tenantId: tenantIdField,
-    state: z.enum(['running', 'waiting', 'done', 'failed']).optional(),
+    state: z
+      .enum(['running', 'waiting', 'done', 'failed'])
+      .optional()
+      .meta({
+        names: {
+          '': 'Any',
+          done: 'Done',
+          failed: 'Failed',
+          running: 'Running',
+          waiting: ['Waiting', 'For an approval'],
+        },
+        initial: '',
+      }),
     limit: limitField.default(50),
     after: cursorField(z.tuple([z.string().regex(/^\d{1,12}(\.\d{1,6})?$/), z.string()])).optional(),
   }),

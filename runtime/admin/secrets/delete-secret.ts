@@ -1,15 +1,13 @@
-import * as z from 'zod/v4';
-
 import { RuntimeError } from '../../errors/runtime-error';
 import { operation } from '../operation';
-import { checkName, scoped, shownScope } from './secret-scope';
+import { checkName, scoped, secretNameField, shownScope } from './secret-scope';
 
 export const deleteSecret = operation({
   name: 'secret.delete',
   title: 'Delete',
   action: 'Delete a secret',
   description: 'Forget a secret',
-  input: scoped({ name: z.string() }),
+  input: scoped({ name: secretNameField }),
   run: async ({ vault }, { tenantId, name }) => {
     checkName(name);
     if (!(await vault.remove(tenantId, name))) {

@@ -25,7 +25,9 @@ export const encryptSecrets = operation({
   action: 'Encrypt secrets that stand in rows',
   description: 'Move secrets that stand in rows as plain text into the vault',
   needs: ['vault'],
-  input: strictObject({ dryRun: z.boolean().default(false) }),
+  input: strictObject({
+    dryRun: z.boolean().default(false).meta({ initial: true, description: 'Whether to only tell what would be moved' }),
+  }),
   run: ({ vault, sealer }, { dryRun }, host) =>
     encryptPlaintext({ store: vault, sealer: needSealer(sealer), isDryRun: dryRun, onProgress: progressOf(host) }),
   isGood: ({ left }) => left.length === 0,

@@ -16,7 +16,14 @@ export function scoped<Shape extends z.ZodRawShape>(
   return strictObject({ ...scope, ...shape }).refine(isOneScope, 'needs either tenantId or shared');
 }
 
-const scope = { tenantId: tenantIdField.optional(), shared: z.boolean().optional() };
+const scope = {
+  shared: z.boolean().optional().meta({
+    title: 'Shared by All Tenants',
+    description: 'Whether the tools of every tenant may name the secret',
+  }),
+  tenantId: tenantIdField.optional().meta({ panel: 'ownerOfSecret' }),
+};
+export const secretNameField = z.string().meta({ placeholder: 'SHOP_KEY' });
 
 /** Throws VAULT_KEY_MISSING. */
 export function needSealer(sealer: Sealer | undefined): Sealer {

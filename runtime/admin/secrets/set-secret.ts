@@ -3,7 +3,7 @@ import * as z from 'zod/v4';
 import { RuntimeError } from '../../errors/runtime-error';
 import { secretOwner } from '../../vault/secret-owner';
 import { operation } from '../operation';
-import { checkName, needSealer, scoped, shownScope } from './secret-scope';
+import { checkName, needSealer, scoped, secretNameField, shownScope } from './secret-scope';
 
 export const setSecret = operation({
   name: 'secret.set',
@@ -11,7 +11,13 @@ export const setSecret = operation({
   action: 'Set a secret',
   description: 'Encrypt a secret; tools name it as vault:NAME',
   needs: ['vault'],
-  input: scoped({ name: z.string(), value: z.string().meta({ secret: true }) }),
+  input: scoped({
+    name: secretNameField,
+    value: z.string().meta({
+      secret: true,
+      description: 'Give it by an expression: what is typed here is stored in the workflow as plain text',
+    }),
+  }),
   run: async ({ vault, sealer }, { tenantId, name, value }) => {
     checkName(name);
     if (value.trim() === '') throw new RuntimeError('VAULT_SECRET_INVALID', { reason: 'it is empty' });

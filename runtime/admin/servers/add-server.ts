@@ -16,11 +16,33 @@ export const addServer = operation({
   description: 'Register a server and let the tenant use it',
   input: strictObject({
     tenantId: tenantIdField,
-    name: z.string(),
-    url: z.string().max(2000),
-    transport: z.enum(['http', 'sse', 'websocket', 'stdio']).default('http'),
-    auth: objectField.optional(),
-    onToolChange: z.enum(['accept', 'quarantine']).optional(),
+    name: z
+      .string()
+      .meta({ placeholder: 'shop', description: 'Stands before the names of its tools, as in shop_search' }),
+    url: z.string().max(2000).meta({ placeholder: 'https://mcp.example.com/mcp', description: '' }),
+    // An n8n of others must not start programs.
+    transport: z
+      .enum(['http', 'sse', 'websocket', 'stdio'])
+      .default('http')
+      .meta({
+        group: 'more',
+        names: { http: 'HTTP', sse: 'Server-Sent Events', websocket: 'WebSocket' },
+        description: '',
+      }),
+    auth: objectField.optional().meta({
+      group: 'more',
+      title: 'Authentication',
+      initial: '{ "kind": "bearer", "token": "vault:NAME" }',
+      description: 'The credential as JSON; name secrets of the vault in it',
+    }),
+    onToolChange: z
+      .enum(['accept', 'quarantine'])
+      .optional()
+      .meta({
+        group: 'more',
+        names: { accept: 'Accept', quarantine: 'Quarantine Until Approved' },
+        description: 'What happens with tools that are new or changed',
+      }),
   }),
   run: async ({ postgres: { query }, serverDefaults }, { onToolChange, ...given }, host) => {
     checkServer(given, serverDefaults);

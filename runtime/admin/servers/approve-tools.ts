@@ -5,7 +5,7 @@ import { listServers, type ServerEntry } from '../../storage/sql/admin/list-serv
 import { approveMcpToolsStatement } from '../../storage/sql/manage-mcp';
 import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
-import { tenantIdField } from '../read-input';
+import { serverField, tenantIdField } from '../read-input';
 
 export const approveTools = operation({
   name: 'mcpServer.approve',
@@ -14,8 +14,11 @@ export const approveTools = operation({
   description: 'Approve tools that are new or changed',
   input: strictObject({
     tenantId: tenantIdField,
-    server: z.string().min(1),
-    tools: z.array(z.string()).optional(),
+    server: serverField,
+    tools: z
+      .array(z.string())
+      .optional()
+      .meta({ group: 'more', description: 'Only these tools. Without this field all of them.' }),
   }),
   run: async ({ postgres: { query } }, given) => {
     const { tenantId, server } = given;

@@ -1,11 +1,9 @@
-import * as z from 'zod/v4';
-
 import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
-import { tenantIdField } from '../read-input';
+import { serverField, tenantIdField } from '../read-input';
 import { checkServers } from './check-servers';
 
-const input = strictObject({ tenantId: tenantIdField, server: z.string().min(1).optional() });
+const input = strictObject({ tenantId: tenantIdField, server: serverField.optional() });
 
 export const refreshServers = operation({
   name: 'mcpServer.refresh',

@@ -1,11 +1,9 @@
-import * as z from 'zod/v4';
-
 import { RuntimeError } from '../../errors/runtime-error';
 import { removeServer as removeStatement, resetConnections } from '../../storage/sql/admin/list-servers';
 import { strictObject } from '../../util/known-keys';
 import { checkTenant } from '../check-tenant';
 import { operation } from '../operation';
-import { tenantIdField } from '../read-input';
+import { serverField, tenantIdField } from '../read-input';
 
 export const disconnectServers = operation({
   name: 'mcpServer.disconnect',
@@ -13,7 +11,7 @@ export const disconnectServers = operation({
   action: 'Disconnect MCP servers',
   description: 'Make every process open new connections with its next call',
   needs: ['vault'],
-  input: strictObject({ tenantId: tenantIdField, server: z.string().min(1).optional() }),
+  input: strictObject({ tenantId: tenantIdField, server: serverField.optional() }),
   run: async ({ postgres: { query }, tenantTools }, given) => {
     const { tenantId, server } = given;
     await checkTenant(query, tenantId);
@@ -30,7 +28,7 @@ export const removeServer = operation({
   title: 'Remove',
   action: 'Remove an MCP server',
   description: 'Take the server from the tenant',
-  input: strictObject({ tenantId: tenantIdField, server: z.string().min(1) }),
+  input: strictObject({ tenantId: tenantIdField, server: serverField }),
   run: async ({ postgres: { query }, tenantTools }, given) => {
     await tenantTools.disconnect(given).catch(() => []);
     const rows = await query(removeStatement(given));

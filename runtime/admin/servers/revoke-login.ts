@@ -1,11 +1,9 @@
-import * as z from 'zod/v4';
-
 import { RuntimeError } from '../../errors/runtime-error';
 import { forgetLogin } from '../../storage/sql/admin/list-servers';
 import { strictObject } from '../../util/known-keys';
 import { checkTenant } from '../check-tenant';
 import { operation } from '../operation';
-import { tenantIdField } from '../read-input';
+import { serverField, tenantIdField } from '../read-input';
 
 export const revokeLogin = operation({
   name: 'oauthLogin.revoke',
@@ -13,7 +11,7 @@ export const revokeLogin = operation({
   action: 'Revoke an OAuth login',
   description: 'Forget the tokens; the next call of every process has none',
   needs: ['vault'],
-  input: strictObject({ tenantId: tenantIdField, server: z.string().min(1) }),
+  input: strictObject({ tenantId: tenantIdField, server: serverField }),
   run: async ({ postgres: { query }, tenantTools }, given) => {
     await checkTenant(query, given.tenantId);
     const rows = await query(forgetLogin(given));

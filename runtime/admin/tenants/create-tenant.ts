@@ -11,10 +11,16 @@ import { giveTool } from '../tools/tenant-tools';
 import { changeTenant, checkedTenant, findOneTenant, tenantsTable } from './tenant-rows';
 
 const input = strictObject({
-  name: labelField(255),
-  id: uuidField.optional(),
-  settings: objectField.optional(),
-  tools: z.array(z.string()).default([]),
+  name: labelField(255).meta({ placeholder: 'Acme Bikes', description: 'What people call the tenant' }),
+  tools: z
+    .array(z.string())
+    .default([])
+    .meta({ picker: 'tool', title: 'Tool', description: 'The tools that the tenant gets' }),
+  settings: objectField.optional().meta({ panel: 'settings' }),
+  id: uuidField.optional().meta({
+    group: 'more',
+    description: 'A UUID of your own. Without one, the database makes it.',
+  }),
 });
 type Given = z.output<typeof input>;
 

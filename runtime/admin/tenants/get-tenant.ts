@@ -11,7 +11,10 @@ export const getTenant = operation({
   title: 'Get',
   action: 'Get a tenant',
   description: 'Its settings, and what it spent this month',
-  input: z.union([strictObject({ tenantId: tenantIdField }), strictObject({ name: labelField(255) })]),
+  input: z.union([
+    strictObject({ tenantId: tenantIdField }),
+    strictObject({ name: labelField(255).meta({ group: 'none' }) }),
+  ]),
   run: async ({ postgres: { query } }, given) => {
     if ('tenantId' in given) return readTenant(query, given.tenantId);
     const tenantId = await findOneTenant(query, given);

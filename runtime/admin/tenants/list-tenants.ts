@@ -13,8 +13,16 @@ export const listTenants = operation({
   description: 'Tenants by name',
   lists: 'tenants',
   input: strictObject({
-    filter: z.string().max(255).optional(),
-    active: z.boolean().optional(),
+    filter: z.string().max(255).optional().meta({
+      group: 'filters',
+      title: 'Name Contains',
+      description: 'A part of the name, or a whole ID',
+    }),
+    active: z.boolean().optional().meta({
+      group: 'filters',
+      initial: true,
+      description: 'Whether to list active tenants or those that are not',
+    }),
     limit: limitField.default(100),
     after: cursorField(z.tuple([z.string(), z.uuid()])).optional(),
   }),

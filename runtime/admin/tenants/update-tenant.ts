@@ -10,8 +10,8 @@ export const updateTenant = operation({
   description: 'Change its name or settings',
   input: strictObject({
     tenantId: tenantIdField,
-    name: labelField(255).optional(),
-    settings: objectField.optional(),
+    name: labelField(255).optional().meta({ title: 'New Name', description: 'Empty leaves the name as it is' }),
+    settings: objectField.optional().meta({ panel: 'changedSettings' }),
   }),
   run: ({ postgres: { transaction }, codeTools }, { tenantId, ...values }) =>
     transaction(async (query) => {

@@ -11,15 +11,50 @@ import { labelField, modelIdField, objectField } from '../read-input';
 import { checkRules } from '../tools/check-rules';
 
 const input = strictObject({
-  code: z.string().regex(/^[a-zA-Z0-9_-]{1,20}$/, 'must be letters, digits, _ and -, at most 20 of them'),
-  name: labelField(100).optional(),
-  modelId: modelIdField.optional(),
-  maxTokens: z.int().min(1).max(2_147_483_647).nullish(),
-  temperature: z.number().min(0).max(2).nullish(),
-  modelSilenceSeconds: z.number().min(1).max(86_400).nullish(),
-  isFree: z.boolean().optional(),
-  rank: z.int().min(0).max(1_000_000).nullish(),
-  toolConfig: objectField.nullish(),
+  code: z
+    .string()
+    .regex(/^[a-zA-Z0-9_-]{1,20}$/, 'must be letters, digits, _ and -, at most 20 of them')
+    .meta({ placeholder: 'pro', description: 'A new code makes a new tier' }),
+  modelId: modelIdField.optional().meta({
+    title: 'Model',
+    placeholder: 'openai/gpt-4o-mini',
+    description: 'Empty leaves the model of the tier as it is',
+  }),
+  name: labelField(100).optional().meta({ group: 'more', description: 'What people call the tier' }),
+  maxTokens: z
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .nullish()
+    .meta({ group: 'more', initial: 1000, description: 'How many tokens one reply of the model may have' }),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullish()
+    .meta({ group: 'more', initial: 0.5, description: 'How freely the model answers' }),
+  modelSilenceSeconds: z
+    .number()
+    .min(1)
+    .max(86_400)
+    .nullish()
+    .meta({ group: 'more', initial: 120, description: 'How long the model may send nothing' }),
+  isFree: z.boolean().optional().meta({
+    group: 'more',
+    title: 'Free',
+    description: 'Whether the tier is not billed, as long as its model has no price above zero',
+  }),
+  rank: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .nullish()
+    .meta({ group: 'more', initial: 1, description: 'Tiers are ranked by it for the highest tier of a tenant' }),
+  toolConfig: objectField.nullish().meta({
+    group: 'more',
+    title: 'Tool Rules',
+    description: 'Rules for tools, for every tenant on this tier',
+  }),
 });
 
 export const setTier = operation({

@@ -9,6 +9,10 @@ export const addBuiltInTools = operation({
   title: 'Add Built-In Tools',
   action: 'Add the built-in tools',
   description: 'Add the tools that come with this package to the catalogue; no tenant is given any of them',
-  input: strictObject({ update: z.boolean().default(false) }),
+  input: strictObject({
+    update: z.boolean().default(false).meta({
+      description: 'Whether tools that are there are set to how they come, but for their credentials and time-outs',
+    }),
+  }),
   run: ({ postgres }, given) => seedTools(postgres, given),
 });

@@ -8,12 +8,18 @@ import type { AdminHost } from '../contract/host';
 import { operation } from '../operation';
 import { tenantIdField } from '../read-input';
 import { giveTool } from './tenant-tools';
-import { alterTool, BOTH_SCHEMAS, checkedTool, insertTool, isOneSchema, toolShape } from './tool-rows';
-
-const input = strictObject({ ...toolShape, enableFor: z.array(tenantIdField).default([]) }).refine(
-  isOneSchema,
+import {
+  alterTool,
   BOTH_SCHEMAS,
-);
+  changedTransport,
+  checkedTool,
+  insertTool,
+  isOneSchema,
+  toolShape,
+} from './tool-rows';
+
+const shape = { ...toolShape, enableFor: z.array(tenantIdField).default([]).meta({ panel: 'enableFor' }) };
+const input = strictObject(shape).refine(isOneSchema, BOTH_SCHEMAS);
 
 export const createTool = operation({
   name: 'tool.create',
@@ -33,7 +39,10 @@ export const setTool = operation({
   title: 'Create or Update',
   action: 'Create or update a tool',
   description: 'Add a tool, or change the one that has this code; can be repeated',
-  input,
+  input: strictObject({ ...shape, transport: changedTransport('Unchanged, or Hook') }).refine(
+    isOneSchema,
+    BOTH_SCHEMAS,
+  ),
   run: ({ postgres: { transaction } }, given, host) =>
     transaction(async (query) => {
       await query(lockName({ kind: 'tool', name: given.code }));

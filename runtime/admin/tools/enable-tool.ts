@@ -4,15 +4,22 @@ import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
 import { objectField, tenantIdField } from '../read-input';
 import { giveTool, limitTool, takeTool } from './tenant-tools';
+import { OF_CATALOGUE } from './tool-rows';
 
-const grant = { tenantId: tenantIdField, code: z.string().min(1).max(200) };
+const grant = { tenantId: tenantIdField, code: z.string().min(1).max(200).meta(OF_CATALOGUE) };
 
 export const enableTool = operation({
   name: 'tool.enable',
   title: 'Enable for Tenant',
   action: 'Enable a tool for a tenant',
   description: 'Give a tenant the tool',
-  input: strictObject({ ...grant, customConfig: objectField.optional() }),
+  input: strictObject({
+    ...grant,
+    customConfig: objectField.optional().meta({
+      initial: '',
+      description: "The tenant's own settings for the tool, as JSON. Empty leaves them as they are.",
+    }),
+  }),
   run: ({ postgres: { transaction } }, given, host) => transaction((query) => giveTool(query, given, host)),
 });
 
@@ -32,8 +39,16 @@ export const setToolLimits = operation({
   description: 'Calls a day and rules for one tenant',
   input: strictObject({
     ...grant,
-    dailyLimit: z.int().min(0).max(2_147_483_647).nullish(),
-    permissions: objectField.nullish(),
+    dailyLimit: z.int().min(0).max(2_147_483_647).nullish().meta({
+      title: 'Calls a Day',
+      initial: 100,
+      description: 'How often the tenant may call the tool in a day',
+    }),
+    permissions: objectField.nullish().meta({
+      initial: '',
+      placeholder: '{ "decision": "ask", "max_calls_per_run": 1 }',
+      description: 'Rules for the tool, as JSON. Empty leaves them as they are.',
+    }),
   }),
   run: ({ postgres: { transaction } }, given) => transaction((query) => limitTool(query, given)),
 });

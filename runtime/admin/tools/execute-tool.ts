@@ -15,10 +15,10 @@ export const executeTool = operation({
   needs: ['vault'],
   input: strictObject({
     tenantId: tenantIdField,
-    tool: z.string().min(1),
-    arguments: objectField.default({}),
-    tier: z.string().optional(),
-    meta: objectField.optional(),
+    tool: z.string().min(1).meta({ picker: 'tenantTool', description: 'A tool that the tenant has' }),
+    arguments: objectField.default({}).meta({ panel: 'argumentsOfCall' }),
+    tier: z.string().optional().meta({ group: 'more', picker: 'tier' }),
+    meta: objectField.optional().meta({ group: 'more', title: 'Identity' }),
   }),
   run: async ({ tenantTools }, given, { egress }) => {
     const output = await tenantTools.call({ ...given, egress });

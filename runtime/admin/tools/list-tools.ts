@@ -14,8 +14,8 @@ export const listTools = operation({
   lists: 'tools',
   input: strictObject({
     tenantId: tenantIdField.optional(),
-    tier: z.string().optional(),
-    filter: z.string().max(255).optional(),
+    tier: z.string().optional().meta({ group: 'filters', picker: 'tier' }),
+    filter: z.string().max(255).optional().meta({ group: 'filters', title: 'Code or Name Contains' }),
     limit: limitField.default(100),
     after: z.string().optional(),
   }),

@@ -10,9 +10,16 @@ export const setSqlRole = operation({
   action: 'Set the SQL role',
   description: 'Make or repair the role of the tool sql_query; a password that is made is told once',
   input: strictObject({
-    name: z.string(),
-    tables: z.array(z.string().min(1)).default([]),
-    password: z.string().meta({ secret: true }).optional(),
+    name: z.string().meta({ placeholder: 'agent_reader' }),
+    tables: z.array(z.string().min(1)).default([]).meta({
+      placeholder: 'orders',
+      description: 'Your own tables that queries may read. Each needs row-level security.',
+    }),
+    password: z.string().optional().meta({
+      secret: true,
+      description:
+        'Empty makes one. The result tells it once, and the execution keeps it as long as n8n keeps its data.',
+    }),
   }),
   run: async ({ withPatience }, given) => {
     const { role, isNew, tables, password } = await withPatience((postgres) => makeSqlRole(postgres, given));

@@ -17,21 +17,75 @@ import { checkTool, TRANSPORTS } from './check-tool';
 import { unknownTool } from './tenant-tools';
 import { toolFields, toSchema } from './tool-schema';
 
+/** How the panel shows the code of a tool that is there. */
+export const OF_CATALOGUE = { picker: 'tool', title: 'Tool', description: 'The tool of the catalogue' } as const;
+
+const TRANSPORT_NAMES: Readonly<Record<(typeof TRANSPORTS)[number], readonly [string, string]>> = {
+  builtin: ['Built-In', 'A tool that comes with this package'],
+  hook: ['Hook', 'An address that gets the call as JSON, such as an n8n webhook'],
+  mcp: ['MCP', 'One tool of an MCP server'],
+  rest: ['REST', 'Any REST API; Transport Config says how it is called'],
+  workflow: ['Workflow', 'An n8n workflow behind a webhook'],
+};
+const transportField = z.enum(TRANSPORTS).optional();
+const description = 'How the tool is reached';
+/** The transport of a new tool, and of one that may be there already. */
+export const newTransport = transportField.meta({ names: TRANSPORT_NAMES, initial: 'hook', description });
+export const changedTransport = (unchanged: string): typeof transportField =>
+  transportField.meta({ names: { '': unchanged, ...TRANSPORT_NAMES }, initial: '', description });
+
 /** The input for a row of the catalogue. */
 export const toolShape = {
-  code: codeField,
-  name: labelField(100).optional(),
-  description: z.string().optional(),
-  transport: z.enum(TRANSPORTS).optional(),
-  endpoint: z.string().max(500).nullish(),
-  authHeader: z.string().max(500).nullish(),
-  timeoutMs: z.int().min(1).max(600_000).optional(),
-  parametersSchema: objectField.nullish(),
-  fields: toolFields.optional(),
-  allowedTiers: z.array(z.string().min(1)).nullish(),
-  mcpTool: z.string().max(200).nullish(),
-  transportConfig: objectField.optional(),
-  isActive: z.boolean().optional(),
+  code: codeField.meta({
+    placeholder: 'find_orders',
+    description: 'What the model calls the tool: letters, digits, _ and -, at most 50',
+  }),
+  description: z.string().optional().meta({ rows: 2, placeholder: 'Find the orders of a customer' }),
+  transport: newTransport,
+  endpoint: z.string().max(500).nullish().meta({
+    placeholder: 'https://n8n.example.com/webhook/find-orders',
+    description: 'The address of the tool. For a tool that is there already, empty leaves it as it is.',
+  }),
+  fields: toolFields.optional().meta({ panel: 'toolArguments' }),
+  parametersSchema: objectField.nullish().meta({ group: 'none' }),
+  name: labelField(100).optional().meta({
+    group: 'more',
+    title: 'Display Name',
+    description: 'What people call the tool; the model knows its code',
+  }),
+  authHeader: z.string().max(500).nullish().meta({
+    group: 'more',
+    title: 'Authorization Header',
+    placeholder: 'Bearer vault:SHOP_KEY',
+    description: 'What is sent as the Authorization header. Name a secret of the vault with vault:NAME.',
+  }),
+  timeoutMs: z.int().min(1).max(600_000).optional().meta({
+    group: 'more',
+    title: 'Timeout (Milliseconds)',
+    initial: 30_000,
+    description: 'How long a call may take',
+  }),
+  allowedTiers: z.array(z.string().min(1)).nullish().meta({
+    group: 'more',
+    picker: 'tier',
+    title: 'Tier',
+    description: 'The tiers that may use the tool; without this field all of them may',
+  }),
+  mcpTool: z.string().max(200).nullish().meta({
+    group: 'more',
+    title: 'MCP Tool',
+    description: 'The name of the tool on its MCP server, where it differs from the code',
+  }),
+  transportConfig: objectField.optional().meta({
+    group: 'more',
+    description: 'How a REST API or a built-in tool is called, as JSON (see the documentation on tools)',
+  }),
+  isActive: z.boolean().optional().meta({
+    group: 'more',
+    title: 'Active',
+    initial: true,
+    description: 'Whether tenants that have the tool are offered it',
+  }),
 };
 export const isOneSchema = (given: { readonly fields?: unknown; readonly parametersSchema?: unknown }): boolean =>
   given.fields === undefined || given.parametersSchema === undefined;

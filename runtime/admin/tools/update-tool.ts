@@ -3,9 +3,19 @@ import type * as z from 'zod/v4';
 import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
 import { unknownTool } from './tenant-tools';
-import { alterTool, BOTH_SCHEMAS, checkedTool, isOneSchema, readTool, toolShape } from './tool-rows';
+import {
+  alterTool,
+  BOTH_SCHEMAS,
+  changedTransport,
+  checkedTool,
+  isOneSchema,
+  OF_CATALOGUE,
+  readTool,
+  toolShape,
+} from './tool-rows';
 
-const input = strictObject(toolShape).refine(isOneSchema, BOTH_SCHEMAS);
+const shape = { ...toolShape, code: toolShape.code.meta(OF_CATALOGUE), transport: changedTransport('Unchanged') };
+const input = strictObject(shape).refine(isOneSchema, BOTH_SCHEMAS);
 
 export const updateTool = operation({
   name: 'tool.update',

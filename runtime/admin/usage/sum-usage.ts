@@ -25,7 +25,8 @@ export const sumUsage = operation({
     by: z
       .array(z.enum(USAGE_GROUPS as readonly [UsageGroup, ...UsageGroup[]]))
       .min(1)
-      .default(['month', 'model', 'tier']),
+      .default(['month', 'model', 'tier'])
+      .meta({ title: 'Group By', description: 'One item for each combination that there is' }),
   }),
   run: async ({ postgres: { query } }, { by, ...lines }) => {
     const usage = await query<JsonObject>(usageStatement([...new Set(by)], lines));
@@ -41,7 +42,11 @@ export const topSpenders = operation({
   action: 'List top spenders',
   description: 'The tenants that spent most',
   lists: 'spenders',
-  input: strictObject({ from: period.from, until: period.until, limit: limitField.default(20) }),
+  input: strictObject({
+    from: period.from,
+    until: period.until,
+    limit: limitField.default(20).meta({ initial: 50, description: 'Max number of results to return' }),
+  }),
   run: async ({ postgres: { query } }, { limit, ...lines }) => ({
     spenders: await query<JsonObject>(spendersStatement({ ...lines, rows: limit })),
   }),

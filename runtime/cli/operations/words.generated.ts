@@ -2,28 +2,6 @@
 
 /** What each key of an input is, by `resource.operation`. */
 export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'approval.decide': { userId: 'Who decides; stands in the audit' },
-  'mcpServer.add': {
-    name: 'Stands before the names of its tools',
-    url: 'Its address; the command line as a JSON array of its words for the transport stdio',
-    transport: 'How it is reached',
-    auth: "The credential as docs/mcp.md has it: `{kind: 'bearer', token: 'vault:NAME'}`",
-    onToolChange: 'Standing of a changed or new tool; `accept` if it is left out',
-  },
-  'price.set': {
-    cachedInputPer1M: "Read from the provider's cache; undefined: as input",
-    cacheWritePer1M: "Written into the provider's cache for about five minutes; undefined: as input",
-    cacheWrite1hPer1M: "Written into the provider's cache for an hour; undefined: as for five minutes",
-    reasoningPer1M: 'Undefined: as output',
-  },
-  'price.sync': {
-    from: "An address that answers as OpenRouter's `GET /models` does. Default: the configured provider's own",
-    list: 'Such an answer itself, in place of an address',
-    overwrite: 'Models whose prices may be written over. Default: none',
-    tiers: "Which tiers get another model: `{pro: 'openai/gpt-4o'}`",
-    provider: 'Named on rows that are added. Default: the host of the address',
-  },
-  'audit.list': { taskId: 'Only the calls of this task' },
   'tenant.create': {
     name: 'Name for people; need not be unique',
     id: 'A UUID; one is made without it',
@@ -46,6 +24,19 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     rank: "Tiers are ranked by it for a tenant's `max_tier`",
     toolConfig: 'Rules for tools, for every tenant on this tier',
   },
+  'price.set': {
+    cachedInputPer1M: "Read from the provider's cache; undefined: as input",
+    cacheWritePer1M: "Written into the provider's cache for about five minutes; undefined: as input",
+    cacheWrite1hPer1M: "Written into the provider's cache for an hour; undefined: as for five minutes",
+    reasoningPer1M: 'Undefined: as output',
+  },
+  'price.sync': {
+    from: "An address that answers as OpenRouter's `GET /models` does. Default: the configured provider's own",
+    list: 'Such an answer itself, in place of an address',
+    overwrite: 'Models whose prices may be written over. Default: none',
+    tiers: "Which tiers get another model: `{pro: 'openai/gpt-4o'}`",
+    provider: 'Named on rows that are added. Default: the host of the address',
+  },
   'tool.create': {
     enableFor: 'Tenants that get it at once',
     code: 'What the model calls it, and how it is known here: letters, digits, `_` and `-`, at most 50',
@@ -66,12 +57,9 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
     allowedTiers: 'Null: every tier',
   },
-  'tool.enable': {
-    customConfig: "The tenant's own settings for the tool (docs/tools.md). What is left out stays as it is",
-  },
-  'tool.setLimits': {
-    dailyLimit: 'Calls a day; null for no limit',
-    permissions: 'Rules as in docs/permissions.md; null for none',
+  'tool.list': {
+    tier: 'Only what this tier of the tenant may use',
+    filter: 'A part of the code or name; of the catalogue alone',
   },
   'tool.update': {
     code: 'What the model calls it, and how it is known here: letters, digits, `_` and `-`, at most 50',
@@ -82,8 +70,28 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
     allowedTiers: 'Null: every tier',
   },
+  'tool.enable': {
+    customConfig: "The tenant's own settings for the tool (docs/tools.md). What is left out stays as it is",
+  },
+  'tool.setLimits': {
+    dailyLimit: 'Calls a day; null for no limit',
+    permissions: 'Rules as in docs/permissions.md; null for none',
+  },
+  'tool.execute': {
+    tier: 'Only if this tier may use the tool',
+    meta: 'Who the call is for, such as `{"user_id": "7"}`; also `client_id`, `dialog_id` and `session_id`',
+  },
   'sqlRole.set': {
     tables: 'Tables of the installation that it may read, too',
     password: '12 to 128 characters of ASCII without spaces. Default: one is made, and told once',
   },
+  'mcpServer.add': {
+    name: 'Stands before the names of its tools',
+    url: 'Its address; the command line as a JSON array of its words for the transport stdio',
+    transport: 'How it is reached',
+    auth: "The credential as docs/mcp.md has it: `{kind: 'bearer', token: 'vault:NAME'}`",
+    onToolChange: 'Standing of a changed or new tool; `accept` if it is left out',
+  },
+  'approval.decide': { userId: 'Who decides; stands in the audit' },
+  'audit.list': { taskId: 'Only the calls of this task' },
 };

@@ -1,0 +1,211 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+import { type Shown, tenant } from './common';
+
+/** Parameters that say more than the key of an input: each for where it is shown. */
+type Custom = (shown: Shown) => INodeProperties[];
+
+/** The tenant of a secret, unless it is shared. */
+export const ownerOfSecret: Custom = (shown) => [tenant({ show: { ...shown.show, shared: [false] } })];
+
+/** A tenant that gets a new tool at once. */
+export const enableFor: Custom = (shown) => [
+  {
+    displayName: 'Enable for Tenant (Optional)',
+    name: 'enableFor',
+    type: 'resourceLocator',
+    default: { mode: 'list', value: '' },
+    description: 'A tenant that gets the tool at once',
+    displayOptions: shown,
+    modes: [
+      {
+        displayName: 'From List',
+        name: 'list',
+        type: 'list',
+        typeOptions: { searchListMethod: 'searchTenants', searchable: true },
+      },
+      { displayName: 'By ID', name: 'id', type: 'string' },
+    ],
+  },
+];
+
+export const settings: Custom = (shown) => [settingsOf(shown, 'What holds for the tenant from the start')];
+export const changedSettings: Custom = (shown) => [settingsOf(shown, 'Only what you add here changes')];
+
+const settingsOf = (displayOptions: Shown, description: string): INodeProperties => ({
+  displayName: 'Settings',
+  name: 'settings',
+  type: 'collection',
+  placeholder: 'Add Setting',
+  default: {},
+  description,
+  displayOptions,
+  options: [
+    {
+      displayName: 'Default Tier Name or ID',
+      name: 'default_tier',
+      type: 'options',
+      typeOptions: { loadOptionsMethod: 'getTiers' },
+      default: '',
+      description:
+        'The tier of tasks that name none. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    {
+      displayName: 'Highest Tier Name or ID',
+      name: 'max_tier',
+      type: 'options',
+      typeOptions: { loadOptionsMethod: 'getTiers' },
+      default: '',
+      description:
+        'No task may use a tier above it. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    {
+      displayName: 'Max Iterations',
+      name: 'max_iterations',
+      type: 'number',
+      typeOptions: { minValue: 1, maxValue: 50 },
+      default: 10,
+      description: 'How many model calls a run may make',
+    },
+    {
+      displayName: 'Monthly Cost Limit (USD)',
+      name: 'monthly_cost_limit_usd',
+      type: 'string',
+      default: '20',
+      placeholder: 'e.g. 20',
+      description: 'The budget of a month. Runs that could exceed it are refused before they cost anything.',
+    },
+    {
+      displayName: 'Monthly Token Limit',
+      name: 'monthly_token_limit',
+      type: 'string',
+      typeOptions: { password: true },
+      default: '1000000',
+      description: 'The tokens of a month',
+    },
+    {
+      displayName: 'Other Settings',
+      name: 'other',
+      type: 'json',
+      default: '{}',
+      description: 'More settings as JSON, such as tool_config or callback_hosts. Null takes a setting away.',
+    },
+    {
+      displayName: 'Runs per Minute',
+      name: 'runs_per_minute',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 60,
+      description: 'How many runs may begin in a minute',
+    },
+  ],
+});
+
+/** The arguments of a call, as its tool has them. */
+export const argumentsOfCall: Custom = (shown) => [
+  {
+    displayName: 'Arguments',
+    name: 'argumentFields',
+    type: 'resourceMapper',
+    noDataExpression: true,
+    default: { mappingMode: 'defineBelow', value: null },
+    displayOptions: shown,
+    typeOptions: {
+      loadOptionsDependsOn: ['tenantId', 'tool'],
+      resourceMapper: {
+        resourceMapperMethod: 'getToolArguments',
+        mode: 'map',
+        valuesLabel: 'Arguments',
+        fieldWords: { singular: 'argument', plural: 'arguments' },
+        addAllFields: true,
+        supportAutoMap: false,
+      },
+    },
+  },
+];
+
+/** The arguments of a tool, in one of two ways. */
+export const toolArguments: Custom = (shown) => [
+  schemaMode(shown),
+  fields(shown),
+  {
+    displayName: 'JSON Schema',
+    name: 'parametersSchema',
+    type: 'json',
+    typeOptions: { rows: 6 },
+    default: '{ "type": "object", "properties": {} }',
+    displayOptions: { show: { ...shown.show, schemaMode: ['json'] } },
+  },
+];
+
+const schemaMode = (shown: Shown): INodeProperties => ({
+  displayName: 'Arguments',
+  name: 'schemaMode',
+  type: 'options',
+  noDataExpression: true,
+  options: [
+    {
+      name: 'From Fields Below',
+      value: 'fields',
+      description: 'Name each argument; the JSON Schema is made from them',
+    },
+    { name: 'JSON Schema', value: 'json', description: 'Paste a JSON Schema' },
+    { name: 'None or Unchanged', value: 'none' },
+  ],
+  default: 'fields',
+  description: 'How to say what the model has to give to the tool',
+  displayOptions: shown,
+});
+
+const fields = (shown: Shown): INodeProperties => ({
+  displayName: 'Fields',
+  name: 'fields',
+  type: 'fixedCollection',
+  typeOptions: { multipleValues: true },
+  placeholder: 'Add Field',
+  default: {},
+  displayOptions: { show: { ...shown.show, schemaMode: ['fields'] } },
+  options: [
+    {
+      displayName: 'Field',
+      name: 'field',
+      values: [
+        {
+          displayName: 'Description',
+          name: 'description',
+          type: 'string',
+          default: '',
+          description: 'What the model should put there',
+        },
+        {
+          displayName: 'Name',
+          name: 'name',
+          type: 'string',
+          default: '',
+          placeholder: 'e.g. customer',
+        },
+        {
+          displayName: 'Required',
+          name: 'required',
+          type: 'boolean',
+          default: true,
+          description: 'Whether the model has to give it',
+        },
+        {
+          displayName: 'Type',
+          name: 'type',
+          type: 'options',
+          options: [
+            { name: 'Array', value: 'array' },
+            { name: 'Boolean', value: 'boolean' },
+            { name: 'Integer', value: 'integer' },
+            { name: 'Number', value: 'number' },
+            { name: 'Object', value: 'object' },
+            { name: 'Text', value: 'string' },
+          ],
+          default: 'string',
+        },
+      ],
+    },
+  ],
+});
