@@ -10,7 +10,7 @@ import { build, transform } from 'esbuild';
 import { format, resolveConfig } from 'prettier';
 
 import { adminPanel } from './lib/admin-panel.mjs';
-import { adminOperations, flagWords } from './lib/admin-tables.mjs';
+import { adminOperations, flagWords, operationNames } from './lib/admin-tables.mjs';
 import { administrationPage, readPublicTypes } from './lib/administration-page.mjs';
 import { root } from './lib/run-steps.mjs';
 
@@ -199,6 +199,7 @@ async function formatted(file, text) {
 const ADMINISTRATION = 'docs/administration.md';
 const OPERATIONS_FILE = 'nodes/UniversalAiAgentAdmin/panel/operations.generated.ts';
 const PANEL_FILE = 'nodes/UniversalAiAgentAdmin/panel/properties.generated.ts';
+const NAMES_FILE = 'runtime/admin/operation-names.generated.ts';
 const WORDS_FILE = 'runtime/cli/operations/words.generated.ts';
 
 const pages = {
@@ -207,6 +208,7 @@ const pages = {
     adminOperations({ operations: OPERATIONS, resources: RESOURCES }),
   ),
   [PANEL_FILE]: await formatted(PANEL_FILE, adminPanel({ operations: OPERATIONS, resources: RESOURCES, types })),
+  [NAMES_FILE]: await formatted(NAMES_FILE, operationNames(OPERATIONS, RESOURCES)),
   [WORDS_FILE]: await formatted(WORDS_FILE, flagWords(OPERATIONS, types)),
   'docs/errors.md': await errorsPage(),
   [ADMINISTRATION]: await formatted(

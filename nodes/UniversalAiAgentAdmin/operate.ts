@@ -16,7 +16,8 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const lists = (LISTS as Readonly<Record<string, string>>)[`${resource}.${name}`];
   const input = readInput(asked);
   const host = { egress: readEgress(context) };
-  const carryOut: Operation = async (query) => operations[resource]?.[name]?.(query, host);
+  const operation = operations[resource]?.[name] ?? noOperation(library);
+  const carryOut: Operation = (query) => operation(query, host);
   const isWhole = lists !== undefined && read('returnAll') === true;
   const result = await (isWhole ? allPages(carryOut, input, lists) : carryOut(input)).catch((error: unknown) => {
     throw inWords(error, asked);
@@ -26,6 +27,14 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const shown = library.mapExactIntegers(result, String);
   return toItems(shown, lists).map((json) => ({ json, pairedItem: { item: index } }));
 }
+
+/** What a workflow names that was not made in the editor. */
+const noOperation =
+  ({ RuntimeError }: Asked['library']): Operation =>
+  () => {
+    const details = { operation: '', issues: 'there is no such operation' };
+    return Promise.reject(new RuntimeError('ADMIN_INPUT_INVALID', details));
+  };
 
 /** The error with the operation in the words of the panel: `MCP Server: Add`. */
 function inWords(error: unknown, asked: Asked): unknown {

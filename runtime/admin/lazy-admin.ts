@@ -1,32 +1,17 @@
-import { RuntimeError } from '../errors/runtime-error';
 import type { Admin } from './contract/admin';
+import { OPERATION_NAMES } from './operation-names.generated';
 
 type Operation = (...given: readonly unknown[]) => Promise<unknown>;
 type Operations = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 
-/** Administration that is loaded with its first use: no run needs it. */
+/** Administration whose operations are loaded with the first use of one: no run needs them. */
 export function lazyAdmin(load: () => Promise<Admin>): Admin {
-  const operations = anyName((resource) =>
-    anyName((verb): Operation => async (...given) => {
-      const operation = ((await load()) as unknown as Operations)[resource]?.[verb];
-      if (operation !== undefined) return operation(...given);
-      const issues = 'there is no such operation';
-      throw new RuntimeError('ADMIN_INPUT_INVALID', { operation: `${resource}.${verb}`, issues });
-    }),
-  );
-  return operations as unknown as Admin;
-}
-
-/** An object that has something under every name, but is no promise. */
-function anyName<T>(make: (name: string) => T): Readonly<Record<string, T>> {
-  return new Proxy<Record<string, T>>(
-    {},
-    {
-      // What every object has is asked for by whatever prints or compares it.
-      get: (target, name): T | undefined => {
-        if (typeof name === 'symbol' || name in target) return Reflect.get(target, name) as T | undefined;
-        return ['then', 'toJSON', 'asymmetricMatch'].includes(name) ? undefined : make(name);
-      },
-    },
-  );
+  const resources = Object.entries(OPERATION_NAMES).map(([resource, verbs]) => {
+    const operations = verbs.map((verb): [string, Operation] => [
+      verb,
+      async (...given) => ((await load()) as unknown as Operations)[resource]?.[verb]?.(...given),
+    ]);
+    return [resource, Object.fromEntries(operations)] as const;
+  });
+  return Object.fromEntries(resources) as unknown as Admin;
 }
