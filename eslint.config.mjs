@@ -52,6 +52,7 @@ export default tseslint.config(
       '**/description.ts',
       '**/options.ts',
       '**/errors/codes/*.ts',
+      '**/*.generated.ts',
       'nodes/UniversalAiAgentAdmin/panel/*.ts',
     ],
     rules: off('max-lines', 'max-lines-per-function'),

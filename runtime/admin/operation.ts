@@ -21,28 +21,34 @@ export interface AdminPorts extends Installation {
 /** What an operation may use beside the database, where it is configured. */
 export type Need = 'vault' | 'provider' | 'redis';
 
-/**
- * The one declaration of an operation of administration. `runtime.admin`, the command line, the operations of the Admin
- * node's panel and docs/administration.md are read from it.
- *
- * Metadata of its input: `secret` (a text that nobody may look on), `tenant` (one that a tenant is known by); for the panel
- * `title`, `description`, `placeholder`, `initial` (default in the panel), `names` of words, `rows`, `picker` (`tier`, `tool`,
- * `tenantTool`, `server`), `group` (`more`, `filters`; `none`: not in the panel), `panel` (an export of the panel's custom.ts).
- *
- * @example
- * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })
- */
-export interface AdminOperation<Name extends string, Input extends z.ZodType, Result> {
-  /** `resource.operation`, as `runtime.admin` has them. */
-  readonly name: Name;
+/** Names of an operation for people. */
+interface OperationWords {
   /** Its name in lists: `Create or Update`. */
   readonly title: string;
   /** A sentence without a period that begins with a verb: `Create or update a tenant`. */
   readonly action: string;
   /** What it does, in a sentence without a period. */
   readonly description: string;
+}
+
+/**
+ * The one declaration of an operation of administration. `runtime.admin`, the command line, the operations of the Admin
+ * node's panel and docs/administration.md are read from it.
+ *
+ * Metadata of its input: `secret` (a text that nobody may look on), `tenant` (one that a tenant is known by), `none` (the word for null on the command line); for the panel
+ * `title`, `description`, `placeholder`, `initial` (default in the panel), `names` of words, `rows`, `picker` (`tier`, `tool`,
+ * `tenantTool`, `server`), `group` (`more`, `filters`; `none`: not in the panel), `panel` (an export of the panel's custom.ts).
+ *
+ * @example
+ * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })
+ */
+export interface AdminOperation<Name extends string, Input extends z.ZodType, Result> extends OperationWords {
+  /** `resource.operation`, as `runtime.admin` has them. */
+  readonly name: Name;
   /** Default: nothing. */
   readonly needs?: readonly Need[];
+  /** Whether it asks a model, so that a provider has to be configured. Default: it asks none. */
+  readonly asksModel?: boolean;
   /** The key of the result under which its rows come; default: the result is one. */
   readonly lists?: string;
   readonly input: Input;

@@ -104,7 +104,10 @@ async function withTenants(given: Values<OptionTable>, options: OptionTable): Pr
   for (const [name, value] of Object.entries(given)) {
     if (options[name]?.tenant !== true || typeof value === 'boolean' || value === undefined) continue;
     const ids = [];
-    for (const one of [value].flat() as string[]) ids.push(isUuid(one) ? one : await findTenant(one));
+    for (const one of [value].flat() as string[]) {
+      if (one.trim() === '') throw new UsageError(`--${name} is empty.`);
+      ids.push(isUuid(one) ? one : await findTenant(one));
+    }
     found[name] = typeof value === 'string' ? ids[0] : ids;
   }
   return found;

@@ -51,17 +51,25 @@ export function openRuntime(): Runtime {
 
 /** The same where a key for the provider need not be there, and is used where it is. The caller closes it. */
 export function openInstallation(): Runtime {
-  return createRuntime({ ...sharedConfig(), model: optional('OPENROUTER_API_KEY') === undefined ? {} : modelConfig() });
+  return createRuntime({ ...sharedConfig(), model: { ...address(), apiKey: optional('OPENROUTER_API_KEY') } });
 }
 
 function modelConfig(): RuntimeConfig['model'] {
-  const baseUrl = optional('OPENROUTER_BASE_URL');
-  return { apiKey: required('OPENROUTER_API_KEY'), ...(baseUrl === undefined ? {} : { baseUrl }) };
+  return { ...address(), apiKey: required('OPENROUTER_API_KEY') };
 }
 
-/** The same for commands that ask no model, and so need no key for one. */
+const address = (): { readonly baseUrl?: string } => {
+  const baseUrl = optional('OPENROUTER_BASE_URL');
+  return baseUrl === undefined ? {} : { baseUrl };
+};
+
+/** The same for commands that ask no model, and so need no key for one. The caller closes it. */
+export function openToolRuntime(login?: BrowserLogin): Runtime {
+  return createRuntime({ ...sharedConfig(), model: {} }, { login });
+}
+
 export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>, login?: BrowserLogin): Promise<T> {
-  const runtime = createRuntime({ ...sharedConfig(), model: {} }, { login });
+  const runtime = openToolRuntime(login);
   try {
     return await work(runtime);
   } finally {

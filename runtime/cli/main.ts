@@ -36,7 +36,8 @@ Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
              AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with),
              N8N_API_KEY (for migrate-workflow with --n8n-url)
-Exit code: 0 done, 1 failed (in a pipe, one JSON line on standard error), 2 wrong use
+Exit code: 0 done, 1 failed (in a pipe, one JSON line on standard error) or a result that tells of something wrong,
+           2 wrong use
 `;
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { Model } from '../contracts/model';
+import { MOST_ITERATIONS, TASK_DEFAULTS } from '../contracts/task-options';
 import type { TenantStore } from '../contracts/tenant';
 import type { Tool } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
@@ -12,13 +13,13 @@ import { readRedisAddress } from '../util/addresses/redis-address';
 /** The only place where a default lives. */
 export const DEFAULTS = {
   baseUrl: 'https://openrouter.ai/api/v1',
-  maxIterations: 10,
-  iterationCeiling: 50,
-  onMaxIterations: 'error',
-  toolExecution: 'parallel',
-  toolChoice: 'auto',
-  timeoutSeconds: 300,
-  modelSilenceSeconds: 120,
+  maxIterations: TASK_DEFAULTS.max_iterations,
+  iterationCeiling: MOST_ITERATIONS,
+  onMaxIterations: TASK_DEFAULTS.on_max_iterations,
+  toolExecution: TASK_DEFAULTS.tool_execution,
+  toolChoice: TASK_DEFAULTS.tool_choice,
+  timeoutSeconds: TASK_DEFAULTS.timeout_seconds,
+  modelSilenceSeconds: TASK_DEFAULTS.model_silence_seconds,
   modelRetries: 2,
   toolTimeoutMs: 30_000,
   maxToolOutputBytes: 64 * 1024,
@@ -37,7 +38,7 @@ export const DEFAULTS = {
   rememberedTenants: 1000,
   sqlMaxConnections: 3,
   sqlMaxRows: 200,
-  maxIdenticalCalls: 3,
+  maxIdenticalCalls: TASK_DEFAULTS.max_identical_calls,
   auditRetentionDays: 90,
   taskList: 'elo:tasks:pending',
   failedList: 'elo:tasks:failed',

@@ -3,7 +3,8 @@ import * as z from 'zod/v4';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH, orEmptyList } from './task';
+import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
+import { orEmptyList } from './task-options';
 
 /** The kinds of task that this package does itself. */
 export const TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation', 'http_request', 'webhook_call'] as const;

@@ -1,8 +1,9 @@
 import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
+import { TASK_DEFAULTS } from '../contracts/task-options';
 import type { Tier } from '../contracts/tenant';
 
 /** The tier used when neither the task nor the tenant names one. */
-export const FALLBACK_TIER = 'nano';
+export const FALLBACK_TIER = TASK_DEFAULTS.agent_tier;
 
 /** Built-in tiers, replaced and joined by the database's rows; lowest rank first. */
 export function mergeTiers(rows: readonly Tier[]): readonly Tier[] {

@@ -1,29 +1,11 @@
 // The parameters of the Admin node, from the input of each operation and what its metadata says of the panel.
 import { createRequire } from 'node:module';
 
+import { mainOf, toProperty } from './panel-parameter.mjs';
+
 // The copy that the operations are declared with: another one knows nothing of their metadata.
 const { z } = createRequire(import.meta.url)('zod/v4');
 
-/** What metadata may say of a key beside JSON Schema's own words; `runtime/admin/operation.ts` tells what each means. */
-const KNOWN = [
-  'tenant',
-  'secret',
-  'title',
-  'description',
-  'placeholder',
-  'picker',
-  'group',
-  'initial',
-  'names',
-  'panel',
-  'rows',
-];
-/** Pickers by the kind of what is picked: the method, and what it depends on. */
-const PICKERS = {
-  tier: { loadOptionsMethod: 'getTiers' },
-  tool: { loadOptionsMethod: 'getTools' },
-  tenantTool: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
-};
 const GROUPS = {
   more: { displayName: 'Additional Fields', name: 'additionalFields', placeholder: 'Add Field' },
   filters: { displayName: 'Filters', name: 'filters', placeholder: 'Add Filter' },
@@ -99,10 +81,7 @@ function literal(property, where, more = {}) {
 
 /** A key with its group and its parameter. */
 function describe(key, property, { required, fields }) {
-  const main = property.anyOf?.find(({ type, const: only }) => type !== 'null' && only === undefined) ?? property;
-  const meta = { ...main.items, ...main, ...property };
-  const unknown = Object.keys(property).find((name) => !KNOWN.includes(name) && !JSON_SCHEMA.includes(name));
-  if (unknown !== undefined) throw new Error(`${key}: there is no metadata ${unknown}.`);
+  const { main, meta } = mainOf(key, property);
   const common = commonParameter(key, meta, required);
   const { group = 'main' } = meta;
   if (common !== undefined) return { key, group, make: common };
@@ -115,123 +94,4 @@ function commonParameter(key, { panel, picker }, required) {
   if (panel !== undefined) return (where) => `...custom.${panel}(${where})`;
   if (key === 'tenantId') return (where) => `tenant(${where}, ${required})`;
   return picker === 'server' ? (where) => `server(${where}, ${required})` : undefined;
-}
-
-const JSON_SCHEMA = [
-  ...['type', 'format', 'pattern', 'enum', 'const', 'items', 'properties', 'additionalProperties', 'propertyNames'],
-  ...['anyOf', 'default', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'required'],
-];
-
-function toProperty(key, { main, meta, required, words = '' }) {
-  const isMany = main.type === 'array';
-  const { kind, ...shape } = SHAPES.find(({ fits }) => fits(main, meta)).of(main, { ...meta, key });
-  const { picker, title = titleOf(key), secret, rows } = meta;
-  const property = {
-    displayName: picker === undefined ? title : `${title} ${isMany ? 'Names or IDs' : 'Name or ID'}`,
-    name: key,
-    type: kind,
-    typeOptions: filled({ password: secret, rows, ...shape.typeOptions }),
-    // A word is always chosen.
-    required: (required && main.enum === undefined) || undefined,
-    options: shape.options,
-    default: meta.initial ?? shape.initial,
-    placeholder: placeholderOf(meta),
-    description: descriptionOf({ ...meta, kind, words, isMany }) || undefined,
-  };
-  return filled(property);
-}
-
-/** Without what is undefined; itself undefined if nothing is left. */
-function filled(object) {
-  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
-}
-
-function placeholderOf({ picker, placeholder }) {
-  if (picker !== undefined || placeholder === undefined) return undefined;
-  return placeholder.startsWith('{ "') ? placeholder : `e.g. ${placeholder}`;
-}
-
-const SHAPES = [
-  {
-    fits: (_main, { picker }) => picker !== undefined,
-    of: ({ type }, { picker }) => ({
-      kind: type === 'array' ? 'multiOptions' : 'options',
-      typeOptions: PICKERS[picker],
-      initial: type === 'array' ? [] : '',
-    }),
-  },
-  {
-    fits: ({ items }) => items?.enum !== undefined,
-    of: ({ items }, meta) => ({
-      kind: 'multiOptions',
-      options: optionsOf(items.enum, meta),
-      initial: meta.default ?? [],
-    }),
-  },
-  {
-    fits: (main) => main.enum !== undefined,
-    of: (main, meta) => {
-      const options = optionsOf(main.enum, meta);
-      return { kind: 'options', options, initial: meta.default ?? options[0].value };
-    },
-  },
-  {
-    fits: ({ type }) => type === 'boolean',
-    of: (_main, meta) => ({ kind: 'boolean', initial: meta.default ?? false }),
-  },
-  {
-    fits: ({ type }) => type === 'integer' || type === 'number',
-    of: ({ type, minimum, maximum = Infinity }, meta) => ({
-      kind: 'number',
-      typeOptions: {
-        minValue: minimum,
-        // What no one would reach says nothing; n8n wants none for a limit.
-        maxValue: maximum >= 1_000_000 || meta.key === 'limit' ? undefined : maximum,
-        numberPrecision: type === 'number' ? 2 : undefined,
-      },
-      initial: meta.default ?? minimum ?? 0,
-    }),
-  },
-  {
-    fits: ({ type }) => type === 'array',
-    of: () => ({ kind: 'string', typeOptions: { multipleValues: true }, initial: [] }),
-  },
-  { fits: ({ type }) => type === 'string', of: () => ({ kind: 'string', initial: '' }) },
-  { fits: () => true, of: () => ({ kind: 'json', initial: '{}' }) },
-];
-
-/** `names` choose among the words, and may describe one: `waiting: ['Waiting', 'For an approval']`. */
-function optionsOf(words, { names = Object.fromEntries(words.map((word) => [word, titleOf(word)])) }) {
-  return Object.entries(names)
-    .map(([value, name]) => {
-      const [shown, description] = [name].flat();
-      return filled({ name: shown, value, description });
-    })
-    .sort(byName);
-}
-
-const byName = (one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1);
-
-const BY_EXPRESSION = 'using an <a href="https://docs.n8n.io/code/expressions/">expression</a>';
-
-function descriptionOf({ description, kind, words, picker, isMany }) {
-  // n8n wants those of a boolean to begin with Whether.
-  const told = description ?? (kind === 'boolean' && !words.startsWith('Whether') ? '' : withoutPeriod(words));
-  if (picker === undefined) return told;
-  const choose = `Choose from the list, or specify ${isMany ? 'IDs' : 'an ID'} ${BY_EXPRESSION}`;
-  return told === '' ? choose : `${told}. ${choose}.`;
-}
-
-const withoutPeriod = (words) => (words.split('. ').length === 1 ? words.replace(/[.]$/, '') : words);
-
-const CAPITALS = { Id: 'ID', Url: 'URL', Csv: 'CSV', Json: 'JSON', Mcp: 'MCP' };
-
-/** `userId` is User ID. */
-function titleOf(key) {
-  const words = key.match(/\d+[A-Za-z]|[A-Z]?[a-z]+/g) ?? [key];
-  return words
-    .map((word) => `${word[0].toUpperCase()}${word.slice(1)}`)
-    .map((word) => CAPITALS[word] ?? word)
-    .join(' ');
 }

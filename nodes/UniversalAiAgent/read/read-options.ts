@@ -1,35 +1,18 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import type * as RuntimeLibrary from '../../../runtime';
+import { taskOptions } from '../panel/task-options.generated';
 
 /** The option's name in the editor, and its name in a task. */
-const OPTION_NAMES: Readonly<Record<string, string>> = {
-  disabledTools: 'disabled_tools',
-  includeTrace: 'include_trace',
-  maxCallsPerTool: 'max_calls_per_tool',
-  maxCostUsd: 'max_cost_usd',
-  maxIdenticalCalls: 'max_identical_calls',
-  maxIterations: 'max_iterations',
-  maxTokens: 'max_tokens',
-  maxToolCalls: 'max_tool_calls',
-  maxTotalTokens: 'max_total_tokens',
-  modelOverride: 'model_override',
-  modelSilenceSeconds: 'model_silence_seconds',
-  onMaxIterations: 'on_max_iterations',
-  recordUsage: 'record_usage',
-  temperature: 'temperature',
-  timeoutSeconds: 'timeout_seconds',
-  toolChoice: 'tool_choice',
-  toolExecution: 'tool_execution',
-  toolPermissions: 'tool_permissions',
-  tools: 'tools',
-};
+const NAMES = new Map(
+  taskOptions.map(({ name }) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+);
 
 /** The node's options as a task has them. Throws INPUT_INVALID for rules that are no JSON: they must not fall away. */
 export function readOptions(options: IDataObject, library: typeof RuntimeLibrary): IDataObject {
   const named: IDataObject = {};
   for (const [name, value] of Object.entries(options)) {
-    const key = OPTION_NAMES[name];
+    const key = NAMES.get(name);
     if (key !== undefined && value !== '') named[key] = value;
   }
   // An expression may give the names as text.

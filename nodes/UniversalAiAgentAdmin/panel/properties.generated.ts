@@ -487,7 +487,7 @@ export const operationProperties: INodeProperties[] = [
         displayName: 'Model Silence Seconds',
         name: 'modelSilenceSeconds',
         type: 'number',
-        typeOptions: { minValue: 1, maxValue: 86400, numberPrecision: 2 },
+        typeOptions: { minValue: 1, maxValue: 86400 },
         default: 120,
         description: 'How long the model may send nothing',
       },

@@ -22,7 +22,7 @@ export interface ToolChange {
   /** JSON Schema of its arguments; or `fields`, from which one is made. */
   readonly parametersSchema?: JsonObject | null;
   readonly fields?: readonly ToolField[];
-  /** Null: every tier. */
+  /** Tiers that may use it; every tier if it is null. */
   readonly allowedTiers?: readonly string[] | null;
   readonly mcpTool?: string | null;
   readonly transportConfig?: JsonObject;

@@ -28,6 +28,7 @@ export const decideApproval = operation({
   action: 'Decide on an approval',
   description: 'Approve or deny the tool call and resume the run; not for nodes with connected models, tools or memory',
   needs: ['provider', 'vault'],
+  asksModel: true,
   input: strictObject({
     tenantId: tenantIdField,
     runId: z.uuid().meta({ initial: '={{ $json.run_id }}' }),

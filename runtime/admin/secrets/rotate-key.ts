@@ -1,5 +1,6 @@
 import * as z from 'zod/v4';
 
+import { createVaultStore } from '../../storage/postgres/vault-store';
 import { strictObject } from '../../util/known-keys';
 import { encryptPlaintext } from '../../vault/encrypt-rows';
 import { rotateVault } from '../../vault/rotate-key';
@@ -28,8 +29,10 @@ export const encryptSecrets = operation({
   input: strictObject({
     dryRun: z.boolean().default(false).meta({ initial: true, description: 'Whether to only tell what would be moved' }),
   }),
-  run: ({ vault, sealer }, { dryRun }, host) =>
-    encryptPlaintext({ store: vault, sealer: needSealer(sealer), isDryRun: dryRun, onProgress: progressOf(host) }),
+  run: ({ withPatience, sealer }, { dryRun }, host) => {
+    const request = { sealer: needSealer(sealer), isDryRun: dryRun, onProgress: progressOf(host) };
+    return withPatience((postgres) => encryptPlaintext({ ...request, store: createVaultStore(postgres) }));
+  },
   isGood: ({ left }) => left.length === 0,
 });
 

@@ -13,7 +13,7 @@ export function scoped<Shape extends z.ZodRawShape>(
 ): z.ZodType<z.output<z.ZodObject<Shape & typeof scope>>, z.input<z.ZodObject<Shape & typeof scope>>> {
   const isOneScope = (given: { readonly tenantId?: unknown; readonly shared?: unknown }): boolean =>
     (given.tenantId === undefined) === (given.shared === true);
-  return strictObject({ ...scope, ...shape }).refine(isOneScope, 'needs either tenantId or shared');
+  return strictObject({ ...scope, ...shape }).refine(isOneScope, 'needs a tenant or shared, one of them');
 }
 
 const scope = {

@@ -11,10 +11,10 @@ export const getTenant = operation({
   title: 'Get',
   action: 'Get a tenant',
   description: 'Its settings, and what it spent this month',
-  input: z.union([
-    strictObject({ tenantId: tenantIdField }),
-    strictObject({ name: labelField(255).meta({ group: 'none' }) }),
-  ]),
+  input: z.union(
+    [strictObject({ tenantId: tenantIdField }), strictObject({ name: labelField(255).meta({ group: 'none' }) })],
+    'needs the ID of a tenant, or its name',
+  ),
   run: async ({ postgres: { query } }, given) => {
     if ('tenantId' in given) return readTenant(query, given.tenantId);
     const tenantId = await findOneTenant(query, given);

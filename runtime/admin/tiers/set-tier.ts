@@ -32,7 +32,7 @@ const input = strictObject({
     .min(0)
     .max(2)
     .nullish()
-    .meta({ group: 'more', initial: 0.5, description: 'How freely the model answers' }),
+    .meta({ group: 'more', initial: 0.5, precision: 2, description: 'How freely the model answers' }),
   modelSilenceSeconds: z
     .number()
     .min(1)

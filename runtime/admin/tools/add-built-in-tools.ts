@@ -14,5 +14,5 @@ export const addBuiltInTools = operation({
       description: 'Whether tools that are there are set to how they come, but for their credentials and time-outs',
     }),
   }),
-  run: ({ postgres }, given) => seedTools(postgres, given),
+  run: ({ withPatience }, given) => withPatience((postgres) => seedTools(postgres, given)),
 });

@@ -66,6 +66,7 @@ export const toolShape = {
     description: 'How long a call may take',
   }),
   allowedTiers: z.array(z.string().min(1)).nullish().meta({
+    none: 'all',
     group: 'more',
     picker: 'tier',
     title: 'Tier',

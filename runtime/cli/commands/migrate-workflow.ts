@@ -20,7 +20,7 @@ are written back, inactive. --apply writes the rows of tiers and tools into DATA
     report: text('FILE'),
     undo: text('REPORT'),
     tools: text('database|connected'),
-    tenant: texts('ID|EXPRESSION'),
+    tenant: { ...texts('ID,...|all|EXPRESSION'), help: 'tenants by ID' },
     'tier-map': texts('OURS=THEIRS,...'),
     'postgres-credential': text('ID[:NAME]'),
     allow: texts('NAME,...'),

@@ -5,35 +5,30 @@ import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
 import { decodeUtf8, UsageError } from '../arguments';
-import { command, FLAG, TENANT, text } from '../command';
+import { command, FLAG, type OptionTable, TENANT, text } from '../command';
 import { openRuntime } from '../environment';
+import { optionOf } from '../operations/flags';
+import { readFlags } from '../operations/read-flags';
 import { printError, printJson, writeLine } from '../output';
 import { terminal } from '../terminal';
-
-interface RunOptions {
-  readonly task?: string;
-  readonly tenant?: string;
-  readonly tier?: string;
-  readonly message?: string;
-  readonly 'system-prompt'?: string;
-  readonly events?: boolean;
-}
+import { RUN_FLAGS } from './run-flags.generated';
 
 export const runCommand = command({
   words: 'run',
-  usage: 'run --task FILE | --tenant TENANT --message TEXT [--tier TIER] [--system-prompt TEXT] [--events]',
-  help: `Run a task and print its result. FILE is the task's JSON, - is standard input.
---events prints what happens on standard error, one JSON line each, and the answer piece by piece.`,
+  usage: 'run --task FILE | --tenant TENANT --message TEXT [options]',
+  help: `Run a task and print its result. FILE is the task's JSON, - is standard input; options make one of their own.
+--events prints what happens on standard error, one JSON line each, and the answer piece by piece.
+docs/configuration.md tells about each option.`,
   options: {
     task: text('FILE'),
     tenant: TENANT,
-    tier: text('TIER'),
-    message: text('TEXT'),
-    'system-prompt': text('TEXT'),
     events: FLAG,
+    ...(Object.fromEntries(RUN_FLAGS.map((flag) => [flag.name, optionOf(flag, '')])) as OptionTable),
   },
   run,
 });
+
+type RunOptions = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
 
 async function run(options: RunOptions): Promise<number> {
   const task = await readTaskInput(options);
@@ -64,16 +59,17 @@ function reportLedger(result: AgentResult): number {
   return 1;
 }
 
-async function readTaskInput(options: RunOptions): Promise<unknown> {
-  const { task, tenant, tier, message } = options;
-  if (task !== undefined) return parseTask(task === '-' ? await buffer(terminal().stdin) : readTaskFile(task));
-  if (tenant === undefined || message === undefined) {
-    throw new UsageError('run needs --task FILE (or - for standard input), or --tenant ID and --message TEXT.');
+async function readTaskInput({ task, tenant, events: _events, ...options }: RunOptions): Promise<unknown> {
+  const isOwn = tenant !== undefined || Object.keys(options).length > 0;
+  if (typeof task === 'string') {
+    if (isOwn) throw new UsageError('run takes --task or the options of a task, not both.');
+    return parseTask(task === '-' ? await buffer(terminal().stdin) : readTaskFile(task));
   }
-  return {
-    config: { agent_tier: tier, message, system_prompt: options['system-prompt'] },
-    meta: { tenant_id: tenant },
-  };
+  if (tenant === undefined || options.message === undefined) {
+    throw new UsageError('run needs --task FILE (or - for standard input), or --tenant TENANT and --message TEXT.');
+  }
+  const config = await readFlags({ words: 'run', flags: RUN_FLAGS, options, names: [] });
+  return { config, meta: { tenant_id: tenant } };
 }
 
 function readTaskFile(file: string): Uint8Array {

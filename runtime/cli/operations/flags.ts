@@ -8,6 +8,8 @@ interface Metadata {
   readonly secret?: boolean;
   /** A tenant: it may be given by its name. */
   readonly tenant?: boolean;
+  /** The word for null; default `none`. */
+  readonly none?: string;
 }
 
 /** What JSON Schema says of one key of an operation's input. */
@@ -28,24 +30,29 @@ interface Shape {
   readonly required?: readonly string[];
 }
 
-/** How a value of the input is given: `list` with commas between, `pairs` as JSON or `KEY=VALUE`. */
+/** How a value of the input is given: `list` and `fields` one by one, `pairs` as JSON or `KEY=VALUE`. */
 type Kind = 'text' | 'boolean' | 'integer' | 'number' | 'list' | 'fields' | 'pairs';
 
 /** A key of an operation's input, as an option. */
-export interface Flag extends Required<Metadata> {
+export interface Flag extends Required<Metadata>, Taken {
   readonly key: string;
   /** Its words: `allowed-tiers`. */
   readonly name: string;
   readonly kind: Kind;
   /** What stands for its value: `TIER`. */
   readonly value: string;
+  readonly required: boolean;
+  readonly standard?: unknown;
+}
+
+interface Taken {
   /** The words that it takes; none: any. */
   readonly words: readonly string[];
   /** Words that stand for themselves in place of a list. */
   readonly only: readonly string[];
   readonly nullable: boolean;
-  readonly required: boolean;
-  readonly standard?: unknown;
+  /** Whether the values of pairs are texts, whatever they look like. */
+  readonly areTexts: boolean;
 }
 
 /** The keys of the input, in the order of its declaration. */
@@ -63,20 +70,23 @@ export function flagsOf(input: z.ZodType): readonly Flag[] {
 }
 
 function toFlag(key: string, property: Property, required: boolean): Flag {
-  const choices = property.anyOf ?? [property];
+  const choices = choicesOf(property);
   const only = choices.flatMap((choice) => choice.const ?? []);
   const main = choices.find((choice) => choice.type !== 'null' && choice.const === undefined) ?? property;
-  const { tenant = false, secret = false, enum: words = [] } = { ...property, ...main, ...main.items };
-  const flag = { key, name: wordsOf(key), kind: kindOf(main), required, tenant, secret };
+  const { tenant = false, secret = false, none = 'none', enum: words = [] } = { ...property, ...main, ...main.items };
+  const flag = { key, name: wordsOf(key), kind: kindOf(main), required, tenant, secret, none };
   return {
     ...flag,
     words,
     only,
     nullable: choices.some(({ type }) => type === 'null'),
+    areTexts: (main.additionalProperties as Property | undefined)?.type === 'string',
     value: valueOf(flag, main, [...words, ...only]),
     standard: property.default,
   };
 }
+
+const choicesOf = (property: Property): readonly Property[] => property.anyOf?.flatMap(choicesOf) ?? [property];
 
 function kindOf({ type, items }: Property): Kind {
   if (type === 'boolean' || type === 'integer' || type === 'number') return type;
@@ -90,7 +100,7 @@ function valueOf({ name, kind, ...flag }: Named, { format = '' }: Property, word
   if (flag.secret) return '-';
   const own = isNamed({ kind, ...flag }) ? name.replaceAll('-', '_').toUpperCase() : (FORMATS[format] ?? 'TEXT');
   const text = words.length > 1 ? words.join('|') : [own, ...words].join('|');
-  return VALUES[kind] ?? (kind === 'list' ? `${text},...` : text);
+  return VALUES[kind] ?? text;
 }
 
 type Named = Pick<Flag, 'name' | 'kind' | 'required' | 'secret' | 'tenant'>;
@@ -153,9 +163,9 @@ export function optionOf(flag: Flag, words?: string): CommandOption {
   return { type: 'string', value, multiple: MANY.includes(kind), tenant, help: shown };
 }
 
-function* notesOn({ kind, secret, nullable, standard }: Flag): Generator<string> {
+function* notesOn({ kind, secret, nullable, none, standard }: Flag): Generator<string> {
   if (secret) yield 'read from standard input';
-  if (nullable) yield 'none takes it away';
+  if (nullable) yield `${none} is null`;
   if (kind === 'boolean' && standard === undefined) yield '--no-… says that it is not';
   if (typeof standard === 'number' || typeof standard === 'string') yield `default ${standard}`;
 }

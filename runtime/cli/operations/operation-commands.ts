@@ -1,10 +1,11 @@
 import type { UsageFile } from '../../admin/contract/usage';
 import type { AdminOperation } from '../../admin/operation';
 import { OPERATIONS, RESOURCES } from '../../admin/operations';
+import type { Runtime } from '../../compose/create-runtime';
 import { isJsonObject } from '../../util/json';
 import { escapeHidden } from '../../util/text/escape-hidden';
 import { type Command, command } from '../command';
-import { openInstallation } from '../environment';
+import { openInstallation, openRuntime, openToolRuntime } from '../environment';
 import type { CommandGroup } from '../help';
 import { printJson } from '../output';
 import { terminal } from '../terminal';
@@ -27,7 +28,8 @@ export function operationGroups(): readonly CommandGroup[] {
   }));
 }
 
-function toCommand({ name, description, input, isGood = () => true }: AnyOperation): Command {
+function toCommand(operation: AnyOperation): Command {
+  const { name, description, input, isGood = () => true } = operation;
   const [resource = '', verb = ''] = name.split('.');
   const flags = flagsOf(input);
   const words = commandWords(name);
@@ -42,7 +44,7 @@ function toCommand({ name, description, input, isGood = () => true }: AnyOperati
     ),
     run: async (options, names) => {
       const given = await readFlags({ words, flags, options, names });
-      const runtime = openInstallation();
+      const runtime = open(operation);
       try {
         const operations = runtime.admin as unknown as Operations;
         const result = await operations[resource]?.[verb]?.(given, { onProgress: tell });
@@ -53,6 +55,12 @@ function toCommand({ name, description, input, isGood = () => true }: AnyOperati
       }
     },
   });
+}
+
+/** A provider that nobody asks need not be configured well. */
+function open({ asksModel = false, needs = [] }: AnyOperation): Runtime {
+  if (asksModel) return openRuntime();
+  return needs.includes('provider') ? openInstallation() : openToolRuntime();
 }
 
 function tell(progress: string): void {

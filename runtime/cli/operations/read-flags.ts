@@ -12,19 +12,22 @@ interface Asked {
   readonly names: readonly string[];
 }
 
+/** Standard input to its end; throws a UsageError the second time. */
+type TakeInput = () => Promise<string>;
+
 /** The input of an operation from the options and names of its command. Throws a UsageError. */
 export async function readFlags(asked: Asked): Promise<JsonObject> {
   const given = withNames(asked);
   assertWhole(asked, given);
-  const values = asked.flags.map((flag) => [flag, isUnseen(flag) ? '-' : given.get(flag.name)] as const);
-  if (values.filter(([, value]) => isInput(value)).length > 1) {
-    throw new UsageError('Only one option can be - for standard input.');
-  }
+  let taken: Promise<string> | undefined;
+  const take: TakeInput = () => {
+    if (taken !== undefined) throw new UsageError('Only one value can be - for standard input.');
+    return (taken = readStandardInput());
+  };
   const input: Record<string, JsonValue> = {};
-  for (const [flag, value] of values) {
-    if (value === undefined) continue;
-    if (isInput(value)) input[flag.key] = fromInput(flag, await readStandardInput());
-    else input[flag.key] = readFlag(flag, value);
+  for (const flag of asked.flags) {
+    const value = isUnseen(flag) ? '-' : given.get(flag.name);
+    if (value !== undefined) input[flag.key] = await readFlag(flag, value, take);
   }
   return input;
 }
@@ -42,9 +45,6 @@ function withNames({ words, flags, options, names }: Asked): ReadonlyMap<string,
   return given;
 }
 
-/** `-`, alone or among others. */
-const isInput = (value: Given): boolean => value === '-' || (Array.isArray(value) && value.includes('-'));
-
 function assertWhole({ words, flags }: Asked, given: ReadonlyMap<string, Given>): void {
   const missing = flags.filter((flag) => flag.required && !isUnseen(flag) && !given.has(flag.name));
   if (missing.length === 0) return;
@@ -52,72 +52,77 @@ function assertWhole({ words, flags }: Asked, given: ReadonlyMap<string, Given>)
   throw new UsageError(`${words} needs ${shown.join(' and ')}.`);
 }
 
-function fromInput(flag: Flag, text: string): JsonValue {
-  if (flag.kind === 'pairs') return parseObject(flag, text);
-  return readValue(flag, text.replace(/\r?\n$/, ''));
-}
-
-function readFlag(flag: Flag, given: Exclude<Given, undefined>): JsonValue {
-  if (flag.secret) {
+async function readFlag(flag: Flag, given: Exclude<Given, undefined>, take: TakeInput): Promise<JsonValue> {
+  if (typeof given === 'boolean') return given;
+  const texts = [given].flat().map(String);
+  if (flag.secret && texts.some((text) => text !== '-')) {
     throw new UsageError(
       `--${flag.name} takes only -, for standard input: everybody sees the words of a command line.`,
     );
   }
-  return readValue(flag, given);
+  const isNull = flag.nullable && texts.includes(flag.none);
+  if (isNull && texts.length > 1) throw new UsageError(`--${flag.name} ${flag.none} stands alone.`);
+  return isNull ? null : READERS[flag.kind](flag, texts, take);
 }
 
-function readValue(flag: Flag, given: Exclude<Given, undefined>): JsonValue {
-  if (typeof given === 'boolean') return given;
-  const texts = [given].flat().map(String);
-  const [text = ''] = texts;
-  if (flag.nullable && text === 'none') return null;
-  return READERS[flag.kind](flag, texts, text);
-}
-
-type Reader = (flag: Flag, texts: readonly string[], text: string) => JsonValue;
+type Reader = (flag: Flag, texts: readonly string[], take: TakeInput) => JsonValue | Promise<JsonValue>;
 
 const READERS: Readonly<Record<Flag['kind'], Reader>> = {
-  text: (flag, _texts, text) => readWord(flag, text),
-  boolean: (_flag, _texts, text) => text === 'true',
-  integer: ({ name }, _texts, text) => {
+  text: async (flag, [text = ''], take) => readWord(flag, text === '-' ? withoutLineEnd(await take()) : text),
+  boolean: (_flag, [text]) => text === 'true',
+  integer: ({ name }, [text = '']) => {
     if (/^\d{1,15}$/.test(text)) return Number(text);
     throw new UsageError(`--${name} is not a whole number.`);
   },
-  number: ({ name }, _texts, text) => {
-    if (/^\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
+  number: ({ name }, [text = '']) => {
+    if (/^(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text);
     throw new UsageError(`--${name} is not a number.`);
   },
   list: (flag, texts) => {
-    const words = texts.flatMap((text) => text.split(',')).map((word) => word.trim());
+    // Names may have commas, words have none.
+    const words = flag.words.length === 0 ? texts : texts.flatMap((text) => text.split(',')).map((word) => word.trim());
     const [first = ''] = words;
     if (words.length === 1 && flag.only.includes(first)) return first;
     return words.filter((word) => word !== '').map((word) => readWord(flag, word));
   },
-  fields: ({ name }, texts) => texts.map((text) => readField(name, text)),
-  pairs: (flag, texts, text) => {
-    if (texts.length === 1 && text.trimStart().startsWith('{')) return parseObject(flag, text);
-    return Object.fromEntries(texts.map((pair) => readPair(flag, pair)));
+  fields: (flag, texts) =>
+    texts.map((text) => (text.startsWith('{') ? parseObject(flag, text) : readField(flag.name, text))),
+  pairs: async (flag, texts, take) => {
+    const entries: [string, JsonValue][] = [];
+    for (const text of texts) entries.push(...(await readPairs(flag, text, take)));
+    return Object.fromEntries(entries);
   },
 };
+
+/** A secret may end with a space, and a file ends with a line end. */
+const withoutLineEnd = (text: string): string => text.replace(/\r?\n$/, '');
 
 function readWord({ name, words }: Flag, text: string): string {
   if (words.length === 0 || words.includes(text)) return text;
   throw new UsageError(`--${name} is one of: ${words.join(', ')}.`);
 }
 
+/** The entries of a JSON object, of one on standard input, or of `KEY=VALUE`. */
+async function readPairs(flag: Flag, text: string, take: TakeInput): Promise<[string, JsonValue][]> {
+  if (text === '-') return Object.entries(parseObject(flag, await take()));
+  if (text.trimStart().startsWith('{')) return Object.entries(parseObject(flag, text));
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`--${flag.name} is a JSON object, - for one on standard input, or KEY=VALUE.`);
+  const value = text.slice(at + 1);
+  return [[text.slice(0, at), value === '-' ? withoutLineEnd(await take()) : readValue(flag, value)]];
+}
+
+/** JSON, or else a text. */
+function readValue({ areTexts }: Flag, text: string): JsonValue {
+  const parsed = areTexts ? undefined : tryParseJson(text);
+  return parsed?.ok === true ? parsed.value : text;
+}
+
+/** Says nothing of what was given: it may be a secret. */
 function parseObject({ name }: Flag, text: string): JsonObject {
   const parsed = tryParseJson(text);
   if (parsed.ok && isJsonObject(parsed.value)) return parsed.value;
-  throw new UsageError(`--${name} is not a JSON object${parsed.ok ? '' : `: ${parsed.reason}`}.`);
-}
-
-/** `max_iterations=5`: the value is JSON, or else a text. */
-function readPair({ name }: Flag, pair: string): readonly [string, JsonValue] {
-  const at = pair.indexOf('=');
-  if (at < 1) throw new UsageError(`--${name} is a JSON object, - for one on standard input, or KEY=VALUE.`);
-  const text = pair.slice(at + 1);
-  const parsed = tryParseJson(text);
-  return [pair.slice(0, at), parsed.ok ? parsed.value : text];
+  throw new UsageError(`--${name} is not a JSON object.`);
 }
 
 /** `customer!:string:Name of the customer`: with ! it has to be there. */
@@ -125,7 +130,7 @@ function readField(option: string, given: string): JsonObject {
   const [, name, required, type, description] = /^([^:!]+)(!?):(\w+)(?::(.*))?$/s.exec(given) ?? [];
   if (name === undefined || type === undefined) {
     throw new UsageError(
-      `--${option} is NAME:TYPE or NAME:TYPE:DESCRIPTION, with ! behind a name that has to be there.`,
+      `--${option} is NAME:TYPE or NAME:TYPE:DESCRIPTION, with ! behind a name that has to be there; or a JSON object.`,
     );
   }
   return { name, type, required: required === '!', ...(description === undefined ? {} : { description }) };

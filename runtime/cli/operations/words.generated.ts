@@ -25,10 +25,10 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     toolConfig: 'Rules for tools, for every tenant on this tier',
   },
   'price.set': {
-    cachedInputPer1M: "Read from the provider's cache; undefined: as input",
-    cacheWritePer1M: "Written into the provider's cache for about five minutes; undefined: as input",
-    cacheWrite1hPer1M: "Written into the provider's cache for an hour; undefined: as for five minutes",
-    reasoningPer1M: 'Undefined: as output',
+    cachedInputPer1M: "Read from the provider's cache; as input without it",
+    cacheWritePer1M: "Written into the provider's cache for about five minutes; as input without it",
+    cacheWrite1hPer1M: "Written into the provider's cache for an hour; as for five minutes without it",
+    reasoningPer1M: 'Written by the model before its answer; as output without it',
   },
   'price.sync': {
     from: "An address that answers as OpenRouter's `GET /models` does. Default: the configured provider's own",
@@ -45,7 +45,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     transport: 'How it is reached. Default `hook`',
     authHeader: '`Bearer vault:NAME`, or the header as it is',
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
-    allowedTiers: 'Null: every tier',
+    allowedTiers: 'Tiers that may use it; every tier if it is null',
   },
   'tool.set': {
     enableFor: 'Tenants that get it at once',
@@ -55,7 +55,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     transport: 'How it is reached. Default `hook`',
     authHeader: '`Bearer vault:NAME`, or the header as it is',
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
-    allowedTiers: 'Null: every tier',
+    allowedTiers: 'Tiers that may use it; every tier if it is null',
   },
   'tool.list': {
     tier: 'Only what this tier of the tenant may use',
@@ -68,7 +68,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     transport: 'How it is reached. Default `hook`',
     authHeader: '`Bearer vault:NAME`, or the header as it is',
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
-    allowedTiers: 'Null: every tier',
+    allowedTiers: 'Tiers that may use it; every tier if it is null',
   },
   'tool.enable': {
     customConfig: "The tenant's own settings for the tool (docs/tools.md). What is left out stays as it is",

@@ -17,13 +17,13 @@ export interface ModelPrice {
   readonly modelId: string;
   readonly inputPer1M: string;
   readonly outputPer1M: string;
-  /** Read from the provider's cache; undefined: as input. */
+  /** Read from the provider's cache; as input without it. */
   readonly cachedInputPer1M?: string;
-  /** Written into the provider's cache for about five minutes; undefined: as input. */
+  /** Written into the provider's cache for about five minutes; as input without it. */
   readonly cacheWritePer1M?: string;
-  /** Written into the provider's cache for an hour; undefined: as for five minutes. */
+  /** Written into the provider's cache for an hour; as for five minutes without it. */
   readonly cacheWrite1hPer1M?: string;
-  /** Undefined: as output. */
+  /** Written by the model before its answer; as output without it. */
   readonly reasoningPer1M?: string;
 }
 

@@ -16,11 +16,11 @@ export const BILLING_CODES = family('Prices, budgets and the bill', {
   ),
   PRICE_LIST_INVALID: upstream(
     'This is not a list of models with prices: {reason}.',
-    'Name a file or an address that answers as the `GET /models` of OpenRouter does, with --from.',
+    'Name an address that answers as the `GET /models` of OpenRouter does (--from), or give such an answer (--list - < FILE).',
   ),
   PRICE_LIST_UNREACHABLE: upstreamLater(
     'The list of models at {source} cannot be read: {reason}.',
-    'Check the address or the file, or save the list to a file and name that with --from.',
+    'Check the address, or save the list to a file and give that: --list - < FILE.',
   ),
   BUDGET_EXCEEDED: tenant(
     'The {limit} of {amount} is used up.',

@@ -16,7 +16,7 @@ import { TENANTS } from './schema-gaps';
  * exact; undefined if it is exact, and if it cannot be tried: for now, by this role, or without a tenant. Must be called in a transaction.
  */
 export async function rehearseBill(query: Query): Promise<string | undefined> {
-  return (await findUnfit(query)) ?? rehearseWithTenants(query, writeUsualLine);
+  return (await findUnfit(query)) ?? rehearseWithTenants(query, writeUsualLines);
 }
 
 /** The same with lines that a bill in use may never meet: all tiers, other models, long ids, a high cost. */
@@ -112,14 +112,21 @@ interface Draft {
   readonly traceId: string;
 }
 
-/** A line that grows, as that of a run with two steps. */
-async function writeUsualLine(query: Query, [tenantId = '']: readonly string[]): Promise<Outcome> {
+/** A line of one tenant for each tier; the first one grows, as that of a run with two steps. */
+async function writeUsualLines(query: Query, [tenantId = '']: readonly string[]): Promise<Outcome> {
   await query(loadTenantsStatement({ tenantIds: [tenantId], modelIds: [] }));
-  const [tier] = await rowsOf<Tier>(query, TIERS);
-  return writeTwice(query, { ...DRAFT, ...tier, scale: USUAL, tenantId, taskId: randomUUID() });
+  const tiers = await rowsOf<Tier>(query, TIERS);
+  const draft = (tier: Tier = DRAFT): Draft => ({
+    ...{ ...DRAFT, ...tier, scale: USUAL, tenantId, taskId: randomUUID(), traceId: randomUUID() },
+  });
+  const first = await writeTwice(query, draft(tiers[0]));
+  if (first !== 'fit') return first;
+  for (const tier of tiers) await writeAtOnce(query, draft(tier));
+  await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
+  return 'fit';
 }
 
-/** Lines of two tenants with all that lines may have in common, one for each tier. */
+/** Lines of two tenants with all that lines may have in common. */
 async function writeRareLines(query: Query, [tenantId = '', otherTenant]: readonly string[]): Promise<Outcome> {
   const tiers = await rowsOf<Tier>(query, TIERS);
   const newTask = (): string => randomUUID().padEnd(200, '-');
@@ -137,7 +144,7 @@ async function writeRareLines(query: Query, [tenantId = '', otherTenant]: readon
 }
 
 type Tier = Pick<Draft, 'tier' | 'modelId'>;
-const DRAFT = { tier: 'pro', modelId: 'rehearsal', taskType: 'ai_agent', traceId: 't' };
+const DRAFT = { tier: 'pro', modelId: 'rehearsal', taskType: 'ai_agent' };
 
 async function writeTwice(query: Query, draft: Draft): Promise<Outcome> {
   const progress = await claim(query, draft);

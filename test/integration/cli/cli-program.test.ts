@@ -34,6 +34,14 @@ it.each([
   expect(() => JSON.parse(stdout) as unknown).not.toThrow();
 });
 
+it('ends quietly when nobody reads what it writes', async () => {
+  const env = { DATABASE_URL: database.url, AGENT_VAULT_KEY: randomBytes(32).toString('base64') };
+  const { process: child, ended } = startCli(['secret', 'set', 'UNREAD', '--shared'], { env, keepsInput: true });
+  child.stdout?.destroy();
+  child.stdin?.end('value');
+  expect(await ended).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
 it('refuses wrong use with 2, and prints the help and a new key', async () => {
   expect(await startCli(['secret', 'set']).ended).toMatchObject({ exitCode: 2, stdout: '' });
   expect((await startCli(['help']).ended).stdout).toContain('universal-ai-agent <command>');

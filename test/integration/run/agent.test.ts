@@ -207,7 +207,7 @@ describe('before anything is spent', () => {
     });
     const failure = await failureOf(runtime.run(aTask(fixture.tenantId)));
     await runtime.close();
-    expect(failure).toMatchObject({ code: 'DB_SCHEMA_MISSING', hint: matching(/db migrate/) });
+    expect(failure).toMatchObject({ code: 'DB_SCHEMA_MISSING', hint: matching(/prepare-database/) });
   });
 });
 

@@ -83,6 +83,16 @@ describe('a bill that becomes unfit after the migration', () => {
 });
 
 it.each([
+  ['short ids of traces', 'ALTER TABLE elo_t_token_usage ADD CHECK (length(trace_id) <= 32)'],
+  ['one line for each tenant', 'CREATE UNIQUE INDEX ON elo_t_token_usage (tenant_id)'],
+  ['one tier alone', `ALTER TABLE elo_t_token_usage ADD CHECK (agent_tier = 'expert')`],
+])('is not ready with %s', async (_what, sql) => {
+  await migrate(postgres);
+  await database.query(`${sql}; INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+  expect(await databaseStatus(postgres)).toMatchObject({ isReady: false });
+});
+
+it.each([
   ['a limit of the cost', 'ADD CHECK (cost_usd < 1000)', '"elo_t_token_usage_cost_usd_check"'],
   ['a limit of the tokens', 'ADD CHECK (total_tokens <= 5000000)', '"elo_t_token_usage_total_tokens_check"'],
   [

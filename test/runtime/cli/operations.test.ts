@@ -9,6 +9,7 @@ import { readFlags } from '../../../runtime/cli/operations/read-flags';
 import { FLAG_WORDS } from '../../../runtime/cli/operations/words.generated';
 import { runCli } from '../../support/worlds/cli';
 
+const ID = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 const INPUT = z.strictObject({
   tenantId: z.uuid().meta({ tenant: true }),
   code: z.string(),
@@ -17,7 +18,9 @@ const INPUT = z.strictObject({
   isFree: z.boolean().optional(),
   rank: z.int().nullish(),
   share: z.number().optional(),
-  allowedTiers: z.array(z.string()).nullish(),
+  allowedTiers: z.array(z.string()).nullish().meta({ none: 'all' }),
+  by: z.array(z.enum(['day', 'tier'])).optional(),
+  models: z.record(z.string(), z.string()).optional(),
   overwrite: z.union([z.literal('all'), z.array(z.string())]).optional(),
   fields: z.array(z.strictObject({ name: z.string(), type: z.string() })).optional(),
   settings: z.custom<object>().optional(),
@@ -37,6 +40,8 @@ it('calls each key as its words say', () => {
     'rank',
     'share',
     'allowed-tiers',
+    'by',
+    'models',
     'overwrite',
     'fields',
     'settings',
@@ -50,11 +55,11 @@ it.each<[string, Parameters<typeof read>[0], unknown]>([
   ['a word', { kind: 'soft' }, { kind: 'soft' }],
   ['yes and no', { free: false }, { isFree: false }],
   ['numbers', { rank: '7', share: '0.5' }, { rank: 7, share: 0.5 }],
-  ['nothing', { rank: 'none', 'allowed-tiers': ['none'] }, { rank: null, allowedTiers: null }],
+  ['nothing', { rank: 'none', 'allowed-tiers': ['all'] }, { rank: null, allowedTiers: null }],
   [
     'lists',
-    { 'allowed-tiers': ['a, b', 'c'], overwrite: ['a/b'] },
-    { allowedTiers: ['a', 'b', 'c'], overwrite: ['a/b'] },
+    { 'allowed-tiers': ['a, b', 'c'], overwrite: ['a/b'], by: ['day,tier', 'day'] },
+    { allowedTiers: ['a, b', 'c'], overwrite: ['a/b'], by: ['day', 'tier', 'day'] },
   ],
   ['a word in place of a list', { overwrite: ['all'] }, { overwrite: 'all' }],
   ['an object', { settings: ['{"a":[1]}'] }, { settings: { a: [1] } }],
@@ -63,6 +68,13 @@ it.each<[string, Parameters<typeof read>[0], unknown]>([
     { settings: ['a=1', 'b=x=y', 'c=', 'd=null', 'e=5'] },
     { settings: { a: 1, b: 'x=y', c: '', d: null, e: 5 } },
   ],
+  [
+    'objects and pairs together, the last one first',
+    { settings: ['{"a":1,"b":1}', 'b=2', '{"__proto__":3}'] },
+    { settings: JSON.parse('{"a":1,"b":2,"__proto__":3}') as object },
+  ],
+  ['texts that look like numbers', { models: ['a=7'] }, { models: { a: '7' } }],
+  ['a field as JSON', { fields: ['{"name":"n","type":"string"}'] }, { fields: [{ name: 'n', type: 'string' }] }],
   [
     'fields',
     { fields: ['customer!:string:Name: the customer', 'n:number'] },
@@ -88,7 +100,8 @@ it.each<[string, Parameters<typeof read>[0], string[], string]>([
   ['another word', { kind: 'sk-secret' }, ['plum'], '--kind is one of: stone, soft.'],
   ['a part as a whole number', { rank: '1.5' }, ['plum'], '--rank is not a whole number.'],
   ['words as a number', { share: 'sk-secret' }, ['plum'], '--share is not a number.'],
-  ['other JSON than an object', { settings: ['{"a'] }, ['plum'], '--settings is not a JSON object: '],
+  ['other JSON than an object', { settings: ['{"a":sk-secret'] }, ['plum'], '--settings is not a JSON object.'],
+  ['null beside a value', { 'allowed-tiers': ['all', 'pro'] }, ['plum'], '--allowed-tiers all stands alone.'],
   ['no pair', { settings: ['sk-secret'] }, ['plum'], '--settings is a JSON object, - for one'],
   ['a field without a type', { fields: ['customer'] }, ['plum'], '--fields is NAME:TYPE'],
   ['a secret that everybody sees', { password: 'sk-secret' }, ['plum'], '--password takes only -'],
@@ -97,6 +110,35 @@ it.each<[string, Parameters<typeof read>[0], string[], string]>([
   expect(error).toBeInstanceOf(UsageError);
   expect((error as Error).message).toContain(words);
   expect((error as Error).message).not.toContain('sk-secret');
+});
+
+it('takes standard input once, also as the value of a pair, and says nothing of it', async () => {
+  const env = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db' };
+  const add = (auth: string[], input: string) =>
+    runCli(
+      [
+        'mcp-server',
+        'add',
+        'shop',
+        'https://mcp.example.com',
+        '--tenant',
+        ID,
+        ...auth.flatMap((one) => ['--auth', one]),
+      ],
+      { env, input },
+    );
+  const broken = await add(['-'], 'sk-secret');
+  expect(broken).toMatchObject({ exitCode: 2, stderr: '--auth is not a JSON object.\n' });
+  expect((await add(['-', 'token=-'], '{}')).stderr).toContain('Only one value can be -');
+  expect((await add(['kind=bearer', 'token=-'], 'sk-secret\n')).stderr).toContain('DB_UNREACHABLE');
+});
+
+it('needs a key for the model where it asks one, before the decision is made', async () => {
+  const env = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db', OPENROUTER_BASE_URL: 'not a url' };
+  const outcome = await runCli(['approval', 'decide', ID, 'approve', '--tenant', ID], { env });
+  expect(outcome).toMatchObject({ exitCode: 2, stderr: 'The environment variable OPENROUTER_API_KEY is not set.\n' });
+  expect((await runCli(['tenant', 'list'], { env })).stderr).toContain('DB_UNREACHABLE');
+  expect((await runCli(['tenant', 'get', '--tenant', ''], { env })).stderr).toBe('--tenant is empty.\n');
 });
 
 it('reads a secret that has to be there from standard input alone', async () => {
@@ -119,5 +161,5 @@ it('every operation has a command, whose words the public types give', async () 
 it('tells of an option what the types say, and what takes it away', () => {
   const [tenant, , , , , rank] = FLAGS;
   expect(tenant && optionOf(tenant)).toMatchObject({ value: 'TENANT', tenant: true });
-  expect(rank && optionOf(rank, 'Its place')).toMatchObject({ value: 'N', help: 'Its place; none takes it away' });
+  expect(rank && optionOf(rank, 'Its place')).toMatchObject({ value: 'N', help: 'Its place; none is null' });
 });
