@@ -8,7 +8,9 @@ const shared = {
     'node_modules/.+\\.js$': '<rootDir>/test/support/setup/esbuild-transform.cjs',
   },
   // Packages that come as ES modules only.
-  transformIgnorePatterns: ['node_modules/(?!(p-limit|p-retry|is-network-error|yocto-queue|d3-[a-z-]+|internmap)/)'],
+  transformIgnorePatterns: [
+    'node_modules/(?!(p-limit|p-retry|is-network-error|yocto-queue|string-width|get-east-asian-width|strip-ansi|ansi-regex|d3-[a-z-]+|internmap)/)',
+  ],
   modulePathIgnorePatterns: [
     '<rootDir>/dist',
     '<rootDir>/test/e2e/node_modules',

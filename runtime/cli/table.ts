@@ -1,5 +1,7 @@
 import { styleText } from 'node:util';
 
+import stringWidth from 'string-width';
+
 import { parseExactly } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { escapeHidden } from '../util/text/escape-hidden';
@@ -64,12 +66,12 @@ function flatten(value: JsonObject, prefix = ''): (readonly [string, JsonValue])
 }
 
 function renderFields(fields: readonly (readonly [string, JsonValue])[]): string {
-  const width = Math.max(...fields.map(([name]) => widthOf(escapeHidden(name))));
+  const width = Math.max(...fields.map(([name]) => stringWidth(escapeHidden(name))));
   // The lines of a long text stand below one another.
   const indent = `\n${' '.repeat(width)}${GAP}`;
   const lines = fields.map(([field, value]) => {
     const name = escapeHidden(field);
-    return `${title(name)}${' '.repeat(width - widthOf(name))}${GAP}${(shown(value) || 'none').replaceAll('\n', indent)}\n`;
+    return `${title(name)}${' '.repeat(width - stringWidth(name))}${GAP}${(shown(value) || 'none').replaceAll('\n', indent)}\n`;
   });
   return lines.join('');
 }
@@ -85,7 +87,7 @@ function renderRows(rows: readonly JsonObject[], width = Infinity): Rendered {
   const text = [header, ...lines].map((cells) => cells.join(GAP).trimEnd()).join('\n');
   return {
     text: `${text}\n`,
-    isCut: columns.some(({ cells, width: most }) => cells.some((cell) => widthOf(cell) > most)),
+    isCut: columns.some(({ cells, width: most }) => cells.some((cell) => stringWidth(cell) > most)),
   };
 }
 
@@ -96,7 +98,7 @@ function columnsOf(rows: readonly JsonObject[]): readonly Column[] {
     const values = rows.map((row) => row[name] ?? null);
     if (values.every((value) => value === null)) return [];
     const cells = values.map((value) => shown(value).replace(/\s+/g, ' '));
-    const width = Math.max(...[escapeHidden(name), ...cells].map(widthOf));
+    const width = Math.max(...[escapeHidden(name), ...cells].map((text) => stringWidth(text)));
     return [{ title: name, cells, isNumeric: cells.every((cell) => cell === '' || NUMBER.test(cell)), width }];
   });
 }
@@ -128,16 +130,16 @@ const title = (text: string): string => styleText('bold', text);
 
 function align({ width, isNumeric }: Column, text: string): string {
   const fitting = cut(text, width);
-  const space = ' '.repeat(width - widthOf(fitting));
+  const space = ' '.repeat(width - stringWidth(fitting));
   return isNumeric ? space + fitting : fitting + space;
 }
 
 function cut(text: string, width: number): string {
-  if (widthOf(text) <= width) return text;
+  if (stringWidth(text) <= width) return text;
   let taken = '';
   let used = 0;
   for (const { segment } of SEGMENTER.segment(text)) {
-    used += widthOf(segment);
+    used += stringWidth(segment);
     if (used >= width) break;
     taken += segment;
   }
@@ -145,13 +147,3 @@ function cut(text: string, width: number): string {
 }
 
 const SEGMENTER = new Intl.Segmenter();
-/** What terminals give two places. */
-const WIDE =
-  /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|[\uff01-\uff60]/u;
-
-function widthOf(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of SEGMENTER.segment(text)) width += WIDE.test(segment) ? 2 : 1;
-  return width;
-}

@@ -6,6 +6,7 @@ it('keeps the order of the items, whichever ends first', async () => {
     await new Promise<void>((resolve) => releases.push(resolve));
     return `${item}${index}`;
   });
+  while (releases.length < 3) await new Promise((resolve) => setImmediate(resolve));
   for (const release of releases.reverse()) release();
   expect(await running).toEqual(['a0', 'b1', 'c2']);
 });
