@@ -23,7 +23,7 @@ module.exports = {
     rule(
       'nodes-use-the-front-door',
       { path: '^nodes/' },
-      { path: '^runtime/', pathNot: '^runtime/(index|worker)[.]ts$' },
+      { path: '^runtime/', pathNot: '^runtime/(host|worker)[.]ts$' },
     ),
     rule(
       'nodes-are-strangers',

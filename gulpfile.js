@@ -49,6 +49,7 @@ async function runtime() {
   await build({
     entryPoints: {
       index: 'runtime/index.ts',
+      host: 'runtime/host.ts',
       worker: 'runtime/worker.ts',
       cli: 'runtime/cli/entry.ts',
       testing: 'runtime/testing/index.ts',

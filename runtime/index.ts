@@ -1,9 +1,6 @@
 export type { Admin } from './admin/contract/admin';
-export { checkSqlRole } from './compose/check-sql-role';
 export { createRuntime, type Runtime } from './compose/create-runtime';
-export { type CatalogEntry, listTenantTools } from './compose/editor-lists';
 export { migrateWorkflow } from './compose/migrate-workflow';
-export { useRuntime, useTaskQueue } from './compose/shared-runtime';
 export type { StreamEvent } from './compose/stream-run';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Connected, ConnectedTool, Memory, OutputFormat } from './contracts/connected';
@@ -30,5 +27,4 @@ export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtim
 export { fromChatModel } from './models/langchain/chat-model';
 export { outputFormat, schemaFormat } from './run/plan/output-format';
 export type { Enqueued } from './tasks/enqueue-task';
-export { mapExactIntegers, parseExactly } from './util/exact-integer';
 export type { Migration, MigrationOptions, MigrationReport, Workflow } from './workflow-migration/contract';

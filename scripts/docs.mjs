@@ -71,7 +71,7 @@ const FLOORS = [
     title: 'Doors',
     words:
       'What n8n, a shell, a queue or a program calls. They read what they are given, hand it on, and hold no decision.',
-    boxes: ['nodes', 'cli', 'index.ts', 'worker.ts', 'admin', 'testing'],
+    boxes: ['nodes', 'cli', 'host.ts', 'index.ts', 'worker.ts', 'admin', 'testing'],
   },
   {
     title: 'Where everything is wired',

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescription } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
 import { getTenantTools, searchTenants } from '../shared/pickers';
 import { openChatStream } from './operations/chat-stream';
@@ -24,7 +24,7 @@ export class AgentNode implements INodeType {
 
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
-    const library: typeof RuntimeLibrary = await import('../../runtime');
+    const library: typeof RuntimeLibrary = await import('../../runtime/host');
     const output: INodeExecutionData[] = [];
     const warnings: Warning[] = [];
     const errors: Warning[] = [];

@@ -6,7 +6,7 @@ import {
   NodeConnectionTypes,
 } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
 import { getTenantTools, searchTenants } from '../shared/pickers';
 import { operate } from './operate';
@@ -41,7 +41,7 @@ export class UniversalAiAgentAdmin implements INodeType {
 
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
-    const library: typeof RuntimeLibrary = await import('../../runtime');
+    const library: typeof RuntimeLibrary = await import('../../runtime/host');
     const output: INodeExecutionData[] = [];
     for (let index = 0; index < this.getInputData().length; index++) {
       try {

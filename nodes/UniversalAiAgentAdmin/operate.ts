@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
-import type { Admin } from '../../runtime';
+import type { Admin } from '../../runtime/host';
 import { readEgress } from '../shared/egress';
 import { LISTS } from './panel/operations.generated';
 import { type Asked, operationTitle, readInput } from './read-input';

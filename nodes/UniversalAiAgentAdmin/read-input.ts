@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 import { properties } from './panel/description';
 import { OPERATIONS, RESOURCES } from './panel/operations.generated';
 

@@ -1,6 +1,6 @@
 import type { IDataObject, ITriggerFunctions } from 'n8n-workflow';
 
-import type { RuntimeConfig } from '../../runtime';
+import type { RuntimeConfig } from '../../runtime/host';
 import type * as WorkerLibrary from '../../runtime/worker';
 import { readCallbacks } from '../shared/callback-options';
 import { readRedis } from '../shared/redis';

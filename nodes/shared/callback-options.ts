@@ -1,6 +1,6 @@
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
-import type { RuntimeConfig } from '../../runtime';
+import type { RuntimeConfig } from '../../runtime/host';
 
 export const callbackHosts: INodeProperties = {
   displayName: 'Callback: Hosts',

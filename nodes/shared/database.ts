@@ -1,6 +1,6 @@
 import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 
 type Library = typeof RuntimeLibrary;
 

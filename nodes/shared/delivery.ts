@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type { RuntimeError } from '../../runtime';
+import type { RuntimeError } from '../../runtime/host';
 import type { Item } from './item';
 
 /** The trigger brings the task again, however it acknowledges, and mostly without counting that as a try. */

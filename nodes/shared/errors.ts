@@ -1,6 +1,6 @@
 import { type INode, NodeOperationError } from 'n8n-workflow';
 
-import type { RuntimeError } from '../../runtime';
+import type { RuntimeError } from '../../runtime/host';
 
 /** Code, message and hint as n8n shows them. The cause stays behind: it may hold what must not be stored. */
 export function toNodeError(node: INode, error: unknown, itemIndex?: number): NodeOperationError {

@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 
 export type Library = typeof RuntimeLibrary;
 

@@ -1,6 +1,6 @@
 import type { ILoadOptionsFunctions, INodeListSearchResult, INodePropertyOptions } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 import { readDatabase } from './database';
 import { toListError, withAdmin } from './with-admin';
 
@@ -14,7 +14,7 @@ export async function searchTenants(this: ILoadOptionsFunctions, filter?: string
 export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
   const tenantId = chosenTenant(this);
   if (tenantId === undefined) return [];
-  const library: typeof RuntimeLibrary = await import('../../runtime');
+  const library: typeof RuntimeLibrary = await import('../../runtime/host');
   const database = readDatabase(library, await this.getCredentials('postgres'));
   const tools = await library.listTenantTools(database, tenantId).catch((error: unknown) => {
     throw toListError(this, error);

@@ -1,6 +1,6 @@
 import type { ICredentialDataDecryptedObject } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 import { credentialText } from './database';
 
 /** n8n's Redis credential as the runtime's configuration, which says so when it makes no sense. */

@@ -1,6 +1,6 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime';
+import type * as RuntimeLibrary from '../../runtime/host';
 import { readDatabase } from './database';
 import { toNodeError } from './errors';
 
@@ -12,7 +12,7 @@ export async function withAdmin<T>(
   context: ILoadOptionsFunctions,
   work: (runtime: RuntimeLibrary.Runtime) => Promise<T>,
 ): Promise<T> {
-  const library: typeof RuntimeLibrary = await import('../../runtime');
+  const library: typeof RuntimeLibrary = await import('../../runtime/host');
   const database = readDatabase(library, await context.getCredentials('postgres'));
   const runtime = library.createRuntime({ database, model: {} });
   try {

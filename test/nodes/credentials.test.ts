@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
 import { readConfig } from '../../nodes/UniversalAiAgentAdmin/read-config';
-import * as library from '../../runtime';
+import * as library from '../../runtime/host';
 
 const CREDENTIALS: Readonly<Record<string, object>> = {
   postgres: { host: 'db', port: 5432, database: 'shop', user: 'n8n', password: 'p' },

@@ -1,6 +1,6 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
-import type { Memory, Message } from '../../../runtime';
+import type { Memory, Message } from '../../../runtime/host';
 import type { Item } from '../../shared/item';
 import { historyOf, toHostMessages } from './host-messages';
 

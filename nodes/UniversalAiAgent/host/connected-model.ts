@@ -1,6 +1,6 @@
 import { type IExecuteFunctions, type INode, type NodeConnectionType, NodeConnectionTypes } from 'n8n-workflow';
 
-import type { Connected } from '../../../runtime';
+import type { Connected } from '../../../runtime/host';
 import type { Item } from '../../shared/item';
 import { isToolVariant } from '../read/tool-variant';
 

@@ -1,6 +1,6 @@
 import { type IExecuteFunctions, NodeConnectionTypes } from 'n8n-workflow';
 
-import type { ConnectedTool } from '../../../runtime';
+import type { ConnectedTool } from '../../../runtime/host';
 import type { Item, Library } from '../../shared/item';
 import { hostModule } from './host-modules';
 

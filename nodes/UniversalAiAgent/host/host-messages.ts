@@ -1,4 +1,4 @@
-import type { Message, ToolCallMessage } from '../../../runtime';
+import type { Message, ToolCallMessage } from '../../../runtime/host';
 import { hostModule } from './host-modules';
 
 /** A message of LangChain, as far as it is looked at here. */

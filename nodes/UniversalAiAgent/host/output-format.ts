@@ -1,6 +1,6 @@
 import { NodeConnectionTypes } from 'n8n-workflow';
 
-import type { OutputFormat } from '../../../runtime';
+import type { OutputFormat } from '../../../runtime/host';
 import type { Item, Library } from '../../shared/item';
 import { isToolVariant } from '../read/tool-variant';
 import { toJsonSchema } from './connected-tools';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ChunkType, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
-import type { OnEvent } from '../../../runtime';
+import type { OnEvent } from '../../../runtime/host';
 import { isToolVariant } from '../read/tool-variant';
 
 /** Pieces of a model wait for one another so long: on a worker each chunk is a message in Redis. */

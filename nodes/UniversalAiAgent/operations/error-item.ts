@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 
-import type { AgentResult, RuntimeError } from '../../../runtime';
+import type { AgentResult, RuntimeError } from '../../../runtime/host';
 import { summarize, toNodeError } from '../../shared/errors';
 import type { Item } from '../../shared/item';
 import { hasConnectedModel } from '../host/connected-model';

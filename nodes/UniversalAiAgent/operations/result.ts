@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type { AgentResult, TaskReport } from '../../../runtime';
+import type { AgentResult, TaskReport } from '../../../runtime/host';
 import type { ItemOutcome } from '../../shared/item';
 import { toSteps } from './steps';
 

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type { RunOptions, Runtime } from '../../../runtime';
+import type { RunOptions, Runtime } from '../../../runtime/host';
 import { isFinalFailure, tellOfRetries } from '../../shared/delivery';
 import { readEgress } from '../../shared/egress';
 import { type Item, type ItemOutcome, type TaskItem, withOptions } from '../../shared/item';

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type { AgentResult, TraceEntry } from '../../../runtime';
+import type { AgentResult, TraceEntry } from '../../../runtime/host';
 
 /** The trace as a table: one row for each model call and tool call. */
 export function toSteps({ trace, result }: AgentResult): readonly IDataObject[] | undefined {

@@ -1,7 +1,7 @@
 import type { ICredentialDataDecryptedObject, IExecuteFunctions, INodeProperties } from 'n8n-workflow';
 import * as workflow from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../../runtime';
+import type * as RuntimeLibrary from '../../../runtime/host';
 import { credentialText } from '../../shared/database';
 
 type McpServerInput = NonNullable<RuntimeLibrary.RunOptions['mcpServers']>[number];

@@ -1,6 +1,6 @@
 import type { IDataObject } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../../runtime';
+import type * as RuntimeLibrary from '../../../runtime/host';
 import { taskOptions } from '../panel/task-options.generated';
 
 /** The option's name in the editor, and its name in a task. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { useTaskQueue } from '../../../runtime';
+import { useTaskQueue } from '../../../runtime/host';
 import { textReply } from '../../support/servers/model-server';
 import { freePort } from '../../support/servers/redis';
 import { containing, withCode } from '../../support/setup/matchers';
