@@ -23,6 +23,7 @@ export interface CallParts {
 interface CallRequest {
   readonly snapshot: TenantSnapshot;
   readonly tier?: string;
+  readonly agent?: string;
   /** Its name or `server.tool`. */
   readonly tool: string;
   readonly arguments: unknown;
@@ -72,9 +73,9 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
 }
 
 async function findTool({ selectTools }: CallParts, request: CallRequest): Promise<Tool> {
-  const { snapshot, tier, tool: name, signal } = request;
+  const { snapshot, tier, agent, tool: name, signal } = request;
   const rules = { enabled_tools: [name] };
-  const { tools, warnings } = await selectTools({ snapshot, tier, rules, servers: [], signal });
+  const { tools, warnings } = await selectTools({ snapshot, tier, agent, rules, servers: [], signal });
   const found = tools.find(({ tool, alias }) => tool.definition.name === name || alias === name)?.tool;
   if (found === undefined) throw vaultErrorOf(snapshot, name) ?? notFound(name, warnings);
   return found;

@@ -38,6 +38,8 @@ interface ToolQuery {
   readonly tenantId: string;
   /** Only what this tier may use. */
   readonly tier?: string;
+  /** The name of an agent, whose rules in the tenant's settings hold too. */
+  readonly agent?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -53,6 +55,7 @@ interface ToolCallQuery extends ToolQuery {
 const querySchema = z.object({
   tenantId: z.string(),
   tier: z.string().optional(),
+  agent: z.string().optional(),
   server: z.string().optional(),
 });
 const callSchema = querySchema.extend({ tool: z.string(), meta: callMetaSchema.optional() });
@@ -77,9 +80,9 @@ interface TenantToolsParts extends CallParts {
 }
 
 export function createTenantTools(parts: TenantToolsParts): TenantTools {
-  const list = async ({ tenantId, tier }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
+  const list = async ({ tenantId, tier, agent }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
     const snapshot = await loadTenant(parts.tenants, tenantId);
-    const selected = await parts.selectTools({ snapshot, tier, rules: {}, servers: [], signal });
+    const selected = await parts.selectTools({ snapshot, tier, agent, rules: {}, servers: [], signal });
     const warnings = [...vaultErrors(snapshot), ...selected.warnings];
     return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings };
   };

@@ -15,7 +15,6 @@ export function adminOperations({ operations: declared, resources: titles }) {
     resource: name.split('.')[0],
     value: name.split('.')[1],
   }));
-  const byName = (one, other) => (one.name < other.name ? -1 : 1);
   const resources = Object.entries(titles).map(([value, name]) => ({ name, value }));
   const operations = Map.groupBy(
     rows.map(({ title, resource, value, action, description }) => [
@@ -25,9 +24,9 @@ export function adminOperations({ operations: declared, resources: titles }) {
     ([resource]) => resource,
   );
   const tables = {
-    RESOURCES: resources.sort(byName),
+    RESOURCES: resources,
     OPERATIONS: Object.fromEntries(
-      [...operations].map(([resource, ofResource]) => [resource, ofResource.map(([, row]) => row).sort(byName)]),
+      [...operations].map(([resource, ofResource]) => [resource, ofResource.map(([, row]) => row)]),
     ),
     LISTS: Object.fromEntries(rows.flatMap(({ name, lists }) => (lists === undefined ? [] : [[name, lists]]))),
     HIDDEN: Object.fromEntries(['vault', 'provider', 'redis'].map((need) => [need, hiddenWithout(rows, need)])),

@@ -2,18 +2,18 @@
 
 /** Options of the parameter Resource. */
 export const RESOURCES = [
-  { name: 'Approval', value: 'approval' },
-  { name: 'Audit', value: 'audit' },
   { name: 'Diagnostic', value: 'diagnostics' },
-  { name: 'MCP Server', value: 'mcpServer' },
-  { name: 'Model', value: 'price' },
-  { name: 'OAuth Login', value: 'oauthLogin' },
-  { name: 'Run', value: 'run' },
-  { name: 'SQL Role', value: 'sqlRole' },
-  { name: 'Secret', value: 'secret' },
   { name: 'Tenant', value: 'tenant' },
   { name: 'Tier', value: 'tier' },
+  { name: 'Model', value: 'price' },
   { name: 'Tool', value: 'tool' },
+  { name: 'MCP Server', value: 'mcpServer' },
+  { name: 'Secret', value: 'secret' },
+  { name: 'OAuth Login', value: 'oauthLogin' },
+  { name: 'SQL Role', value: 'sqlRole' },
+  { name: 'Run', value: 'run' },
+  { name: 'Approval', value: 'approval' },
+  { name: 'Audit', value: 'audit' },
   { name: 'Usage', value: 'usage' },
 ];
 
@@ -21,16 +21,10 @@ export const RESOURCES = [
 export const OPERATIONS = {
   diagnostics: [
     {
-      name: 'Add Demo Tenant',
-      value: 'addDemoTenant',
-      action: 'Add a demo tenant',
-      description: 'A tenant to try things with',
-    },
-    {
-      name: 'Check Schema',
-      value: 'schema',
-      action: 'Check the database schema',
-      description: 'What is applied and what is missing, and rows that no run could read',
+      name: 'Summary',
+      value: 'summary',
+      action: 'Get a summary of the installation',
+      description: 'HEALTHY, DEGRADED or CRITICAL, with what failed and what to do',
     },
     {
       name: 'Prepare Database',
@@ -39,14 +33,19 @@ export const OPERATIONS = {
       description: 'Create the tables, or bring them up to date; safe to repeat',
     },
     {
-      name: 'Summary',
-      value: 'summary',
-      action: 'Get a summary of the installation',
-      description: 'HEALTHY, DEGRADED or CRITICAL, with what failed and what to do',
+      name: 'Check Schema',
+      value: 'schema',
+      action: 'Check the database schema',
+      description: 'What is applied and what is missing, and rows that no run could read',
+    },
+    {
+      name: 'Add Demo Tenant',
+      value: 'addDemoTenant',
+      action: 'Add a demo tenant',
+      description: 'A tenant to try things with',
     },
   ],
   tenant: [
-    { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Reactivate the tenant' },
     { name: 'Create', value: 'create', action: 'Create a tenant', description: 'Add a tenant, and give it tools' },
     {
       name: 'Create or Update',
@@ -54,21 +53,22 @@ export const OPERATIONS = {
       action: 'Create or update a tenant',
       description: 'Add a tenant, or change the one that has this ID or name; can be repeated',
     },
+    { name: 'Get', value: 'get', action: 'Get a tenant', description: 'Its settings, and what it spent this month' },
+    { name: 'List', value: 'list', action: 'List tenants', description: 'Tenants by name' },
+    { name: 'Update', value: 'update', action: 'Update a tenant', description: 'Change its name or settings' },
     {
       name: 'Deactivate',
       value: 'deactivate',
       action: 'Deactivate a tenant',
       description: 'Stop its runs and keep its data',
     },
+    { name: 'Activate', value: 'activate', action: 'Activate a tenant', description: 'Reactivate the tenant' },
     {
       name: 'Delete',
       value: 'delete',
       action: 'Delete a tenant',
       description: 'Delete a tenant that is not active, with its tools, secrets, runs and bill',
     },
-    { name: 'Get', value: 'get', action: 'Get a tenant', description: 'Its settings, and what it spent this month' },
-    { name: 'List', value: 'list', action: 'List tenants', description: 'Tenants by name' },
-    { name: 'Update', value: 'update', action: 'Update a tenant', description: 'Change its name or settings' },
   ],
   tier: [
     { name: 'List', value: 'list', action: 'List tiers', description: 'The tiers with their models and prices' },
@@ -95,12 +95,6 @@ export const OPERATIONS = {
     },
   ],
   tool: [
-    {
-      name: 'Add Built-In Tools',
-      value: 'addBuiltIn',
-      action: 'Add the built-in tools',
-      description: 'Add the tools that come with this package to the catalogue; no tenant is given any of them',
-    },
     { name: 'Create', value: 'create', action: 'Create a tool', description: 'Add a tool to the catalogue' },
     {
       name: 'Create or Update',
@@ -108,7 +102,20 @@ export const OPERATIONS = {
       action: 'Create or update a tool',
       description: 'Add a tool, or change the one that has this code; can be repeated',
     },
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List tools',
+      description: 'The catalogue, or everything that a tenant is offered',
+    },
+    { name: 'Update', value: 'update', action: 'Update a tool', description: 'Change a tool of the catalogue' },
     { name: 'Delete', value: 'delete', action: 'Delete a tool', description: 'Delete a tool that no tenant has' },
+    {
+      name: 'Enable for Tenant',
+      value: 'enable',
+      action: 'Enable a tool for a tenant',
+      description: 'Give a tenant the tool',
+    },
     {
       name: 'Disable for Tenant',
       value: 'disable',
@@ -116,10 +123,10 @@ export const OPERATIONS = {
       description: 'Take the tool from a tenant; its settings stay',
     },
     {
-      name: 'Enable for Tenant',
-      value: 'enable',
-      action: 'Enable a tool for a tenant',
-      description: 'Give a tenant the tool',
+      name: 'Set Limits',
+      value: 'setLimits',
+      action: 'Set the limits of a tool',
+      description: 'Calls a day and rules for one tenant',
     },
     {
       name: 'Execute',
@@ -128,18 +135,11 @@ export const OPERATIONS = {
       description: 'Call the tool as an agent would, under the same checks and limits',
     },
     {
-      name: 'List',
-      value: 'list',
-      action: 'List tools',
-      description: 'The catalogue, or everything that a tenant is offered',
+      name: 'Add Built-In Tools',
+      value: 'addBuiltIn',
+      action: 'Add the built-in tools',
+      description: 'Add the tools that come with this package to the catalogue; no tenant is given any of them',
     },
-    {
-      name: 'Set Limits',
-      value: 'setLimits',
-      action: 'Set the limits of a tool',
-      description: 'Calls a day and rules for one tenant',
-    },
-    { name: 'Update', value: 'update', action: 'Update a tool', description: 'Change a tool of the catalogue' },
   ],
   sqlRole: [
     {
@@ -157,6 +157,24 @@ export const OPERATIONS = {
       description: 'Register a server and let the tenant use it',
     },
     {
+      name: 'List',
+      value: 'list',
+      action: 'List MCP servers',
+      description: 'The servers of a tenant, without asking them',
+    },
+    {
+      name: 'Health',
+      value: 'health',
+      action: 'Check MCP servers',
+      description: 'Connect to each, and list its tools',
+    },
+    {
+      name: 'Refresh',
+      value: 'refresh',
+      action: 'Refresh the tools of MCP servers',
+      description: 'Ask for lists of tools again',
+    },
+    {
       name: 'Approve',
       value: 'approve',
       action: 'Approve the tools of an MCP server',
@@ -168,42 +186,24 @@ export const OPERATIONS = {
       action: 'Disconnect MCP servers',
       description: 'Make every process open new connections with its next call',
     },
-    {
-      name: 'Health',
-      value: 'health',
-      action: 'Check MCP servers',
-      description: 'Connect to each, and list its tools',
-    },
-    {
-      name: 'List',
-      value: 'list',
-      action: 'List MCP servers',
-      description: 'The servers of a tenant, without asking them',
-    },
-    {
-      name: 'Refresh',
-      value: 'refresh',
-      action: 'Refresh the tools of MCP servers',
-      description: 'Ask for lists of tools again',
-    },
     { name: 'Remove', value: 'remove', action: 'Remove an MCP server', description: 'Take the server from the tenant' },
   ],
   secret: [
-    { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
-    {
-      name: 'Encrypt Plain Text',
-      value: 'encrypt',
-      action: 'Encrypt secrets that stand in rows',
-      description: 'Move secrets that stand in rows as plain text into the vault',
-    },
+    { name: 'Set', value: 'set', action: 'Set a secret', description: 'Encrypt a secret; tools name it as vault:NAME' },
     { name: 'List', value: 'list', action: 'List secrets', description: 'Names only, never values' },
+    { name: 'Delete', value: 'delete', action: 'Delete a secret', description: 'Forget a secret' },
     {
       name: 'Rotate Key',
       value: 'rotate',
       action: 'Rotate the vault key',
       description: 'Encrypt everything anew under the first vault key',
     },
-    { name: 'Set', value: 'set', action: 'Set a secret', description: 'Encrypt a secret; tools name it as vault:NAME' },
+    {
+      name: 'Encrypt Plain Text',
+      value: 'encrypt',
+      action: 'Encrypt secrets that stand in rows',
+      description: 'Move secrets that stand in rows as plain text into the vault',
+    },
   ],
   oauthLogin: [
     {
@@ -220,10 +220,11 @@ export const OPERATIONS = {
     },
   ],
   run: [
-    { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
     { name: 'List', value: 'list', action: 'List runs', description: 'The runs of a tenant, the newest first' },
+    { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
   ],
   approval: [
+    { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },
     {
       name: 'Decide',
       value: 'decide',
@@ -231,7 +232,6 @@ export const OPERATIONS = {
       description:
         'Approve or deny the tool call and resume the run; not for nodes with connected models, tools or memory',
     },
-    { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },
   ],
   audit: [
     {
@@ -242,18 +242,6 @@ export const OPERATIONS = {
     },
   ],
   usage: [
-    {
-      name: 'Export',
-      value: 'export',
-      action: 'Export the lines of the bill',
-      description: 'One line for each task, as a CSV or JSON file',
-    },
-    {
-      name: 'HTML Report',
-      value: 'report',
-      action: 'Make an HTML report',
-      description: 'Cost by day, tenant, model and tier with charts, models and tools, as one file',
-    },
     {
       name: 'Summary',
       value: 'summary',
@@ -271,6 +259,18 @@ export const OPERATIONS = {
       value: 'unknown',
       action: 'List unknown usage',
       description: 'Requests whose usage nobody knows, and that are on no bill',
+    },
+    {
+      name: 'Export',
+      value: 'export',
+      action: 'Export the lines of the bill',
+      description: 'One line for each task, as a CSV or JSON file',
+    },
+    {
+      name: 'HTML Report',
+      value: 'report',
+      action: 'Make an HTML report',
+      description: 'Cost by day, tenant, model and tier with charts, models and tools, as one file',
     },
   ],
 };

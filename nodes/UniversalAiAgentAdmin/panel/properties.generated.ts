@@ -728,6 +728,13 @@ export const operationProperties: INodeProperties[] = [
     displayOptions: of('tool', 'list'),
     options: [
       {
+        displayName: 'Agent',
+        name: 'agent',
+        type: 'string',
+        default: '',
+        description: 'Only what this agent of the tenant may use, by the rules in its settings',
+      },
+      {
         displayName: 'Code or Name Contains',
         name: 'filter',
         type: 'string',
@@ -913,6 +920,13 @@ export const operationProperties: INodeProperties[] = [
     default: {},
     displayOptions: of('tool', 'execute'),
     options: [
+      {
+        displayName: 'Agent',
+        name: 'agent',
+        type: 'string',
+        default: '',
+        description: "The name of an agent, whose rules in the tenant's settings hold too",
+      },
       {
         displayName: 'Identity',
         name: 'meta',

@@ -68,6 +68,8 @@ export interface ToolAdmin {
     readonly tenantId?: string;
     /** Only what this tier of the tenant may use. */
     readonly tier?: string;
+    /** Only what this agent of the tenant may use, by the rules in its settings. */
+    readonly agent?: string;
     /** A part of the code or name; of the catalogue alone. */
     readonly filter?: string;
     readonly limit?: number;
@@ -94,6 +96,8 @@ export interface ToolAdmin {
       readonly arguments?: JsonObject;
       /** Only if this tier may use the tool. */
       readonly tier?: string;
+      /** The name of an agent, whose rules in the tenant's settings hold too. */
+      readonly agent?: string;
       /** Who the call is for, such as `{"user_id": "7"}`; also `client_id`, `dialog_id` and `session_id`. */
       readonly meta?: JsonObject;
     },

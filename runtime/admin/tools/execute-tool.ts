@@ -18,6 +18,7 @@ export const executeTool = operation({
     tool: z.string().min(1).meta({ picker: 'tenantTool', description: 'A tool that the tenant has' }),
     arguments: objectField.default({}).meta({ panel: 'argumentsOfCall' }),
     tier: z.string().optional().meta({ group: 'more', picker: 'tier' }),
+    agent: z.string().optional().meta({ group: 'more' }),
     meta: objectField.optional().meta({ group: 'more', title: 'Identity' }),
   }),
   run: async ({ tenantTools }, given, { egress }) => {

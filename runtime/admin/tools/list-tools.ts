@@ -15,12 +15,13 @@ export const listTools = operation({
   input: strictObject({
     tenantId: tenantIdField.optional(),
     tier: z.string().optional().meta({ group: 'filters', picker: 'tier' }),
+    agent: z.string().optional().meta({ group: 'filters' }),
     filter: z.string().max(255).optional().meta({ group: 'filters', title: 'Code or Name Contains' }),
     limit: limitField.default(100),
     after: z.string().optional(),
   }),
-  run: async ({ postgres: { query }, tenantTools }, { tenantId, tier, limit, ...given }) => {
-    if (tenantId !== undefined) return tenantTools.list({ tenantId, tier });
+  run: async ({ postgres: { query }, tenantTools }, { tenantId, tier, agent, limit, ...given }) => {
+    if (tenantId !== undefined) return tenantTools.list({ tenantId, tier, agent });
     const rows = await query<CatalogueEntry>(listStatement({ ...given, rows: limit + 1 }));
     const page = toPage(rows, limit, ({ code }) => code);
     return { tools: page.rows, next: page.next };

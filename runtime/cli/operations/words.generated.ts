@@ -59,6 +59,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   },
   'tool.list': {
     tier: 'Only what this tier of the tenant may use',
+    agent: 'Only what this agent of the tenant may use, by the rules in its settings',
     filter: 'A part of the code or name; of the catalogue alone',
   },
   'tool.update': {
@@ -79,6 +80,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   },
   'tool.execute': {
     tier: 'Only if this tier may use the tool',
+    agent: "The name of an agent, whose rules in the tenant's settings hold too",
     meta: 'Who the call is for, such as `{"user_id": "7"}`; also `client_id`, `dialog_id` and `session_id`',
   },
   'sqlRole.set': {

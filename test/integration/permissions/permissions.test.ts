@@ -75,6 +75,15 @@ describe('which tools are offered', () => {
     expect(fixture.models.received.at(-1)).not.toHaveProperty('tools');
   });
 
+  it('as to the agent that is named where somebody lists tools or calls one', async () => {
+    const { tenantId, send } = await tenantWith({ tool_config: { agents: { sales: { enabled_tools: [] } } } });
+    const { tool } = fixture.runtime.admin;
+    expect(await tool.list({ tenantId, agent: 'sales' })).toMatchObject({ tools: [] });
+    const call = { tenantId, tool: send, arguments: {} };
+    await expect(tool.execute({ ...call, agent: 'sales' })).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
+    await expect(tool.execute({ ...call, agent: 'support' })).resolves.toHaveProperty('result');
+  });
+
   it('those that every level leaves; a deny-list wins over an allow-list', async () => {
     const { tenantId, send, find } = await tenantWith({});
     await setRules(tenantId, { enabled_tools: ['*'], disabled_tools: ['echo'] });
