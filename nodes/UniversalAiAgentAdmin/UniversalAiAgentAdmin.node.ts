@@ -11,7 +11,7 @@ import { summarize, toNodeError } from '../shared/errors';
 import { getTenantTools, searchTenants } from '../shared/pickers';
 import { operate } from './operate';
 import { credentials, properties, subtitle } from './panel/description';
-import { createTenant, getServers, getTiers, getToolArguments, getTools } from './pickers';
+import { createTenant, getServers, getServersOrAll, getTiers, getToolArguments, getTools } from './pickers';
 import { readConfig } from './read-config';
 
 export class UniversalAiAgentAdmin implements INodeType {
@@ -34,7 +34,7 @@ export class UniversalAiAgentAdmin implements INodeType {
 
   methods = {
     listSearch: { searchTenants },
-    loadOptions: { getServers, getTenantTools, getTiers, getTools },
+    loadOptions: { getServers, getServersOrAll, getTenantTools, getTiers, getTools },
     resourceMapping: { getToolArguments },
     actionHandler: { createTenant },
   };

@@ -37,6 +37,11 @@ export function getServers(this: ILoadOptionsFunctions): Promise<INodePropertyOp
   });
 }
 
+/** The same, and all of them at once. */
+export async function getServersOrAll(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  return [{ name: 'All Servers', value: '' }, ...(await getServers.call(this))];
+}
+
 /** The arguments of the chosen tool, for the form of Execute. */
 export async function getToolArguments(this: ILoadOptionsFunctions): Promise<ResourceMapperFields> {
   const tenantId = chosenTenant(this);

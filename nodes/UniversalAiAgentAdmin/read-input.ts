@@ -107,7 +107,8 @@ export function operationTitle({ context, index }: Asked): string {
   const known = OPERATIONS as Readonly<Record<string, readonly INodePropertyOptions[]>>;
   const titles = [
     RESOURCES.find(({ value }) => value === resource)?.name ?? resource,
-    known[resource]?.find(({ value }) => value === operation)?.name ?? operation,
+    (Object.hasOwn(known, resource) ? known[resource] : undefined)?.find(({ value }) => value === operation)?.name ??
+      operation,
   ];
   return titles.join(': ');
 }

@@ -35,7 +35,8 @@ interface OperationWords {
  * The one declaration of an operation of administration. `runtime.admin`, the command line, the operations of the Admin
  * node's panel and docs/administration.md are read from it.
  *
- * Metadata of its input: `secret` (a text that nobody may look on), `tenant` (one that a tenant is known by), `none` (the word for null on the command line); for the panel
+ * Metadata of its input: `secret` (a text that nobody may look on), `tenant` (one that a tenant is known by), `none` (the word for
+ * null on the command line), `whole` (a list whose entries may have commas), `any` (any JSON, or a text); for the panel
  * `title`, `description`, `placeholder`, `initial` (default in the panel), `names` of words, `rows`, `picker` (`tier`, `tool`,
  * `tenantTool`, `server`), `group` (`more`, `filters`; `none`: not in the panel), `panel` (an export of the panel's custom.ts).
  *

@@ -83,10 +83,16 @@ function literal(property, where, more = {}) {
 function describe(key, property, { required, fields }) {
   const { main, meta } = mainOf(key, property);
   const common = commonParameter(key, meta, required);
-  const { group = 'main' } = meta;
+  const { group = common === undefined && isAlwaysSent(meta, required) ? 'more' : 'main' } = meta;
   if (common !== undefined) return { key, group, make: common };
   const parameter = toProperty(key, { main, meta, required, words: fields.get(key) });
   return { key, group, property: parameter, make: (where) => literal(parameter, where) };
+}
+
+/** True for an optional one whose default would be sent by every node: a node leaves out a text alone. */
+function isAlwaysSent({ type, enum: words, picker, initial, default: standard }, required) {
+  const isText = picker !== undefined || (type === 'string' && words === undefined);
+  return !required && !isText && initial === undefined && standard === undefined;
 }
 
 /** Those that panel/custom.ts and panel/common.ts make. */

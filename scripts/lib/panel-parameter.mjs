@@ -16,7 +16,7 @@ const KNOWN = [
   'names',
   'panel',
   'rows',
-  'none',
+  ...['none', 'whole', 'any'],
   ...['guards', 'flag', 'node', 'inSettings', 'inTier', 'standard', 'least', 'most', 'precision'],
 ];
 /** Pickers by the kind of what is picked: the method, and what it depends on. */
@@ -42,7 +42,18 @@ export function mainOf(key, property) {
 
 const JSON_SCHEMA = [
   ...['type', 'format', 'pattern', 'enum', 'const', 'items', 'properties', 'additionalProperties', 'propertyNames'],
-  ...['anyOf', 'default', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'required'],
+  ...[
+    'anyOf',
+    'allOf',
+    'default',
+    'readOnly',
+    'required',
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+  ],
+  ...['multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems', 'prefixItems', 'minProperties', 'maxProperties'],
 ];
 
 /** The parameter of a key, from `mainOf` it. */
@@ -113,7 +124,7 @@ const SHAPES = [
     }),
   },
   {
-    fits: ({ type }) => type === 'array',
+    fits: ({ type, items }) => type === 'array' && items?.type !== 'object',
     of: () => ({ kind: 'string', typeOptions: { multipleValues: true }, initial: [] }),
   },
   { fits: ({ type }) => type === 'string', of: () => ({ kind: 'string', initial: '' }) },

@@ -185,7 +185,7 @@ it('passes on rules for tools, and an approval where there is a run that waits f
 it('refuses rules for tools that are no JSON, before a model is called', async () => {
   const parameters = { ...FIELDS, options: { toolPermissions: '{"send": ' } };
   const { error } = (await run([item()], { parameters })).data.resultData;
-  expect(error?.message).toContain('Tool Permissions is not valid JSON');
+  expect(error?.message).toContain('Tools: Permissions is not valid JSON');
   expect(models.received).toEqual([]);
 });
 

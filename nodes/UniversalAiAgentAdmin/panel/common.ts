@@ -50,11 +50,13 @@ export function server(shown: Shown, isRequired = true): INodeProperties {
     displayName: 'Server Name or ID',
     name: 'server',
     type: 'options',
-    typeOptions: { loadOptionsMethod: 'getServers', loadOptionsDependsOn: ['tenantId'] },
+    typeOptions: {
+      loadOptionsMethod: isRequired ? 'getServers' : 'getServersOrAll',
+      loadOptionsDependsOn: ['tenantId'],
+    },
     required: isRequired,
     default: '',
-    description:
-      'Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>',
+    description: `${isRequired ? '' : 'Empty means all servers of the tenant. '}Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>${isRequired ? '' : '.'}`,
     displayOptions: shown,
   };
 }

@@ -43,8 +43,8 @@ export const addDemoTenant = operation({
       description: "Where the demo tenant's tools are. Empty is right for the servers of the demo.",
     }),
     mcpServer: address.meta({
-      placeholder: 'https://mcp.example.com',
-      description: "Where the demo tenant's MCP server is. Empty is right for the servers of the demo.",
+      placeholder: 'https://mcp.example.com/mcp',
+      description: "The whole address of the demo tenant's MCP server. Empty is right for the servers of the demo.",
     }),
   }),
   run: async ({ postgres }, servers, host) => {

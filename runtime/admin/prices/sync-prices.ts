@@ -41,7 +41,7 @@ export const syncPrices = operation({
       description: 'Tiers that get another model, as JSON',
     }),
     provider: z.string().max(50).optional().meta({ group: 'more' }),
-  }),
+  }).refine(({ from, list }) => from === undefined || list === undefined, 'has both from and list'),
   run: async (
     { postgres: { transaction }, listedAt },
     { from, list, tiers, ...request },

@@ -18,6 +18,7 @@ export function scoped<Shape extends z.ZodRawShape>(
 
 const scope = {
   shared: z.boolean().optional().meta({
+    initial: false,
     title: 'Shared by All Tenants',
     description: 'Whether the tools of every tenant may name the secret',
   }),

@@ -16,9 +16,10 @@ export const approveTools = operation({
     tenantId: tenantIdField,
     server: serverField,
     tools: z
-      .array(z.string())
+      .array(z.string().min(1))
+      .min(1)
       .optional()
-      .meta({ group: 'more', description: 'Only these tools. Without this field all of them.' }),
+      .meta({ whole: true, group: 'more', description: 'Only these tools. Without this field all of them.' }),
   }),
   run: async ({ postgres: { query } }, given) => {
     const { tenantId, server } = given;

@@ -19,7 +19,15 @@ export const listTools = operation({
     filter: z.string().max(255).optional().meta({ group: 'filters', title: 'Code or Name Contains' }),
     limit: limitField.default(100),
     after: z.string().optional(),
-  }),
+  })
+    .refine(
+      ({ tenantId, tier, agent }) => tenantId !== undefined || (tier ?? agent) === undefined,
+      'has a tier or agent without a tenant',
+    )
+    .refine(
+      ({ tenantId, filter }) => tenantId === undefined || filter === undefined,
+      'has a filter, which is of the catalogue alone',
+    ),
   run: async ({ postgres: { query }, tenantTools }, { tenantId, tier, agent, limit, ...given }) => {
     if (tenantId !== undefined) return tenantTools.list({ tenantId, tier, agent });
     const rows = await query<CatalogueEntry>(listStatement({ ...given, rows: limit + 1 }));

@@ -12,6 +12,7 @@ export const setSqlRole = operation({
   input: strictObject({
     name: z.string().meta({ placeholder: 'agent_reader' }),
     tables: z.array(z.string().min(1)).default([]).meta({
+      whole: true,
       placeholder: 'orders',
       description: 'Your own tables that queries may read. Each needs row-level security.',
     }),

@@ -10,6 +10,10 @@ interface Metadata {
   readonly tenant?: boolean;
   /** The word for null; default `none`. */
   readonly none?: string;
+  /** A list whose entries may have commas: each has an option of its own. */
+  readonly whole?: boolean;
+  /** Any JSON, or else a text. */
+  readonly any?: boolean;
 }
 
 /** What JSON Schema says of one key of an operation's input. */
@@ -30,11 +34,14 @@ interface Shape {
   readonly required?: readonly string[];
 }
 
-/** How a value of the input is given: `list` and `fields` one by one, `pairs` as JSON or `KEY=VALUE`. */
-type Kind = 'text' | 'boolean' | 'integer' | 'number' | 'list' | 'fields' | 'pairs';
+/**
+ * How a value of the input is given: `list` with commas, `fields` one by one, `pairs` as JSON or `KEY=VALUE`, `any` as
+ * JSON or a text.
+ */
+type Kind = 'text' | 'boolean' | 'integer' | 'number' | 'list' | 'fields' | 'pairs' | 'any';
 
 /** A key of an operation's input, as an option. */
-export interface Flag extends Required<Metadata>, Taken {
+export interface Flag extends Required<Omit<Metadata, 'any'>>, Taken {
   readonly key: string;
   /** Its words: `allowed-tiers`. */
   readonly name: string;
@@ -73,8 +80,8 @@ function toFlag(key: string, property: Property, required: boolean): Flag {
   const choices = choicesOf(property);
   const only = choices.flatMap((choice) => choice.const ?? []);
   const main = choices.find((choice) => choice.type !== 'null' && choice.const === undefined) ?? property;
-  const { tenant = false, secret = false, none = 'none', enum: words = [] } = { ...property, ...main, ...main.items };
-  const flag = { key, name: wordsOf(key), kind: kindOf(main), required, tenant, secret, none };
+  const { enum: words = [], ...meta } = { ...property, ...main, ...main.items };
+  const flag = { ...marksOf(meta), key, name: wordsOf(key), kind: meta.any === true ? 'any' : kindOf(main), required };
   return {
     ...flag,
     words,
@@ -84,6 +91,15 @@ function toFlag(key: string, property: Property, required: boolean): Flag {
     value: valueOf(flag, main, [...words, ...only]),
     standard: property.default,
   };
+}
+
+function marksOf({
+  tenant = false,
+  secret = false,
+  none = 'none',
+  whole = tenant,
+}: Metadata): Required<Omit<Metadata, 'any'>> {
+  return { tenant, secret, none, whole };
 }
 
 const choicesOf = (property: Property): readonly Property[] => property.anyOf?.flatMap(choicesOf) ?? [property];
@@ -100,15 +116,15 @@ function valueOf({ name, kind, ...flag }: Named, { format = '' }: Property, word
   if (flag.secret) return '-';
   const own = isNamed({ kind, ...flag }) ? name.replaceAll('-', '_').toUpperCase() : (FORMATS[format] ?? 'TEXT');
   const text = words.length > 1 ? words.join('|') : [own, ...words].join('|');
-  return VALUES[kind] ?? text;
+  return VALUES[kind] ?? (kind === 'list' && !flag.whole ? `${text},...` : text);
 }
 
-type Named = Pick<Flag, 'name' | 'kind' | 'required' | 'secret' | 'tenant'>;
+type Named = Pick<Flag, 'name' | 'kind' | 'required' | 'secret' | 'tenant' | 'whole'>;
 
 const FORMATS: Readonly<Record<string, string>> = { uuid: 'ID', date: 'DAY', uri: 'URL' };
 const VALUES: Readonly<Partial<Record<Kind, string>>> = {
   ...{ boolean: '', integer: 'N', number: 'N' },
-  ...{ fields: 'NAME[!]:TYPE[:DESCRIPTION]', pairs: 'JSON|KEY=VALUE|-' },
+  ...{ fields: 'NAME[!]:TYPE[:DESCRIPTION]', pairs: 'JSON|KEY=VALUE|-', any: 'JSON|TEXT|-' },
 };
 
 /** `tenant` for `tenantId`, `free` for `isFree`, `cache-write-1h-per-1m` for `cacheWrite1hPer1M`. */
@@ -125,8 +141,12 @@ function wordsOf(key: string): string {
 export const isUnseen = ({ secret, required }: Flag): boolean => secret && required;
 
 /** True for a text that has to be there: it may stand behind the words without its option. */
-export const isNamed = ({ kind, required, secret, tenant }: Omit<Named, 'name'>): boolean =>
-  kind === 'text' && required && !secret && !tenant;
+export const isNamed = ({
+  kind,
+  required,
+  secret,
+  tenant,
+}: Pick<Flag, 'kind' | 'required' | 'secret' | 'tenant'>): boolean => kind === 'text' && required && !secret && !tenant;
 
 export const namesOf = (flags: readonly Flag[]): string =>
   flags
@@ -166,6 +186,7 @@ export function optionOf(flag: Flag, words?: string): CommandOption {
 function* notesOn({ kind, secret, nullable, none, standard }: Flag): Generator<string> {
   if (secret) yield 'read from standard input';
   if (nullable) yield `${none} is null`;
+  if (MANY.includes(kind)) yield 'may be given several times';
   if (kind === 'boolean' && standard === undefined) yield '--no-… says that it is not';
   if (typeof standard === 'number' || typeof standard === 'string') yield `default ${standard}`;
 }

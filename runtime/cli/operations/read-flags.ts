@@ -79,14 +79,14 @@ const READERS: Readonly<Record<Flag['kind'], Reader>> = {
     throw new UsageError(`--${name} is not a number.`);
   },
   list: (flag, texts) => {
-    // Names may have commas, words have none.
-    const words = flag.words.length === 0 ? texts : texts.flatMap((text) => text.split(',')).map((word) => word.trim());
+    const words = flag.whole ? texts : texts.flatMap((text) => text.split(',')).map((word) => word.trim());
     const [first = ''] = words;
     if (words.length === 1 && flag.only.includes(first)) return first;
     return words.filter((word) => word !== '').map((word) => readWord(flag, word));
   },
   fields: (flag, texts) =>
     texts.map((text) => (text.startsWith('{') ? parseObject(flag, text) : readField(flag.name, text))),
+  any: async (_flag, [text = ''], take) => readJson(text === '-' ? await take() : text),
   pairs: async (flag, texts, take) => {
     const entries: [string, JsonValue][] = [];
     for (const text of texts) entries.push(...(await readPairs(flag, text, take)));
@@ -109,13 +109,13 @@ async function readPairs(flag: Flag, text: string, take: TakeInput): Promise<[st
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--${flag.name} is a JSON object, - for one on standard input, or KEY=VALUE.`);
   const value = text.slice(at + 1);
-  return [[text.slice(0, at), value === '-' ? withoutLineEnd(await take()) : readValue(flag, value)]];
+  return [[text.slice(0, at), value === '-' ? withoutLineEnd(await take()) : flag.areTexts ? value : readJson(value)]];
 }
 
 /** JSON, or else a text. */
-function readValue({ areTexts }: Flag, text: string): JsonValue {
-  const parsed = areTexts ? undefined : tryParseJson(text);
-  return parsed?.ok === true ? parsed.value : text;
+function readJson(text: string): JsonValue {
+  const parsed = tryParseJson(text);
+  return parsed.ok ? parsed.value : text;
 }
 
 /** Says nothing of what was given: it may be a secret. */

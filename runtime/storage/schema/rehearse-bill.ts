@@ -79,12 +79,15 @@ async function rehearse(query: Query, write: Write, tenantsOf: typeof findTenant
 }
 
 const LACKS_PRIVILEGE = '42501';
+const IS_THERE = '23505';
 /** Matches the refusal of a policy on the bill, which the server reports as a missing privilege. */
 const ROW_SECURITY = /row-level security policy .*"elo_t_token_usage"/;
 
 function outcomeOf(error: unknown, foreignTypes: readonly string[]): Outcome {
   if (!isRuntimeError(error)) throw error;
   const sqlState = sqlStateOf(error.cause);
+  // Lines of one transaction have one time, those of runs have not.
+  if (sqlState === IS_THERE && /\bcreated_at\b/.test(wordsOfServer(error))) return 'untried';
   const isRight = sqlState === LACKS_PRIVILEGE && !ROW_SECURITY.test(wordsOfServer(error));
   const isOfSchema = !error.retryable && sqlState !== undefined && !isRight;
   return isOfSchema ? { reason: wordsOfServer(error, foreignTypes) } : 'untried';
@@ -112,16 +115,17 @@ interface Draft {
   readonly traceId: string;
 }
 
-/** A line of one tenant for each tier; the first one grows, as that of a run with two steps. */
+/** A line of one tenant for each tier that is billed; the first one grows, as that of a run with two steps. */
 async function writeUsualLines(query: Query, [tenantId = '']: readonly string[]): Promise<Outcome> {
   await query(loadTenantsStatement({ tenantIds: [tenantId], modelIds: [] }));
-  const tiers = await rowsOf<Tier>(query, TIERS);
+  const tiers = (await rowsOf<Tier>(query, TIERS)).filter(({ isFree }) => !isFree);
   const draft = (tier: Tier = DRAFT): Draft => ({
     ...{ ...DRAFT, ...tier, scale: USUAL, tenantId, taskId: randomUUID(), traceId: randomUUID() },
   });
   const first = await writeTwice(query, draft(tiers[0]));
   if (first !== 'fit') return first;
-  for (const tier of tiers) await writeAtOnce(query, draft(tier));
+  for (const tier of tiers.slice(1)) await writeAtOnce(query, draft(tier));
+  await writeAtOnce(query, draft(tiers[0]));
   await rowsOf(query, 'SET CONSTRAINTS ALL IMMEDIATE');
   return 'fit';
 }
@@ -134,8 +138,9 @@ async function writeRareLines(query: Query, [tenantId = '', otherTenant]: readon
   const shared = { ...DRAFT, ...tiers[0], scale: HIGH, tenantId, taskId: newTask(), traceId };
   const first = await writeTwice(query, shared);
   if (first !== 'fit') return first;
-  for (const tier of tiers) {
-    await writeAtOnce(query, { ...shared, ...tier, taskId: newTask(), taskType: 'llm_generation' });
+  await writeAtOnce(query, { ...shared, taskId: newTask(), taskType: 'llm_generation' });
+  for (const tier of tiers.filter(({ isFree }) => isFree)) {
+    await writeAtOnce(query, { ...shared, ...tier, taskId: newTask() });
   }
   await writeAtOnce(query, { ...shared, taskId: newTask(), modelId: 'rehearsal/'.padEnd(100, 'm') });
   if (otherTenant !== undefined) await writeAtOnce(query, { ...shared, tenantId: otherTenant });
@@ -143,7 +148,7 @@ async function writeRareLines(query: Query, [tenantId = '', otherTenant]: readon
   return 'fit';
 }
 
-type Tier = Pick<Draft, 'tier' | 'modelId'>;
+type Tier = Pick<Draft, 'tier' | 'modelId'> & { readonly isFree?: boolean };
 const DRAFT = { tier: 'pro', modelId: 'rehearsal', taskType: 'ai_agent' };
 
 async function writeTwice(query: Query, draft: Draft): Promise<Outcome> {
@@ -181,8 +186,8 @@ async function readLine(query: Query, { tenantId, taskId }: Draft): Promise<Line
   return line;
 }
 
-const TIERS = `SELECT code AS tier, model_id AS "modelId" FROM elo_agent_tiers
-WHERE code IS NOT NULL AND model_id IS NOT NULL ORDER BY code LIMIT 20`;
+const TIERS = `SELECT code AS tier, model_id AS "modelId", coalesce(is_free::text, '') IN ('true', 't', '1') AS "isFree" FROM elo_agent_tiers
+WHERE code IS NOT NULL AND model_id IS NOT NULL ORDER BY 3, 1 LIMIT 20`;
 const END = { state: 'done', result: {} as AgentResult, lastStep: 2 } as const;
 const NOTHING_KEPT = { journal: [] };
 

@@ -49,6 +49,16 @@ it('every operation refuses what it does not know, with a code and nothing writt
   expect(own.sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
 });
 
+it('refuses what an operation would have to ignore', async () => {
+  const { tool, price } = runtime.admin;
+  const tenantId = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
+  await refuses(tool.list({ tier: 'pro' }), 'ADMIN_INPUT_INVALID');
+  await refuses(tool.list({ agent: 'sales' }), 'ADMIN_INPUT_INVALID');
+  await refuses(tool.list({ tenantId, filter: 'pay' }), 'ADMIN_INPUT_INVALID');
+  await refuses(price.sync({ list: '{}', from: 'https://models.example.com' }), 'ADMIN_INPUT_INVALID');
+  await refuses(runtime.admin.mcpServer.approve({ tenantId, server: 'shop', tools: [] }), 'ADMIN_INPUT_INVALID');
+});
+
 describe('tenants', () => {
   it('are made, found, changed, put to rest and deleted', async () => {
     const { tenant } = runtime.admin;

@@ -93,6 +93,15 @@ it.each([
 });
 
 it.each([
+  ['no line of a free tier', `ALTER TABLE elo_t_token_usage ADD CHECK (agent_tier <> 'nano')`],
+  ['one line at a time', 'CREATE UNIQUE INDEX ON elo_t_token_usage (tenant_id, created_at)'],
+])('stays ready with %s', async (_what, sql) => {
+  await migrate(postgres);
+  await database.query(`${sql}; INSERT INTO elo_t_tenants (id, name) VALUES ('${TENANT}', 'A')`);
+  expect(await databaseStatus(postgres)).toMatchObject({ isReady: true });
+});
+
+it.each([
   ['a limit of the cost', 'ADD CHECK (cost_usd < 1000)', '"elo_t_token_usage_cost_usd_check"'],
   ['a limit of the tokens', 'ADD CHECK (total_tokens <= 5000000)', '"elo_t_token_usage_total_tokens_check"'],
   [

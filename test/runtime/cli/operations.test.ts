@@ -21,6 +21,8 @@ const INPUT = z.strictObject({
   allowedTiers: z.array(z.string()).nullish().meta({ none: 'all' }),
   by: z.array(z.enum(['day', 'tier'])).optional(),
   models: z.record(z.string(), z.string()).optional(),
+  tables: z.array(z.string()).optional().meta({ whole: true }),
+  context: z.unknown().optional().meta({ any: true }),
   overwrite: z.union([z.literal('all'), z.array(z.string())]).optional(),
   fields: z.array(z.strictObject({ name: z.string(), type: z.string() })).optional(),
   settings: z.custom<object>().optional(),
@@ -42,6 +44,8 @@ it('calls each key as its words say', () => {
     'allowed-tiers',
     'by',
     'models',
+    'tables',
+    'context',
     'overwrite',
     'fields',
     'settings',
@@ -59,7 +63,7 @@ it.each<[string, Parameters<typeof read>[0], unknown]>([
   [
     'lists',
     { 'allowed-tiers': ['a, b', 'c'], overwrite: ['a/b'], by: ['day,tier', 'day'] },
-    { allowedTiers: ['a, b', 'c'], overwrite: ['a/b'], by: ['day', 'tier', 'day'] },
+    { allowedTiers: ['a', 'b', 'c'], overwrite: ['a/b'], by: ['day', 'tier', 'day'] },
   ],
   ['a word in place of a list', { overwrite: ['all'] }, { overwrite: 'all' }],
   ['an object', { settings: ['{"a":[1]}'] }, { settings: { a: [1] } }],
@@ -73,6 +77,9 @@ it.each<[string, Parameters<typeof read>[0], unknown]>([
     { settings: ['{"a":1,"b":1}', 'b=2', '{"__proto__":3}'] },
     { settings: JSON.parse('{"a":1,"b":2,"__proto__":3}') as object },
   ],
+  ['names with commas', { tables: ['a, b', 'c'] }, { tables: ['a, b', 'c'] }],
+  ['any JSON', { context: '[1,{"a":2}]' }, { context: [1, { a: 2 }] }],
+  ['any text', { context: 'a = b' }, { context: 'a = b' }],
   ['texts that look like numbers', { models: ['a=7'] }, { models: { a: '7' } }],
   ['a field as JSON', { fields: ['{"name":"n","type":"string"}'] }, { fields: [{ name: 'n', type: 'string' }] }],
   [
@@ -139,6 +146,17 @@ it('needs a key for the model where it asks one, before the decision is made', a
   expect(outcome).toMatchObject({ exitCode: 2, stderr: 'The environment variable OPENROUTER_API_KEY is not set.\n' });
   expect((await runCli(['tenant', 'list'], { env })).stderr).toContain('DB_UNREACHABLE');
   expect((await runCli(['tenant', 'get', '--tenant', ''], { env })).stderr).toBe('--tenant is empty.\n');
+});
+
+it('runs a task of its options, which needs no message where it decides on a call', async () => {
+  const env = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db', OPENROUTER_API_KEY: 'k' };
+  const ofTenant = ['run', '--tenant', ID];
+  const decided = await runCli([...ofTenant, '--approval', `run_id=${ID}`, '--approval', 'decision=approve'], { env });
+  expect(decided.stderr).toContain('DB_UNREACHABLE');
+  expect((await runCli([...ofTenant, '--max-iterations', '0', '--message', 'Hi'], { env })).stderr).toContain(
+    'config.max_iterations',
+  );
+  expect(await runCli([...ofTenant, '--task', '-'], { env, input: '{}' })).toMatchObject({ exitCode: 2 });
 });
 
 it('reads a secret that has to be there from standard input alone', async () => {
