@@ -11,7 +11,8 @@ export function strictObject<T extends z.core.$ZodLooseShape>(shape: T): z.ZodOb
   const known = Object.keys(shape);
   const describe = (key: string): string => {
     const nearest = nearestKey(key, known);
-    return `it has no key ${nearest === undefined ? `${shownKey(key)}, only ${listKeys(known)}` : misspelt(key, nearest)}`;
+    if (nearest !== undefined) return `it has no key ${misspelt(key, nearest)}`;
+    return `it has no key ${shownKey(key)}${known.length === 0 ? ': it takes none' : `, only ${listKeys(known)}`}`;
   };
   return z.strictObject(shape, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? showSome(issue.keys, describe, '; ') : undefined),

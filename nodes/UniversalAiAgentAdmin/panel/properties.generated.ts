@@ -427,7 +427,7 @@ export const operationProperties: INodeProperties[] = [
         name: 'filter',
         type: 'string',
         default: '',
-        description: 'A part of the name, or a whole ID',
+        description: 'A part of the name, or the beginning of an ID',
       },
     ],
   },

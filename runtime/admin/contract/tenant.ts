@@ -35,7 +35,7 @@ interface OfTenant {
  * DB_ code; then nothing has changed.
  */
 export interface TenantAdmin {
-  /** Sorted by name; `filter` is a part of the name, or an id. At most 1,000 at a time, 100 by default. */
+  /** Sorted by name; `filter` is a part of the name, or the beginning of an ID. At most 1,000 at a time, 100 by default. */
   readonly list: (query?: {
     readonly filter?: string;
     readonly active?: boolean;

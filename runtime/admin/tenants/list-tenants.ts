@@ -16,7 +16,7 @@ export const listTenants = operation({
     filter: z.string().max(255).optional().meta({
       group: 'filters',
       title: 'Name Contains',
-      description: 'A part of the name, or a whole ID',
+      description: 'A part of the name, or the beginning of an ID',
     }),
     active: z.boolean().optional().meta({
       group: 'filters',

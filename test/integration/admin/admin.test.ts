@@ -59,6 +59,11 @@ it('refuses what an operation would have to ignore', async () => {
   await refuses(runtime.admin.mcpServer.approve({ tenantId, server: 'shop', tools: [] }), 'ADMIN_INPUT_INVALID');
 });
 
+it('says of an operation without input that it takes none', async () => {
+  const list = runtime.admin.tier.list as (input: object) => Promise<unknown>;
+  await expect(list({ limit: 1 })).rejects.toThrow('it has no key "limit": it takes none');
+});
+
 describe('tenants', () => {
   it('are made, found, changed, put to rest and deleted', async () => {
     const { tenant } = runtime.admin;
@@ -75,7 +80,9 @@ describe('tenants', () => {
     });
     const tenantId = made.id;
     expect(await tenant.get({ tenantId })).toEqual(made);
-    expect((await tenant.list({ filter: 'acm' })).tenants).toEqual([made]);
+    for (const filter of ['acm', tenantId.slice(0, 9), tenantId]) {
+      expect((await tenant.list({ filter })).tenants).toEqual([made]);
+    }
     const changed = await tenant.update({
       tenantId,
       name: 'Acme 2',

@@ -36,7 +36,7 @@ export const listTenants = named<{
   readonly rows: number;
 }>(`
 SELECT ${ENTRY} FROM elo_v_agent_tenants AS tenant
-WHERE (:filter::text IS NULL OR position(lower(:filter) in lower(tenant.name)) > 0 OR tenant.id::text = lower(:filter))
+WHERE (:filter::text IS NULL OR position(lower(:filter) in lower(tenant.name)) > 0 OR starts_with(tenant.id::text, lower(:filter)))
   AND (:active::boolean IS NULL OR tenant.is_active = :active)
   AND (:afterId::uuid IS NULL OR (tenant.name, tenant.id) > (:afterName, :afterId::uuid))
 ORDER BY tenant.name, tenant.id LIMIT :rows`);
