@@ -58,7 +58,11 @@ export async function readPriceList(text: string): Promise<PriceList> {
 /** The pages of a list as one. A model that stands twice with two prices has none that could be trusted. */
 export function joinLists(lists: readonly PriceList[]): readonly ListedModel[] {
   const known = new Map<string, ListedModel>();
-  for (const model of lists.flatMap(({ models }) => models)) {
+  const onPage = (model: ListedModel, page: number): ListedModel =>
+    model.reason === WITHOUT_ID ? { ...model, modelId: `${model.modelId}, page ${page + 1}` } : model;
+  const all =
+    lists.length === 1 ? lists : lists.map(({ models }, page) => ({ models: models.map((one) => onPage(one, page)) }));
+  for (const model of all.flatMap(({ models }) => models)) {
     const first = known.get(model.modelId);
     const isSame = first === undefined || samePrice(first.price, model.price);
     known.set(model.modelId, isSame ? model : { modelId: model.modelId, reason: 'it stands twice, with two prices' });

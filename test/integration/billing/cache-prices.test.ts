@@ -203,7 +203,7 @@ describe('a line above $9,999.99', () => {
     expect(await failureOf(runtime.run(aTask(tenantId)))).toMatchObject({ code: 'BUDGET_EXCEEDED' });
   });
 
-  it('is told by db status with a fix, which leaves the month as it is', async () => {
+  it('is told by the check of the schema with a fix, which leaves the month as it is', async () => {
     await database.query(ADOPTED);
     await migrateHere();
     await priceMini(DEAR);

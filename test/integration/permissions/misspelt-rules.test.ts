@@ -115,7 +115,7 @@ describe('a key of a task that nobody reads', () => {
   });
 });
 
-it('db status lists the rows that are refused, with the right names', async () => {
+it('the check of the schema lists the rows that are refused, with the right names', async () => {
   const { database } = fixture;
   await database.query('TRUNCATE elo_t_tenants, elo_agent_tools CASCADE');
   const good = await tenantWith({ ai_mode: 'auto', tool_config: ofPay({ decision: 'ask' }) });

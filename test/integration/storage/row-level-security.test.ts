@@ -267,7 +267,7 @@ describe('the wall itself', () => {
     }
   });
 
-  it('is told by db status to a role that stands before it', async () => {
+  it('is told by the check of the schema to a role that stands before it', async () => {
     const statusAs = async (url: string) => {
       const postgres = createPostgres({ url, maxConnections: 1 });
       const status = await databaseStatus(postgres);

@@ -103,7 +103,7 @@ describe('a tool', () => {
   it.each([
     ['another key', aVaultKey(), 'VAULT_KEY_WRONG', 'Provide the key that it was sealed with'],
     ['no key', '', 'VAULT_KEY_MISSING', 'AGENT_VAULT_KEY'],
-  ])('is named by tools list and tools call with the code of the vault, with %s', async (_what, vaultKey, ...told) => {
+  ])('is named by tool list and tool execute with the code of the vault, with %s', async (_what, vaultKey, ...told) => {
     const [vaultCode, hint] = told;
     await setOwn('crm', SECRET);
     await giveHook({ authHeader: 'Bearer vault:crm' });

@@ -140,6 +140,12 @@ it('gives no price to a model that stands twice with two prices', async () => {
     '0.1',
     '0.15',
   ]);
+  const nameless = { models: [{ modelId: 'entry 1 of the list', reason: 'it has no id' }] };
+  expect(joinLists([nameless, nameless]).map(({ modelId }) => modelId)).toEqual([
+    'entry 1 of the list, page 1',
+    'entry 1 of the list, page 2',
+  ]);
+  expect(joinLists([nameless])).toEqual(nameless.models);
   expect(joinLists([await page('0.1e-6'), await page('0.2e-6')])[0]).toEqual({
     modelId: 'a/b',
     reason: expect.stringContaining('twice') as string,
