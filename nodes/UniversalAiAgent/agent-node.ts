@@ -2,12 +2,13 @@ import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescrip
 
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
+import type { ItemOutcome } from '../shared/item';
 import { getTenantTools, searchTenants } from '../shared/pickers';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
-import { reportWarnings, type Warning } from './panel/hints';
+import { hintAtMemory, reportWarnings, type Warning } from './panel/hints';
 import { getModels, getTiers } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
@@ -26,7 +27,7 @@ export class AgentNode implements INodeType {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
     const library: typeof RuntimeLibrary = await import('../../runtime/host');
     const output: INodeExecutionData[] = [];
-    const warnings: Warning[] = [];
+    const outcomes: ItemOutcome[] = [];
     const errors: Warning[] = [];
 
     for (let index = 0; index < this.getInputData().length; index++) {
@@ -34,10 +35,10 @@ export class AgentNode implements INodeType {
       try {
         const shape = readShape(this, index, library);
         const operation = operationOf(this.getNode(), library);
-        const { item, warnings: ofItem } = await operation({ context: this, library, index, onEvent: chat?.onEvent });
-        warnings.push(...ofItem);
-        await chat?.finish(item.json);
-        output.push(shapeOutput(item, shape, this.getInputData()[index]));
+        const outcome = await operation({ context: this, library, index, onEvent: chat?.onEvent });
+        outcomes.push(outcome);
+        await chat?.finish(outcome.item.json);
+        output.push(shapeOutput(outcome.item, shape, this.getInputData()[index]));
       } catch (error) {
         await chat?.fail(this.continueOnFail() ? (error as Error) : undefined);
         if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
@@ -45,7 +46,8 @@ export class AgentNode implements INodeType {
         output.push(toErrorItem({ context: this, library, index }, error));
       }
     }
-    reportWarnings(this, [...warnings, ...errors]);
+    hintAtMemory(this, outcomes);
+    reportWarnings(this, [...outcomes.flatMap(({ warnings }) => warnings), ...errors]);
     return [output];
   }
 }

@@ -21,6 +21,8 @@ export interface TaskItem extends Item {
 export interface ItemOutcome {
   readonly item: INodeExecutionData;
   readonly warnings: RuntimeLibrary.AgentResult['warnings'];
+  /** True for a message of a chat that the agent will not remember. */
+  readonly isForgotten?: boolean;
 }
 
 /** Rejects with a RuntimeError, or with an error of n8n. */

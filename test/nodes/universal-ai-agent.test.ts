@@ -95,6 +95,21 @@ it("takes the tenant's default tier when none is chosen, and a tenant given as p
   expect(outputOf(await run([item()], { parameters }), 'Agent')[0]?.json.agent_tier).toBe('optima');
 });
 
+it.each([
+  [2, { chatInput: 'Hi', sessionId: 's' }, 1],
+  [2, {}, 0],
+  [1, { chatInput: 'Hi', sessionId: 's' }, 0],
+])(
+  'version %i says above the output of %j that nothing is remembered: %i times',
+  async (...[typeVersion, chat, times]) => {
+    const items = [item(chat), item(chat)];
+    const { hints = [] } = (await run(items, { node: { typeVersion } })).data.resultData.runData.Agent?.[0] ?? {};
+    expect(hints.filter(({ type, message }) => type === 'info' && message.includes('connect a Memory'))).toHaveLength(
+      times,
+    );
+  },
+);
+
 it('takes the message of a chat before it, where that is the source', async () => {
   const { message: _message, ...rest } = FIELDS;
   await run([{ ...item(), chatInput: 'from the chat' }], { parameters: { ...rest, promptType: 'auto' } });

@@ -35,8 +35,15 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
     const result = await runtime.run(task, options);
     const json = toJson(result, hasConnectedModel(context));
     noteRun(context, task, json);
-    return { item: { json, pairedItem: { item: index } }, warnings: result.warnings };
+    const isForgotten = connected.memory === undefined && isOfChat(item);
+    return { item: { json, pairedItem: { item: index } }, warnings: result.warnings, isForgotten };
   });
+}
+
+/** Chat triggers give both. */
+function isOfChat({ context, index }: TaskItem): boolean {
+  const { chatInput, sessionId } = context.getInputData()[index]?.json ?? {};
+  return context.getNode().typeVersion > 1 && typeof chatInput === 'string' && sessionId !== undefined;
 }
 
 /**

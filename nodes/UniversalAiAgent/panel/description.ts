@@ -202,13 +202,6 @@ export const properties: INodeProperties[] = [
     displayOptions: ofFields,
   },
   {
-    displayName: 'Without a connected <b>Memory</b> each message starts a new conversation.',
-    name: 'memoryNotice',
-    type: 'notice',
-    default: '',
-    displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
-  },
-  {
     displayName: 'Result Key',
     name: 'resultKey',
     type: 'string',

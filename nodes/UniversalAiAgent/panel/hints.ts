@@ -1,5 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import type { ItemOutcome } from '../../shared/item';
+
 /** A warning of a run, or the error of an item after which the node continues. */
 export interface Warning {
   readonly code: string;
@@ -35,3 +37,10 @@ function toHtml({ code, message, hint }: Warning): string {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** Shown where a chat ran without a memory. */
+export function hintAtMemory(context: IExecuteFunctions, outcomes: readonly ItemOutcome[]): void {
+  if (!outcomes.some(({ isForgotten }) => isForgotten)) return;
+  const message = 'Each message of this chat starts a new conversation: connect a Memory to have it remembered.';
+  context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
+}

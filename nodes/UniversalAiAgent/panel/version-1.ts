@@ -17,12 +17,20 @@ export const credentialsOfVersion1 = credentials.map((credential): INodeCredenti
 
 const switches = ['useRedis', 'useSqlRole', 'useVaultKey'];
 
-/** The panel of version 2 without the switches. */
-export const propertiesOfVersion1 = withoutSwitches(properties).map((property) =>
-  property.type === 'collection'
-    ? { ...property, options: withoutSwitches(property.options as INodeProperties[]) }
-    : property,
-);
+const memoryNotice: INodeProperties = {
+  displayName: 'Without a connected <b>Memory</b> each message starts a new conversation.',
+  name: 'memoryNotice',
+  type: 'notice',
+  default: '',
+  displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
+};
+
+/** The panel of version 2 without the switches, and with a notice where version 2 has a hint after a chat. */
+export const propertiesOfVersion1 = withoutSwitches(properties).flatMap((property) => {
+  if (property.name === 'systemPrompt') return [property, memoryNotice];
+  if (property.type !== 'collection') return [property];
+  return [{ ...property, options: withoutSwitches(property.options as INodeProperties[]) }];
+});
 
 function withoutSwitches(from: readonly INodeProperties[]): INodeProperties[] {
   return from.filter(({ name }) => !switches.includes(name));
