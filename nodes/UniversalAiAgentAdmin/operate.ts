@@ -22,13 +22,13 @@ export async function operate(admin: Admin, asked: Asked): Promise<INodeExecutio
   const result = await (isWhole ? allPages(carryOut, input, lists) : carryOut(input)).catch((error: unknown) => {
     throw inWords(error, asked);
   });
-  if (name === 'export' || name === 'report') return [await toFile(context, result as ExportedFile, index)];
+  if (isFile(result)) return [await toFile(context, result, index)];
   // n8n would show the nearest number.
   const shown = library.mapExactIntegers(result, String);
   return toItems(shown, lists).map((json) => ({ json, pairedItem: { item: index } }));
 }
 
-/** What a workflow names that was not made in the editor. */
+/** Stands in for an operation that does not exist: a workflow need not come from the editor. */
 const noOperation =
   ({ RuntimeError }: Asked['library']): Operation =>
   () => {
@@ -48,6 +48,8 @@ interface ExportedFile {
   readonly mime_type: string;
   readonly text: string;
 }
+
+const isFile = (result: unknown): result is ExportedFile => (result as Partial<ExportedFile>).mime_type !== undefined;
 
 async function toFile(
   { helpers }: IExecuteFunctions,

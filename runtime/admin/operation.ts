@@ -27,7 +27,7 @@ interface OperationWords {
   readonly title: string;
   /** A sentence without a period that begins with a verb: `Create or update a tenant`. */
   readonly action: string;
-  /** What it does, in a sentence without a period. */
+  /** Its effect, in a sentence without a period. */
   readonly description: string;
 }
 
@@ -48,14 +48,14 @@ export interface AdminOperation<Name extends string, Input extends z.ZodType, Re
   readonly name: Name;
   /** Default: nothing. */
   readonly needs?: readonly Need[];
-  /** Whether it asks a model, so that a provider has to be configured. Default: it asks none. */
+  /** True if it calls a model, so that a provider must be configured. Default false. */
   readonly asksModel?: boolean;
   /** The key of the result under which its rows come; default: the result is one. */
   readonly lists?: string;
   readonly input: Input;
   /** Rejects with a RuntimeError; then nothing has changed. */
   readonly run: (ports: AdminPorts, given: z.output<Input>, host: AdminHost) => Promise<Result>;
-  /** False for a result that tells of something wrong, with which a command ends as failed. Default: no result does. */
+  /** Returns false for a result that reports a problem; its command then exits with 1. Default: always true. */
   readonly isGood?: (result: Awaited<Result>) => boolean;
 }
 

@@ -10,14 +10,14 @@ import { chooseFormat } from './output';
 /** An option as Node's parser takes it, with what the help shows of it. */
 export interface CommandOption {
   readonly type: 'string' | 'boolean';
-  /** Whether it may be given several times. */
+  /** True if it may be given several times. */
   readonly multiple?: boolean;
   readonly short?: string;
-  /** What stands for its value: `ID`. */
+  /** Placeholder of its value: `ID`. */
   readonly value?: string;
-  /** Default: what the option means wherever it is taken. */
-  readonly help?: string;
-  /** Whether it can be left out; default true. */
+  /** Default: the common meaning of an option of this name. */
+  readonly help?: string | undefined;
+  /** False for one that is required; default true. */
   readonly optional?: boolean;
   /** A tenant by its ID, or by a name that only one tenant has: the command gets the ID. */
   readonly tenant?: boolean;
@@ -27,9 +27,9 @@ export type OptionTable = Readonly<Record<string, CommandOption>>;
 type Values<Options extends OptionTable> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
 
 interface CommandRow<Options extends OptionTable> {
-  /** What calls it: `queue status`. */
+  /** Words that call it: `queue status`. */
   readonly words: string;
-  /** What follows the words, each exactly once; `NAME...` as the last one: any number. Default none. */
+  /** Names after the words, each required once; `NAME...` as the last one: any number. Default: no names. */
   readonly names?: readonly string[];
   /** How it is called, where its names and options do not say it. */
   readonly usage?: string;

@@ -68,6 +68,7 @@ export function openToolRuntime(login?: BrowserLogin): Runtime {
   return createRuntime({ ...sharedConfig(), model: {} }, { login });
 }
 
+/** Runs `work` with such a runtime, and closes it. */
 export async function withToolRuntime<T>(work: (runtime: Runtime) => Promise<T>, login?: BrowserLogin): Promise<T> {
   const runtime = openToolRuntime(login);
   try {

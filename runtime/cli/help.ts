@@ -12,7 +12,7 @@ const PROGRAM = 'universal-ai-agent';
 const KNOWN_OPTIONS: Readonly<Record<string, string>> = {
   tenant: "the tenant's ID, or its name if no other has it",
   tier: 'the model tier; the tenant has a default',
-  'dry-run': 'tell what would be done, and do nothing',
+  'dry-run': 'report what would be done, and do nothing',
   overwrite: 'replace what is there',
 };
 

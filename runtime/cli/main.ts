@@ -13,7 +13,7 @@ import { type CommandGroup, helpText } from './help';
 import { printError } from './output';
 import { type Terminal, terminal, withTerminal } from './terminal';
 
-/** What is no operation of administration; a run loads nothing else. */
+/** Commands that are not operations of administration; a run loads nothing else. */
 const OWN: readonly CommandGroup[] = [
   { title: 'Tasks', commands: [runCommand, workerCommand, ...queueCommands] },
   { title: 'Set up', commands: [keygenCommand, mcpLoginCommand, migrateWorkflowCommand] },
@@ -36,7 +36,7 @@ Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
              AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with),
              N8N_API_KEY (for migrate-workflow with --n8n-url)
-Exit code: 0 done, 1 failed (in a pipe, one JSON line on standard error) or a result that tells of something wrong,
+Exit code: 0 done, 1 failed (in a pipe, one JSON line on standard error) or a result that reports a problem,
            2 wrong use
 `;
 

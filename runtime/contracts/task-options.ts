@@ -25,7 +25,7 @@ const decimal = z
   .transform((value) => withoutExponent(String(value)))
   .pipe(z.string().regex(/^\d+(\.\d+)?$/, 'must be a decimal number'));
 
-/** What holds where neither task nor tenant nor tier says anything. */
+/** Defaults of settings that neither task nor tenant nor tier sets. */
 export const TASK_DEFAULTS = {
   agent_tier: 'nano',
   max_iterations: 10,
@@ -39,8 +39,8 @@ export const TASK_DEFAULTS = {
 export const MOST_ITERATIONS = 50;
 
 /**
- * The one table of what a task's `config` may say. The node's options, the options of `run` and the table of
- * docs/configuration.md are generated from it. Metadata: `guards` (a slip in it must not leave the task without it); the
+ * The one table of what a task's `config` may say. The options of `run` are read from it; the node's options and
+ * the table of docs/configuration.md are generated. Metadata: `guards` (a slip in it must not leave the task without it); the
  * default as `standard`, `inSettings` and `inTier` (where else it is set); for the node `title` (an option there), `description`,
  * `placeholder`, `initial`, `names`, `picker`, `least`, `most`, `precision`; for the command line `flag`.
  */

@@ -31,7 +31,7 @@ export const operationProperties: INodeProperties[] = [\n${parts.join(',\n')}\n]
 `;
 }
 
-/** What operations have in common is there once, as long as each keeps its order. */
+/** Merges equal parameters of operations, as long as each operation keeps its order. */
 function merge(resource, own, types) {
   const entries = [];
   for (const { name, input } of own) {
@@ -95,7 +95,7 @@ function isAlwaysSent({ type, enum: words, picker, initial, default: standard },
   return !required && !isText && initial === undefined && standard === undefined;
 }
 
-/** Those that panel/custom.ts and panel/common.ts make. */
+/** Returns the source of a parameter that panel/custom.ts or panel/common.ts makes. */
 function commonParameter(key, { panel, picker }, required) {
   if (panel !== undefined) return (where) => `...custom.${panel}(${where})`;
   if (key === 'tenantId') return (where) => `tenant(${where}, ${required})`;

@@ -27,7 +27,7 @@ const PICKERS = {
   tenantTool: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
 };
 
-/** What a key is apart from null and from words that stand for themselves, and all that is said of it. */
+/** Returns the main choice of a key, without null and constants, and everything declared of the key. */
 export function mainOf(key, property) {
   const choices = property.anyOf?.filter(({ type, const: only }) => type !== 'null' && only === undefined) ?? [
     property,
@@ -131,7 +131,7 @@ const SHAPES = [
   { fits: () => true, of: () => ({ kind: 'json', initial: '{}' }) },
 ];
 
-/** What no one would reach says nothing; n8n wants none for a limit. */
+/** Returns undefined for a maximum that nobody reaches, and for a limit, where n8n wants none. */
 function mostOf({ key, maximum = Infinity, most = maximum }) {
   return most >= 1_000_000 || key === 'limit' ? undefined : most;
 }

@@ -1,4 +1,4 @@
-// What is read from the one table of a task's config: the node's options, the options of `run`, the table of the docs.
+// What is read from the one table of a task's config: the node's options and the table of the docs.
 import { createRequire } from 'node:module';
 
 import { mainOf, toProperty } from './panel-parameter.mjs';
@@ -18,17 +18,6 @@ export function nodeOptions(options) {
 
 /** Options that a task has too, under the same names in snake case. */
 export const taskOptions: INodeProperties[] = ${JSON.stringify(parameters)};
-`;
-}
-
-/** The source of the options of `run`: `flags` are the keys as the command line has them. */
-export function runFlags(options, flags) {
-  const schema = schemaOf(options);
-  const rows = flags.map((flag) => ({ ...flag, nullable: false, name: schema[flag.key].flag ?? flag.name }));
-  return `${FROM}import type { Flag } from '../operations/flags';
-
-/** The keys of a task's config, as options. */
-export const RUN_FLAGS: readonly Flag[] = ${JSON.stringify(rows)};
 `;
 }
 

@@ -160,7 +160,7 @@ const ownOptions: INodeProperties[] = [
   },
 ];
 
-/** What most workflows leave as it is, sorted as n8n wants it. */
+/** Settings that most workflows keep, sorted by name as n8n requires. */
 export const options: INodeProperties = {
   displayName: 'Options',
   name: 'options',

@@ -146,7 +146,7 @@ export const OPERATIONS = {
       name: 'Set',
       value: 'set',
       action: 'Set the SQL role',
-      description: 'Make or repair the role of the tool sql_query; a password that is made is told once',
+      description: 'Create or repair the role of the tool sql_query; a generated password is returned once',
     },
   ],
   mcpServer: [
@@ -201,8 +201,8 @@ export const OPERATIONS = {
     {
       name: 'Encrypt Plain Text',
       value: 'encrypt',
-      action: 'Encrypt secrets that stand in rows',
-      description: 'Move secrets that stand in rows as plain text into the vault',
+      action: 'Encrypt plain-text secrets',
+      description: 'Move plain-text secrets from rows into the vault',
     },
   ],
   oauthLogin: [

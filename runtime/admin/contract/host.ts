@@ -1,9 +1,9 @@
 import type { EgressFilter } from '../../contracts/tools/tool';
 
-/** What the host of an operation, such as n8n or a shell, gives beside its input. */
+/** Context of an operation from its host, such as n8n or a shell. */
 export interface AdminHost {
   /** The host's own rules for outgoing requests. */
   readonly egress?: EgressFilter;
-  /** Told in a sentence how far a long operation has come. */
+  /** Called with a sentence on the progress of a long operation. */
   readonly onProgress?: (progress: string) => void;
 }

@@ -37,6 +37,6 @@ export interface SecretAdmin {
   readonly delete: (secret: Named) => Promise<ScopeShown & { readonly name: string; readonly removed: true }>;
   /** Encrypts everything anew under the first key. */
   readonly rotate: (options?: Readonly<Record<string, never>>, host?: AdminHost) => Promise<RotateReport>;
-  /** Moves secrets that stand in rows as plain text into the vault; `dryRun` only tells which. */
+  /** Moves plain-text secrets from rows into the vault; `dryRun` only reports them. */
   readonly encrypt: (options?: { readonly dryRun?: boolean }, host?: AdminHost) => Promise<EncryptReport>;
 }

@@ -8,14 +8,14 @@ export interface SqlRoleAdmin {
     readonly name: string;
     /** Tables of the installation that it may read, too. */
     readonly tables?: readonly string[];
-    /** 12 to 128 characters of ASCII without spaces. Default: one is made, and told once. */
+    /** 12 to 128 characters of ASCII without spaces. Default: a generated one, returned once. */
     readonly password?: string;
   }) => Promise<{
     readonly role: string;
     readonly is_new: boolean;
     /** Everything that it may read. */
     readonly tables: readonly string[];
-    /** Told if it was made; it is nowhere else. */
+    /** Set if it was generated; it is not stored anywhere. */
     readonly password?: string;
   }>;
 }

@@ -23,11 +23,14 @@ export const rotateKey = operation({
 export const encryptSecrets = operation({
   name: 'secret.encrypt',
   title: 'Encrypt Plain Text',
-  action: 'Encrypt secrets that stand in rows',
-  description: 'Move secrets that stand in rows as plain text into the vault',
+  action: 'Encrypt plain-text secrets',
+  description: 'Move plain-text secrets from rows into the vault',
   needs: ['vault'],
   input: strictObject({
-    dryRun: z.boolean().default(false).meta({ initial: true, description: 'Whether to only tell what would be moved' }),
+    dryRun: z
+      .boolean()
+      .default(false)
+      .meta({ initial: true, description: 'Whether to only report what would be moved' }),
   }),
   run: ({ withPatience, sealer }, { dryRun }, host) => {
     const request = { sealer: needSealer(sealer), isDryRun: dryRun, onProgress: progressOf(host) };

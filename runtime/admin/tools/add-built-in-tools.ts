@@ -11,7 +11,7 @@ export const addBuiltInTools = operation({
   description: 'Add the tools that come with this package to the catalogue; no tenant is given any of them',
   input: strictObject({
     update: z.boolean().default(false).meta({
-      description: 'Whether tools that are there are set to how they come, but for their credentials and time-outs',
+      description: 'Whether to reset existing tools, except their credentials and time-outs',
     }),
   }),
   run: ({ withPatience }, given) => withPatience((postgres) => seedTools(postgres, given)),

@@ -8,7 +8,7 @@ export const setSqlRole = operation({
   name: 'sqlRole.set',
   title: 'Set',
   action: 'Set the SQL role',
-  description: 'Make or repair the role of the tool sql_query; a password that is made is told once',
+  description: 'Create or repair the role of the tool sql_query; a generated password is returned once',
   input: strictObject({
     name: z.string().meta({ placeholder: 'agent_reader' }),
     tables: z.array(z.string().min(1)).default([]).meta({
@@ -18,8 +18,7 @@ export const setSqlRole = operation({
     }),
     password: z.string().optional().meta({
       secret: true,
-      description:
-        'Empty makes one. The result tells it once, and the execution keeps it as long as n8n keeps its data.',
+      description: 'Empty generates one. The result returns it once, and n8n keeps it in the data of the execution.',
     }),
   }),
   run: async ({ withPatience }, given) => {

@@ -1,17 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 
+import * as z from 'zod/v4';
+
 import type { AgentResult } from '../../contracts/result';
+import { TASK_OPTIONS } from '../../contracts/task-options';
 import { RuntimeError } from '../../errors/runtime-error';
 import { tryParseJson } from '../../util/json';
 import { decodeUtf8, UsageError } from '../arguments';
 import { command, FLAG, type OptionTable, TENANT, text } from '../command';
 import { openRuntime } from '../environment';
-import { optionOf } from '../operations/flags';
+import { flagsOf, optionOf } from '../operations/flags';
 import { readFlags } from '../operations/read-flags';
 import { printError, printJson, writeLine } from '../output';
 import { terminal } from '../terminal';
-import { RUN_FLAGS } from './run-flags.generated';
+
+/** The keys of a task's config, as options. */
+const RUN_FLAGS = flagsOf(z.object(TASK_OPTIONS)).map((flag) => ({ ...flag, nullable: false }));
 
 export const runCommand = command({
   words: 'run',
@@ -23,7 +28,7 @@ docs/configuration.md tells about each option.`,
     task: text('FILE'),
     tenant: TENANT,
     events: FLAG,
-    ...(Object.fromEntries(RUN_FLAGS.map((flag) => [flag.name, optionOf(flag, '')])) as OptionTable),
+    ...(Object.fromEntries(RUN_FLAGS.map((flag) => [flag.name, optionOf(flag)])) as OptionTable),
   },
   run,
 });

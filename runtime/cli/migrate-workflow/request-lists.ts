@@ -1,4 +1,5 @@
-import { readTenant, UsageError } from '../arguments';
+import { readTenantId } from '../../tasks/read-task';
+import { UsageError } from '../arguments';
 
 const ALL_TENANTS = 'all';
 /** The tenants that get rows: these, or all that are active. */
@@ -29,7 +30,7 @@ export function readTenants({ tenant = [], apply = false }: GivenOptions): Tenan
 
 function readIds(texts: readonly string[]): TenantIds {
   const words = wordsOf(texts);
-  if (!words.includes(ALL_TENANTS)) return [...new Set(words.map((word) => readTenant({ tenant: word }, '--tenant')))];
+  if (!words.includes(ALL_TENANTS)) return [...new Set(words.map(readTenantId))];
   if (words.length > 1) throw new UsageError('--tenant takes ids, or all, not both.');
   return ALL_TENANTS;
 }

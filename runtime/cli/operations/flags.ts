@@ -2,9 +2,9 @@ import * as z from 'zod/v4';
 
 import type { CommandOption } from '../command';
 
-/** What the declaration adds to it. */
+/** Metadata of the declaration. */
 interface Metadata {
-  /** Nobody may look on. */
+  /** A text that must not be visible to others. */
   readonly secret?: boolean;
   /** A tenant: it may be given by its name. */
   readonly tenant?: boolean;
@@ -14,9 +14,11 @@ interface Metadata {
   readonly whole?: boolean;
   /** Any JSON, or else a text. */
   readonly any?: boolean;
+  /** Name of the option; default: the words of the key. */
+  readonly flag?: string;
 }
 
-/** What JSON Schema says of one key of an operation's input. */
+/** JSON Schema of one key of an operation's input, with its metadata. */
 interface Property extends Metadata {
   readonly type?: string;
   readonly format?: string;
@@ -41,12 +43,12 @@ interface Shape {
 type Kind = 'text' | 'boolean' | 'integer' | 'number' | 'list' | 'fields' | 'pairs' | 'any';
 
 /** A key of an operation's input, as an option. */
-export interface Flag extends Required<Omit<Metadata, 'any'>>, Taken {
+export interface Flag extends Required<Omit<Metadata, 'any' | 'flag'>>, Taken {
   readonly key: string;
   /** Its words: `allowed-tiers`. */
   readonly name: string;
   readonly kind: Kind;
-  /** What stands for its value: `TIER`. */
+  /** Placeholder of its value: `TIER`. */
   readonly value: string;
   readonly required: boolean;
   readonly standard?: unknown;
@@ -58,7 +60,7 @@ interface Taken {
   /** Words that stand for themselves in place of a list. */
   readonly only: readonly string[];
   readonly nullable: boolean;
-  /** Whether the values of pairs are texts, whatever they look like. */
+  /** True if the values of pairs are texts, whatever they look like. */
   readonly areTexts: boolean;
 }
 
@@ -81,7 +83,8 @@ function toFlag(key: string, property: Property, required: boolean): Flag {
   const only = choices.flatMap((choice) => choice.const ?? []);
   const main = choices.find((choice) => choice.type !== 'null' && choice.const === undefined) ?? property;
   const { enum: words = [], ...meta } = { ...property, ...main, ...main.items };
-  const flag = { ...marksOf(meta), key, name: wordsOf(key), kind: meta.any === true ? 'any' : kindOf(main), required };
+  const { any = false, flag: name = wordsOf(key) } = meta;
+  const flag = { ...marksOf(meta), key, name, kind: any ? 'any' : kindOf(main), required };
   return {
     ...flag,
     words,
@@ -98,7 +101,7 @@ function marksOf({
   secret = false,
   none = 'none',
   whole = tenant,
-}: Metadata): Required<Omit<Metadata, 'any'>> {
+}: Metadata): Required<Omit<Metadata, 'any' | 'flag'>> {
   return { tenant, secret, none, whole };
 }
 
@@ -110,7 +113,7 @@ function kindOf({ type, items }: Property): Kind {
   return type === 'string' ? 'text' : 'pairs';
 }
 
-/** What stands for a value in the help. */
+/** Returns the placeholder of a value in the help. */
 function valueOf({ name, kind, ...flag }: Named, { format = '' }: Property, words: readonly string[]): string {
   if (flag.tenant) return 'TENANT';
   if (flag.secret) return '-';
@@ -174,19 +177,19 @@ export function usageOf(name: string, input: z.ZodType): string {
 
 const MANY: readonly Kind[] = ['list', 'fields', 'pairs'];
 
-/** The option of the command; `words` say what it is. */
-export function optionOf(flag: Flag, words?: string): CommandOption {
+/** Returns the option of the command; `words` describe it. */
+export function optionOf(flag: Flag, words = ''): CommandOption {
   const { kind, value, tenant } = flag;
-  const help = [words ?? (tenant ? "the tenant's ID, or its name if no other has it" : ''), ...notesOn(flag)];
-  const shown = help.filter((note) => note !== '').join('; ');
-  if (kind === 'boolean') return { type: kind, help: shown };
-  return { type: 'string', value, multiple: MANY.includes(kind), tenant, help: shown };
+  const notes = [words, ...notesOn(flag)].filter((note) => note !== '');
+  const help = notes.length === 0 ? undefined : notes.join('; ');
+  if (kind === 'boolean') return { type: kind, help };
+  return { type: 'string', value, multiple: MANY.includes(kind), tenant, help };
 }
 
 function* notesOn({ kind, secret, nullable, none, standard }: Flag): Generator<string> {
   if (secret) yield 'read from standard input';
   if (nullable) yield `${none} is null`;
   if (MANY.includes(kind)) yield 'may be given several times';
-  if (kind === 'boolean' && standard === undefined) yield '--no-… says that it is not';
+  if (kind === 'boolean' && standard === undefined) yield '--no-… for false';
   if (typeof standard === 'number' || typeof standard === 'string') yield `default ${standard}`;
 }

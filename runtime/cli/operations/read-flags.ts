@@ -8,7 +8,7 @@ interface Asked {
   readonly words: string;
   readonly flags: readonly Flag[];
   readonly options: Readonly<Record<string, Given>>;
-  /** What stands behind the words. */
+  /** Names after the words. */
   readonly names: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export async function readFlags(asked: Asked): Promise<JsonObject> {
   assertWhole(asked, given);
   let taken: Promise<string> | undefined;
   const take: TakeInput = () => {
-    if (taken !== undefined) throw new UsageError('Only one value can be - for standard input.');
+    if (taken !== undefined) throw new UsageError('Only one value can be read from standard input (-).');
     return (taken = readStandardInput());
   };
   const input: Record<string, JsonValue> = {};
@@ -57,11 +57,12 @@ async function readFlag(flag: Flag, given: Exclude<Given, undefined>, take: Take
   const texts = [given].flat().map(String);
   if (flag.secret && texts.some((text) => text !== '-')) {
     throw new UsageError(
-      `--${flag.name} takes only -, for standard input: everybody sees the words of a command line.`,
+      `--${flag.name} accepts only "-" (standard input): command-line arguments are visible to other users.`,
     );
   }
   const isNull = flag.nullable && texts.includes(flag.none);
-  if (isNull && texts.length > 1) throw new UsageError(`--${flag.name} ${flag.none} stands alone.`);
+  if (isNull && texts.length > 1)
+    throw new UsageError(`--${flag.name} ${flag.none} cannot be combined with other values.`);
   return isNull ? null : READERS[flag.kind](flag, texts, take);
 }
 

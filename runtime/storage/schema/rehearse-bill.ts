@@ -93,7 +93,7 @@ function outcomeOf(error: unknown, foreignTypes: readonly string[]): Outcome {
   return isOfSchema ? { reason: wordsOfServer(error, foreignTypes) } : 'untried';
 }
 
-/** What one model call of a rehearsed line costs. */
+/** Size of one model call of a rehearsed line. */
 interface Scale {
   readonly costUsd: string;
   readonly promptTokens: number;

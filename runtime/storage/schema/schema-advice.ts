@@ -19,7 +19,7 @@ export async function findAdvice(query: Query): Promise<readonly SchemaAdvice[]>
   return [...(await narrowCost(query)), ...(await moneyPrices(query)), ...(await twoRows(query))];
 }
 
-/** What the server says of lines that the bill refuses, where it takes others. */
+/** Returns advice for a bill that refuses some lines; `reason` is the server's message. */
 export function adviceOfRareLines(reason: string | undefined): readonly SchemaAdvice[] {
   if (reason === undefined) return [];
   const problem = `It refuses some lines: ${reason}. Such a run is counted by the budgets, but is not on the bill.`;

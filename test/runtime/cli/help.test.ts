@@ -51,7 +51,7 @@ Options
   --task FILE[:NAME]
   --tag TAG
   -k, --kind stone|soft  how it is
-  --dry-run              tell what would be done, and do nothing
+  --dry-run              report what would be done, and do nothing
   --json                 JSON, as in a pipe
   --table                tables, as on a terminal
   --wide                 tables with all columns

@@ -108,10 +108,10 @@ it.each<[string, Parameters<typeof read>[0], string[], string]>([
   ['a part as a whole number', { rank: '1.5' }, ['plum'], '--rank is not a whole number.'],
   ['words as a number', { share: 'sk-secret' }, ['plum'], '--share is not a number.'],
   ['other JSON than an object', { settings: ['{"a":sk-secret'] }, ['plum'], '--settings is not a JSON object.'],
-  ['null beside a value', { 'allowed-tiers': ['all', 'pro'] }, ['plum'], '--allowed-tiers all stands alone.'],
+  ['null beside a value', { 'allowed-tiers': ['all', 'pro'] }, ['plum'], '--allowed-tiers all cannot be combined'],
   ['no pair', { settings: ['sk-secret'] }, ['plum'], '--settings is a JSON object, - for one'],
   ['a field without a type', { fields: ['customer'] }, ['plum'], '--fields is NAME:TYPE'],
-  ['a secret that everybody sees', { password: 'sk-secret' }, ['plum'], '--password takes only -'],
+  ['a secret that everybody sees', { password: 'sk-secret' }, ['plum'], '--password accepts only "-"'],
 ])('refuses %s, and repeats none of it', async (...[, options, names, words]) => {
   const error: unknown = await read(options, ...names).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(UsageError);
@@ -136,7 +136,7 @@ it('takes standard input once, also as the value of a pair, and says nothing of 
     );
   const broken = await add(['-'], 'sk-secret');
   expect(broken).toMatchObject({ exitCode: 2, stderr: '--auth is not a JSON object.\n' });
-  expect((await add(['-', 'token=-'], '{}')).stderr).toContain('Only one value can be -');
+  expect((await add(['-', 'token=-'], '{}')).stderr).toContain('Only one value can be read from standard input');
   expect((await add(['kind=bearer', 'token=-'], 'sk-secret\n')).stderr).toContain('DB_UNREACHABLE');
 });
 
