@@ -4,7 +4,7 @@ import { fiveBranches, tierSwitch } from './five-branches.mjs';
 import { BARE_LOOP_PACKAGE, TIERS, tools } from './subjects.mjs';
 
 const NO_OPERATION = { name: 'End', type: 'n8n-nodes-base.noOp', typeVersion: 1 };
-const AGENT = { name: 'Agent', type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 2 };
+const AGENT = { name: 'Agent', type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 3 };
 
 /** Each subject's nodes after the webhook, and the connections between them. */
 const builders = {
@@ -23,7 +23,7 @@ const builders = {
         typeVersion: 1,
         parameters: { fieldToSplitOut: 'body.items', options: {} },
       },
-      { ...AGENT, parameters: { inputMode: 'item', options: {} }, credentials },
+      { ...AGENT, parameters: { options: { inputMode: 'item' } }, credentials },
     ),
   'bare-loop': (stack) => chain(bareLoop(stack)),
   'bare-loop-credentials': (stack) => chain({ ...bareLoop(stack), credentials: stack.credentials }),

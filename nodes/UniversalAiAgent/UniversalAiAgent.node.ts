@@ -4,16 +4,21 @@ import { DESCRIPTION } from '../shared/about';
 import { AgentNode } from './agent-node';
 import { inputs } from './host/connected';
 import { credentials, properties } from './panel/description';
-import { credentialsOfVersion1, propertiesOfVersion1 } from './panel/version-1';
+import {
+  credentialsOfVersion1,
+  credentialsOfVersion2,
+  propertiesOfVersion1,
+  propertiesOfVersion2,
+} from './panel/saved-versions';
 
 const about = {
   displayName: 'Universal AI Agent',
   name: 'universalAiAgent',
   icon: { light: 'file:universalAiAgent.svg', dark: 'file:universalAiAgent.dark.svg' },
   group: ['transform'],
-  defaultVersion: 2,
+  defaultVersion: 3,
   subtitle:
-    '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ($parameter["inputMode"] === "item" ? "task from item" : [($parameter["tenantId"] || {}).cachedResultName, $parameter["tier"] || "tenant default"].filter(Boolean).join(" · ")) }}',
+    '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ([$parameter["inputMode"], ($parameter["options"] || {}).inputMode].includes("item") ? "task from item" : [($parameter["tenantId"] || {}).cachedResultName, $parameter["tier"] || "tenant default"].filter(Boolean).join(" · ")) }}',
   description: DESCRIPTION,
 } satisfies Partial<INodeTypeDescription>;
 
@@ -39,7 +44,13 @@ export class UniversalAiAgent extends VersionedNodeType {
         credentials: credentialsOfVersion1,
         properties: propertiesOfVersion1,
       }),
-      2: new AgentNode({ ...shared, version: [2], credentials, properties }),
+      2: new AgentNode({
+        ...shared,
+        version: [2],
+        credentials: credentialsOfVersion2,
+        properties: propertiesOfVersion2,
+      }),
+      3: new AgentNode({ ...shared, version: [3], credentials, properties }),
     };
     super(versions, about);
   }

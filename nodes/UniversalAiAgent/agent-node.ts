@@ -9,17 +9,17 @@ import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
 import { hintAtMemory, reportWarnings, type Warning } from './panel/hints';
-import { getModels, getTiers } from './panel/pickers';
+import { getModels, getTiers, showTenantTools } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
 
-/** The agent node in one of its versions, which differ in their panel only. */
+/** The agent node in one of its versions, which differ in their panel. */
 export class AgentNode implements INodeType {
   constructor(readonly description: INodeTypeDescription) {}
 
   methods = {
     listSearch: { searchTenants },
-    loadOptions: { getModels, getTenantTools, getTiers },
+    loadOptions: { getModels, getTenantTools, getTiers, showTenantTools },
     credentialTest: { testSqlRole, testVaultKey },
   };
 

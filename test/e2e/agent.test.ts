@@ -108,7 +108,7 @@ it("takes the documents' task as the item, unchanged", async () => {
     toolReply([{ name: 'sql_query', arguments: { query: 'select 1' } }], { prompt: 1000, completion: 300 }),
     textReply('I found 5 orders for client X...', { prompt: 250, completion: 40 }),
   );
-  await activate('task-item', { inputMode: 'item', options: {} });
+  await activate('task-item', { options: { inputMode: 'item' } });
   const [item] = await call('task-item', [documentsTask(tenant)]);
   expect(item).toEqual({
     output: 'I found 5 orders for client X...',
@@ -145,7 +145,11 @@ it('keeps the good items when others fail, and says what to do about each bad on
   const inactive = await addTenant(database, { isActive: false });
   models.always(() => textReply('fine').body);
   models.received.length = 0;
-  await activate('bad-input', { ...FIELDS, context: '={{ $json.context }}' }, { onError: 'continueRegularOutput' });
+  await activate(
+    'bad-input',
+    { ...FIELDS, options: { context: '={{ $json.context }}' } },
+    { onError: 'continueRegularOutput' },
+  );
   const items = await call('bad-input', [
     { tenant, tier: 'pro', message: 'good' },
     { tenant, tier: 'pro' },
@@ -263,9 +267,9 @@ it('never runs a stored result again for a manual test, but always afresh', asyn
         id: 'm2',
         name: 'Agent',
         type: 'n8n-nodes-universal-ai-agent.universalAiAgent',
-        typeVersion: 2,
+        typeVersion: 3,
         position: [200, 0],
-        parameters: { inputMode: 'item' },
+        parameters: { options: { inputMode: 'item' } },
         credentials,
       },
     ],

@@ -41,7 +41,7 @@ beforeAll(async () => {
         parameters: { public: true, mode: 'hostedChat', options: { responseMode: 'streaming' } },
       }),
       node('Agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-        typeVersion: 2,
+        typeVersion: 3,
         parameters: { tenantId: { __rl: true, mode: 'id', value: tenant }, tier: 'pro', promptType: 'auto' },
         credentials: {
           openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-chat', url: models.url }),

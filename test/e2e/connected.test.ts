@@ -31,7 +31,7 @@ const PICTURES = path.resolve(
   '../..',
   process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
 );
-const OURS = { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 2 };
+const OURS = { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 3 };
 const THEIRS = { type: '@n8n/n8n-nodes-langchain.agent', typeVersion: 3.1 };
 const PROMPTS = { promptType: 'define', text: '={{ $json.message }}', options: { systemMessage: 'Be brief.' } };
 const MODEL = 'anthropic/claude-3-haiku';

@@ -5,6 +5,7 @@ import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, addTool, createMigratedDatabase, enableTool, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { untilTrue } from '../support/values/until';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
 
 /** Where the pictures go, to be looked at. With UPDATE_PICTURES=1 those of the README are taken anew. */
@@ -67,7 +68,7 @@ function workflow(options: object = {}): { name: string } & Record<string, unkno
         id: 'e2',
         name: 'Universal AI Agent',
         type: TYPE,
-        typeVersion: 2,
+        typeVersion: 3,
         position: [260, 0],
         parameters: {
           tenantId: { __rl: true, mode: 'list', value: tenant, cachedResultName: "Ada's Bicycles" },
@@ -86,7 +87,7 @@ function workflow(options: object = {}): { name: string } & Record<string, unkno
 async function picker(kind: 'options' | 'resource-locator-results', methodName: string): Promise<unknown> {
   return n8n.rest('POST', `/dynamic-node-parameters/${kind}`, {
     path: kind === 'options' ? 'parameters.options.tools' : 'parameters.tenantId',
-    nodeTypeAndVersion: { name: TYPE, version: 1 },
+    nodeTypeAndVersion: { name: TYPE, version: 3 },
     currentNodeParameters: { tenantId: { __rl: true, mode: 'list', value: tenant } },
     methodName,
     credentials,
@@ -113,7 +114,7 @@ it('stands under AI and then Agents in the list of nodes, once, and can be a too
   const ours = types.filter(({ name }) => name.startsWith('n8n-nodes-universal-ai-agent.'));
   // The list has each version of a node; the editor shows the newest one.
   const isNewest = ({ name, version }: NodeType): boolean =>
-    [version].flat().includes(name === TYPE || name === `${TYPE}Tool` ? 2 : 1);
+    [version].flat().includes(name === TYPE || name === `${TYPE}Tool` ? 3 : 1);
   const nodes = ours.filter(isNewest);
   expect(nodes.map(({ name }) => name).sort()).toEqual([TYPE, `${TYPE}Admin`, `${TYPE}Tool`, `${TYPE}Trigger`]);
   expect(nodes.find(({ name }) => name === TYPE)?.codex?.subcategories?.AI).toContain('Agents');
@@ -126,19 +127,21 @@ it('shows its parameters and notices in the panel', async () => {
   await panel.getByText('System Prompt').waitFor();
   await editor.screenshot(path.join(PICTURES, 'panel.png'));
   const text = await panel.innerText();
-  for (const label of [
-    'Model Provider',
-    'Input Mode',
-    'Tenant',
-    'Tier',
-    'System Prompt',
-    'Message',
-    'Context',
-    'Without a connected Memory',
-    'Identity',
-  ]) {
+  for (const label of ['Tenant', 'Tier', 'System Prompt', 'Message', 'Output: Include Trace']) {
     expect(text).toContain(label);
   }
+  // What a chat needs is in sight, and nothing else.
+  for (const label of ['Mode', 'Provider', 'Context', 'Identity', 'Redis', 'Memory '])
+    expect(text).not.toContain(label);
+});
+
+it('shows under the tenant which tools it has', async () => {
+  const line = editor.page.locator('[data-test-id="parameter-input-tenantTools"]');
+  await untilTrue(async () => (await line.locator('input').inputValue()) === '1: find_orders');
+  await line.click();
+  await editor.page.getByText('Find the orders of a customer').waitFor();
+  await editor.screenshot(path.join(PICTURES, 'panel-tools.png'));
+  await editor.page.keyboard.press('Escape');
 });
 
 it('offers the credentials that n8n holds, each kind in its own list', async () => {

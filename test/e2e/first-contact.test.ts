@@ -65,11 +65,11 @@ function chatWorkflow(options: {
         id: 'agent',
         name: 'Agent',
         type: TYPE,
-        typeVersion: 2,
+        typeVersion: 3,
         parameters: {
           tenantId: { __rl: true, mode: 'id', value: options.tenant },
           tier: 'pro',
-          identity: { sessionId: '={{ $json.sessionId }}' },
+          options: { identity: { sessionId: '={{ $json.sessionId }}' } },
         },
         credentials: { openRouterApi: credentials.openRouterApi, postgres: credentials.postgres },
         ...options.node,

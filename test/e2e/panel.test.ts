@@ -15,7 +15,7 @@ beforeAll(async () => {
   mkdirSync(PICTURES, { recursive: true });
   n8n = await connect();
   const start = { id: 'm', name: 'Start', type: 'n8n-nodes-base.manualTrigger', typeVersion: 1 };
-  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 2 };
+  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 3 };
   ({ id: workflowId } = await n8n.createWorkflow({
     name: 'Panel',
     nodes: [
@@ -38,8 +38,8 @@ async function above(first: string, second: string): Promise<boolean> {
 }
 
 it.each([
-  [1440, 900, ['tenantId', 'tier', 'message', 'systemPrompt']],
-  [1024, 700, ['tenantId', 'tier', 'message']],
+  [1440, 900, ['tenantId', 'tenantTools', 'tier', 'message', 'systemPrompt']],
+  [1024, 700, ['tenantId', 'tenantTools', 'tier', 'message']],
 ])('what everybody fills in is in sight at %ix%i', async (width, height, names) => {
   const { page } = editor;
   await page.setViewportSize({ width, height });
@@ -87,7 +87,7 @@ it('a search for "memory" leaves the memories to n8n', async () => {
 
 it('shows a credential where something asks for it', async () => {
   const { page } = editor;
-  const slots = async (parameters: object, typeVersion = 2): Promise<string> => {
+  const slots = async (parameters: object, typeVersion = 3): Promise<string> => {
     const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion, position: [0, 0], parameters };
     const { id } = await n8n.createWorkflow({ name: 'Credentials', nodes: [agent], connections: {} });
     await editor.openWorkflow(id);
@@ -98,8 +98,20 @@ it('shows a credential where something asks for it', async () => {
   };
   expect(await slots({})).not.toMatch(/Redis|Vault|SQL/);
   expect(await slots({}, 1)).toMatch(/Vault Key.*Role for SQL Queries.*Credential for Redis/s);
-  expect(await slots({ useRedis: true, options: { useVaultKey: true, useSqlRole: true } })).toMatch(
+  expect(await slots({ options: { useRedis: true, useVaultKey: true, useSqlRole: true } })).toMatch(
     /Vault Key.*Role for SQL Queries.*Credential for Redis/s,
   );
   expect(await slots({ operation: 'enqueue' })).toMatch(/Credential for Redis/);
+});
+
+it('offers its options in groups, the first of them those of the model', async () => {
+  const { page } = editor;
+  await editor.openWorkflow(workflowId);
+  await editor.openNode('Agent');
+  await page.locator('[data-test-id="ndv"]').getByText('Add Option').click();
+  const items = page.locator('[data-test-id="ndv"] .el-select-dropdown__item, .el-select-dropdown__item:visible');
+  await items.getByText('Model: Provider').waitFor();
+  await editor.screenshot(path.join(PICTURES, 'panel-options.png'));
+  const groups = (await items.allInnerTexts()).map((text) => text.split(':')[0]);
+  expect([...new Set(groups)]).toEqual(['Model', 'Tools', 'Limit', 'Output', 'Input', 'Queue']);
 });

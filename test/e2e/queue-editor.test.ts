@@ -43,7 +43,7 @@ interface Shown {
 async function panelOf(name: string, node: object): Promise<Shown> {
   const { id } = await n8n.createWorkflow({
     name,
-    nodes: [{ id: name, name, typeVersion: 2, position: [0, 0], credentials, ...node }],
+    nodes: [{ id: name, name, typeVersion: 3, position: [0, 0], credentials, ...node }],
     connections: {},
   });
   await editor.openWorkflow(id);
@@ -58,23 +58,23 @@ async function panelOf(name: string, node: object): Promise<Shown> {
 }
 
 it('offers all credentials to run a task', async () => {
-  const shown = await panelOf('run', { type: TYPE, parameters: { inputMode: 'item', useRedis: true } });
+  const shown = await panelOf('run', { type: TYPE, parameters: { options: { inputMode: 'item', useRedis: true } } });
   expect(shown.credentials).toEqual([NAMES.openRouterApi, NAMES.postgres, NAMES.redis]);
-  for (const label of ['Operation', 'Model Provider', 'Input Mode']) expect(shown.text).toContain(label);
+  for (const label of ['Operation', 'Input: Mode', 'Queue: Use Redis']) expect(shown.text).toContain(label);
 });
 
 it('asks for Redis only to enqueue a task', async () => {
   const shown = await panelOf('enqueue', { type: TYPE, parameters: { operation: 'enqueue' } });
   expect(shown.credentials).toEqual([NAMES.redis]);
   for (const label of ['Tenant', 'Tier', 'System Prompt', 'Message', 'Options']) expect(shown.text).toContain(label);
-  expect(shown.text).not.toContain('Model Provider');
+  expect(shown.text).not.toContain('Require Specific Output Format');
 });
 
 it('asks for Redis only to get a result', async () => {
   const shown = await panelOf('get-result', { type: TYPE, parameters: { operation: 'getResult' } });
   expect(shown.credentials).toEqual([NAMES.redis]);
   for (const label of ['Result Key', 'Task ID', 'Wait Seconds', 'Options']) expect(shown.text).toContain(label);
-  for (const label of ['Input Mode', 'Model Provider']) expect(shown.text).not.toContain(label);
+  for (const label of ['Tenant', 'Require Specific Output Format']) expect(shown.text).not.toContain(label);
 });
 
 it('shows the parameters of the trigger', async () => {

@@ -54,13 +54,13 @@ describe('in a workflow', () => {
       id,
       name: id,
       type,
-      typeVersion: 2,
+      typeVersion: 3,
       position: [0, 0],
       parameters: {},
       ...more,
     });
     const agent = node('agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-      parameters: { tenantId: '={{ $json.tenant }}', tier: 'pro', message: 'x', useRedis: true },
+      parameters: { tenantId: '={{ $json.tenant }}', tier: 'pro', message: 'x', options: { useRedis: true } },
       credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
     });
     const run = await runInEngine({

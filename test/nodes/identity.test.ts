@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 function run(parameters: INodeParameters, node: Partial<INode> = {}): Promise<IRun> {
-  const common = { typeVersion: 2, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',
@@ -66,14 +66,13 @@ function run(parameters: INodeParameters, node: Partial<INode> = {}): Promise<IR
 const sentMeta = (): unknown => (JSON.parse(hook.requests[0]?.body ?? '{}') as { meta?: object }).meta;
 
 it('reaches the tools from the fields of the node; what an expression did not find is left out', async () => {
-  await run({
-    identity: {
-      clientId: 'c1',
-      dialogId: '={{ $json.nothing }}',
-      userId: '={{ $json.user }}',
-      sessionId: '={{ $json.session }}',
-    },
-  });
+  const identity = {
+    clientId: 'c1',
+    dialogId: '={{ $json.nothing }}',
+    userId: '={{ $json.user }}',
+    sessionId: '={{ $json.session }}',
+  };
+  await run({ options: { identity } });
   expect(sentMeta()).toEqual({
     client_id: 'c1',
     user_id: '7',
@@ -87,13 +86,13 @@ it.each([
   ['$json', { userId: '={{ $json.user }}' }],
   ['$fromAI', { clientId: "={{ $fromAI('client') }}" }],
 ])('is refused as a tool of another agent where it comes from %s', async (_from, identity) => {
-  const finished = await run({ identity }, { type: `${TYPE}Tool` });
+  const finished = await run({ options: { identity } }, { type: `${TYPE}Tool` });
   expect(finished.data.resultData.error?.description).toContain('IDENTITY_UNTRUSTED');
   expect(models.received).toEqual([]);
 });
 
 it('is not taken from an expression for the whole of it, which n8n drops', async () => {
-  await run({ identity: '={{ { userId: $json.user } }}' }, { type: `${TYPE}Tool` });
+  await run({ options: { identity: '={{ { userId: $json.user } }}' } }, { type: `${TYPE}Tool` });
   expect(sentMeta()).not.toHaveProperty('user_id');
 });
 
@@ -101,19 +100,19 @@ it.each([
   ['typed in', 'u1', 'u1'],
   ['of another node', "={{ $('Items').item.json.user }}", '7'],
 ])('is taken as a tool of another agent when it is %s', async (_from, userId, sent) => {
-  await run({ identity: { userId } }, { type: `${TYPE}Tool` });
+  await run({ options: { identity: { userId } } }, { type: `${TYPE}Tool` });
   expect(sentMeta()).toMatchObject({ user_id: sent });
 });
 
 it.each([undefined, '', '{}', '={{ {} }}'])('an empty Context (%j) says nothing to the model', async (context) => {
-  await run(context === undefined ? {} : { context });
+  await run(context === undefined ? {} : { options: { context } });
   expect(models.received[0]?.messages.at(-1)?.content).toBe('hello');
 });
 
 it.each(['{"order": 1099511627776123401}', '1099511627776123401'])(
   'shows the model all digits of the Context %s',
   async (context) => {
-    await run({ context });
+    await run({ options: { context } });
     expect(models.received[0]?.messages.at(-1)?.content).toContain('1099511627776123401');
   },
 );

@@ -53,13 +53,13 @@ async function run({
       : {}),
   };
   const credentials = Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)));
-  const common = { typeVersion: 2, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',
     name: 'Agent',
     type: TYPE,
-    parameters: { useRedis: true, ...parameters },
+    parameters: { ...parameters, options: { useRedis: true, ...(parameters.options as INodeParameters) } },
     credentials: Object.fromEntries(Object.keys(credentials).map((name) => [name, { id: name, name }])),
     ...node,
   };
@@ -97,7 +97,7 @@ const withCallback = (id: string, more: object = {}): object =>
     callback: { result_key: `elo:results:${id}`, counter_key: `elo:counter:${id}`, status_key: `elo:status:${id}` },
     ...more,
   });
-const item: INodeParameters = { inputMode: 'item' };
+const item: INodeParameters = { options: { inputMode: 'item' } };
 
 describe('Enqueue Task', () => {
   const fields: INodeParameters = {
@@ -273,7 +273,7 @@ describe('Run Task with a callback', () => {
   });
 
   it('writes nothing where it is told not to', async () => {
-    const parameters = { ...item, options: { writeCallback: false } };
+    const parameters = { options: { inputMode: 'item', writeCallback: false } };
     const [output] = await outputs({ items: [withCallback('quiet')], parameters, withAll: true });
     expect(output).toMatchObject({ output: 'to: hello' });
     expect(await list('elo:results:quiet')).toEqual([]);
@@ -285,7 +285,7 @@ describe('Run Task with a callback', () => {
       task_type: 'llm_extraction',
       config: { message: 'yes', prompt: 'Is it? {{message}}', output_schema: { type: 'object' }, agent_tier: 'pro' },
     });
-    const parameters = { ...item, options: { temperature: 1.5 } };
+    const parameters = { options: { inputMode: 'item', temperature: 1.5 } };
     const [output] = await outputs({ items: [extraction], parameters, withAll: true });
     expect(output).toMatchObject({ task_id: 'extract', result: { value: true } });
     expect(models.received[0]?.temperature).toBe(0.1);
@@ -301,7 +301,7 @@ describe('Run Task with a callback', () => {
   it('writes to keys and hosts that the options allow', async () => {
     const own = task('own', { callback: { result_key: 'own:results:1' } });
     await expect(outputs({ items: [own], parameters: item, withAll: true })).rejects.toThrow('CALLBACK_KEY_FORBIDDEN');
-    const parameters = { ...item, options: { callbackKeyPrefixes: 'own:results:, x:' } };
+    const parameters = { options: { inputMode: 'item', callbackKeyPrefixes: 'own:results:, x:' } };
     await outputs({ items: [own], parameters, withAll: true });
     expect(await list('own:results:1')).toHaveLength(1);
   });
@@ -352,7 +352,7 @@ describe('the error of an execution whose task is tried again for its webhook', 
   const errorOf = async (callback: object, delivery: object, config = {}): Promise<string> => {
     const given = withCallback('hook', { config: { message: 'hello', agent_tier: 'pro', ...config } });
     const items = [{ ...given, callback: { ...(given as { callback: object }).callback, ...callback }, delivery }];
-    const parameters = { ...item, options: { callbackHosts: '127.0.0.1' } };
+    const parameters = { options: { inputMode: 'item', callbackHosts: '127.0.0.1' } };
     const ended = await run({ items, parameters, withAll: true });
     return ended.data.resultData.error?.message ?? '';
   };

@@ -15,8 +15,8 @@ import { aVaultKey, setSecret } from '../support/worlds/vault';
 
 /** The commits that docs/adr/0028-node-versions.md names, with the agent node as the editor saved it then. */
 const WITHOUT_OPTIONAL = 'b0aa60d';
-/** The last one had the switches, and saved them. */
-const WITH_ALL = ['5b01cba', '8aad3f8'];
+/** The last two had the switches, and saved them. */
+const WITH_ALL = ['5b01cba', '8aad3f8', '1afd262'];
 
 const savedAt = (commit: string): INode =>
   JSON.parse(readFileSync(path.join(__dirname, '..', 'fixtures', 'saved-nodes', `${commit}.json`), 'utf8')) as INode;
@@ -59,6 +59,7 @@ async function execute(node: INode): Promise<Readonly<Record<string, unknown>>> 
     items: [{ tenant, question: 'What is in my cart?' }],
     credentials: {
       openRouterApi: { apiKey: 'k', url: models.url },
+      openAiApi: { apiKey: 'other', url: models.url, header: false },
       postgres: postgresCredential(database.url),
       universalAiAgentVaultApi: { secretKey: key },
       universalAiAgentSqlApi: { secretUrl: role.url },
@@ -80,9 +81,11 @@ it.each([WITHOUT_OPTIONAL, ...WITH_ALL])('a node of %s keeps its settings in the
   const kept = NodeHelpers.getNodeParameters(description.properties, node.parameters, false, false, node, description);
   const { useRedis, options, ...rest } = node.parameters;
   const { useSqlRole, useVaultKey, ...others } = options as INodeParameters;
-  expect(kept).toEqual({ ...rest, options: others });
   // Version 1 needs no switches.
-  expect([useRedis, useSqlRole, useVaultKey]).toEqual(commit === '8aad3f8' ? [true, true, true] : Array(3));
+  expect(kept).toEqual(node.typeVersion === 1 ? { ...rest, options: others } : node.parameters);
+  expect([useRedis, useSqlRole, useVaultKey]).toEqual(
+    commit === '5b01cba' || commit === 'b0aa60d' ? Array(3) : [true, true, true],
+  );
 });
 
 it('a node without optional credentials answers, with its options', async () => {
@@ -107,6 +110,11 @@ it.each(WITH_ALL)('a node of %s uses its vault key, its SQL role and its Redis',
     },
   });
   expect(tools.requests.at(-1)?.headers.authorization).toBe('Bearer crm-7');
+  const { parameters } = savedAt(commit);
+  expect(models.requests.at(-1)?.headers.authorization).toBe(`Bearer ${parameters.modelProvider ? 'other' : 'k'}`);
+  expect(JSON.stringify(models.received.at(-2)?.messages)).toContain('c-1');
+  const [call] = await database.query('SELECT user_id FROM elo_tool_executions ORDER BY id DESC LIMIT 1');
+  expect(call?.user_id).toBe(parameters.identity ? 'u-7' : null);
 });
 
 it('a new node ignores the same credentials until their switches are set', async () => {

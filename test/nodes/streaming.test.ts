@@ -49,7 +49,7 @@ async function chat({ items = [{ message: 'hello' }], node = {}, options = {}, o
   /** The same, with the pieces of each message put together: how many they are depends on the time. */
   readonly messages: readonly Told[];
 }> {
-  const common = { typeVersion: 2, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',

@@ -61,7 +61,7 @@ function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...res
     id: 'agent-node',
     name: 'Agent',
     type: TYPE,
-    typeVersion: 2,
+    typeVersion: 3,
     position: [0, 0],
     parameters,
     credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
@@ -71,7 +71,7 @@ function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...res
     id: 'start',
     name: 'Items',
     type: 'test.items',
-    typeVersion: 2,
+    typeVersion: 3,
     position: [0, 0],
     parameters: {},
   } as INode;
@@ -96,8 +96,8 @@ it("takes the tenant's default tier when none is chosen, and a tenant given as p
 });
 
 it.each([
-  [2, { chatInput: 'Hi', sessionId: 's' }, 1],
-  [2, {}, 0],
+  [3, { chatInput: 'Hi', sessionId: 's' }, 1],
+  [3, {}, 0],
   [1, { chatInput: 'Hi', sessionId: 's' }, 0],
 ])(
   'version %i says above the output of %j that nothing is remembered: %i times',
@@ -163,7 +163,7 @@ it.each([
   ['an object', '={{ { client_id: "123" } }}'],
   ['JSON text', '{"client_id":"123"}'],
 ])('shows the model a context given as %s', async (_kind, context) => {
-  await run([item()], { parameters: { ...FIELDS, context } });
+  await run([item()], { parameters: { ...FIELDS, options: { context } } });
   expect(models.received[0]?.messages.at(-1)?.content).toBe('<context>\n{"client_id":"123"}\n</context>\n\nhello');
 });
 
@@ -206,14 +206,14 @@ it('refuses rules for tools that are no JSON, before a model is called', async (
 
 it('lets the task win over the options, field by field, when the item is the task', async () => {
   const task = { config: { message: 'hi', agent_tier: 'pro', temperature: 0.9 }, meta: { tenant_id: tenant } };
-  await run([task], { parameters: { inputMode: 'item', options: { temperature: 0.1, maxTokens: 55 } } });
+  await run([task], { parameters: { options: { inputMode: 'item', temperature: 0.1, maxTokens: 55 } } });
   expect(models.received[0]).toMatchObject({ temperature: 0.9, max_tokens: 55 });
 });
 
 it('evaluates no expression when the item is the task', async () => {
   const resolve = jest.spyOn(Expression.prototype, 'resolveSimpleParameterValue');
   const task = { config: { message: 'hi', agent_tier: 'pro' }, meta: { tenant_id: tenant } };
-  await run([task], { parameters: { inputMode: 'item' } });
+  await run([task], { parameters: { options: { inputMode: 'item' } } });
   const evaluated = resolve.mock.calls
     .map(([value]) => value)
     .filter((value) => typeof value === 'string' && value.startsWith('='));
@@ -312,7 +312,7 @@ describe('a simplified output', () => {
 });
 
 it('uses an OpenAI-compatible credential with its base URL and headers', async () => {
-  await run([item()], { parameters: { ...FIELDS, modelProvider: 'openAiCompatible' } });
+  await run([item()], { parameters: { ...FIELDS, options: { modelProvider: 'openAiCompatible' } } });
   expect(models.requests[0]?.headers).toMatchObject({
     authorization: 'Bearer sk-other',
     'openai-organization': 'org-1',
@@ -332,8 +332,8 @@ it.each([
   ['it does so by an alias', withTenant("={{ $fromai('Tenant') }}")],
   ['the tenant is an argument of the tool', withTenant('={{ $tool.parameters.tenant }}')],
   ['the tenant is in a node, or else from the item', withTenant("={{ $('Items').item.json.x || $json.tenant }}")],
-  ['the item is the task', { inputMode: 'item' }],
-  ['the item may be the task', { ...FIELDS, inputMode: "={{ $('Items').item.json.mode }}" }],
+  ['the item is the task', { options: { inputMode: 'item' } }],
+  ['the item may be the task', { ...withTenant('chosen'), options: { inputMode: "={{ $('Items').item.json.mode }}" } }],
 ])('as a tool of another agent, refuses to run when %s, since a model can write it', async (_when, parameters) => {
   const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
   expect(finished.data.resultData.error?.description).toContain('TENANT_UNTRUSTED');

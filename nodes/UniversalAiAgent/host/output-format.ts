@@ -2,6 +2,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { OutputFormat } from '../../../runtime/host';
 import type { Item, Library } from '../../shared/item';
+import { typedSetting } from '../read/settings';
 import { isToolVariant } from '../read/tool-variant';
 import { toJsonSchema } from './connected-tools';
 
@@ -22,8 +23,9 @@ interface HostParser {
 export async function readOutputFormat(item: Item): Promise<OutputFormat | undefined> {
   const { context, library, index } = item;
   // Both take no expression, so n8n need not be asked.
-  const { hasOutputParser, inputMode = 'fields' } = context.getNode().parameters;
-  if (hasOutputParser !== true || inputMode !== 'fields') return undefined;
+  const node = context.getNode();
+  const inputMode = typedSetting(node, 'inputMode') ?? 'fields';
+  if (node.parameters.hasOutputParser !== true || inputMode !== 'fields') return undefined;
   const schema: unknown = context.getNodeParameter('outputSchema', index, '');
   if (schema !== '' && schema !== null && schema !== undefined) return library.schemaFormat(schema);
   const parser: unknown = isToolVariant(context)

@@ -1,44 +1,42 @@
 import type { INodeCredentialDescription, INodeProperties, NodeParameterValue } from 'n8n-workflow';
 
-import { identity } from '../read/identity';
 import { options, resultOptions } from './options';
 
 /** Offered with the option that needs them. A list of servers may use each of them more than once. */
 const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
 const ofMcpServers = { show: { 'options.mcpServers': isSet } };
 
+/** Neither can be hidden where the item is the task but by what the option says: it is not there until it is added. */
+const unlessItem = { 'options.inputMode': ['item'] };
+
 const ofRun = { show: { operation: ['run'] } };
 const ofEnqueue = { show: { operation: ['enqueue'] } };
 const ofGetResult = { show: { operation: ['getResult'] } };
-const ofTask = { show: { operation: ['run', 'enqueue'] } };
-const ofFields = { show: { operation: ['run', 'enqueue'], inputMode: ['fields'] } };
-
-const ofRunFields = { show: { operation: ['run'], inputMode: ['fields'] } };
+const ofFields = { show: { operation: ['run', 'enqueue'] }, hide: unlessItem };
+const ofRunFields = { ...ofRun, hide: unlessItem };
+const ofEnqueueFields = { ...ofEnqueue, hide: unlessItem };
 
 const otherOperations = ['enqueue', 'getResult'];
 export const notOther = { hide: { operation: otherOperations } };
 
 const ofVaultKey = { show: { 'options.useVaultKey': [true] }, ...notOther };
 const ofSqlRole = { show: { 'options.useSqlRole': [true] }, ...notOther };
-/** The other operations have no switch, so they always show it. */
-const unlessWithoutRedis = { hide: { useRedis: [false] } };
 
 /**
- * Credentials that n8n already has. Most are hidden instead of shown: were they shown by the provider or by the
- * operation, the editor would take that for the node's only authentication and offer no Postgres credential. Redis
- * is required by two operations and by a switch of the third, which n8n cannot be told. Nor does it see what is connected: a
- * chat model takes the place of the provider's credential, so neither of these is required.
+ * Credentials that n8n already has. Redis is required by two operations and by a switch of the third, which n8n cannot be
+ * told. Nor does it see what is connected: a chat model takes the place of the provider's credential, so neither of these
+ * is required.
  */
 export const credentials: INodeCredentialDescription[] = [
   {
     name: 'openRouterApi',
     displayName: 'Credential for OpenRouter (or Connect a Model)',
-    displayOptions: { show: { modelProvider: ['openRouter'] }, ...notOther },
+    displayOptions: { hide: { 'options.modelProvider': ['openAiCompatible'], ...notOther.hide } },
   },
   {
     name: 'openAiApi',
     displayName: 'Credential for the Model Provider',
-    displayOptions: { hide: { modelProvider: ['openRouter'], operation: otherOperations } },
+    displayOptions: { show: { 'options.modelProvider': ['openAiCompatible'] }, ...notOther },
   },
   { name: 'postgres', displayName: 'Credential for Postgres', required: true, displayOptions: notOther },
   {
@@ -55,11 +53,37 @@ export const credentials: INodeCredentialDescription[] = [
     testedBy: 'testSqlRole',
     displayOptions: ofSqlRole,
   },
-  { name: 'redis', displayName: 'Credential for Redis', displayOptions: unlessWithoutRedis },
+  { name: 'redis', displayName: 'Credential for Redis', displayOptions: { show: { 'options.useRedis': [true] } } },
   { name: 'httpBearerAuth', displayName: 'Bearer for MCP Servers', displayOptions: ofMcpServers },
   { name: 'httpHeaderAuth', displayName: 'Header for MCP Servers', displayOptions: ofMcpServers },
   { name: 'mcpOAuth2Api', displayName: 'OAuth2 for MCP Servers', displayOptions: ofMcpServers },
 ];
+
+/**
+ * Shows the credential for Redis to the operations that have no such option: all conditions of a credential have to hold,
+ * and here one of two does. n8n looks for a parameter of this very name before it takes the name for a path.
+ */
+const alwaysRedis: INodeProperties = {
+  displayName: 'Use Redis',
+  name: 'options.useRedis',
+  type: 'hidden',
+  default: true,
+  displayOptions: { show: { operation: otherOperations } },
+};
+
+/** A line to read: the list has one entry, which names the tools. */
+const tenantTools: INodeProperties = {
+  // eslint-disable-next-line n8n-nodes-base/node-param-display-name-wrong-for-dynamic-options -- nothing is chosen.
+  displayName: 'Tools of the Tenant',
+  name: 'tenantTools',
+  type: 'options',
+  noDataExpression: true,
+  typeOptions: { loadOptionsMethod: 'showTenantTools', loadOptionsDependsOn: ['tenantId'] },
+  default: '',
+  // eslint-disable-next-line n8n-nodes-base/node-param-description-wrong-for-dynamic-options -- as above.
+  description: 'What the tenant has, to look at. Tools: Offer Only, under Options, offers fewer.',
+  displayOptions: ofRunFields,
+};
 
 /** The parameters of the node, in the order of the panel. */
 export const properties: INodeProperties[] = [
@@ -93,6 +117,7 @@ export const properties: INodeProperties[] = [
   },
   // Where the editor shows the credentials: the list of tenants needs one of them.
   { displayName: 'Credentials', name: 'credentials', type: 'credentials', default: '' },
+  alwaysRedis,
   {
     displayName:
       'The task is pushed to a Redis list. A workflow with the <b>Universal AI Agent Trigger</b>, or <code>universal-ai-agent worker</code>, takes it from there.',
@@ -107,7 +132,7 @@ export const properties: INodeProperties[] = [
     name: 'itemNotice',
     type: 'notice',
     default: '',
-    displayOptions: { show: { operation: ['run', 'enqueue'], inputMode: ['item'] } },
+    displayOptions: { show: { operation: ['run', 'enqueue'], 'options.inputMode': ['item'] } },
   },
   {
     displayName: 'Tenant',
@@ -116,7 +141,7 @@ export const properties: INodeProperties[] = [
     required: true,
     default: { mode: 'list', value: '' },
     description: 'The tenant whose tools, limits and bill apply',
-    displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
+    displayOptions: ofRunFields,
     modes: [
       {
         displayName: 'From List',
@@ -140,7 +165,7 @@ export const properties: INodeProperties[] = [
     required: true,
     default: { mode: 'id', value: '' },
     description: 'The tenant whose tools, limits and bill apply',
-    displayOptions: { show: { operation: ['enqueue'], inputMode: ['fields'] } },
+    displayOptions: ofEnqueueFields,
     modes: [
       {
         displayName: 'By ID',
@@ -150,6 +175,7 @@ export const properties: INodeProperties[] = [
       },
     ],
   },
+  tenantTools,
   {
     displayName: 'Tier Name or ID',
     name: 'tier',
@@ -189,7 +215,7 @@ export const properties: INodeProperties[] = [
     default: '={{ $json.chatInput }}',
     placeholder: 'e.g. Find all orders of client X',
     description: 'What the agent should do or answer',
-    displayOptions: { show: { ...ofFields.show, promptType: ['define'] } },
+    displayOptions: { ...ofFields, show: { ...ofFields.show, promptType: ['define'] } },
   },
   {
     displayName: 'System Prompt',
@@ -229,50 +255,6 @@ export const properties: INodeProperties[] = [
     displayOptions: ofGetResult,
   },
   {
-    displayName: 'Input Mode',
-    name: 'inputMode',
-    type: 'options',
-    noDataExpression: true,
-    options: [
-      { name: 'Fields Below', value: 'fields' },
-      {
-        name: 'Whole Item Is the Task',
-        value: 'item',
-        description: 'The incoming item has the shape {task_id, config, meta}, as the task queue has it',
-      },
-    ],
-    default: 'fields',
-    displayOptions: ofTask,
-  },
-  {
-    displayName: 'Model Provider',
-    name: 'modelProvider',
-    type: 'options',
-    noDataExpression: true,
-    options: [
-      {
-        name: 'OpenAI-Compatible',
-        value: 'openAiCompatible',
-        description: 'Any server that speaks the OpenAI chat API',
-      },
-      { name: 'OpenRouter', value: 'openRouter' },
-    ],
-    default: 'openRouter',
-    description: 'Where the models of the tiers are. A connected chat model answers in their place.',
-    displayOptions: ofRun,
-  },
-  {
-    displayName: 'Context',
-    name: 'context',
-    type: 'json',
-    // Not empty: n8n's editor marks empty JSON as an error.
-    default: '{}',
-    placeholder: 'e.g. {"client_id": "123"}',
-    description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
-    displayOptions: ofFields,
-  },
-  { ...identity, displayOptions: ofFields },
-  {
     displayName: 'Require Specific Output Format',
     name: 'hasOutputParser',
     type: 'boolean',
@@ -290,17 +272,7 @@ export const properties: INodeProperties[] = [
     default: '',
     placeholder: '{ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }',
     description: 'JSON Schema of the answer. Empty means that the connected output parser decides.',
-    displayOptions: { show: { ...ofRunFields.show, hasOutputParser: [true] } },
-  },
-  {
-    displayName: 'Use Redis',
-    name: 'useRedis',
-    type: 'boolean',
-    noDataExpression: true,
-    default: false,
-    description:
-      'Whether to answer the callbacks of tasks, to offer redis_get, and to share the rate limits of tools with other processes. Set this when tasks come from the trigger.',
-    displayOptions: ofRun,
+    displayOptions: { ...ofRunFields, show: { ...ofRun.show, hasOutputParser: [true] } },
   },
   options,
   resultOptions,

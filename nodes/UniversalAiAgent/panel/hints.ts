@@ -33,6 +33,10 @@ export function reportWarnings(context: IExecuteFunctions, warnings: readonly Wa
 function toHtml({ code, message, hint }: Warning): string {
   const sentence = /[.!?…]$/.test(message) ? message : `${message}.`;
   const text = [sentence, hint, `(${code})`].filter(Boolean).join(' ');
+  return escapeHtml(text);
+}
+
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>]/g, (mark) => ENTITIES[mark] ?? mark);
 }
 

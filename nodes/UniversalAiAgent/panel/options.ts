@@ -1,13 +1,15 @@
 import type { INodeProperties } from 'n8n-workflow';
 
 import { callbackHosts, callbackKeyPrefixes } from '../../shared/callback-options';
+import { identity } from '../read/identity';
 import { mcpServers } from '../read/mcp-servers';
 import { taskOptions } from './task-options.generated';
 
 /** Options of one operation only. */
 const ofRun = { show: { '/operation': ['run'] } };
 /** Only a whole item can carry a callback; the fields have none. */
-const ofItemRun = { show: { '/operation': ['run'], '/inputMode': ['item'] } };
+const ofItemRun = { show: { '/operation': ['run'], inputMode: ['item'] } };
+const unlessItem = { hide: { inputMode: ['item'] } };
 const ofEnqueue = { show: { '/operation': ['enqueue'] } };
 
 const outputField: INodeProperties = {
@@ -30,6 +32,61 @@ const includeInputFields: INodeProperties = {
 
 /** Options that are no part of a task. */
 const ownOptions: INodeProperties[] = [
+  {
+    displayName: 'Model: Provider',
+    name: 'modelProvider',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      {
+        name: 'OpenAI-Compatible',
+        value: 'openAiCompatible',
+        description: 'Any server that speaks the OpenAI chat API',
+      },
+      { name: 'OpenRouter', value: 'openRouter' },
+    ],
+    // What is added is to change something: without it the provider is OpenRouter.
+    default: 'openAiCompatible',
+    description: 'Where the models of the tiers are. A connected chat model answers in their place.',
+    displayOptions: ofRun,
+  },
+  {
+    displayName: 'Input: Mode',
+    name: 'inputMode',
+    type: 'options',
+    noDataExpression: true,
+    options: [
+      { name: 'Fields of the Node', value: 'fields' },
+      {
+        name: 'Whole Item Is the Task',
+        value: 'item',
+        description: 'The incoming item has the shape {task_id, config, meta}, as the task queue has it',
+      },
+    ],
+    default: 'item',
+    description: 'Where the task is. Set this for tasks that come from the trigger or from another program.',
+  },
+  {
+    displayName: 'Input: Context',
+    name: 'context',
+    type: 'json',
+    // Not empty: n8n's editor marks empty JSON as an error.
+    default: '{}',
+    placeholder: 'e.g. {"client_id": "123"}',
+    description: 'Facts for the model, as JSON. They stand in a marked block before the message.',
+    displayOptions: unlessItem,
+  },
+  { ...identity, displayOptions: unlessItem },
+  {
+    displayName: 'Queue: Use Redis',
+    name: 'useRedis',
+    type: 'boolean',
+    noDataExpression: true,
+    default: true,
+    description:
+      'Whether to answer the callbacks of tasks, to offer redis_get, and to share the rate limits of tools with other processes. Set this when tasks come from the trigger.',
+    displayOptions: ofRun,
+  },
   { ...callbackHosts, displayOptions: ofItemRun },
   { ...callbackKeyPrefixes, displayOptions: ofItemRun },
   { ...callbackKeyPrefixes, displayOptions: ofEnqueue },
@@ -101,6 +158,27 @@ const ownOptions: INodeProperties[] = [
     description: 'The Redis list to push the task to. Set this when your workers read another list.',
     displayOptions: ofEnqueue,
   },
+  { ...mcpServers, displayName: 'Tools: MCP Servers', displayOptions: ofRun },
+  {
+    displayName: 'Tools: SQL Role',
+    name: 'useSqlRole',
+    type: 'boolean',
+    noDataExpression: true,
+    default: true,
+    description:
+      'Whether to offer the tool sql_query, with the credential of its read-only role. Set this when agents are to ask the database of a tenant.',
+    displayOptions: ofRun,
+  },
+  {
+    displayName: 'Tools: Vault Key',
+    name: 'useVaultKey',
+    type: 'boolean',
+    noDataExpression: true,
+    default: true,
+    description:
+      'Whether to open sealed secrets and logins with a vault key. Set this when tools or MCP servers name a secret of the vault.',
+    displayOptions: ofRun,
+  },
   {
     displayName: 'Tools: Approval',
     name: 'approval',
@@ -137,30 +215,13 @@ const ownOptions: INodeProperties[] = [
       },
     ],
   },
-  { ...mcpServers, displayName: 'Tools: MCP Servers', displayOptions: ofRun },
-  {
-    displayName: 'Tools: SQL Role',
-    name: 'useSqlRole',
-    type: 'boolean',
-    noDataExpression: true,
-    default: true,
-    description:
-      'Whether to offer the tool sql_query, with the credential of its read-only role. Set this when agents are to ask the database of a tenant.',
-    displayOptions: ofRun,
-  },
-  {
-    displayName: 'Tools: Vault Key',
-    name: 'useVaultKey',
-    type: 'boolean',
-    noDataExpression: true,
-    default: true,
-    description:
-      'Whether to open sealed secrets and logins with a vault key. Set this when tools or MCP servers name a secret of the vault.',
-    displayOptions: ofRun,
-  },
 ];
 
-/** Settings that most workflows keep, sorted by name as n8n requires. */
+/** The first words of the options, in the order of the list. */
+const GROUPS = ['Model', 'Tools', 'Limit', 'Output', 'Input', 'Queue', 'Callback'];
+const groupOf = ({ displayName }: INodeProperties): number => GROUPS.indexOf(displayName.split(':')[0] as string);
+
+/** Settings that most workflows keep. */
 export const options: INodeProperties = {
   displayName: 'Options',
   name: 'options',
@@ -168,7 +229,7 @@ export const options: INodeProperties = {
   placeholder: 'Add Option',
   default: {},
   displayOptions: { hide: { operation: ['getResult'] } },
-  options: [...ownOptions, ...taskOptions].sort((one, other) => (one.displayName < other.displayName ? -1 : 1)),
+  options: [...ownOptions, ...taskOptions].sort((one, other) => groupOf(one) - groupOf(other)),
 };
 
 /** Under the same name, so that each operation reads its options alike. */

@@ -1,6 +1,8 @@
 import type { ILoadOptionsFunctions, INodePropertyOptions } from 'n8n-workflow';
 
+import { chosenTenant, getTenantTools } from '../../shared/pickers';
 import { withAdmin } from '../../shared/with-admin';
+import { escapeHtml } from './hints';
 
 /** Built-in tiers and their purpose. */
 const BUILT_IN: INodePropertyOptions[] = [
@@ -38,4 +40,15 @@ export async function getModels(this: ILoadOptionsFunctions): Promise<INodePrope
     value: model,
     description: `$${input} / $${output} per 1M`,
   }));
+}
+
+/** The chosen tenant's tools as the one entry of a list: a line to read, whose value says nothing. */
+export async function showTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  if (chosenTenant(this) === undefined) return [{ name: 'Shown for a Chosen Tenant', value: '' }];
+  const tools = await getTenantTools.call(this);
+  const names = tools.map(({ name }) => name).join(', ');
+  const lines = tools.map(({ name, description = '' }) => `<b>${escapeHtml(name)}</b> ${escapeHtml(description)}`);
+  return [
+    { name: names === '' ? 'None yet' : `${tools.length}: ${names}`, value: '', description: lines.join('<br>') },
+  ];
 }

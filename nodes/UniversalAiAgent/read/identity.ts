@@ -2,6 +2,7 @@ import type { IDataObject, INodeProperties } from 'n8n-workflow';
 
 import type { TaskItem } from '../../shared/item';
 import { isModelWritten } from './model-written';
+import { readSetting, typedSetting } from './settings';
 import { isToolVariant } from './tool-variant';
 
 const idField = (displayName: string, name: string, description: string): INodeProperties => ({
@@ -14,7 +15,7 @@ const idField = (displayName: string, name: string, description: string): INodeP
 
 /** Who the task is for. Tools trust it, so no model may write it. */
 export const identity: INodeProperties = {
-  displayName: 'Identity',
+  displayName: 'Input: Identity',
   name: 'identity',
   type: 'collection',
   placeholder: 'Add ID',
@@ -32,12 +33,13 @@ export const identity: INodeProperties = {
 const META_NAMES = { clientId: 'client_id', dialogId: 'dialog_id', userId: 'user_id', sessionId: 'session_id' };
 
 /** The ids as a task has them; what an expression did not find is left out. Throws IDENTITY_UNTRUSTED. */
-export function readIdentity({ context, library, index }: TaskItem): IDataObject {
-  const { identity: typed } = context.getNode().parameters;
+export function readIdentity(item: TaskItem): IDataObject {
+  const { context, library } = item;
+  const typed = typedSetting(context.getNode(), 'identity');
   // Most nodes have none, and reading a parameter takes n8n its time.
   if (typed === undefined || (typeof typed === 'object' && Object.keys(typed ?? {}).length === 0)) return {};
   if (isToolVariant(context) && isModelWritten(typed)) throw new library.RuntimeError('IDENTITY_UNTRUSTED');
-  const given = context.getNodeParameter('identity', index, {}) as IDataObject;
+  const given = readSetting(item, 'identity') as IDataObject;
   const named = Object.entries(META_NAMES).map(([name, key]) => [key, given[name]] as const);
   return Object.fromEntries(named.filter(([, id]) => id !== undefined && id !== null && id !== ''));
 }

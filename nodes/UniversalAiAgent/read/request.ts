@@ -8,6 +8,7 @@ import type { Library, TaskItem } from '../../shared/item';
 import { readIdentity } from './identity';
 import { isModelWritten } from './model-written';
 import { readOptions } from './read-options';
+import { readSetting, typedSetting } from './settings';
 import { isToolVariant } from './tool-variant';
 
 type Config = Parameters<Library['useRuntime']>[0];
@@ -16,8 +17,9 @@ type Config = Parameters<Library['useRuntime']>[0];
 const SWITCHED = { universalAiAgentVaultApi: 'useVaultKey', universalAiAgentSqlApi: 'useSqlRole' };
 
 /** The credentials of an item as the runtime's configuration. A connected chat model needs no provider. */
-export async function readConfig({ context, library, index, options }: TaskItem): Promise<Config> {
-  const isOpenAi = context.getNodeParameter('modelProvider', index) === 'openAiCompatible';
+export async function readConfig(item: TaskItem): Promise<Config> {
+  const { context, library, index, options } = item;
+  const isOpenAi = readSetting(item, 'modelProvider') === 'openAiCompatible';
   const switchedOn = Object.entries(SWITCHED).filter(([, name]) => usesAll(context) || options[name] === true);
   const used = new Set([
     isOpenAi ? 'openAiApi' : 'openRouterApi',
@@ -30,8 +32,8 @@ export async function readConfig({ context, library, index, options }: TaskItem)
 
 /** n8n gives no credential that the panel hides. The switch takes no expression, so it need not be evaluated. */
 export function usesRedis(context: IExecuteFunctions): boolean {
-  const { credentials, parameters } = context.getNode();
-  return credentials?.redis !== undefined && (usesAll(context) || parameters.useRedis === true);
+  const node = context.getNode();
+  return node.credentials?.redis !== undefined && (usesAll(context) || typedSetting(node, 'useRedis') === true);
 }
 
 /** Version 1 had no switches: it uses each credential that is chosen. */
@@ -43,7 +45,7 @@ function usesAll(context: IExecuteFunctions): boolean {
 export function readTask(item: TaskItem): IDataObject {
   const { context, library, index } = item;
   refuseUntrustedTenant(context, library);
-  const isItem = context.getNodeParameter('inputMode', index) === 'item';
+  const isItem = readSetting(item, 'inputMode') === 'item';
   const options = readOptions(item.options, library);
   const task = isItem ? taskOfItem(context, index, options) : taskOfFields(item, options);
   return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
@@ -51,9 +53,10 @@ export function readTask(item: TaskItem): IDataObject {
 
 function refuseUntrustedTenant(context: IExecuteFunctions, library: Library): void {
   if (!isToolVariant(context)) return;
-  const { inputMode = 'fields', tenantId } = context.getNode().parameters;
+  const node = context.getNode();
   // By what was typed in: an expression could still become `item`.
-  if (inputMode === 'fields' && !isModelWritten(tenantId)) return;
+  const inputMode = typedSetting(node, 'inputMode') ?? 'fields';
+  if (inputMode === 'fields' && !isModelWritten(node.parameters.tenantId)) return;
   throw new library.RuntimeError('TENANT_UNTRUSTED');
 }
 
@@ -79,7 +82,7 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
       agent_tier: tier === '' ? undefined : (tier as string),
       system_prompt: promptOf(read('systemPrompt')),
       message: promptOf(isFromChat(context) ? context.getInputData()[index]?.json.chatInput : read('message')),
-      context: readContext(library, read('context')),
+      context: readContext(library, readSetting(item, 'context')),
     },
     meta: { tenant_id: tenantIdOf(tenant), ...readIdentity(item) },
   };

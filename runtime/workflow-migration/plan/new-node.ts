@@ -8,7 +8,7 @@ import { errorSettingsOf } from './outer-settings';
 import type { NodeParts } from './plan-parts';
 
 const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
-const NODE_VERSION = 2;
+const NODE_VERSION = 3;
 const NODE_NAME = 'Universal AI Agent';
 /** An AI Agent has no time-out; this is the longest that the node takes. */
 const LONGEST_SECONDS = 86_400;
@@ -59,13 +59,13 @@ function pickNotes({ notes, notesInFlow }: WorkflowNode): Readonly<Record<string
 function parametersOf(parts: NodeParts, { tenant }: MigrationOptions, isStreamed: JsonValue | undefined): JsonObject {
   const { model, tools, parser } = parts;
   return withoutUndefined({
-    modelProvider: model.provider ?? 'openRouter',
     tenantId: { __rl: true, mode: 'id', value: tenant },
     tier: model.tier,
     systemPrompt: parts.systemPrompt,
     message: parts.message,
     hasOutputParser: parser.hasOutputParser ? true : undefined,
     options: withoutUndefined({
+      modelProvider: model.provider === 'openRouter' ? undefined : model.provider,
       maxIterations: parts.maxIterations,
       onMaxIterations: parts.onMaxIterations,
       ...model.options,

@@ -83,7 +83,7 @@ async function throughWorker(task: Task): Promise<Ending> {
 }
 
 /** The node with these parameters, executed on one item by n8n's engine. */
-async function throughNode(item: object, parameters: object, typeVersion = 2): Promise<Ending> {
+async function throughNode(item: object, parameters: object, typeVersion = 3): Promise<Ending> {
   const common = { typeVersion: 1, position: [0, 0] as [number, number] };
   const start: INode = { ...common, id: 'start', name: 'Items', type: 'test.items', parameters: {} };
   const credentials = {
@@ -115,24 +115,27 @@ async function throughNode(item: object, parameters: object, typeVersion = 2): P
 }
 
 /** The task as a person enters it in the panel; its ids are by n8n. */
-function throughFields({ config, meta }: Task): Promise<Ending> {
+function throughFields({ config, meta }: Task, typeVersion = 3): Promise<Ending> {
+  const options = { maxIterations: config.max_iterations, temperature: config.temperature, includeTrace: true };
+  const moved = {
+    context: JSON.stringify(config.context),
+    identity: { clientId: meta.client_id, dialogId: meta.dialog_id, userId: meta.user_id, sessionId: meta.session_id },
+  };
   const parameters = {
     tenantId: { __rl: true, mode: 'id', value: meta.tenant_id },
     tier: config.agent_tier,
     systemPrompt: config.system_prompt,
     message: config.message,
-    context: JSON.stringify(config.context),
-    identity: { clientId: meta.client_id, dialogId: meta.dialog_id, userId: meta.user_id, sessionId: meta.session_id },
-    options: { maxIterations: config.max_iterations, temperature: config.temperature, includeTrace: true },
+    ...(typeVersion > 2 ? { options: { ...options, ...moved } } : { ...moved, options }),
   };
-  return throughNode({}, parameters);
+  return throughNode({}, parameters, typeVersion);
 }
 
 async function throughTrigger(task: Task): Promise<Ending> {
   const trigger = await startTrigger({ redis });
   await redis.client.lpush('elo:tasks:pending', JSON.stringify(task));
   const [execution] = await trigger.started(1);
-  const ending = await throughNode(execution?.json ?? {}, { inputMode: 'item' });
+  const ending = await throughNode(execution?.json ?? {}, { options: { inputMode: 'item' } });
   execution?.end('success');
   await trigger.close();
   return ending;
@@ -141,8 +144,9 @@ async function throughTrigger(task: Task): Promise<Ending> {
 const DOORS: readonly (readonly [string, Door])[] = [
   ['the command line', throughCommandLine],
   ['a worker', throughWorker],
-  ["the node's fields", throughFields],
-  ['an item of the node', (task) => throughNode(task, { inputMode: 'item' })],
+  ["the node's fields", (task) => throughFields(task)],
+  ['the fields of a node that was saved as version 2', (task) => throughFields(task, 2)],
+  ['an item of the node', (task) => throughNode(task, { options: { inputMode: 'item' } })],
   ['an item of a node that was saved as version 1', (task) => throughNode(task, { inputMode: 'item' }, 1)],
   ['the trigger', throughTrigger],
 ];

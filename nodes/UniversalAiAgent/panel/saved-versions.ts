@@ -1,0 +1,101 @@
+import type { IDisplayOptions, INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
+
+import type { MovedSetting } from '../read/settings';
+import { credentials, notOther, properties } from './description';
+
+/** What versions 1 and 2 have as parameters of their own, in their order, with what was different. */
+const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
+  inputMode: { displayName: 'Input Mode', default: 'fields' },
+  modelProvider: { displayName: 'Model Provider', default: 'openRouter' },
+  context: { displayName: 'Context' },
+  identity: { displayName: 'Identity' },
+  useRedis: { displayName: 'Use Redis', default: false },
+};
+
+/** What came with version 3. */
+const NEW = ['options.useRedis', 'tenantTools'];
+
+/** The panel of version 2, made of that of version 3. */
+export const propertiesOfVersion2 = properties
+  .filter(({ name }) => !NEW.includes(name))
+  .flatMap((property) => (property.name === 'hasOutputParser' ? [...movedProperties(), property] : [property]))
+  .map((property) => withoutOptions(Object.keys(MOVED), withConditions(property, atOwnPlace)));
+
+function movedProperties(): INodeProperties[] {
+  const collection = properties.find(({ name }) => name === 'options');
+  const options = collection?.options as INodeProperties[];
+  return Object.entries(MOVED).map(([name, old]) => {
+    const option = options.find((one) => one.name === name) as INodeProperties;
+    const { displayOptions, ...property } = withConditions(option, (key) => key.replace(/^\//, ''));
+    const show = { operation: ['run', 'enqueue'], ...displayOptions?.show };
+    return { ...property, ...old, displayOptions: { ...displayOptions, show } };
+  });
+}
+
+/** `options.inputMode` as `inputMode`. */
+function atOwnPlace(key: string): string {
+  return key.replace(/^(\/?)options\.(\w+)$/, (path, root: string, name: string) =>
+    Object.hasOwn(MOVED, name) ? `${root}${name}` : path,
+  );
+}
+
+/** The property, and what it holds, shown by parameters of other names. */
+function withConditions(property: INodeProperties, rename: (key: string) => string): INodeProperties {
+  const { displayOptions, options } = property;
+  const renamed = (conditions: object): object =>
+    Object.fromEntries(Object.entries(conditions).map(([key, values]) => [rename(key), values as unknown]));
+  const shown = Object.fromEntries(
+    Object.entries(displayOptions ?? {}).map(([way, conditions]) => [way, renamed(conditions as object)]),
+  ) as IDisplayOptions;
+  return {
+    ...property,
+    ...(displayOptions === undefined ? {} : { displayOptions: shown }),
+    ...(property.type === 'collection'
+      ? { options: (options as INodeProperties[]).map((option) => withConditions(option, rename)) }
+      : {}),
+  };
+}
+
+function withoutOptions(names: readonly string[], property: INodeProperties): INodeProperties {
+  if (property.type !== 'collection') return property;
+  const options = (property.options as INodeProperties[]).filter(({ name }) => !names.includes(name));
+  return { ...property, options };
+}
+
+type Changes = Readonly<Record<string, Pick<INodeCredentialDescription, 'displayOptions' | 'required'>>>;
+
+const withChanges = (from: readonly INodeCredentialDescription[], changes: Changes): INodeCredentialDescription[] =>
+  from.map((credential) => ({ ...credential, ...changes[credential.name] }));
+
+/**
+ * Most are hidden instead of shown: were they shown by the provider or by the operation, the editor would take that for
+ * the node's only authentication and offer no Postgres credential.
+ */
+export const credentialsOfVersion2 = withChanges(credentials, {
+  openRouterApi: { displayOptions: { hide: { modelProvider: ['openAiCompatible'], ...notOther.hide } } },
+  openAiApi: { displayOptions: { hide: { modelProvider: ['openRouter'], ...notOther.hide } } },
+  redis: { displayOptions: { hide: { useRedis: [false] } } },
+});
+
+/** Version 1 uses each credential that is chosen. */
+export const credentialsOfVersion1 = withChanges(credentialsOfVersion2, {
+  universalAiAgentVaultApi: { displayOptions: notOther, required: false },
+  universalAiAgentSqlApi: { displayOptions: notOther, required: false },
+  redis: { displayOptions: undefined },
+});
+
+const switches = ['useRedis', 'useSqlRole', 'useVaultKey'];
+
+const memoryNotice: INodeProperties = {
+  displayName: 'Without a connected <b>Memory</b> each message starts a new conversation.',
+  name: 'memoryNotice',
+  type: 'notice',
+  default: '',
+  displayOptions: { show: { operation: ['run'], inputMode: ['fields'] } },
+};
+
+/** The panel of version 2 without the switches, and with a notice where later versions have a hint after a chat. */
+export const propertiesOfVersion1 = propertiesOfVersion2
+  .filter(({ name }) => !switches.includes(name))
+  .map((property) => withoutOptions(switches, property))
+  .flatMap((property) => (property.name === 'systemPrompt' ? [property, memoryNotice] : [property]));
