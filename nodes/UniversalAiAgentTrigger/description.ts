@@ -82,7 +82,7 @@ export const properties: INodeProperties[] = [
   event,
   {
     displayName:
-      'Each task starts one execution. Connect a <b>Universal AI Agent</b> node whose Input Mode is <b>Whole Item Is the Task</b>: it also writes the answer to where the task says.',
+      'Each task starts one execution. Connect a <b>Universal AI Agent</b> node with the option <b>Input: Mode</b>: it also writes the answer to where the task says.',
     name: 'taskNotice',
     type: 'notice',
     default: '',

@@ -57,7 +57,7 @@ export const TASK_OPTIONS = {
   message: optional(z.string())
     .transform((text) => text ?? '')
     .meta({ node: 'Message' }),
-  context: optional(z.unknown() as z.ZodType<JsonValue>).meta({ any: true, node: 'Context' }),
+  context: optional(z.unknown() as z.ZodType<JsonValue>).meta({ any: true, node: 'Input: Context' }),
   model_override: optionalText.meta({
     guards: true,
     inTier: '`model_id`',

@@ -131,8 +131,7 @@ it('shows its parameters and notices in the panel', async () => {
     expect(text).toContain(label);
   }
   // What a chat needs is in sight, and nothing else.
-  for (const label of ['Mode', 'Provider', 'Context', 'Identity', 'Redis', 'Memory '])
-    expect(text).not.toContain(label);
+  for (const label of ['Input Mode', 'Provider', 'Context', 'Identity', 'Redis']) expect(text).not.toContain(label);
 });
 
 it('shows under the tenant which tools it has', async () => {

@@ -71,6 +71,9 @@ const alwaysRedis: INodeProperties = {
   displayOptions: { show: { operation: otherOperations } },
 };
 
+/** No tenant is known before the run. */
+const isUnknown = ['', { _cnd: { startsWith: '=' } }] as unknown as NodeParameterValue[];
+
 /** A line to read: the list has one entry, which names the tools. */
 const tenantTools: INodeProperties = {
   // eslint-disable-next-line n8n-nodes-base/node-param-display-name-wrong-for-dynamic-options -- nothing is chosen.
@@ -82,7 +85,7 @@ const tenantTools: INodeProperties = {
   default: '',
   // eslint-disable-next-line n8n-nodes-base/node-param-description-wrong-for-dynamic-options -- as above.
   description: 'What the tenant has, to look at. Tools: Offer Only, under Options, offers fewer.',
-  displayOptions: ofRunFields,
+  displayOptions: { ...ofRun, hide: { ...unlessItem, tenantId: isUnknown } },
 };
 
 /** The parameters of the node, in the order of the panel. */

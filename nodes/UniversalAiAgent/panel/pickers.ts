@@ -1,6 +1,6 @@
 import type { ILoadOptionsFunctions, INodePropertyOptions } from 'n8n-workflow';
 
-import { chosenTenant, getTenantTools } from '../../shared/pickers';
+import { getTenantTools } from '../../shared/pickers';
 import { withAdmin } from '../../shared/with-admin';
 import { escapeHtml } from './hints';
 
@@ -44,11 +44,10 @@ export async function getModels(this: ILoadOptionsFunctions): Promise<INodePrope
 
 /** The chosen tenant's tools as the one entry of a list: a line to read, whose value says nothing. */
 export async function showTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
-  if (chosenTenant(this) === undefined) return [{ name: 'Shown for a Chosen Tenant', value: '' }];
   const tools = await getTenantTools.call(this);
   const names = tools.map(({ name }) => name).join(', ');
   const lines = tools.map(({ name, description = '' }) => `<b>${escapeHtml(name)}</b> ${escapeHtml(description)}`);
   return [
-    { name: names === '' ? 'None yet' : `${tools.length}: ${names}`, value: '', description: lines.join('<br>') },
+    { name: names === '' ? 'None' : `${tools.length}: ${names}`, value: '', description: lines.join('<br>') },
   ];
 }
