@@ -88,6 +88,33 @@ it.each([WITHOUT_OPTIONAL, ...WITH_ALL])('a node of %s keeps its settings in the
   );
 });
 
+it.each([
+  [1, { inputMode: 'item', options: {} }],
+  [2, { inputMode: 'item', options: {} }],
+  [3, { options: { inputMode: 'item' } }],
+])(
+  'a node of version %i has the options of a whole item, and none of the fields',
+  (typeVersion, { options, ...rest }) => {
+    const { description } = new UniversalAiAgent().getNodeType(typeVersion);
+    const set = { ...options, callbackHosts: 'app.example.com', writeCallback: false, temperature: 0.1 };
+    const fields = { identity: { userId: 'u' }, context: '{"a": 1}' };
+    const given = {
+      ...rest,
+      ...(typeVersion < 3 ? fields : {}),
+      options: { ...set, ...(typeVersion < 3 ? {} : fields) },
+    };
+    const kept = NodeHelpers.getNodeParameters(
+      description.properties,
+      given,
+      false,
+      false,
+      { typeVersion },
+      description,
+    );
+    expect(kept).toEqual({ ...rest, options: set });
+  },
+);
+
 it('a node without optional credentials answers, with its options', async () => {
   models.script(textReply('Two bells.'));
   const item = await execute(savedAt(WITHOUT_OPTIONAL));

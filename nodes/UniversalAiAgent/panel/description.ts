@@ -6,7 +6,7 @@ import { options, resultOptions } from './options';
 const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
 const ofMcpServers = { show: { 'options.mcpServers': isSet } };
 
-/** Neither can be hidden where the item is the task but by what the option says: it is not there until it is added. */
+/** Hidden by the option instead of shown: it is not there until it is added. */
 const unlessItem = { 'options.inputMode': ['item'] };
 
 const ofRun = { show: { operation: ['run'] } };
@@ -71,7 +71,7 @@ const alwaysRedis: INodeProperties = {
   displayOptions: { show: { operation: otherOperations } },
 };
 
-/** No tenant is known before the run. */
+/** No tenant, or an expression. */
 const isUnknown = ['', { _cnd: { startsWith: '=' } }] as unknown as NodeParameterValue[];
 
 /** A line to read: the list has one entry, which names the tools. */

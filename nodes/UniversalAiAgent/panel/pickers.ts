@@ -47,7 +47,5 @@ export async function showTenantTools(this: ILoadOptionsFunctions): Promise<INod
   const tools = await getTenantTools.call(this);
   const names = tools.map(({ name }) => name).join(', ');
   const lines = tools.map(({ name, description = '' }) => `<b>${escapeHtml(name)}</b> ${escapeHtml(description)}`);
-  return [
-    { name: names === '' ? 'None' : `${tools.length}: ${names}`, value: '', description: lines.join('<br>') },
-  ];
+  return [{ name: names === '' ? 'None' : `${tools.length}: ${names}`, value: '', description: lines.join('<br>') }];
 }

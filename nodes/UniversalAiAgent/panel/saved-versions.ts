@@ -15,15 +15,17 @@ const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
 /** What came with version 3. */
 const NEW = ['options.useRedis', 'tenantTools'];
 
+const isMoved = (name: string): boolean => Object.hasOwn(MOVED, name);
+
 /** The panel of version 2, made of that of version 3. */
 export const propertiesOfVersion2 = properties
   .filter(({ name }) => !NEW.includes(name))
   .flatMap((property) => (property.name === 'hasOutputParser' ? [...movedProperties(), property] : [property]))
-  .map((property) => withoutOptions(Object.keys(MOVED), withConditions(property, atOwnPlace)));
+  .map((property) => withConditions(property, (key) => (key === 'options.inputMode' ? 'inputMode' : key)))
+  .map((property) => withOptions(property, (option) => (isMoved(option.name) ? [] : [besideMoved(option)])));
 
 function movedProperties(): INodeProperties[] {
-  const collection = properties.find(({ name }) => name === 'options');
-  const options = collection?.options as INodeProperties[];
+  const options = properties.find(({ name }) => name === 'options')?.options as INodeProperties[];
   return Object.entries(MOVED).map(([name, old]) => {
     const option = options.find((one) => one.name === name) as INodeProperties;
     const { displayOptions, ...property } = withConditions(option, (key) => key.replace(/^\//, ''));
@@ -32,34 +34,26 @@ function movedProperties(): INodeProperties[] {
   });
 }
 
-/** `options.inputMode` as `inputMode`. */
-function atOwnPlace(key: string): string {
-  return key.replace(/^(\/?)options\.(\w+)$/, (path, root: string, name: string) =>
-    Object.hasOwn(MOVED, name) ? `${root}${name}` : path,
-  );
+/** An option whose neighbours in version 3 are parameters of the node. */
+function besideMoved(option: INodeProperties): INodeProperties {
+  return withConditions(option, (key) => (isMoved(key) ? `/${key}` : key));
 }
 
-/** The property, and what it holds, shown by parameters of other names. */
+/** The property, shown by parameters of other names. */
 function withConditions(property: INodeProperties, rename: (key: string) => string): INodeProperties {
-  const { displayOptions, options } = property;
-  const renamed = (conditions: object): object =>
+  if (property.displayOptions === undefined) return property;
+  const renamed = (conditions: object = {}): object =>
     Object.fromEntries(Object.entries(conditions).map(([key, values]) => [rename(key), values as unknown]));
-  const shown = Object.fromEntries(
-    Object.entries(displayOptions ?? {}).map(([way, conditions]) => [way, renamed(conditions as object)]),
-  ) as IDisplayOptions;
-  return {
-    ...property,
-    ...(displayOptions === undefined ? {} : { displayOptions: shown }),
-    ...(property.type === 'collection'
-      ? { options: (options as INodeProperties[]).map((option) => withConditions(option, rename)) }
-      : {}),
-  };
+  const { show, hide } = property.displayOptions;
+  return { ...property, displayOptions: { show: renamed(show), hide: renamed(hide) } as IDisplayOptions };
 }
 
-function withoutOptions(names: readonly string[], property: INodeProperties): INodeProperties {
+function withOptions(
+  property: INodeProperties,
+  change: (option: INodeProperties) => readonly INodeProperties[],
+): INodeProperties {
   if (property.type !== 'collection') return property;
-  const options = (property.options as INodeProperties[]).filter(({ name }) => !names.includes(name));
-  return { ...property, options };
+  return { ...property, options: (property.options as INodeProperties[]).flatMap(change) };
 }
 
 type Changes = Readonly<Record<string, Pick<INodeCredentialDescription, 'displayOptions' | 'required'>>>;
@@ -97,5 +91,5 @@ const memoryNotice: INodeProperties = {
 /** The panel of version 2 without the switches, and with a notice where later versions have a hint after a chat. */
 export const propertiesOfVersion1 = propertiesOfVersion2
   .filter(({ name }) => !switches.includes(name))
-  .map((property) => withoutOptions(switches, property))
+  .map((property) => withOptions(property, (option) => (switches.includes(option.name) ? [] : [option])))
   .flatMap((property) => (property.name === 'systemPrompt' ? [property, memoryNotice] : [property]));
