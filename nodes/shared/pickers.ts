@@ -19,7 +19,7 @@ export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INode
   const tools = await library.listTenantTools(database, tenantId).catch((error: unknown) => {
     throw toListError(this, error);
   });
-  return tools.map(({ id, name, description }) => ({ name, value: id, description }));
+  return tools.map(({ id, name, description }) => ({ name, value: id, description: description ?? '' }));
 }
 
 /** The id of the tenant that is chosen in the panel; undefined for none, and for an expression. */

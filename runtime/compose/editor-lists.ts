@@ -5,7 +5,7 @@ import { listTenantToolsStatement } from '../storage/sql/list-catalog';
 export interface CatalogEntry {
   readonly id: string;
   readonly name: string;
-  readonly description?: string;
+  readonly description: string | null;
 }
 
 /**

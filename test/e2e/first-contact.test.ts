@@ -218,7 +218,7 @@ describe('in the editor', () => {
     const panel = editor.page.locator('[data-test-id="ndv"]');
     await panel.getByPlaceholder('Add Option').click();
     await editor.page.locator('.el-select-dropdown__item:visible').getByText('Input: Context').click();
-    await panel.locator('.cm-content').scrollIntoViewIfNeeded();
+    await panel.locator('[data-test-id="parameter-input-context"]').scrollIntoViewIfNeeded();
     await editor.page.waitForLoadState('networkidle');
     await editor.screenshot(path.join(PICTURES, 'fresh-node.png'));
     expect(await panel.locator('.cm-lint-marker-error, .cm-lintRange-error').count()).toBe(0);

@@ -6,7 +6,7 @@ import { options, resultOptions } from './options';
 const isSet = [{ _cnd: { exists: true } }] as unknown as NodeParameterValue[];
 const ofMcpServers = { show: { 'options.mcpServers': isSet } };
 
-/** Hidden by the option instead of shown: it is not there until it is added. */
+/** `hide`, not `show`: an option is absent until somebody adds it. */
 const unlessItem = { 'options.inputMode': ['item'] };
 
 const ofRun = { show: { operation: ['run'] } };
@@ -61,7 +61,8 @@ export const credentials: INodeCredentialDescription[] = [
 
 /**
  * Shows the credential for Redis to the operations that have no such option: all conditions of a credential have to hold,
- * and here one of two does. n8n looks for a parameter of this very name before it takes the name for a path.
+ * and here one of two does. n8n looks for a parameter of this very name before it takes the name for a path. It has no
+ * options, or the editor would take it for the node's authentication (ADR 1).
  */
 const alwaysRedis: INodeProperties = {
   displayName: 'Use Redis',

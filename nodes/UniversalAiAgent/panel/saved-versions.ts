@@ -3,7 +3,7 @@ import type { IDisplayOptions, INodeCredentialDescription, INodeProperties } fro
 import type { MovedSetting } from '../read/settings';
 import { credentials, notOther, properties } from './description';
 
-/** What versions 1 and 2 have as parameters of their own, in their order, with what was different. */
+/** What versions 1 and 2 have as parameters of their own, with what was different. */
 const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
   inputMode: { displayName: 'Input Mode', default: 'fields' },
   modelProvider: { displayName: 'Model Provider', default: 'openRouter' },
@@ -61,10 +61,7 @@ type Changes = Readonly<Record<string, Pick<INodeCredentialDescription, 'display
 const withChanges = (from: readonly INodeCredentialDescription[], changes: Changes): INodeCredentialDescription[] =>
   from.map((credential) => ({ ...credential, ...changes[credential.name] }));
 
-/**
- * Most are hidden instead of shown: were they shown by the provider or by the operation, the editor would take that for
- * the node's only authentication and offer no Postgres credential.
- */
+/** `hide`, not `show`: a parameter that shows all credentials is taken for the node's authentication (ADR 1). */
 export const credentialsOfVersion2 = withChanges(credentials, {
   openRouterApi: { displayOptions: { hide: { modelProvider: ['openAiCompatible'], ...notOther.hide } } },
   openAiApi: { displayOptions: { hide: { modelProvider: ['openRouter'], ...notOther.hide } } },

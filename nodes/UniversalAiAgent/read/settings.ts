@@ -5,9 +5,10 @@ import type { TaskItem } from '../../shared/item';
 /** Parameters of their own in versions 1 and 2, options since version 3. */
 export type MovedSetting = 'context' | 'identity' | 'inputMode' | 'modelProvider' | 'useRedis';
 
-const areOptions = ({ typeVersion }: INode): boolean => typeVersion > 2;
+/** Also in JSON without a version, which n8n takes for the newest one. */
+const areOptions = ({ typeVersion }: INode): boolean => !(typeVersion <= 2);
 
-/** The setting as it was typed in. Options that are one expression could hold any value of it, so they stand for it. */
+/** The setting as it was typed in. n8n drops options that are one expression; else they could hold any value of it. */
 export function typedSetting(node: INode, name: MovedSetting): unknown {
   const { options } = node.parameters;
   if (!areOptions(node)) return node.parameters[name];
