@@ -65,7 +65,7 @@ async function whileActive(
 const documentsExample = (): object => documentsTask(tenant, { webhook: `${hooks.url}/webhook/done` });
 
 it("answers the documents' example, pushed with redis-cli, on its key and at its webhook", async () => {
-  const agent = { options: { callbackHosts: '127.0.0.1' } };
+  const agent = { options: { inputMode: 'item', useRedis: true, callbackHosts: '127.0.0.1' } };
   await whileActive({ agent }, async (id) => {
     await redisCli(redis, 'LPUSH', 'elo:tasks:pending', JSON.stringify(documentsExample()));
     const [result] = await filled('elo:results:trace_456');

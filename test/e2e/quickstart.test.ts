@@ -5,6 +5,7 @@ import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { eventually } from '../support/values/agent-fixture';
+import { untilTrue } from '../support/values/until';
 import { type Examples, examplesIn } from './support/examples';
 import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
 
@@ -75,6 +76,8 @@ it('leads from an empty database to an answer with a tool, in the editor alone',
   await editor.openNode('Universal AI Agent');
   await byTestId('rlc-input').first().click();
   await page.getByText('First tenant').first().click();
+  const tools = byTestId('parameter-input-tenantTools').locator('input');
+  await untilTrue(async () => (await tools.inputValue()) === '1: find_orders');
   await picture('4-agent');
   await page.keyboard.press('Escape');
 
