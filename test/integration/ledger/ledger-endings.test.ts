@@ -48,37 +48,6 @@ it('bills a run that used all its iterations', async () => {
   expect(await openCalls(task.task_id)).toEqual([]);
 });
 
-it('bills what a cancelled run had used, and leaves the call that was under way open', async () => {
-  const task = aTask(agent.tenantId);
-  const cancel = new AbortController();
-  agent.models.script(toolReply(aToolCall, { prompt: 1250, completion: 340 }), () => cancel.abort());
-  const error = await failureOf(agent.runtime.run(task, { signal: cancel.signal }));
-  expect(error).toMatchObject({ code: 'RUN_CANCELLED', result: { status: 'cancelled', cost_usd: '0.00039150' } });
-  expect(error.result?.warnings).toMatchObject([{ code: 'USAGE_UNKNOWN' }]);
-  expect(await agent.usageRows(task.task_id)).toMatchObject([{ total_tokens: 1590, cost_usd: '0.00039150' }]);
-  expect(await openCalls(task.task_id)).toEqual([{ call_no: 2 }]);
-  expect((await agent.runRow(task.task_id)).state).toBe('failed');
-});
-
-it('leaves no call open that was never sent: cancelled between two model calls', async () => {
-  const task = aTask(agent.tenantId);
-  const cancel = new AbortController();
-  agent.models.script(toolReply(aToolCall, { prompt: 1250, completion: 340 }));
-  const onEvent = ({ type }: { type: string }) => (type === 'tool-result' ? cancel.abort() : undefined);
-  const error = await failureOf(agent.runtime.run(task, { signal: cancel.signal, onEvent }));
-  expect(error).toMatchObject({ code: 'RUN_CANCELLED', result: { iterations: 1 } });
-  expect(await openCalls(task.task_id)).toEqual([]);
-  expect(await agent.usageRows(task.task_id)).toMatchObject([{ total_tokens: 1590, model_calls: 1 }]);
-});
-
-it('leaves nothing open of a run that was cancelled before it began', async () => {
-  const task = aTask(agent.tenantId);
-  const error = await failureOf(agent.runtime.run(task, { signal: AbortSignal.abort() }));
-  expect(error).toMatchObject({ code: 'RUN_CANCELLED' });
-  expect(agent.modelCalls(task.task_id)).toEqual([]);
-  expect(await openCalls(task.task_id)).toEqual([]);
-});
-
 it('bills a run that took too long, and may be tried again with more time', async () => {
   const task = aTask(agent.tenantId, { timeout_seconds: 1 });
   const late = gate();
