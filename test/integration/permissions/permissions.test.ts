@@ -55,26 +55,6 @@ const codes = (result: AgentResult) =>
 const offered = () => fixture.models.received.at(-1)?.tools?.map((tool) => tool.function.name) ?? [];
 
 describe('which tools are offered', () => {
-  it('none, for an empty allow-list of the task, the tenant, the agent or the tier', async () => {
-    const levels = [
-      { settings: {}, config: { tools: [] } },
-      { settings: { tool_config: { enabled_tools: [] } }, config: {} },
-      { settings: { tool_config: { agents: { sales: { enabled_tools: [] } } } }, config: { agent: 'sales' } },
-    ];
-    for (const { settings, config } of levels) {
-      const { tenantId } = await tenantWith(settings);
-      fixture.models.script(textReply('Done'));
-      await fixture.runtime.run(aTask(tenantId, config));
-      expect(fixture.models.received.at(-1)).not.toHaveProperty('tools');
-    }
-    const { tenantId } = await tenantWith({});
-    await fixture.database.query(`UPDATE elo_agent_tiers SET tool_config = '{"enabled_tools": []}' WHERE code = 'pro'`);
-    fixture.models.script(textReply('Done'));
-    await fixture.runtime.run(aTask(tenantId));
-    await fixture.database.query('UPDATE elo_agent_tiers SET tool_config = NULL');
-    expect(fixture.models.received.at(-1)).not.toHaveProperty('tools');
-  });
-
   it('as to the agent that is named where somebody lists tools or calls one', async () => {
     const { tenantId, send } = await tenantWith({ tool_config: { agents: { sales: { enabled_tools: [] } } } });
     const { tool } = fixture.runtime.admin;
@@ -151,18 +131,6 @@ describe('revoked between two steps of one run', () => {
     expect(result.status).toBe('completed');
     expect(codes(result)).toEqual([undefined, code]);
     expect(servers.requests).toHaveLength(before + 1);
-  });
-
-  it('a tool that may be called with narrower limits gets those', async () => {
-    const { tenantId, send } = await tenantWith({});
-    const call = toolReply([{ name: send, arguments: { count: 50 } }]);
-    fixture.models.script(
-      after(() => setRules(tenantId, { tool_permissions: { [send]: { limits: { count: { max: 10 } } } } }), call),
-      textReply('Done'),
-    );
-    const result = await fixture.runtime.run(aTask(tenantId));
-    expect(result.result.tool_calls).toMatchObject([{ arguments: { count: 10 } }]);
-    expect(JSON.parse(servers.requests.at(-1)?.body ?? '')).toMatchObject({ arguments: { count: 10 } });
   });
 
   it('the whole tenant: the run ends, with what was spent', async () => {
