@@ -27,20 +27,6 @@ async function twoTenants(
 }
 
 describe('two tenants of one server', () => {
-  it('share neither connection nor list, and each brings its own credential', async () => {
-    const { server, code, tenants } = await twoTenants({ tools: named('search') }, [
-      bearer('token-of-one'),
-      bearer('token-of-two'),
-    ]);
-    const runtime = aRuntime();
-    for (const tenantId of [...tenants, ...tenants]) await call(runtime, tenantId, `${code}_search`);
-    const each = ['Bearer token-of-one', 'Bearer token-of-two'];
-    expect(server.handshakes.map(({ authorization }) => authorization)).toEqual(each);
-    expect(server.lists.map(({ authorization }) => authorization)).toEqual(each);
-    expect(server.calls.map(({ headers }) => headers.authorization)).toEqual([...each, ...each]);
-    expect(new Set(server.calls.map(({ headers }) => headers['mcp-session-id'])).size).toBe(2);
-  });
-
   it.each<[string, [object | undefined, object | undefined]]>([
     ['the same credential', [bearer('shared-token'), bearer('shared-token')]],
     ['no credential', [undefined, undefined]],
@@ -61,17 +47,6 @@ describe('two tenants of one server', () => {
     expect(lists.map(({ tools }) => tools.map(({ name }) => name))).toEqual([[`${code}_of_one`], [`${code}_of_two`]]);
     expect((await offer(runtime, tenants[0])).names).toEqual([`${code}_of_one`]);
     expect((await offer(runtime, tenants[1])).names).toEqual([`${code}_of_two`]);
-  });
-
-  it('cannot call one another’s tools', async () => {
-    const { server, code, tenants } = await twoTenants(
-      { tools: ({ authorization }) => named(authorization === 'Bearer alpha1' ? 'secret' : 'plain')() },
-      [bearer('alpha1'), bearer('beta22')],
-    );
-    const runtime = aRuntime();
-    await offer(runtime, tenants[0]);
-    expect(await call(runtime, tenants[1], `${code}_secret`)).toMatchObject({ error: { code: 'TOOL_NOT_FOUND' } });
-    expect(server.calls).toEqual([]);
   });
 });
 
@@ -98,22 +73,6 @@ describe('a credential', () => {
     expect(server.lists[0]).toMatchObject({ 'x-api-key': 'key-of-one', 'x-team': 'team-one' });
   });
 
-  it('that is replaced is not sent again', async () => {
-    const server = await aServer({ tools: named('search') });
-    const { tenantId, code } = await register(server.url, { ownAuth: bearer('token-of-old') });
-    const runtime = aRuntime();
-    await call(runtime, tenantId, `${code}_search`);
-    await query('UPDATE elo_t_tenant_mcp_servers SET auth = $2 WHERE tenant_id = $1', [
-      tenantId,
-      JSON.stringify(bearer('token-of-new')),
-    ]);
-    await call(runtime, tenantId, `${code}_search`);
-    expect(server.calls.map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer token-of-old',
-      'Bearer token-of-new',
-    ]);
-  });
-
   it.each([
     ['of a kind that does not exist', { kind: 'magic', token: 'CANARY-token' }],
     ['without a token', { kind: 'bearer', tocken: 'CANARY-token' }],
@@ -136,12 +95,6 @@ describe('a token that the server echoes', () => {
     const server = await aServer({ tools: named('search'), ...options });
     return register(server.url, { ownAuth: bearer(TOKEN) });
   }
-
-  it('in a result is redacted', async () => {
-    const { tenantId, code } = await anEcho({ answer: ({ headers }) => text(echo(headers.authorization)) });
-    const report = await call(aRuntime(), tenantId, `${code}_search`);
-    expect(report).toMatchObject({ result: 'You sent Bearer [redacted]' });
-  });
 
   it('in structured content is redacted, also as a key and with escapes', async () => {
     const { tenantId, code } = await anEcho({

@@ -1,6 +1,6 @@
 import '../../support/setup/errors-of-node';
 
-import { addTenant, useMcpServer } from '../../support/servers/database';
+import { addTenant } from '../../support/servers/database';
 import { until, untilTrue } from '../../support/values/until';
 import { mcpWorld, named } from '../../support/worlds/mcp-world';
 
@@ -18,13 +18,6 @@ describe('a registered server', () => {
     const { tools, codes } = await offer(aRuntime(), tenantId);
     expect(tools).toEqual([{ name: `${code}_search`, description: 'Searches', parameters: inputSchema }]);
     expect(codes).toEqual([]);
-  });
-
-  it('is called by the bare name of the tool', async () => {
-    const server = await aServer({ tools: named('search', 'fetch') });
-    const { tenantId, code } = await register(server.url);
-    expect(await call(aRuntime(), tenantId, `${code}_search`)).toMatchObject({ result: '3 days' });
-    expect(server.calls.map(({ name }) => name)).toEqual(['search']);
   });
 
   it('gives other tenants nothing', async () => {
@@ -232,14 +225,4 @@ describe('an allow-list', () => {
     const { names, codes } = await offer(aRuntime(), tenantId, { tools: [`${code}.nothing`] });
     expect({ names, codes }).toEqual({ names: [], codes: ['TOOL_NOT_LOADED'] });
   });
-});
-
-it('one registration serves many tenants, each with a list of its own', async () => {
-  const server = await aServer({ tools: named('search') });
-  const { serverId, tenantId, code } = await register(server.url);
-  const other = await addTenant(world.fixture().database);
-  await useMcpServer(world.fixture().database, { tenantId: other, serverId });
-  const runtime = aRuntime();
-  for (const tenant of [tenantId, other]) expect((await offer(runtime, tenant)).names).toEqual([`${code}_search`]);
-  expect(server.lists).toHaveLength(2);
 });
