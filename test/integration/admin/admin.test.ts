@@ -291,7 +291,10 @@ it('secrets are set, listed without their values, and deleted', async () => {
   expect(await secret.rotate()).toMatchObject({ current: 1, unreadable: [] });
   await refuses(secret.set({ name: 'SHOP', value: 'x' }), 'ADMIN_INPUT_INVALID');
   await refuses(secret.set({ tenantId, name: 'no name', value: 'x' }), 'VAULT_SECRET_INVALID');
+  await refuses(secret.list({ tenantId, shared: true }), 'ADMIN_INPUT_INVALID');
+  await secret.set({ shared: true, name: 'SHOP', value: 'of-all' });
   expect(await secret.delete({ tenantId, name: 'SHOP' })).toMatchObject({ removed: true });
+  expect((await secret.list({ tenantId })).secrets).toMatchObject([{ name: 'SHOP', scope: 'shared' }]);
   await refuses(secret.delete({ tenantId, name: 'SHOP' }), 'VAULT_SECRET_UNKNOWN');
 });
 

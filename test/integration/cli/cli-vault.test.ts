@@ -92,24 +92,8 @@ it('lists the names of a tenant and the shared ones, and which of them the key o
   expect(await jsonOf(['secret', 'list', '--shared'])).toEqual({ scope: 'shared', secrets: [all] });
 });
 
-it('removes the secret of one tenant, and says when there is none', async () => {
-  await set('crm', 'CANARY-1');
-  await set('crm', 'CANARY-2', { scope: ['--shared'] });
-  expect(await jsonOf(['secret', 'delete', ...ofTenant(), 'crm'])).toMatchObject({ removed: true });
-  expect(await jsonOf(['secret', 'list', ...ofTenant()])).toMatchObject({
-    secrets: [{ name: 'crm', scope: 'shared' }],
-  });
-  const again = await vault(['secret', 'delete', ...ofTenant(), 'crm']);
-  expect(again.exitCode).toBe(1);
-  expect(errorLine(again)).toMatchObject({
-    code: 'VAULT_SECRET_UNKNOWN',
-    message: containing(`"crm" of tenant ${tenantId}`),
-  });
-});
-
 it.each<[string, string[], Given, string]>([
   ['an empty secret', ['--shared', 'a'], { input: '\n' }, 'VAULT_SECRET_INVALID'],
-  ['a name that is none', ['--shared', 'CANARY secret'], { input: 'x' }, 'VAULT_SECRET_INVALID'],
   ['a name that is too long', ['--shared', 'a'.repeat(101)], { input: 'x' }, 'VAULT_SECRET_INVALID'],
   [
     'a tenant that is not there',
@@ -142,16 +126,6 @@ it.each([
 ])('%j is wrong use', async (args) => {
   expect(await vault(args)).toMatchObject({ exitCode: 2, stdout: '' });
 });
-
-it.each([[[]], [['--shared', '--tenant', '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f']]])(
-  'wants a tenant or --shared, one of them: %j',
-  async (args) => {
-    expect(errorLine(await vault(['secret', 'list', ...args]))).toMatchObject({
-      code: 'ADMIN_INPUT_INVALID',
-      message: containing('secret list'),
-    });
-  },
-);
 
 it('rotates to the first key, tells how far it is, and may be repeated', async () => {
   await set('crm', 'CANARY-1');
@@ -186,25 +160,6 @@ it('names what it cannot open when it rotates, and fails', async () => {
   });
 });
 
-it('moves plain text into the vault, first only to look', async () => {
-  await giveTool(fixture.database, tenantId, {
-    code: 'find',
-    endpoint: hook.url,
-    authHeader: 'Bearer CANARY-1',
-    customConfig: { headers: { 'X-Api-Key': 'CANARY-2' } },
-  });
-  await jsonOf(['mcp-server', 'add', 'shop', `${hook.url}/mcp`, ...ofTenant(), '--auth', '-'], {
-    input: '{"kind":"bearer","token":"CANARY-3"}',
-  });
-  const names = ['tool-find', 'own-tool-find.X-Api-Key', 'own-mcp-shop.token'].map((name) => ({ name }));
-  expect(await jsonOf(['secret', 'encrypt', '--dry-run'])).toMatchObject({ dry_run: true, moved: names });
-  expect(linesWith('CANARY', await dumpDatabase(fixture.database))).toHaveLength(3);
-  expect(await jsonOf(['secret', 'encrypt'])).toMatchObject({ dry_run: false, moved: names, left: [] });
-  expect(linesWith('CANARY', await dumpDatabase(fixture.database))).toEqual([]);
-  await jsonOf(['tool', 'execute', 'find', ...ofTenant()]);
-  expect(hook.requests.at(-1)?.headers).toMatchObject({ authorization: 'Bearer CANARY-1', 'x-api-key': 'CANARY-2' });
-});
-
 it('fails when it had to leave something, and says what', async () => {
   await giveTool(fixture.database, tenantId, { code: 'find', endpoint: hook.url, customConfig: ['CANARY'] });
   const outcome = await vault(['secret', 'encrypt']);
@@ -220,21 +175,4 @@ it('fails when it had to leave something, and says what', async () => {
       },
     ],
   });
-});
-
-it('registers an MCP server with the name of a secret in place of the secret', async () => {
-  await set('shop', 'CANARY-1');
-  await jsonOf([
-    'mcp-server',
-    'add',
-    'shop',
-    `${hook.url}/mcp`,
-    ...ofTenant(),
-    '--auth',
-    'kind=bearer',
-    '--auth',
-    'token=vault:shop',
-  ]);
-  await vault(['mcp-server', 'health', ...ofTenant()]);
-  expect(hook.requests.at(-1)?.headers.authorization).toBe('Bearer CANARY-1');
 });

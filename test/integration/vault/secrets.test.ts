@@ -4,7 +4,6 @@ import { inspect } from 'node:util';
 
 import { createRuntime, type RunEvent, type Runtime } from '../../../runtime';
 import { addTenant, giveTool } from '../../support/servers/database';
-import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
@@ -13,7 +12,6 @@ const API_KEY = 'sk-CANARY-api/key+1';
 const AUTH = 'Bearer CANARY-auth/header==';
 const HEADER = 'CANARY-custom"header';
 let fixture: AgentFixture;
-let echo: TestServer;
 let mcp: TestMcpServer;
 let runtime: Runtime;
 let password: string;
@@ -23,30 +21,12 @@ let events: RunEvent[];
 beforeAll(async () => {
   fixture = await startAgentFixture();
   password = decodeURIComponent(new URL(fixture.database.url).password);
-  echo = await startServer((request, response) => {
-    const all = { headers: request.headers, key: API_KEY, password };
-    if (request.path === '/status') return sendJson(response, all, 500);
-    if (request.path === '/unsuccessful') return sendJson(response, { success: false, error: JSON.stringify(all) });
-    if (request.path === '/text') return void response.writeHead(200).end(`<pre>${inspect(all)}</pre>`);
-    if (request.path === '/php') {
-      return void response.writeHead(200).end(JSON.stringify(all).replaceAll('/', '\\/').replaceAll('C', '\\u0043'));
-    }
-    sendJson(response, all);
-  });
   mcp = await startMcpServer({
     answer: (call) => ({ content: [{ type: 'text', text: inspect({ ...call.headers, API_KEY, password }) }] }),
   });
   runtime = runtimeWith(API_KEY);
   tenantId = await addTenant(fixture.database);
   const customConfig = { headers: { 'X-Custom': HEADER } };
-  for (const path of ['json', 'status', 'unsuccessful', 'text', 'php']) {
-    await giveTool(fixture.database, tenantId, {
-      code: path,
-      endpoint: `${echo.url}/${path}`,
-      authHeader: AUTH,
-      customConfig,
-    });
-  }
   const broken = { headers: { 'X-Custom': `${HEADER}\u0001\nx` } };
   for (const [code, config] of [
     ['mcp', customConfig],
@@ -62,7 +42,7 @@ beforeAll(async () => {
   }
   await giveTool(fixture.database, tenantId, {
     code: 'broken',
-    endpoint: echo.url,
+    endpoint: mcp.url,
     authHeader: `${AUTH}\nx`,
     customConfig: broken,
   });
@@ -73,7 +53,7 @@ beforeEach(() => {
 afterAll(async () => {
   await runtime.close();
   await fixture.close();
-  await Promise.all([echo.close(), mcp.close()]);
+  await mcp.close();
 });
 
 function runtimeWith(apiKey: string, url = fixture.database.url): Runtime {
@@ -95,49 +75,20 @@ function expectNoSecret(text: string): void {
   for (const secret of ['CANARY', password]) expect(bare).not.toContain(secret);
 }
 
-it.each([['json'], ['status'], ['unsuccessful'], ['text'], ['php'], ['mcp'], ['mcp_broken'], ['broken']])(
-  'a tool server that sends every secret back gives none away: %s',
+it.each([['mcp'], ['mcp_broken'], ['broken']])(
+  'a tool server that sends every secret back, or cannot be sent them, gives none away: %s',
   async (code) => {
     fixture.models.script(toolReply([{ name: code }]), textReply('Done'));
     const onEvent = (event: RunEvent): void => void events.push(event);
     const task = aTask(tenantId, { include_trace: true });
     const outcome = await outcomeOf(runtime.run(task, { onEvent }));
-    expect(outcome).toContain(code === 'broken' || code === 'mcp_broken' ? 'TOOL_UNREACHABLE' : '[redacted]');
+    expect(outcome).toContain(code === 'mcp' ? '[redacted]' : 'TOOL_UNREACHABLE');
     expectNoSecret(outcome);
     expectNoSecret(JSON.stringify(events));
     expectNoSecret(fixture.models.requests.at(-1)?.body ?? '');
     expectNoSecret(JSON.stringify(await fixture.runRow(task.task_id)));
   },
 );
-
-it('the model is never sent the headers, keys and addresses of its tools', async () => {
-  fixture.models.script(textReply('Done'));
-  await runtime.run(aTask(tenantId));
-  expectNoSecret(fixture.models.requests.at(-1)?.body ?? '');
-  expect(fixture.models.requests.at(-1)?.body).not.toContain(new URL(echo.url).host);
-});
-
-it.each([[401], [400], [500]])(
-  'a model provider that quotes the key with HTTP %i gives it to nobody',
-  async (status) => {
-    fixture.models.script({
-      status,
-      body: { error: { message: `Key ${API_KEY} / Bearer ${API_KEY} is bad`, code: status } },
-    });
-    const outcome = await outcomeOf(runtime.run(aTask(tenantId)));
-    expect(outcome).toContain('LLM_');
-    expectNoSecret(outcome);
-  },
-);
-
-it('a key that cannot be sent at all is not shown either', async () => {
-  const other = runtimeWith('sk-CANARY\nbroken');
-  fixture.models.script(textReply('not reached'));
-  const outcome = await outcomeOf(other.run(aTask(tenantId)));
-  await other.close();
-  expect(outcome).toContain('LLM_');
-  expectNoSecret(outcome);
-});
 
 it('a database that refuses the password does not show it', async () => {
   const url = new URL(fixture.database.url);
