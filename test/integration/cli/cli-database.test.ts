@@ -78,21 +78,3 @@ it.each([[['diagnostics', 'add-demo-tenant']], [['usage', 'summary', '--tenant',
     });
   },
 );
-
-it('fails a migration that the database refuses with one error line', async () => {
-  await database.query('CREATE TABLE elo_agent_runs (id INT)');
-  const outcome = await cli('diagnostics', 'prepare-database');
-  expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1);
-  expect(errorLine(outcome).code).toBe('DB_SCHEMA_DAMAGED');
-});
-
-it('lets two processes migrate at the same time', async () => {
-  const outcomes = await Promise.all([cli('diagnostics', 'prepare-database'), cli('diagnostics', 'prepare-database')]);
-  expect(outcomes.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual([
-    { exitCode: 0, stderr: '' },
-    { exitCode: 0, stderr: '' },
-  ]);
-  const applied = outcomes.map(({ stdout }) => (JSON.parse(stdout) as { applied: string[] }).applied.length);
-  expect(applied.filter((count) => count > 0)).toHaveLength(1);
-});

@@ -1,4 +1,4 @@
-import { addTenant, giveTool } from '../../support/servers/database';
+import { addTenant } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { startMcpServer, type TestMcpServer } from '../../support/servers/mcp-server';
 import { type AgentFixture, startAgentFixture } from '../../support/values/agent-fixture';
@@ -54,37 +54,6 @@ it('adds a server with a token from standard input, and calls its tool', async (
   expect(mcp.calls.at(-1)?.headers.authorization).toBe('Bearer token-from-stdin');
 });
 
-it.each([
-  ['mcp-server add shop https://mcp.example.com --auth -'],
-  ['tool execute shop.stock --arguments -'],
-  ['tenant update --settings -'],
-])('takes no standard input but UTF-8: %s', async (line) => {
-  const input = Buffer.from('{"name":"Grüße"}', 'latin1');
-  const env = { DATABASE_URL: fixture.database.url };
-  const outcome = await runCli([...line.split(' '), '--tenant', tenantId], { env, input });
-  expect(outcome).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(outcome.stderr).toContain('Standard input is not UTF-8 text.');
-});
-
-it('lists the tools of database and servers alike', async () => {
-  await giveTool(fixture.database, tenantId, { code: `find_${tenantId.slice(0, 8)}`, endpoint: hook.url });
-  await add();
-  expect(await jsonOf(['tool', 'list'])).toEqual({
-    tools: [
-      { name: `find_${tenantId.slice(0, 8)}`, type: 'hook', description: expect.any(String) as string, parameters: [] },
-      {
-        name: 'shop_stock',
-        qualified_name: 'shop.stock',
-        server: 'shop',
-        type: 'mcp',
-        description: 'Counts parts',
-        parameters: [{ name: 'part', type: 'string', required: true }],
-      },
-    ],
-    warnings: [],
-  });
-});
-
 it('holds a changed tool back until it is approved', async () => {
   await add('--on-tool-change', 'quarantine');
   await jsonOf(['tool', 'list']);
@@ -138,22 +107,4 @@ it('refuses what cannot be a server before anything is written', async () => {
   tenantId = '00000000-0000-4000-8000-000000000000';
   expect(errorLine(await cli(['mcp-server', 'add', 'bad', mcp.url])).code).toBe('TENANT_NOT_FOUND');
   expect(await fixture.database.query('SELECT 1 FROM elo_agent_mcp_servers')).toEqual([]);
-});
-
-it('explains wrong use with exit code 2', async () => {
-  for (const args of [
-    ['tool'],
-    ['tool', 'execute'],
-    ['mcp-server'],
-    ['mcp-server', 'add', 'shop'],
-    ['mcp-server', 'approve'],
-    ['mcp-server', 'login'],
-  ]) {
-    expect((await cli(args)).exitCode).toBe(2);
-  }
-});
-
-it('makes a vault key of 32 bytes', async () => {
-  const { stdout } = await runCli(['keygen']);
-  expect(Buffer.from(stdout.trim(), 'base64')).toHaveLength(32);
 });

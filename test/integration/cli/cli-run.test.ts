@@ -124,17 +124,6 @@ it('runs a task from options', async () => {
   ]);
 });
 
-it("refuses the documents' placeholder for a tenant id, without a model call", async () => {
-  const asked = agent.models.received.length;
-  const outcome = await runTask(documentsTask('uuid-here', { taskId: 'agent_125' }));
-  expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(errorLine(outcome)).toMatchObject({
-    code: 'TENANT_ID_INVALID',
-    message: expect.stringContaining('uuid-here') as string,
-  });
-  expect(agent.models.received).toHaveLength(asked);
-});
-
 describe('a failed run', () => {
   it('prints one error line of code, message and hint, and exits with 1', async () => {
     const outcome = await runTask({
@@ -196,12 +185,9 @@ describe('wrong use', () => {
   it.each([
     ['no command', []],
     ['an unknown command', ['fly']],
-    ['an unknown option', ['run', '--colour', 'red']],
     ['run without a task', ['run']],
     ['run with a message but no tenant', ['run', '--message', 'Hi']],
     ['a task file that is not there', ['run', '--task', '/does/not/exist.json']],
-    ['tenant without an action', ['tenant']],
-    ['tenant with an unknown action', ['tenant', 'drop']],
     ['usage by a word that it does not know', ['usage', 'summary', '--by', 'week']],
   ])('exits with 2 and says what is right: %s', async (_what, args) => {
     const outcome = await runCli(args, { env });

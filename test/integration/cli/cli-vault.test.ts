@@ -117,8 +117,6 @@ it.each<[string, string[], Given, string]>([
 });
 
 it.each([
-  [['secret']],
-  [['secret', 'open']],
   [['secret', 'constructor']],
   [['secret', 'set', 'CRM', 'sk-value', '--shared']],
   [['secret', 'set', 'CRM', '--value', 'sk-value', '--shared']],
