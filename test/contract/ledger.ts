@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { AgentResult, ClaimRequest, LedgerStore, ModelCallRecord, RunProgress } from '../../runtime';
 import type { StepEntry, ToolCallEntry } from '../../runtime/contracts/ledger/journal';
 import type { SavedRun } from '../../runtime/contracts/ledger/progress';
+import { usageOf } from '../support/values/usage-of';
 
 /** A ledger under test, and a tenant that it knows. */
 export interface LedgerUnderTest {
@@ -23,14 +24,7 @@ const aCall = (step: number, costUsd = '0.25'): ModelCallRecord => ({
   step,
   modelRequested: 'a/model',
   modelBilled: 'a/model',
-  usage: {
-    promptTokens: 100,
-    completionTokens: 20,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  },
+  usage: usageOf(100, 20),
   costUsd,
   unansweredRequests: 0,
 });

@@ -5,6 +5,7 @@ import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate
 import { usageStatement } from '../../../runtime/storage/sql/usage-report';
 import { addTenant, createDatabase, type TestDatabase } from '../../support/servers/database';
 import { aTask, failureOf } from '../../support/values/agent-fixture';
+import { usageOf } from '../../support/values/usage-of';
 
 let database: TestDatabase;
 let runtime: Runtime;
@@ -17,15 +18,7 @@ const model: Model = {
     return Promise.resolve({ message: { role: 'assistant', content: 'Done.' }, finishReason: 'stop', usage: next });
   },
 };
-const used = (usage: Partial<Usage>): Usage => ({
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-  ...usage,
-});
+const used = (usage: Partial<Usage>): Usage => ({ ...usageOf(0, 0), ...usage });
 
 beforeEach(async () => {
   database = await createDatabase();

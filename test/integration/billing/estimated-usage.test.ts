@@ -10,6 +10,7 @@ import {
   startAgentFixture,
 } from '../../support/values/agent-fixture';
 import { untilTrue } from '../../support/values/until';
+import { usageOf } from '../../support/values/usage-of';
 import { rawReply } from '../../support/worlds/hostile-world';
 
 let agent: AgentFixture;
@@ -100,10 +101,7 @@ it('of an answer is shown in the trace, and an exact one is not marked', async (
 });
 
 describe('a model that answers although it was told to stop', () => {
-  const usage = {
-    ...{ promptTokens: 100, completionTokens: 20, cachedTokens: 0 },
-    ...{ cacheWriteTokens: 0, cacheWrite1hTokens: 0, reasoningTokens: 0 },
-  };
+  const usage = usageOf(100, 20);
   const reply: ModelReply = { message: { role: 'assistant', content: 'Late' }, finishReason: 'stop', usage };
 
   async function lateRun(generate: Model['generate']): Promise<{ taskId: string; runtime: Runtime }> {

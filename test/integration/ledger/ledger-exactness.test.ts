@@ -7,6 +7,7 @@ import { createPostgres, type Postgres } from '../../../runtime/storage/postgres
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { aTask, echoTool, failureOf } from '../../support/values/agent-fixture';
 import { fc } from '../../support/values/properties';
+import { usageOf } from '../../support/values/usage-of';
 
 let database: TestDatabase;
 let postgres: Postgres;
@@ -53,14 +54,7 @@ function callRecord(call: RandomCall, step: number): ModelCallRecord {
     step,
     modelRequested: 'a/model',
     modelBilled: 'a/model',
-    usage: {
-      promptTokens: call.prompt,
-      completionTokens: call.completion,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 0,
-    },
+    usage: usageOf(call.prompt, call.completion),
     costUsd: decimal(call.cost, 12),
     unansweredRequests: 0,
   };
@@ -238,14 +232,7 @@ function scripted(usages: readonly (readonly [number, number])[], fails: boolean
         ? { role: 'assistant', content: 'Done.' }
         : { role: 'assistant', content: null, tool_calls: [call] },
       finishReason: isLast ? 'stop' : 'tool-calls',
-      usage: {
-        promptTokens: usage[0],
-        completionTokens: usage[1],
-        cachedTokens: 0,
-        cacheWriteTokens: 0,
-        cacheWrite1hTokens: 0,
-        reasoningTokens: 0,
-      },
+      usage: usageOf(usage[0], usage[1]),
     });
   };
 }

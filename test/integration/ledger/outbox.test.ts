@@ -8,6 +8,7 @@ import { type ModelServer, startModelServer, textReply } from '../../support/ser
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { eventually, gate } from '../../support/values/agent-fixture';
 import { untilTrue } from '../../support/values/until';
+import { usageOf } from '../../support/values/usage-of';
 import { runCli } from '../../support/worlds/cli';
 
 /** Of those who did not know which installation they belong to. */
@@ -129,14 +130,7 @@ it('an entry that the database takes exception to is put aside, and those behind
   const call = {
     modelRequested: 'm',
     modelBilled: 'm',
-    usage: {
-      promptTokens: 1,
-      completionTokens: 1,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 0,
-    },
+    usage: usageOf(1, 1),
     unansweredRequests: 0,
     costUsd: '0',
   };

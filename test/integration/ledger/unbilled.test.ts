@@ -9,14 +9,12 @@ import { sealedJson } from '../../../runtime/storage/postgres/sealed-json';
 import { OUTBOX_OWNER, writeEntry } from '../../../runtime/storage/redis/write-entry';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { withCode } from '../../support/setup/matchers';
+import { usageOf } from '../../support/values/usage-of';
 
 const COST = '0.0004';
 const CALL: ModelCallRecord = {
   ...{ step: 1, modelRequested: 'a/model', modelBilled: 'a/model', costUsd: COST, unansweredRequests: 0 },
-  usage: {
-    ...{ promptTokens: 100, completionTokens: 20, reasoningTokens: 0 },
-    ...{ cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 },
-  },
+  usage: usageOf(100, 20),
 };
 const LIMIT = { costLimitUsd: COST, holdCostUsd: '0', holdTokens: 0 };
 

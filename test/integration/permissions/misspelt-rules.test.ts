@@ -41,17 +41,11 @@ const script = () =>
   fixture.models.script(toolReply([{ name: 'pay', arguments: { amount: 1_000_000 } }]), textReply('Paid'));
 const ofPay = (rules: object): object => ({ tool_permissions: { pay: rules } });
 
-it.each([
-  ['decison', ofPay({ decison: 'deny' })],
-  ['limit', ofPay({ limit: { amount: { max: 10 } } })],
-  ['maximum', ofPay({ limits: { amount: { maximum: 10 } } })],
-  ['allowed_pattern', ofPay({ allowed_pattern: { amount: ['?'] } })],
-  ['fixed_argument', ofPay({ fixed_argument: { amount: 1 } })],
-  ['disabled_tool', { disabled_tool: ['pay'] }],
-])('a rule of the tenant with the key %s refuses the run before a model is asked', async (key, toolConfig) => {
+it('a rule of the tenant with a misspelt key refuses the run before a model is asked', async () => {
   script();
-  const error = await failureOf(fixture.runtime.run(aTask(await tenantWith({ tool_config: toolConfig }))));
-  expect(error).toMatchObject({ code: 'POLICY_INVALID', message: containing(`it has no key "${key}"`) });
+  const settings = { tool_config: ofPay({ decison: 'deny' }) };
+  const error = await failureOf(fixture.runtime.run(aTask(await tenantWith(settings))));
+  expect(error).toMatchObject({ code: 'POLICY_INVALID', message: containing('it has no key "decison"') });
   expect([paid, fixture.models.received]).toEqual([[], []]);
 });
 
@@ -169,18 +163,9 @@ describe('a rule that matches nothing is told in the warnings of the run', () =>
     return warnings.filter(({ code }) => code === 'RULE_UNMATCHED').map(({ message }) => message);
   };
 
-  it.each([
-    ['Pay', { tool_permissions: { Pay: { limits: { amount: { max: 10 } } } } }],
-    ['payy', { disabled_tools: ['payy'] }],
-    ['amout', ofPay({ limits: { amout: { max: 10 } } })],
-    ['amoun', ofPay({ allowed_patterns: { amoun: ['1*'] } })],
-  ])('of the tenant, for %s', async (name, rules) => {
-    const told = await warningsOf({ tool_config: rules });
-    expect(told).toEqual([expect.stringContaining(`"${name}" (did you mean "`)]);
-  });
-
-  it('of the task, where it is nearly the name of a tool of this tenant', async () => {
-    expect(await warningsOf({}, { disabled_tools: ['payy', 'refund'] })).toEqual([expect.stringContaining('"payy"')]);
+  it('of the tenant', async () => {
+    const told = await warningsOf({ tool_config: ofPay({ limits: { amout: { max: 10 } } }) });
+    expect(told).toEqual([expect.stringContaining('"amout" (did you mean "')]);
   });
 
   it('of an agent whose name differs by case, and of none that has rules of its own', async () => {

@@ -81,15 +81,6 @@ describe('which tools are offered', () => {
     expect(offered()).toEqual([find, 'echo']);
   });
 
-  it('of rules that cannot be read: the run is refused before a model is called', async () => {
-    const { tenantId } = await tenantWith({ tool_config: { disabled_tools: 'send' } });
-    const failure = await failureOf(fixture.runtime.run(aTask(tenantId)));
-    expect(failure).toMatchObject({
-      code: 'POLICY_INVALID',
-      message: containing('settings.tool_config.disabled_tools'),
-    });
-  });
-
   it('not one whose own row has rules that cannot be read, with a warning', async () => {
     const permissions = { allowed_patterns: { to: ['/(a+)+(?=b)/'] } };
     const { tenantId, find } = await tenantWith({}, { customConfig: { permissions } });

@@ -4,6 +4,7 @@ import { addTenant } from '../../support/servers/database';
 import { textReply } from '../../support/servers/model-server';
 import { withCode } from '../../support/setup/matchers';
 import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { usageOf } from '../../support/values/usage-of';
 
 let agent: AgentFixture;
 
@@ -31,14 +32,7 @@ function aModel(name: string, ...answers: readonly Answer[]): NamedModel & { rea
     request.attempts.answered++;
     const answer = left.shift() ?? new RuntimeError('LLM_BAD_REQUEST', { status: 400, reason: 'nothing is scripted' });
     if (answer instanceof RuntimeError) return Promise.reject(answer);
-    const usage = {
-      promptTokens: 1000,
-      completionTokens: 100,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 0,
-    };
+    const usage = usageOf(1000, 100);
     return Promise.resolve({ message: { role: 'assistant', content: 'Hi' }, finishReason: 'stop', usage, ...answer });
   };
   return { name, model: { generate }, asked };

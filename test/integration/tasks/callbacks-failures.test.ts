@@ -92,13 +92,6 @@ it.each([408, 425, 429])('a webhook answered %s is sent again', async (status) =
   expect(fixture.webhooksOf(one.task_id)).toHaveLength(2);
 });
 
-it('a webhook whose receiver asks for a longer time is left to the next attempt', async () => {
-  fixture.receiver.answer = (_request, response) => void response.writeHead(503, { 'retry-after': '60' }).end();
-  const one = task({ ...callbackKeys(), notify_webhook: webhook() });
-  await expect(fixture.runtime.handle(one)).rejects.toThrow(withCode('CALLBACK_FAILED'));
-  expect(fixture.webhooksOf(one.task_id)).toHaveLength(1);
-});
-
 it('does not wait longer than five seconds for a webhook', async () => {
   const one = task({ ...callbackKeys(), notify_webhook: webhook() });
   let asked = 0;

@@ -2,16 +2,9 @@ import { reservation } from '../../../runtime/billing/budget';
 import { callCost, callSaving, roundCost } from '../../../runtime/billing/cost';
 import { createUsageMeter } from '../../../runtime/billing/usage-meter';
 import type { ModelPrice, Usage } from '../../../runtime/contracts/ledger/usage';
+import { usageOf } from '../../support/values/usage-of';
 
-const NOTHING: Usage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-};
-const used = (usage: Partial<Usage>): Usage => ({ ...NOTHING, ...usage });
+const used = (usage: Partial<Usage>): Usage => ({ ...usageOf(0, 0), ...usage });
 const MINI: ModelPrice = { modelId: 'openai/gpt-4o-mini', inputPer1M: '0.15', outputPer1M: '0.60' };
 const SONNET: ModelPrice = {
   modelId: 'anthropic/claude-3.5-sonnet',

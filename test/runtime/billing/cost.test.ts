@@ -1,23 +1,16 @@
 import { callCost, findPrice, roundCost, sumDecimals } from '../../../runtime/billing/cost';
 import { fc } from '../../support/values/properties';
+import { usageOf } from '../../support/values/usage-of';
 
-const tokens = (promptTokens: number, completionTokens: number) => ({
-  promptTokens,
-  completionTokens,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-});
 const price = (inputPer1M: string, outputPer1M: string, modelId = 'a/model') => ({ modelId, inputPer1M, outputPer1M });
 
 it("costs the documents' example exactly", () => {
-  expect(callCost(tokens(1250, 340), price('0.15', '0.60'))).toBe('0.0003915');
+  expect(callCost(usageOf(1250, 340), price('0.15', '0.60'))).toBe('0.0003915');
   expect(roundCost('0.0003915')).toBe('0.00039150');
 });
 
 it('keeps every digit of a call that is worth less than the ledger shows', () => {
-  expect(callCost(tokens(1, 0), price('0.000001', '0'))).toBe('0.000000000001');
+  expect(callCost(usageOf(1, 0), price('0.000001', '0'))).toBe('0.000000000001');
 });
 
 it.each([
@@ -32,7 +25,7 @@ it.each([
 
 it('rounds the sum once, where rounding each call would give another figure', () => {
   // Three calls of 0.4 of the smallest shown unit: each alone rounds to nothing, together they are one.
-  const call = callCost(tokens(4, 0), price('0.001', '0'));
+  const call = callCost(usageOf(4, 0), price('0.001', '0'));
   expect(call).toBe('0.000000004');
   expect(roundCost(call)).toBe('0.00000000');
   expect(roundCost(sumDecimals([call, call, call]))).toBe('0.00000001');
@@ -58,7 +51,7 @@ it('equals whole-number arithmetic for any tokens and prices', () => {
       // A price of n millionths of a dollar for a million tokens is n units of 1e-12 dollars for a token.
       const exact = calls.reduce((sum, [input, output, a, b]) => sum + BigInt(input) * a + BigInt(output) * b, 0n);
       const costs = calls.map(([input, output, a, b]) =>
-        callCost(tokens(input, output), price(decimal(a, 6), decimal(b, 6))),
+        callCost(usageOf(input, output), price(decimal(a, 6), decimal(b, 6))),
       );
       expect(roundCost(sumDecimals(costs))).toBe(decimal((exact + 5_000n) / 10_000n, 8));
     }),

@@ -1,5 +1,6 @@
 import type { ModelReply } from '../../../runtime';
 import { createUsageMeter } from '../../../runtime/billing/usage-meter';
+import { usageOf } from '../../support/values/usage-of';
 
 const PRICES = [
   { modelId: 'a/asked', inputPer1M: '1', outputPer1M: '10' },
@@ -11,14 +12,7 @@ function reply(promptTokens: number, completionTokens: number, more: Partial<Mod
   return {
     message: { role: 'assistant', content: 'yes' },
     finishReason: 'stop',
-    usage: {
-      promptTokens,
-      completionTokens,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 0,
-    },
+    usage: usageOf(promptTokens, completionTokens),
     ...more,
   };
 }

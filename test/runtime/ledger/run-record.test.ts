@@ -3,6 +3,7 @@ import type { ToolCallEntry } from '../../../runtime/contracts/ledger/journal';
 import type { RunEnd } from '../../../runtime/contracts/ledger/ledger';
 import { type RunRecord, startRunRecord } from '../../../runtime/ledger/run-record';
 import { createMemoryLedger } from '../../../runtime/testing';
+import { usageOf } from '../../support/values/usage-of';
 
 const LEASE_MS = 60_000;
 const KEY = { tenantId: 'tenant', taskId: 'task', runId: 'run' };
@@ -38,14 +39,7 @@ const call = (step: number): ModelCallRecord => ({
   step,
   modelRequested: 'a/model',
   modelBilled: 'a/model',
-  usage: {
-    promptTokens: 1250,
-    completionTokens: 340,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  },
+  usage: usageOf(1250, 340),
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });

@@ -2,6 +2,7 @@ import type { Message } from '../../../runtime/contracts/message';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { containing, matching } from '../../support/setup/matchers';
 import { asks, aTool, failingTool, runScript, says, toldCodes } from '../../support/values/loop-script';
+import { usageOf } from '../../support/values/usage-of';
 
 describe('the transcript', () => {
   it('holds the assistant message with its calls, then one tool message for each id, in order', async () => {
@@ -215,14 +216,7 @@ it('emits what happens, in order, and nothing that a tool was told or said', asy
     tools: [aTool('add')],
     replies: [
       asks([['add', { secret: 'CANARY-1' }, 'x']], {
-        usage: {
-          promptTokens: 7,
-          completionTokens: 3,
-          cachedTokens: 0,
-          cacheWriteTokens: 0,
-          cacheWrite1hTokens: 0,
-          reasoningTokens: 0,
-        },
+        usage: usageOf(7, 3),
       }),
       says('Done'),
     ],
