@@ -24,35 +24,6 @@ const listing =
   (): object => ({ tools: tools.map((tool) => ({ inputSchema: { type: 'object' }, ...tool })) });
 
 describe('the name of a tool', () => {
-  it('is one that providers accept, whatever its server calls it', async () => {
-    const names = ['web.search', 'read file', 'größe', '検索', 'a/b:c'];
-    const server = await aServer({ tools: named(...names) });
-    const { tenantId, code } = await register(server.url);
-    const runtime = aRuntime();
-    const offered = await offer(runtime, tenantId);
-    expect(offered.names[0]).toBe(`${code}_web_search`);
-    expect(offered.codes).toEqual([]);
-    expect(new Set(offered.names).size).toBe(names.length);
-    for (const name of offered.names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-    for (const name of offered.names) await call(runtime, tenantId, name);
-    expect(server.calls.map(({ name }) => name)).toEqual(names);
-  });
-
-  it('is its own where two would be the same, and each reaches its own tool', async () => {
-    const server = await aServer({ tools: named('web.search', 'web_search', 'other') });
-    const { tenantId, code } = await register(server.url);
-    const runtime = aRuntime();
-    const { names } = await offer(runtime, tenantId);
-    expect(names).toEqual([
-      matching(new RegExp(`^${code}_web_search_[0-9a-f]{8}$`)),
-      matching(new RegExp(`^${code}_web_search_[0-9a-f]{8}$`)),
-      `${code}_other`,
-    ]);
-    expect(names[0]).not.toBe(names[1]);
-    await call(runtime, tenantId, names[1] as string);
-    expect(server.calls.map(({ name }) => name)).toEqual(['web_search']);
-  });
-
   it('is not that of a tool of the catalogue', async () => {
     const server = await aServer({ tools: named('search') });
     const { tenantId, code } = await register(server.url);
@@ -67,14 +38,6 @@ describe('the name of a tool', () => {
     await register(two.url, { code: 'a_b', tenantId });
     const { names, codes } = await offer(aRuntime(), tenantId);
     expect([new Set(names).size, codes]).toEqual([2, []]);
-  });
-
-  it('has 64 characters at most, and stays distinct', async () => {
-    const server = await aServer({ tools: named(`${'x'.repeat(100)}1`, `${'x'.repeat(100)}2`) });
-    const { tenantId } = await register(server.url);
-    const { names } = await offer(aRuntime(), tenantId);
-    expect(names.map((name) => name.length)).toEqual([64, 64]);
-    expect(new Set(names).size).toBe(2);
   });
 
   it.each([

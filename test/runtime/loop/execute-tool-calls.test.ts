@@ -4,7 +4,6 @@ import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission } from '../../../runtime/permissions/read-tool-rules';
 import { outputFormat } from '../../../runtime/run/plan/output-format';
 import { containing } from '../../support/setup/matchers';
-import { gate } from '../../support/values/agent-fixture';
 import { asks, aTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 import { until } from '../../support/values/until';
 
@@ -44,22 +43,6 @@ describe('parallel execution', () => {
     expect(slow.most()).toBe(3);
     expect(outcome.steps[0]?.toolCalls.map((call) => call.outcome?.value)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
     expect(sent[1]?.messages.slice(2).map((message) => message.content)).toEqual(['{"n":0}', '{"n":1}', '{"n":2}']);
-  });
-
-  it('never has more calls under way than the cap', async () => {
-    const slow = slowTool();
-    const running = runScript({
-      tools: [slow.tool],
-      limits: { maxParallelToolCalls: 2 },
-      replies: [three, says('Done')],
-    });
-    for (let released = 0; released < 3; released++) {
-      await until(() => slow.waiting.length > 0);
-      await tick();
-      slow.waiting.shift()?.();
-    }
-    await running;
-    expect(slow.most()).toBe(2);
   });
 });
 
@@ -110,115 +93,31 @@ describe('single mode', () => {
   });
 });
 
-describe('calls that must not run', () => {
-  it('more than a step may have are answered and not executed', async () => {
-    let executed = 0;
-    const tool = aTool('add', (value) => {
-      executed++;
-      return Promise.resolve({ isError: false, value });
-    });
-    const run = await runScript({
-      tools: [tool],
-      limits: { maxToolCallsPerStep: 2 },
-      replies: [asks([['add'], ['add'], ['add'], ['add']]), says('Done')],
-    });
-    expect(executed).toBe(2);
-    expect(toldCodes(run)).toEqual([undefined, undefined, 'TOOL_CALL_LIMIT', 'TOOL_CALL_LIMIT']);
-    expect(run.sent[1]?.messages.filter((message) => message.role === 'tool')).toHaveLength(4);
-  });
-
-  it('of an unknown or differently cased name are answered with the names there are', async () => {
-    const run = await runScript({
-      tools: [aTool('find_orders'), aTool('add')],
-      replies: [asks([['Find_Orders'], ['constructor'], ['__proto__']]), says('Done')],
-    });
-    expect(toldCodes(run)).toEqual(['TOOL_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOOL_NOT_FOUND']);
-    expect(run.sent[1]?.messages[2]?.content).toContain('Available tools: find_orders, add.');
-  });
-
-  it('of an unknown name list at most thirty names', async () => {
-    const tools = Array.from({ length: 40 }, (_, index) => aTool(`tool_${index}`));
-    const run = await runScript({ tools, replies: [asks([['nope']]), says('Done')] });
-    expect(run.sent[1]?.messages[2]?.content).toContain('tool_29 and 10 more.');
-  });
-
-  it('cut off by the token limit are not executed, even when their JSON happens to be whole', async () => {
-    const run = await runScript({
-      tools: [aTool('add')],
-      replies: [
-        asks(
-          [
-            ['add', '{"a":1'],
-            ['add', { a: 1 }],
-          ],
-          { finishReason: 'length' },
-        ),
-        says('Done'),
-      ],
-    });
-    expect(toldCodes(run)).toEqual(['TOOL_ARGUMENTS_TRUNCATED', 'TOOL_ARGUMENTS_TRUNCATED']);
-  });
-
-  it('with arguments that the tool refuses are told why', async () => {
-    const tool = { ...aTool('add'), parseInput: () => ({ ok: false as const, issues: 'a must be a number' }) };
-    const run = await runScript({ tools: [tool], replies: [asks([['add', { a: 'x' }]]), says('Done')] });
-    expect(toldCodes(run)).toEqual(['TOOL_INVALID_ARGS']);
-    expect(run.sent[1]?.messages[2]?.content).toContain('a must be a number');
-  });
-
-  it('with arguments on which the check itself breaks are refused', async () => {
-    const tool = {
-      ...aTool('add'),
-      parseInput: () => {
-        throw new Error('broken check');
-      },
-    };
-    const run = await runScript({ tools: [tool], replies: [asks([['add']]), says('Done')] });
-    expect(toldCodes(run)).toEqual(['TOOL_INVALID_ARGS']);
-  });
+it('arguments on which the check itself breaks are refused', async () => {
+  const tool = {
+    ...aTool('add'),
+    parseInput: () => {
+      throw new Error('broken check');
+    },
+  };
+  const run = await runScript({ tools: [tool], replies: [asks([['add']]), says('Done')] });
+  expect(toldCodes(run)).toEqual(['TOOL_INVALID_ARGS']);
 });
 
 describe('a tool of a plugin', () => {
-  const cyclic: Record<string, unknown> = {};
-  cyclic.self = cyclic;
-  const broken: [string, () => Promise<ToolOutput>][] = [
+  it.each<[string, () => Promise<ToolOutput>]>([
     ['rejects', () => Promise.reject(new Error('boom'))],
-    ['gives a value with a cycle', () => Promise.resolve({ isError: false, value: cyclic as never })],
-    ['gives a BigInt', () => Promise.resolve({ isError: false, value: 1n as never })],
-    ['gives an object whose toJSON throws', () => Promise.resolve({ isError: false, value: throwing() as never })],
     ['gives nothing at all', () => Promise.resolve(undefined as never)],
-    [
-      'gives a value that is nested too deeply',
-      () => Promise.resolve({ isError: false, value: nested(1000) as never }),
-    ],
-  ];
-
-  it.each(broken)('that %s is a failure that the model is told of', async (_what, execute) => {
+  ])('that %s is a failure that the model is told of', async (_what, execute) => {
     const run = await runScript({ tools: [aTool('plugin', execute)], replies: [asks([['plugin']]), says('Done')] });
     expect(run.outcome.status).toBe('completed');
     expect(toldCodes(run)).toEqual(['TOOL_FAILED']);
-    expect(() => JSON.stringify(run.outcome.steps)).not.toThrow();
   });
 
   it('that gives an undefined value is answered with null', async () => {
     const tool = aTool('plugin', () => Promise.resolve({ isError: false, value: undefined as never }));
     const run = await runScript({ tools: [tool], replies: [asks([['plugin']]), says('Done')] });
     expect(run.sent[1]?.messages[2]).toMatchObject({ role: 'tool', content: 'null' });
-  });
-
-  it('that does not heed the signal does not keep the run past its end', async () => {
-    const controller = new AbortController();
-    const started = gate();
-    const deaf = aTool('deaf', () => {
-      started.open();
-      return new Promise(() => undefined);
-    });
-    const running = runScript({ tools: [deaf], replies: [asks([['deaf']])], input: cancelledBy(controller) });
-    await started.opened;
-    controller.abort();
-    const { outcome } = await running;
-    expect(outcome).toMatchObject({ status: 'cancelled', error: { code: 'RUN_CANCELLED' } });
-    expect(outcome.steps[0]?.toolCalls[0]?.outcome?.code).toBe('TOOL_CANCELLED');
   });
 });
 
@@ -256,20 +155,6 @@ function cancelledBy(controller: AbortController): object {
   const error = (): RuntimeError | undefined =>
     controller.signal.aborted ? new RuntimeError('RUN_CANCELLED') : undefined;
   return { stop: { signal: controller.signal, error } };
-}
-
-function throwing(): object {
-  return {
-    toJSON: () => {
-      throw new Error('no JSON today');
-    },
-  };
-}
-
-function nested(levels: number): unknown {
-  let value: unknown = 1;
-  for (let level = 0; level < levels; level++) value = [value];
-  return value;
 }
 
 it('arguments and answers are checked for the tenant of the run, and no longer than it runs', async () => {

@@ -46,17 +46,6 @@ it('asks for one final answer without tools, after the last results, and counts 
   expect(nexts).toEqual([2, 3]);
 });
 
-it('executes nothing that the model asks for in its final answer', async () => {
-  const { outcome } = await runScript({
-    tools,
-    limits: { maxIterations: 1 },
-    settings: { onMaxIterations: 'finalAnswer' },
-    replies: [again(), again()],
-  });
-  expect(outcome).toMatchObject({ status: 'max_iterations', text: '', iterations: 2 });
-  expect(outcome.steps.map((step) => step.toolCalls.length)).toEqual([1, 0]);
-});
-
 it('gives the last text there was, with a warning, when the final answer is none', async () => {
   const first = again();
   const { outcome } = await runScript({

@@ -26,20 +26,6 @@ it('makes a call with the same arguments and the same answer twice, then gives t
   });
 });
 
-it('ends the run when the call comes once more', async () => {
-  const { tool, made } = counting();
-  const { outcome } = await runScript({ tools: [tool], replies: [poll(), poll(), poll(), poll()] });
-  expect(outcome).toMatchObject({ status: 'failed', iterations: 4, error: { code: 'LOOP_DETECTED' } });
-  expect(made()).toBe(2);
-});
-
-it('takes no notice of the order of the arguments', async () => {
-  const { tool, made } = counting();
-  const replies = [poll('{"a":1,"b":2}'), poll('{"b":2,"a":1}'), poll('{"a":1, "b":2}'), says('Done')];
-  await runScript({ tools: [tool], replies });
-  expect(made()).toBe(2);
-});
-
 it.each([
   ['other arguments', [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }], []],
   ['another answer each time', [{}, {}, {}, {}], ['1 of 3', '2 of 3', '3 of 3', 'done']],
@@ -49,21 +35,4 @@ it.each([
   const { outcome } = await runScript({ tools: [tool], replies: [...inputs.map(poll), says('Done')] });
   expect(outcome.status).toBe('completed');
   expect(made()).toBe(4);
-});
-
-it('counts the calls of one step too', async () => {
-  const { tool, made } = counting();
-  const { outcome } = await runScript({
-    tools: [tool],
-    replies: [asks([['poll'], ['poll'], ['poll']]), says('Done')],
-  });
-  expect(made()).toBe(2);
-  expect(toldCodes({ outcome } as never)).toEqual([undefined, undefined, 'TOOL_REPEATED']);
-});
-
-it('makes a call once only where the task asks for that', async () => {
-  const { tool, made } = counting();
-  const limits = { maxIdenticalCalls: 2 };
-  await runScript({ tools: [tool], limits, replies: [poll(), poll(), says('Done')] });
-  expect(made()).toBe(1);
 });
