@@ -56,7 +56,7 @@ export interface ConsumerHealth {
   /** Tasks are waiting that this consumer has room for, but it takes none. It then reconnects. */
   readonly stalled: boolean;
   readonly paused: boolean;
-  /** Tasks on the list, not yet taken. */
+  /** Tasks on the list, or just taken off it. */
   readonly pending: number;
   /** Taken and waiting for a consumer. */
   readonly waiting: number;

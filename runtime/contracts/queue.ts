@@ -46,7 +46,7 @@ export interface TaskAnswer {
  * What is pushed to `result_key`: the words of the producers' own workers, and beside them, for tasks that a model did,
  * the whole AgentResult.
  */
-export interface TaskReport {
+export interface TaskReport extends TaskAnswer {
   readonly task_id: string;
   readonly trace_id: string;
   readonly code?: JsonValue;
@@ -55,13 +55,9 @@ export interface TaskReport {
   readonly vertical_code?: JsonValue;
   /** Null when the task failed. */
   readonly result: JsonValue;
-  readonly model_used: string | null;
-  readonly tokens_used: number;
-  readonly duration_ms: number;
   /** Null when the task succeeded. */
   readonly error: string | null;
   readonly error_code?: string;
-  readonly [more: string]: JsonValue | undefined;
 }
 
 /** The least urgent that the queue can tell apart. */

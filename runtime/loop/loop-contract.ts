@@ -5,12 +5,11 @@ import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
 import type { Model, ModelReply, ModelRequest, ToolChoice } from '../contracts/model';
-import type { EgressFilter, Tool, ToolMeta, Toolset } from '../contracts/tools/tool';
+import type { Tool, ToolContext, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
-import type { JsonObject, JsonValue } from '../util/json';
-import type { Redact } from '../util/redaction/redact';
+import type { JsonObject } from '../util/json';
 
 /** How far a run may go. */
 export interface LoopLimits {
@@ -103,14 +102,7 @@ export interface LoopStart {
 }
 
 /** What every tool of the run is called with. */
-export interface ToolScope {
-  readonly meta: ToolMeta;
-  /** Tools may set them. */
-  readonly variables: Map<string, JsonValue>;
-  readonly egress?: EgressFilter;
-  /** Blanks every secret that the run knows. */
-  readonly redact?: Redact;
-}
+export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal'>;
 
 /** What ends the loop from outside. */
 export interface LoopStop {

@@ -1,5 +1,5 @@
 import type { ToolPermission } from '../contracts/tools/permission';
-import type { Tool } from '../contracts/tools/tool';
+import type { TenantTool } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { turn } from '../util/turn';
@@ -16,17 +16,7 @@ import {
   warnOf,
 } from './unmatched-rules';
 
-interface Candidate {
-  readonly tool: Tool;
-  readonly allowedTiers?: readonly string[];
-  /** Another name for the same tool in lists: `server.tool`. */
-  readonly alias?: string;
-  /** The name that it has as long as no other tool comes with the same one. */
-  readonly formerName?: string;
-  readonly code?: string;
-  /** Rules that stand in its own row. */
-  readonly permission?: unknown;
-}
+type Candidate = Omit<TenantTool, 'type'>;
 
 export interface Policy {
   /** Undefined: whatever the tier. */

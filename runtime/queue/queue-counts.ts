@@ -1,15 +1,8 @@
+import type { ConsumerHealth } from '../contracts/consumer';
 import type { QueueKeys } from './keys';
 import { type RedisClient, redisScript } from './redis-script';
 
-export interface QueueCounts {
-  /** Tasks on the list, or just taken off it. */
-  readonly pending: number;
-  readonly waiting: number;
-  readonly active: number;
-  readonly delayed: number;
-  readonly dead: number;
-  readonly paused: boolean;
-}
+export type QueueCounts = Pick<ConsumerHealth, 'pending' | 'waiting' | 'active' | 'delayed' | 'dead' | 'paused'>;
 
 /** All of one moment, so that a task between two places is never missing from both. */
 const count = redisScript(`

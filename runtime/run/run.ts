@@ -1,5 +1,4 @@
 import type { Budget } from '../billing/budget';
-import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
 import type { LedgerStore, RunKey } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
@@ -8,9 +7,8 @@ import type { Message } from '../contracts/message';
 import type { Model, Models } from '../contracts/model';
 import type { HostOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
-import type { Toolset } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
-import type { LoopSettings } from '../loop/loop-contract';
+import type { LoopInput } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';
 import type { ReadyTask } from '../tasks/read-task';
 import type { SelectTools } from '../toolsets/combine-sources';
@@ -44,16 +42,12 @@ export interface Run {
 }
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
-export interface RunPlan {
+export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'format'> {
   readonly selected: SelectedModel;
   /** Answers for `selected`, or for a fallback. */
   readonly model: Model;
   /** Every id that a call may be billed under. */
   readonly modelIds: readonly string[];
-  readonly toolset: Toolset;
-  readonly settings: LoopSettings;
-  /** The answer has to be of this form. */
-  readonly format?: OutputFormat;
   readonly budget: Budget;
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';

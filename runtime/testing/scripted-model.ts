@@ -1,3 +1,4 @@
+import { NO_USAGE } from '../billing/charge-reply';
 import type { Usage } from '../contracts/ledger/usage';
 import type { ToolCallMessage } from '../contracts/message';
 import type { Model, ModelReply, ModelRequest } from '../contracts/model';
@@ -52,15 +53,6 @@ export function createScriptedModel(script: readonly ScriptedReply[]): ScriptedM
     },
   };
 }
-
-const NO_USAGE: Usage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-};
 
 function toReply(reply: Exclude<ScriptedReply, Error | ((request: ModelRequest) => unknown)>): ModelReply {
   if (typeof reply === 'string') return toReply({ text: reply });

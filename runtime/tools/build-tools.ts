@@ -1,5 +1,5 @@
 import type { ToolRow } from '../contracts/tenant';
-import type { Tool } from '../contracts/tools/tool';
+import type { TenantTool, Tool } from '../contracts/tools/tool';
 import type { ConfiguredTransport, PreparedTool, ToolSettings, ToolTransport } from '../contracts/tools/tool-transport';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -8,22 +8,6 @@ import { turn } from '../util/turn';
 import { type ExecuteOptions, executeTool } from './execute-tool';
 import { compileInputSchema } from './schemas/validate-input';
 import { readToolSettings } from './tool-settings';
-
-/** A tool, and the tiers that may use it. */
-export interface TenantTool {
-  readonly tool: Tool;
-  readonly allowedTiers?: readonly string[];
-  /** Another name for it in allow-lists: `server.tool`. */
-  readonly alias?: string;
-  /** The name that it has as long as no other tool comes with the same one: rules that narrow hold for it too. */
-  readonly formerName?: string;
-  /** How it is reached: the row's transport, `mcp`, `code` for tools of this process, or `connected`. */
-  readonly type: string;
-  /** Its code in the catalogue. */
-  readonly code?: string;
-  /** Rules of its row, as they stand in the tenant's custom_config. */
-  readonly permission?: unknown;
-}
 
 export interface BuiltTools {
   readonly tools: readonly TenantTool[];

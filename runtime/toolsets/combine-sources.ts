@@ -1,12 +1,11 @@
 import type { ConnectedTool } from '../contracts/connected';
 import type { TenantSnapshot, ToolRow } from '../contracts/tenant';
-import type { Toolset } from '../contracts/tools/tool';
+import type { TenantTool, Toolset } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
 import { allowedTools, type OtherNames, type Policy, unmatchedWarnings } from '../permissions/allowed-tools';
 import { readToolRules, rulesOfNearAgent, tenantLevels } from '../permissions/read-tool-rules';
-import type { TenantTool } from '../tools/build-tools';
 import { createToolset } from '../tools/combine-toolsets';
 import { offeredNames, plainName } from '../tools/offered-names';
 import { turn } from '../util/turn';

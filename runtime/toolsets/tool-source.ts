@@ -1,10 +1,9 @@
 import type { ConnectedTool } from '../contracts/connected';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { Tool } from '../contracts/tools/tool';
+import type { TenantTool, Tool } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
 import type { Policy } from '../permissions/allowed-tools';
-import type { TenantTool } from '../tools/build-tools';
 import type { JsonValue } from '../util/json';
 
 /** What a run brings to every origin of tools. */

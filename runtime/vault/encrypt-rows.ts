@@ -1,8 +1,7 @@
-import type { PlainAccess, PlainColumn, PlainPlace, VaultStore } from '../contracts/tools/vault';
+import type { PlainAccess, PlainColumn, PlainPlace } from '../contracts/tools/vault';
 import { isRuntimeError } from '../errors/runtime-error';
 import { plainInAuth, plainInCustomConfig, type PlainSecret, plainText, unwrapJson, wrapJson } from './find-plaintext';
-import { tryOpen } from './rotate-key';
-import type { Sealer } from './sealer';
+import { type RotateRequest, tryOpen } from './rotate-key';
 import { secretOwner } from './secret-owner';
 
 interface RowName {
@@ -26,11 +25,8 @@ export interface EncryptReport {
   readonly left: readonly (RowName & { readonly reason: string })[];
 }
 
-interface EncryptRequest {
-  readonly store: VaultStore;
-  readonly sealer: Sealer;
+interface EncryptRequest extends RotateRequest {
   readonly isDryRun: boolean;
-  readonly onProgress: (progress: string) => void;
 }
 
 /** Moves secrets that stand in rows as plain text into the vault. A row is changed as a whole, with its secrets, or not. */

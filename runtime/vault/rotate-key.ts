@@ -34,7 +34,7 @@ interface Item {
 
 type Outcome = 'resealed' | 'current' | 'unreadable' | 'changed';
 
-interface RotateRequest {
+export interface RotateRequest {
   readonly store: VaultStore;
   readonly sealer: Sealer;
   readonly onProgress: (progress: string) => void;

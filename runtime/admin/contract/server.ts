@@ -1,5 +1,5 @@
 import type { ServerHealth } from '../../mcp/check-health';
-import type { ServerEntry } from '../../storage/sql/admin/list-servers';
+import type { LoginRow, ServerEntry } from '../../storage/sql/admin/list-servers';
 import type { AddedServer } from '../../storage/sql/manage-mcp';
 import type { TenantTools } from '../../toolsets/tenant-tools';
 import type { JsonObject } from '../../util/json';
@@ -53,10 +53,7 @@ export interface McpServerAdmin {
 }
 
 /** A tenant's login at an MCP server. No token is told. */
-export interface LoginEntry {
-  readonly tenant_id: string;
-  readonly server: string;
-  readonly url: string;
+export interface LoginEntry extends Pick<LoginRow, 'tenant_id' | 'server' | 'url'> {
   readonly key_id: string | null;
   /** True if the present vault key opens it. */
   readonly is_readable: boolean;
@@ -67,8 +64,5 @@ export interface OAuthLoginAdmin {
   /** Lists those of one tenant, or of all. */
   readonly list: (query?: { readonly tenantId?: string }) => Promise<{ readonly logins: readonly LoginEntry[] }>;
   /** Forgets the tokens here: the next call of every process has none. The provider still knows them until they expire. */
-  readonly revoke: (login: {
-    readonly tenantId: string;
-    readonly server: string;
-  }) => Promise<{ readonly server: string; readonly revoked: true }>;
+  readonly revoke: (login: OfServer) => Promise<{ readonly server: string; readonly revoked: true }>;
 }

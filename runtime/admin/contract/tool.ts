@@ -84,7 +84,7 @@ export interface ToolAdmin {
   /** Rejects with TOOL_IN_USE as long as a tenant has it. */
   readonly delete: (tool: { readonly code: string }) => Promise<{ readonly code: string; readonly deleted: true }>;
   readonly enable: (grant: ToolGrant, host?: AdminHost) => Promise<GivenTool>;
-  readonly disable: (grant: { readonly tenantId: string; readonly code: string }) => Promise<GivenTool>;
+  readonly disable: (grant: OfTool) => Promise<GivenTool>;
   /** Adds the tools that come with this package. Rows that are there stay, unless `update` resets them. */
   readonly addBuiltIn: (options?: { readonly update?: boolean }) => Promise<SeedToolsReport>;
   readonly setLimits: (limits: ToolLimits) => Promise<GivenTool>;

@@ -1,5 +1,5 @@
 import type { AgentResult } from '../result';
-import type { AgentCallLimits } from '../tools/permission';
+import type { CallPolicy } from '../tools/tool';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { JournalEntry } from './journal';
 import type { ApprovalDecision, SavedRun, Spent } from './progress';
@@ -160,16 +160,10 @@ export interface RunEnd {
 }
 
 /** One tool call, and the limits that it counts for. */
-export interface CallToTake {
+export interface CallToTake extends Pick<CallPolicy, 'code' | 'callsPerMinute' | 'callsPerDay' | 'ofAgent'> {
   readonly toolCallId: string;
   /** What its limits are counted under. */
   readonly tool: string;
-  /** Its code in the catalogue. */
-  readonly code?: string;
-  readonly callsPerMinute?: number;
-  readonly callsPerDay?: number;
-  /** Limits that count the calls of this agent alone. */
-  readonly ofAgent?: AgentCallLimits;
 }
 
 /** A tool call outside a run. */

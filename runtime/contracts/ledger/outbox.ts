@@ -1,3 +1,4 @@
+import type { TraceEntry } from '../result';
 import type { RunProgress } from './ledger';
 
 /** Keeps the ends of runs that the ledger could not take, and writes them when it can. */
@@ -40,12 +41,10 @@ export interface OutboxBacklog {
   readonly oldestSeconds: number;
 }
 
-interface UnbilledCall {
-  readonly model: string;
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly cost_usd: string;
-}
+type UnbilledCall = Pick<
+  Extract<TraceEntry, { readonly kind: 'model' }>,
+  'model' | 'prompt_tokens' | 'completion_tokens' | 'cost_usd'
+>;
 
 /** What the ledger has not taken yet, of all installations that share the Redis. */
 export interface UnwrittenEnds {

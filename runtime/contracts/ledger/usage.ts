@@ -55,12 +55,10 @@ export interface ModelCallRecord {
 }
 
 /** What a run has used and cost so far. */
-export interface RunTotals {
-  readonly usage: Usage;
-  readonly usageEstimated?: true;
-  readonly costUsd: string;
-  readonly savedUsd?: string;
-  readonly providerCostUsd?: string;
+export interface RunTotals extends Pick<
+  ModelCallRecord,
+  'usage' | 'usageEstimated' | 'costUsd' | 'savedUsd' | 'providerCostUsd'
+> {
   /** The model of the last call whose price was used. */
   readonly modelBilled: string;
 }

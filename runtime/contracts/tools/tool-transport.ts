@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../errors/codes';
-import type { JsonObject, JsonValue } from '../../util/json';
+import type { JsonObject } from '../../util/json';
 import type { ToolRow } from '../tenant';
 import type { McpServer } from './mcp';
-import type { EgressFilter, Tool, ToolMeta } from './tool';
+import type { Tool, ToolContext } from './tool';
 
 /**
  * The tool's row with the tenant's own settings laid over it. Private: the model sees name, description and schema
@@ -31,13 +31,8 @@ export interface ToolSettings {
   readonly isRepeatable: boolean;
 }
 
-export interface TransportCall {
+export interface TransportCall extends Pick<ToolContext, 'meta' | 'variables' | 'egress'> {
   readonly input: JsonObject;
-  readonly meta: ToolMeta;
-  /** The run's variables, which tools may set. */
-  readonly variables: Map<string, JsonValue>;
-  /** The host's own rules for outgoing requests. */
-  readonly egress?: EgressFilter;
   /** Aborts on cancel and at the tool's own time-out. */
   readonly signal: AbortSignal;
   readonly maxOutputBytes: number;

@@ -68,13 +68,14 @@ export interface ToolDefinition {
 }
 
 /** How often a tool may be called, and whether a person is asked first. */
-interface CallPolicy {
+export interface CallPolicy {
   /** Its code in the catalogue, whose daily limit counts; undefined for tools of servers and of this process. */
   readonly code?: string;
   readonly needsApproval: boolean;
   readonly callsPerRun?: number;
   readonly callsPerMinute?: number;
   readonly callsPerDay?: number;
+  /** Limits that count the calls of this agent alone. */
   readonly ofAgent?: AgentCallLimits;
 }
 
@@ -97,4 +98,20 @@ export interface Tool {
 export interface Toolset {
   readonly definitions: readonly ToolDefinition[];
   readonly find: (name: string) => Tool | undefined;
+}
+
+/** A tool, and the tiers that may use it. */
+export interface TenantTool {
+  readonly tool: Tool;
+  readonly allowedTiers?: readonly string[];
+  /** Another name for it in allow-lists: `server.tool`. */
+  readonly alias?: string;
+  /** The name that it has as long as no other tool comes with the same one: rules that narrow hold for it too. */
+  readonly formerName?: string;
+  /** How it is reached: the row's transport, `mcp`, `code` for tools of this process, or `connected`. */
+  readonly type: string;
+  /** Its code in the catalogue. */
+  readonly code?: string;
+  /** Rules of its row, as they stand in the tenant's custom_config. */
+  readonly permission?: unknown;
 }

@@ -1,12 +1,13 @@
 import type { Budget } from '../../billing/budget';
 import { findPrice, isPriced } from '../../billing/cost';
 import type { Connected } from '../../contracts/connected';
-import type { Model, Models } from '../../contracts/model';
+import type { Models } from '../../contracts/model';
 import type { AgentTask } from '../../contracts/task';
 import type { TenantSnapshot, Tier } from '../../contracts/tenant';
 import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
-import { type SelectedModel, selectModel } from '../../models/select-model';
+import { selectModel } from '../../models/select-model';
 import { withFallback } from '../../models/with-fallback';
+import type { RunPlan } from '../run';
 
 interface ModelRequirements {
   readonly config: AgentTask['config'];
@@ -16,14 +17,9 @@ interface ModelRequirements {
   readonly connected: Pick<Connected, 'model' | 'fallback'>;
 }
 
-interface ChosenModel {
-  readonly selected: SelectedModel;
+interface ChosenModel extends Pick<RunPlan, 'selected' | 'model' | 'modelIds' | 'warnings'> {
   /** Nothing is billed as long as nothing costs anything: the tier's row says so, and only its own model is asked. */
   readonly isFree: boolean;
-  readonly model: Model;
-  /** Every id that a call may be billed under. */
-  readonly modelIds: readonly string[];
-  readonly warnings: readonly ErrorSummary[];
 }
 
 /**

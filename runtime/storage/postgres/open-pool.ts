@@ -2,18 +2,13 @@ import type { Socket } from 'node:net';
 
 import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig, types } from 'pg';
 
-import { type PostgresAddress, readPostgresAddress } from '../../util/addresses/postgres-address';
+import { type PostgresAddress, type PostgresLogin, readPostgresAddress } from '../../util/addresses/postgres-address';
 import { parseExactly } from '../../util/exact-integer';
 import { sqlStateOf } from './database-errors';
 
 /** Where the database is. `url`, or the parts of it. */
-export interface PostgresConfig {
+export interface PostgresConfig extends PostgresLogin {
   readonly url?: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly database?: string;
-  readonly user?: string;
-  readonly password?: string;
   readonly ssl?: boolean | { readonly rejectUnauthorized: boolean };
   readonly maxConnections: number;
   /** Longest time for one statement; 0 is no limit. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { McpTool } from '../../contracts/tools/mcp';
+import type { McpStore, McpTool } from '../../contracts/tools/mcp';
 import { canonicalJson } from '../../util/json';
 import { turn } from '../../util/turn';
 import type { Statement } from '../statement';
@@ -20,12 +20,7 @@ const SAVE = named<{
 }>(text);
 
 /** Made in turns: the schemas of a list may come to a megabyte. */
-export async function saveMcpToolsStatement(request: {
-  readonly tenantId: string;
-  readonly serverId: number;
-  readonly tools: readonly McpTool[];
-  readonly ttlMs: number;
-}): Promise<Statement> {
+export async function saveMcpToolsStatement(request: Parameters<McpStore['saveTools']>[0]): Promise<Statement> {
   const listed: string[] = [];
   for (const [position, tool] of request.tools.entries()) {
     await turn();

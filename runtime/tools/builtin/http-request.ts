@@ -1,5 +1,6 @@
 import * as z from 'zod/v4';
 
+import type { OutgoingRequest } from '../../contracts/tools/outgoing';
 import type { ToolSettings, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
@@ -50,12 +51,7 @@ export const httpRequest: BuiltinTool = {
   },
 };
 
-interface ModelRequest {
-  readonly url: string;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+type ModelRequest = Pick<OutgoingRequest, 'url' | 'method' | 'headers' | 'body'>;
 
 function readRequest({ name: tool }: ToolSettings, input: JsonObject, methods: readonly string[]): ModelRequest {
   const { url, headers: givenHeaders, body } = input;

@@ -1,21 +1,16 @@
 import { Agent, type Dispatcher, request } from 'undici';
 
+import type { OutgoingRequest } from '../../contracts/tools/outgoing';
 import { type BoundedBody, readBounded } from '../transports/read-bounded';
 import { guardedLookup } from './guarded-lookup';
 import { judgeUrl, type WebPolicy } from './judge-url';
 
 /** A request to an address that a model wrote. */
-export interface WebRequest {
-  readonly url: string;
-  readonly method: string;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+export interface WebRequest extends Pick<OutgoingRequest, 'url' | 'method' | 'headers' | 'body' | 'limitBytes'> {
   /** The operator's own headers, for where the policy trusts. Anywhere else could be somebody who wants to have them. */
   readonly ownHeaders: Readonly<Record<string, string>>;
   readonly policy: WebPolicy;
   readonly signal: AbortSignal;
-  readonly limitBytes: number;
   /** Default 5; with 0 a redirect is the reply. */
   readonly maxRedirects?: number;
 }

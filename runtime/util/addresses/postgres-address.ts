@@ -1,6 +1,6 @@
 import { cutAddress, fileAt, oneOf, portOf, type Reader, readParameters, whole } from './read-parameters';
 
-interface Login {
+export interface PostgresLogin {
   /** A name, or the folder of a socket; undefined: this machine. */
   readonly host?: string;
   readonly port?: number;
@@ -24,7 +24,7 @@ interface TimeLimits {
 }
 
 /** An address of Postgres, as the driver takes it. */
-export interface PostgresAddress extends Login, Encryption, TimeLimits {
+export interface PostgresAddress extends PostgresLogin, Encryption, TimeLimits {
   /** Settings of the server for the connection. */
   readonly options?: string;
   readonly application_name?: string;

@@ -1,3 +1,4 @@
+import type { OAuthStateRow } from '../../../contracts/tools/vault';
 import type { JsonValue } from '../../../util/json';
 import { named } from '../named';
 
@@ -62,12 +63,8 @@ WHERE server.id = own.server_id AND own.tenant_id = :tenantId::uuid AND (:server
 RETURNING server.code AS server`);
 
 /** A login of a tenant at a server. No token is told. */
-export interface LoginRow {
-  readonly tenant_id: string;
-  readonly server_id: number;
-  readonly server: string;
+export interface LoginRow extends OAuthStateRow {
   readonly url: string;
-  readonly state: string;
 }
 
 export const listLogins = named<{ readonly tenantId?: string }>(`
