@@ -2,7 +2,7 @@ import { createRuntime, type Runtime } from '../compose/create-runtime';
 import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config/runtime-config';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
-import { tryParseJson } from '../util/json';
+import { isList, tryParseJson } from '../util/json';
 import type { ConsumerConfig } from '../worker';
 import { UsageError } from './arguments';
 import { terminal } from './terminal';
@@ -189,7 +189,6 @@ function wordsOf(name: string): readonly string[] | undefined {
 function readStdioCommands(text: string | undefined): readonly (readonly string[])[] {
   if (text === undefined) return [];
   const parsed = tryParseJson(text);
-  const isList = (value: unknown): value is unknown[] => Array.isArray(value);
   const isCommand = (value: unknown): value is string[] =>
     isList(value) && value.length > 0 && value.every((word) => typeof word === 'string');
   if (parsed.ok && isList(parsed.value) && parsed.value.every(isCommand)) return parsed.value;

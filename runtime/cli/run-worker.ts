@@ -14,11 +14,17 @@ export async function runWorker(drain: boolean): Promise<number> {
   const settings = readWorker();
   const runtime = openWorkerRuntime(settings);
   const ending = awaitSignal();
-  const patience = { waitMs: settings.startMs, signal: ending.signal, onAway: logWaiting };
+  const patience = {
+    waitMs: settings.startMs,
+    signal: ending.signal,
+    onAway: ({ code, message: reason }: RuntimeError) =>
+      writeLog('warn', 'waiting for a server before the start', { code, reason }),
+  };
   let consumer: Consumer | undefined;
   let server: Health | undefined;
   try {
-    server = await openHealth(() => consumer, settings);
+    const { host, port } = settings;
+    if (port !== undefined) server = await serveHealth(() => consumer, { host, port });
     await whenThere(checkDatabase, patience);
     consumer = await whenThere(
       () =>
@@ -50,17 +56,6 @@ export async function runWorker(drain: boolean): Promise<number> {
 }
 
 type Health = Awaited<ReturnType<typeof serveHealth>>;
-
-async function openHealth(
-  consumer: () => Consumer | undefined,
-  { host, port }: WorkerSettings,
-): Promise<Health | undefined> {
-  return port === undefined ? undefined : serveHealth(consumer, { host, port });
-}
-
-function logWaiting({ code, message: reason }: RuntimeError): void {
-  writeLog('warn', 'waiting for a server before the start', { code, reason });
-}
 
 /** Throws what keeps it from the database: every task would fail. */
 function checkDatabase(): Promise<void> {

@@ -42,3 +42,7 @@ export const ERROR_CODES = {
 };
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}

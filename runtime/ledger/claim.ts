@@ -32,15 +32,13 @@ export async function claimRun(
   request: ClaimRequest,
   signal: AbortSignal,
 ): Promise<Extract<Claim, { kind: 'claimed' | 'done' }>> {
-  const { taskId } = request;
+  const { taskId, tenantId, runsPerMinute: runs } = request;
   const claim = await askWhile(() => ledger.claim(request), isToWaitFor, signal);
   if (claim.kind === 'conflict') throw new RuntimeError('TASK_CONFLICT', { taskId });
-  if (claim.kind === 'limited') throw rateLimited(request, claim.seconds);
+  if (claim.kind === 'limited') {
+    throw new RuntimeError('TENANT_RATE_LIMITED', { tenantId, runs, seconds: claim.seconds });
+  }
   return decided(claim, { taskId, reserve: request.reserve });
-}
-
-function rateLimited({ tenantId, runsPerMinute: runs }: ClaimRequest, seconds: number): RuntimeError {
-  return new RuntimeError('TENANT_RATE_LIMITED', { tenantId, runs, seconds });
 }
 
 /** Does the same for a run that waits for an approval. Rejects with APPROVAL_UNKNOWN or, after another decision, APPROVAL_CONTRADICTED. */

@@ -70,7 +70,7 @@ async function send(dispatcher: Dispatcher, url: URL, init: RequestInit): Promis
   const reply = await request(url, {
     dispatcher,
     method: init.method ?? 'GET',
-    headers: headersOf(init.headers),
+    headers: Object.fromEntries(new Headers(init.headers)),
     body: bodyOf(init.body),
     signal: init.signal,
   }).catch((error: unknown) => {
@@ -109,10 +109,6 @@ function responseHeaders(raw: Dispatcher.ResponseData['headers']): Headers {
     for (const text of Array.isArray(value) ? value : [value ?? '']) headers.append(name, text);
   }
   return headers;
-}
-
-function headersOf(headers: RequestInit['headers']): Record<string, string> {
-  return Object.fromEntries(new Headers(headers).entries());
 }
 
 function bodyOf(body: RequestInit['body']): string | undefined {

@@ -1,6 +1,6 @@
 import type { Usage } from '../contracts/ledger/usage';
 import type { ReplyUsage } from '../contracts/model';
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../util/json';
 
 type ReportedUsage = Omit<ReplyUsage, 'modelReturned' | 'providerRequestId'>;
 
@@ -213,10 +213,6 @@ function readOutput(
 
 function outputDetails(raw: JsonObject): JsonObject {
   return objectOf(raw.completion_tokens_details ?? raw.output_tokens_details);
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 /** Routers that translate leave names of others at zero. */

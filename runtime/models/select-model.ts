@@ -29,16 +29,14 @@ export function selectModel(request: ModelChoice): SelectedModel {
   const { settings } = request;
   const tiers = mergeTiers(request.tierRows);
   const tier = findTier(tiers, request.tier ?? settings.defaultTier ?? FALLBACK_TIER);
-  const modelId = request.connectedModel ?? chosenModel(tier, request.modelOverride);
+  const modelId =
+    request.connectedModel ??
+    (request.modelOverride === undefined ? tier.modelId : normalizeModelId(request.modelOverride));
   if (settings.maxTier !== undefined) {
     const isGranted = request.connectedModel !== undefined;
     refuseAboveLimit(tiers, settings.maxTier, { tier, modelId: isGranted ? tier.modelId : modelId });
   }
   return { tier, modelId };
-}
-
-function chosenModel(tier: Tier, override: string | undefined): string {
-  return override === undefined ? tier.modelId : normalizeModelId(override);
 }
 
 function refuseAboveLimit(

@@ -1,6 +1,6 @@
 import type { StepRecord } from '../contracts/ledger/step';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
-import { ERROR_CODES, type ErrorCode } from '../errors/codes';
+import { ERROR_CODES, isErrorCode } from '../errors/codes';
 import type { ErrorSummary } from '../errors/runtime-error';
 import { isJsonObject } from '../util/json';
 
@@ -29,11 +29,7 @@ export function failedTools(steps: readonly StepRecord[]): readonly ErrorSummary
 function isFailure({ outcome }: ToolCallRecord): boolean {
   if (outcome?.isError !== true) return false;
   const { code } = outcome;
-  return code === undefined || !isKnown(code) || ERROR_CODES[code].category === 'upstream';
-}
-
-function isKnown(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_CODES, code);
+  return code === undefined || !isErrorCode(code) || ERROR_CODES[code].category === 'upstream';
 }
 
 /** The error that came last, in one line; it was redacted when it came. */

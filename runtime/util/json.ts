@@ -10,6 +10,24 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactInteger);
 }
 
+/** The object, or an empty one for any other value. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+export function isList(value: unknown): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** The objects of a list; none for any other value. */
+export function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(list) ? (list as JsonValue[]).filter(isJsonObject) : [];
+}
+
+export function textsIn(list: JsonValue | undefined): readonly string[] {
+  return Array.isArray(list) ? (list as JsonValue[]).filter((item) => typeof item === 'string') : [];
+}
+
 /** Deeper values overflow the stack of whatever serialises them again; nothing honest is near this. */
 export const MAX_JSON_DEPTH = 200;
 

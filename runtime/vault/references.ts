@@ -1,5 +1,5 @@
 import type { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
+import { isJsonObject, isList, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 
 /** Where a text says that a secret is to stand: `vault:NAME`, `Bearer vault:NAME` or `channel:CODE.KEY`. */
 export interface SecretReference {
@@ -53,10 +53,6 @@ export function resolveJson(value: JsonValue, resolve: Resolve, depth = MAX_JSON
   if (!isList(value)) return value;
   const items = value.map((item) => resolveJson(item, resolve, depth - 1));
   return items.every((item, index) => item === value[index]) ? value : items;
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }
 
 /** The same for an object. */

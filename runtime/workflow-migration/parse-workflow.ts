@@ -1,5 +1,5 @@
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, isList, type JsonObject, type JsonValue } from '../util/json';
 import type { Link, Workflow, WorkflowNode } from './contract';
 
 /**
@@ -58,7 +58,6 @@ function entriesOf(value: JsonValue | undefined, what: string): readonly (readon
   return Object.entries(value).filter((entry): entry is [string, JsonValue] => !isNone(entry[1]) || isList(entry[1]));
 }
 
-const isList = (value: unknown): value is readonly JsonValue[] => Array.isArray(value);
 const isNone = (value: JsonValue | undefined): boolean =>
   value === undefined || value === null || value === '' || (isList(value) && value.length === 0);
 

@@ -10,11 +10,7 @@ export function showName(name: string): string {
 
 /** A name within Markdown: nothing in it is markup. */
 export function showInMarkdown(name: string): string {
-  return showName(name).replace(/[\\`*_{}[\]()<>#+!|~&$:@-]/g, (mark) =>
-    /[<>&]/.test(mark) ? entity(mark) : `\\${mark}`,
-  );
+  return showName(name).replace(/[\\`*_{}[\]()<>#+!|~&$:@-]/g, (mark) => ENTITIES[mark] ?? `\\${mark}`);
 }
 
-function entity(mark: string): string {
-  return mark === '<' ? '&lt;' : mark === '>' ? '&gt;' : '&amp;';
-}
+const ENTITIES: Readonly<Record<string, string>> = { '<': '&lt;', '>': '&gt;', '&': '&amp;' };

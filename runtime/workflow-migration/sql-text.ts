@@ -31,12 +31,8 @@ export function sqlTextArray(values: readonly string[]): string {
 export function sqlComment(text: string): string {
   return text
     .split('\n')
-    .map((line) => `-- ${line.replaceAll(/\S+|\s+/g, (part) => showPart(part))}`.trimEnd())
+    .map((line) => `-- ${line.replaceAll(/\S+|\s+/g, (part) => (part.trim() === '' ? ' ' : showName(part)))}`.trimEnd())
     .join('\n');
-}
-
-function showPart(part: string): string {
-  return /^\s+$/.test(part) ? ' ' : showName(part);
 }
 
 function withoutNul(value: JsonValue): JsonValue {

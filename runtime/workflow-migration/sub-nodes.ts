@@ -16,15 +16,12 @@ export function subNodesOf(
   const found = new Set<string>();
   const open = [...nodes];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    for (const from of partsOf(node, graph, kinds)) {
+    const target = node;
+    for (const { from } of kinds.flatMap((kind) => graph.into(target, kind))) {
       if (found.has(from.name)) continue;
       found.add(from.name);
       open.push(from);
     }
   }
   return found;
-}
-
-function partsOf(node: WorkflowNode, graph: Graph, kinds: readonly string[]): readonly WorkflowNode[] {
-  return kinds.flatMap((kind) => graph.into(node, kind).map(({ from }) => from));
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { ErrorSummary } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import type { JsonValue } from '../../util/json';
-import type { Migration, MigrationOptions, MigrationReport } from '../../workflow-migration/contract';
+import type { MigrationOptions, MigrationReport } from '../../workflow-migration/contract';
 import { migrateWorkflow } from '../../workflow-migration/migrate-workflow';
 import type { Source } from './find-sources';
 import { decodeWorkflow, parseWorkflowText, writeJson } from './read-workflow';
@@ -46,7 +46,7 @@ export async function migrateSource(source: Source, options: MigrationOptions): 
       migrateWorkflow(workflow, { ...options, fallbackName: names[index] }),
     );
     const reports = migrations.map(({ report }) => report);
-    const results = migrations.map((migration, index) => resultOf(migration, workflows[index]));
+    const results = migrations.map((one, index) => (one.kind === 'migrated' ? one.workflow : workflows[index]));
     if (migrations.every(({ kind }) => kind === 'unchanged')) return { kind: 'left', source, reports };
     return {
       kind: 'migrated',
@@ -54,7 +54,7 @@ export async function migrateSource(source: Source, options: MigrationOptions): 
       original,
       migrated: writeJson(isList(value) ? results : results[0], layout),
       sql: migrations
-        .map(sqlOf)
+        .map((one) => (one.kind === 'migrated' ? one.sql.trim() : ''))
         .filter((sql) => sql !== '')
         .join('\n'),
       reports,
@@ -79,14 +79,6 @@ export function failedFile(source: Pick<Source, 'label'>, error: unknown): Faile
 /** An empty list is no workflow either: the parser of workflows says so. */
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value) && value.length > 0;
-}
-
-function resultOf(migration: Migration, workflow: JsonValue | undefined): unknown {
-  return migration.kind === 'migrated' ? migration.workflow : workflow;
-}
-
-function sqlOf(migration: Migration): string {
-  return migration.kind === 'migrated' ? migration.sql.trim() : '';
 }
 
 export function sha256(content: string | Uint8Array): string {

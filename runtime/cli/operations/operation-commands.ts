@@ -47,7 +47,7 @@ function toCommand(operation: AnyOperation): Command {
       const runtime = open(operation);
       try {
         const operations = runtime.admin as unknown as Operations;
-        const result = await operations[resource]?.[verb]?.(given, { onProgress: tell });
+        const result = await operations[resource]?.[verb]?.(given, { onProgress });
         print(result);
         return isGood(result) ? 0 : 1;
       } finally {
@@ -63,9 +63,7 @@ function open({ asksModel = false, needs = [] }: AnyOperation): Runtime {
   return needs.includes('provider') ? openInstallation() : openToolRuntime();
 }
 
-function tell(progress: string): void {
-  terminal().stderr.write(`${escapeHidden(progress)}\n`);
-}
+const onProgress = (progress: string): void => void terminal().stderr.write(`${escapeHidden(progress)}\n`);
 
 /** A file goes to standard output as it is, for `>`; everything else as JSON or a table. */
 function print(result: unknown): void {

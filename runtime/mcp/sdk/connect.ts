@@ -178,13 +178,10 @@ function callTool(client: Client, call: McpCallRequest): Promise<McpToolResult> 
     _meta: { [CONTEXT_KEY]: call.context },
   };
   const options = { signal: call.signal, timeout: LONGER_THAN_ANY_CALL_MS, onprogress: call.onProgress };
+  const toolDefinition: SdkTool = { name: call.name, inputSchema: { ...call.inputSchema, type: 'object' } };
   return client.getProtocolEra() === 'modern'
-    ? client.callTool(params, { ...options, toolDefinition: definitionOf(call) })
+    ? client.callTool(params, { ...options, toolDefinition })
     : client.request({ method: 'tools/call', params }, ANY_RESULT, options);
-}
-
-function definitionOf({ name, inputSchema }: McpCallRequest): SdkTool {
-  return { name, inputSchema: { ...inputSchema, type: 'object' } };
 }
 
 /** Old servers send contents that no schema of the SDK knows. */

@@ -22,15 +22,9 @@ const TOOL_PAGE: StandardSchemaV1<ListToolsResult> = {
   '~standard': {
     version: 1,
     vendor: 'universal-ai-agent',
-    validate: (value) => {
-      const fault = faultOfPage(value);
-      return fault === undefined
-        ? { value: value as ListToolsResult }
-        : { issues: [{ message: `the list of tools ${fault}` }] };
-    },
+    validate: (value) =>
+      isJsonObject(value) && Array.isArray(value.tools)
+        ? { value: value as unknown as ListToolsResult }
+        : { issues: [{ message: 'the list of tools has no array of tools' }] },
   },
 };
-
-function faultOfPage(page: unknown): string | undefined {
-  return isJsonObject(page) && Array.isArray(page.tools) ? undefined : 'has no array of tools';
-}

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, textsIn, tryParseJson } from '../../util/json';
 import { contentText, type McpContent } from '../content';
 
 /** Key in a tool's `_meta` that marks it as unusable. */
@@ -52,17 +52,9 @@ function tidySchema(schema: JsonValue | undefined): JsonObject | undefined {
   if (!isJsonObject(schema)) return undefined;
   const { type = 'object', properties = {}, required, ...rest } = withoutNull(schema);
   const fields = isEmptyList(properties) ? {} : properties;
-  if (!isOfObject(type) || !isJsonObject(fields)) return undefined;
-  const names = namesIn(required);
+  if (![type, ...textsIn(type)].includes('object') || !isJsonObject(fields)) return undefined;
+  const names = textsIn(required);
   return { ...rest, type: 'object', properties: fields, ...(names.length === 0 ? {} : { required: names }) };
-}
-
-function isOfObject(type: JsonValue): boolean {
-  return type === 'object' || (Array.isArray(type) && (type as JsonValue[]).includes('object'));
-}
-
-function namesIn(required: JsonValue | undefined): readonly string[] {
-  return Array.isArray(required) ? (required as JsonValue[]).filter((name) => typeof name === 'string') : [];
 }
 
 /** Size limit of answers that are parsed and written again. */

@@ -2,7 +2,7 @@ import type { Model, ModelReply, ModelRequest, NamedModel } from '../../contract
 import type { ToolDefinition } from '../../contracts/tools/tool';
 import { RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../util/json';
 import { createRedactor, redactBoth } from '../../util/redaction/redact';
 import { redactForms } from '../../util/redaction/redact-forms';
 import { normalizeReply } from '../openai/normalize-reply';
@@ -145,8 +145,4 @@ function toUsage(given: JsonValue | undefined, ofProvider: JsonValue | undefined
     completion_tokens_details: { reasoning_tokens: objectOf(given.output_token_details).reasoning ?? 0 },
     cost: objectOf(ofProvider).cost ?? null,
   };
-}
-
-function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

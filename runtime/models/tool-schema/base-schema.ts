@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsIn, textsIn } from '../../util/json';
 import { mapSubschemas } from '../../util/json-schema/subschemas';
 import { alternativesNote, mergeAlternatives, mergeBoth } from './merge-schemas';
-import { namesIn, resolveSchema, schemasIn } from './subschemas';
+import { resolveSchema } from './subschemas';
 
 /** An argument schema as it is sent to a model. */
 export interface OfferedSchema {
@@ -62,20 +62,11 @@ function sizeOf(schema: JsonObject, sizes: Map<JsonObject, number>): number {
 /** Adds `items` to arrays without it. A list of items is a tuple in older drafts. */
 function tidyItems(schema: JsonObject): JsonObject {
   const { items, type } = schema;
-  if (Array.isArray(items)) return tidyTuple(schema);
-  return items === undefined && isOfType(type, 'array') ? { ...schema, items: {} } : schema;
-}
-
-function tidyTuple({ items = [], additionalItems, ...rest }: JsonObject): JsonObject {
-  return { ...rest, prefixItems: items, items: itemsAfter(additionalItems) };
-}
-
-function itemsAfter(additional: JsonValue | undefined): JsonValue {
-  return isJsonObject(additional) ? additional : {};
-}
-
-function isOfType(type: JsonValue | undefined, name: string): boolean {
-  return type === name || (Array.isArray(type) && (type as JsonValue[]).includes(name));
+  if (Array.isArray(items)) {
+    const { items: _items, additionalItems, ...rest } = schema;
+    return { ...rest, prefixItems: items, items: objectOf(additionalItems) };
+  }
+  return items === undefined && [type, ...textsIn(type)].includes('array') ? { ...schema, items: {} } : schema;
 }
 
 /** Converts the exclusive limits of draft 4, which are flags next to the limit. */
@@ -108,7 +99,7 @@ function tidyRequired(schema: JsonObject): JsonObject {
   if (!Array.isArray(required)) return without(schema, 'required');
   if (!isJsonObject(properties)) return schema;
   if ((required as JsonValue[]).every((name) => Object.hasOwn(properties, name as string))) return schema;
-  const names = namesIn(required);
+  const names = textsIn(required);
   const missing = names.filter((name) => !Object.hasOwn(properties, name));
   if (missing.length === 0) return schema;
   const added = missing.map((name) => [name, isJsonObject(others) ? others : {}] as const);
@@ -162,10 +153,10 @@ function withoutCombinators(schema: JsonObject, at: Resolving): JsonObject {
   if (at.budget.left-- <= 0) return rest;
   const inner = { ...at, isRoot: false };
   const target = typeof pointer === 'string' ? resolveSchema(at.root, pointer) : undefined;
-  const demanded = [...(target === undefined ? [] : [target]), ...schemasIn(allOf).slice(0, MAX_PARTS)];
+  const demanded = [...(target === undefined ? [] : [target]), ...objectsIn(allOf).slice(0, MAX_PARTS)];
   const merged = demanded.reduce<JsonObject>((both, one) => mergeBoth(both, withoutCombinators(one, inner)), rest);
   return [anyOf, oneOf].reduce<JsonObject>((whole, list) => {
-    const alternatives = schemasIn(list)
+    const alternatives = objectsIn(list)
       .slice(0, MAX_MERGED)
       .map((one) => withoutCombinators(one, inner));
     if (alternatives.length === 0) return whole;

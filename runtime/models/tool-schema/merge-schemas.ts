@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
-import { namesIn, schemasIn } from './subschemas';
+import { isJsonObject, type JsonObject, type JsonValue, objectsIn, textsIn } from '../../util/json';
 
 /**
  * Merges two schemas that both apply. The first one wins if keywords conflict. Of two conditions and of two sets of
@@ -7,7 +6,7 @@ import { namesIn, schemasIn } from './subschemas';
  */
 export function mergeBoth(first: JsonObject, second: JsonObject): JsonObject {
   const other = withoutConflicts(first, second);
-  const required = [...new Set([...namesIn(first.required), ...namesIn(other.required)])];
+  const required = [...new Set([...textsIn(first.required), ...textsIn(other.required)])];
   return {
     ...other,
     ...first,
@@ -20,7 +19,7 @@ export function mergeBoth(first: JsonObject, second: JsonObject): JsonObject {
 
 const isConditional = ({ if: condition, then, else: otherwise }: JsonObject): boolean =>
   [condition, then, otherwise].some((part) => part !== undefined);
-const choicesOf = ({ anyOf, oneOf }: JsonObject): readonly JsonObject[] => [...schemasIn(anyOf), ...schemasIn(oneOf)];
+const choicesOf = ({ anyOf, oneOf }: JsonObject): readonly JsonObject[] => [...objectsIn(anyOf), ...objectsIn(oneOf)];
 
 function withoutConflicts(first: JsonObject, second: JsonObject): JsonObject {
   let other = second;
@@ -44,9 +43,9 @@ export function mergeAlternatives(schema: JsonObject, alternatives: readonly Jso
     }
   }
   const own = isJsonObject(schema.properties) ? schema.properties : {};
-  const [first, ...others] = alternatives.map(({ required }) => new Set(namesIn(required)));
+  const [first, ...others] = alternatives.map(({ required }) => new Set(textsIn(required)));
   const common = [...(first ?? [])].filter((name) => others.every((names) => names.has(name)));
-  const required = [...new Set([...namesIn(schema.required), ...common])];
+  const required = [...new Set([...textsIn(schema.required), ...common])];
   const merged = [...properties].map(([name, values]) => [name, either(values)] as const);
   const all = { ...Object.fromEntries(merged), ...own };
   return {
@@ -73,7 +72,7 @@ const MAX_NOTE_CHARS = 400;
 /** Describes which arguments belong together. */
 export function alternativesNote(alternatives: readonly JsonObject[]): string {
   const sets = alternatives.map(({ required, properties }) => {
-    const names = namesIn(required);
+    const names = textsIn(required);
     return (names.length > 0 ? names : Object.keys(isJsonObject(properties) ? properties : {})).join(', ');
   });
   const named = [...new Set(sets.filter((names) => names !== ''))];

@@ -1,7 +1,7 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectsIn, textsIn } from '../../util/json';
 import { baseSchema, type OfferedSchema } from './base-schema';
 import { mergeAlternatives, mergeBoth } from './merge-schemas';
-import { namesIn, resolveSchema, schemasIn } from './subschemas';
+import { resolveSchema } from './subschemas';
 
 /**
  * Rewrites an argument schema to the smallest subset that providers accept. Each schema has one type or is an `anyOf` of such.
@@ -58,7 +58,7 @@ function flatten(value: JsonObject, inside: Inside): Flat {
   if (typeof pointer === 'string' && (target === undefined || isCircular)) {
     return { schema: { ...bare(target === undefined ? 'object' : typeOf(target)), ...own }, path };
   }
-  const parts = [...(target === undefined ? [] : [target]), ...schemasIn(allOf).slice(0, MAX_PARTS)];
+  const parts = [...(target === undefined ? [] : [target]), ...objectsIn(allOf).slice(0, MAX_PARTS)];
   return parts.reduce<Flat>(
     (whole, part) => {
       const { schema, path: seen } = flatten(part, { ...inside, path: whole.path });
@@ -75,18 +75,18 @@ function sizeOf({ description, enum: values, properties, required }: JsonObject)
     description,
     ...(Array.isArray(values) ? (values as JsonValue[]) : []),
     ...names,
-    ...namesIn(required),
+    ...textsIn(required),
   ];
   return texts.reduce<number>((sum, text) => sum + (typeof text === 'string' ? text.length : 5) + 5, 20);
 }
 
 /** Returns the alternatives of a schema, or undefined if it has none. */
 function choicesOf({ anyOf, oneOf, type }: JsonObject): readonly JsonObject[] | undefined {
-  const listed = [...schemasIn(anyOf), ...schemasIn(oneOf)];
+  const listed = [...objectsIn(anyOf), ...objectsIn(oneOf)];
   if (listed.length > 0) return listed.slice(0, MAX_CHOICES);
-  const types = namesIn(type).filter((name) => name !== 'null');
+  const types = textsIn(type).filter((name) => name !== 'null');
   if (types.length < 2) return undefined;
-  return namesIn(type).map((name) => ({ type: name }));
+  return textsIn(type).map((name) => ({ type: name }));
 }
 
 function plainChoice(schema: JsonObject, choices: readonly JsonObject[], inside: Inside): JsonObject {
@@ -100,7 +100,7 @@ function plainChoice(schema: JsonObject, choices: readonly JsonObject[], inside:
     return plainType({ ...merged, type: 'object', ...(description === null ? {} : { description }) }, inside);
   }
   const own: JsonObject = typeof type === 'string' ? { type } : {};
-  const isNullable = flat.some((choice) => isNull(choice.schema)) || namesIn(type).includes('null');
+  const isNullable = flat.some((choice) => isNull(choice.schema)) || textsIn(type).includes('null');
   const plain = flat
     .filter((choice) => !isNull(choice.schema))
     .map((choice) => plainNode({ ...own, ...siblings, ...choice.schema }, { ...inside, path: choice.path }));
@@ -132,7 +132,7 @@ interface Decoration {
 /** Adds what an `anyOf` says to its alternatives, the description to the first, since Gemini accepts an `anyOf` only by itself. */
 function decorated(plain: JsonObject, { description, isNullable }: Decoration): JsonObject {
   if (plain.anyOf !== undefined) {
-    const [first = {}, ...others] = schemasIn(plain.anyOf);
+    const [first = {}, ...others] = objectsIn(plain.anyOf);
     const rest = others.map((one) => decorated(one, { description: null, isNullable }));
     return { anyOf: [decorated(first, { description, isNullable }), ...rest] };
   }
@@ -148,7 +148,7 @@ function plainType(schema: JsonObject, inside: Inside): JsonObject {
   const { description = '' } = schema;
   const words = [typeof description === 'string' ? description : '', hintsOf(schema)].filter((text) => text !== '');
   const { enum: values } = schema;
-  const isNullable = namesIn(schema.type).includes('null') || (Array.isArray(values) && values.includes(null));
+  const isNullable = textsIn(schema.type).includes('null') || (Array.isArray(values) && values.includes(null));
   const head = {
     type,
     ...(words.length === 0 ? {} : { description: words.join(' ') }),
@@ -163,7 +163,7 @@ const TYPES: ReadonlySet<string> = new Set(['object', 'array', 'string', 'number
 
 /** Returns the first type other than null. A schema that accepts anything becomes a string. */
 function typeOf({ type, properties, items, enum: values, const: value }: JsonObject): string {
-  const named = [...namesIn(type), typeof type === 'string' ? type : ''].find((name) => TYPES.has(name));
+  const named = [...textsIn(type), typeof type === 'string' ? type : ''].find((name) => TYPES.has(name));
   if (named !== undefined) return named;
   if (properties !== undefined) return 'object';
   if (items !== undefined) return 'array';
@@ -175,12 +175,12 @@ function typeOf({ type, properties, items, enum: values, const: value }: JsonObj
 function plainProperties({ properties, required }: JsonObject, inside: Inside): JsonObject {
   if (!isJsonObject(properties)) return {};
   const plain = Object.entries(properties).map(([name, value]) => [name, plainNode(value, inside)] as const);
-  const names = namesIn(required).filter((name) => Object.hasOwn(properties, name));
+  const names = textsIn(required).filter((name) => Object.hasOwn(properties, name));
   return { properties: Object.fromEntries(plain), ...(names.length === 0 ? {} : { required: names }) };
 }
 
 function itemsOf({ items, prefixItems }: JsonObject): JsonValue | undefined {
-  const tuple = schemasIn(prefixItems);
+  const tuple = objectsIn(prefixItems);
   return tuple.length === 0 ? items : { anyOf: tuple };
 }
 

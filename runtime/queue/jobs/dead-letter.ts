@@ -1,5 +1,5 @@
 import { type QueueTask, tenantOf } from '../../contracts/queue';
-import { ERROR_CODES, type ErrorCode } from '../../errors/codes';
+import { isErrorCode } from '../../errors/codes';
 import { RuntimeError } from '../../errors/runtime-error';
 
 /** What stands on the dead-letter list, as JSON. */
@@ -50,8 +50,4 @@ export function errorOfEntry(entry: string): RuntimeError {
   const error = new RuntimeError(isErrorCode(code) ? code : 'INTERNAL_ERROR');
   error.message = message;
   return error;
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_CODES, code);
 }

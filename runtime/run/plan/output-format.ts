@@ -32,7 +32,7 @@ export function outputFormat(schema: JsonObject, parse: OutputFormat['parse']): 
 export function schemaFormat(given: unknown): OutputFormat {
   const schema = readSchema(given);
   const issuesOf = compile(schema);
-  const isWrapped = !isObjectSchema(schema);
+  const isWrapped = schema.type !== 'object';
   const check = async (value: JsonValue, checkedFor?: CheckedFor): Promise<ParsedOutput> => {
     const issues = await issuesOf(value, checkedFor);
     return issues === undefined ? { ok: true, value } : { ok: false, issues };
@@ -60,10 +60,6 @@ function compile(schema: JsonObject): SchemaCheck {
 
 function invalid(reason: string): RuntimeError {
   return new RuntimeError('OUTPUT_FORMAT_INVALID', { reason });
-}
-
-function isObjectSchema({ type }: JsonObject): boolean {
-  return type === 'object';
 }
 
 /** Arguments are an object, so an answer of another kind stands in one. What it refers to stays where it is looked for. */

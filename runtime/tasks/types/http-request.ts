@@ -38,18 +38,11 @@ function readRequest({ config }: QueueTask, outgoing: Outgoing): TaskRequest {
   const { url, method, headers: given, body, repeatable } = readConfig(configSchema, config);
   const isBodyless = WITHOUT_BODY.includes(method);
   const headers = readHeaders(given, outgoing);
-  const sent = isBodyless || body === undefined || body === null ? undefined : body;
-  return {
-    url,
-    method,
-    headers: { ...(sent === undefined ? {} : contentType(sent)), ...headers },
-    ...(sent === undefined ? {} : { body: typeof sent === 'string' ? sent : JSON.stringify(sent) }),
-    isRepeatable: isBodyless || repeatable === true,
-  };
-}
-
-function contentType(body: JsonValue): Readonly<Record<string, string>> {
-  return { 'content-type': typeof body === 'string' ? 'text/plain; charset=utf-8' : 'application/json' };
+  const request = { url, method, headers, isRepeatable: isBodyless || repeatable === true };
+  if (isBodyless || body === undefined || body === null) return request;
+  const [type, text] =
+    typeof body === 'string' ? ['text/plain; charset=utf-8', body] : ['application/json', JSON.stringify(body)];
+  return { ...request, headers: { 'content-type': type, ...headers }, body: text };
 }
 
 function readHeaders(given: Readonly<Record<string, string>>, { headerIssue }: Outgoing): Record<string, string> {

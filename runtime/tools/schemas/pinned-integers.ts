@@ -22,14 +22,12 @@ function digitsOf(integer: number | ExactInteger): string {
 
 /** Returns the integers beyond 2^53 in each `enum` and `const`. */
 function pinnedIn(value: unknown, isPinned: boolean): readonly (number | ExactInteger)[] {
-  if (typeof value === 'number') return isPinned && isUnsafe(value) ? [value] : [];
+  if (typeof value === 'number') {
+    return isPinned && Number.isInteger(value) && !Number.isSafeInteger(value) ? [value] : [];
+  }
   if (value instanceof ExactInteger) return isPinned ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
     pinnedIn(inner, isPinned || key === 'enum' || key === 'const'),
   );
-}
-
-function isUnsafe(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }

@@ -17,36 +17,30 @@ interface RestTool {
   readonly config: RestConfig;
 }
 
+const WITHOUT_BODY: readonly string[] = ['GET', 'DELETE'];
+
 /** The request for one call. Throws TOOL_INVALID_ARGS, which names arguments but never their values. */
 export function buildRestRequest({ name: tool, endpoint, config }: RestTool, input: JsonObject): RestRequest {
   const refuse = (issues: string): never => {
     throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues });
   };
   const url = new URL(endpoint);
-  if (config.path !== '') url.pathname = joinPath(url.pathname, fillPath(config.path, input, refuse));
+  if (config.path !== '') {
+    const path = fillPath(config.path, input, refuse);
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/${path.replace(/^\//, '')}`;
+  }
   for (const [name, template] of Object.entries(config.query)) {
     const value = fillText(template, input);
     if (value !== undefined) url.searchParams.append(name, value.toWellFormed());
   }
   const body = config.body === undefined ? remainingFields(config, input, refuse) : fillJson(config.body, input);
   const { method, headers } = config;
-  if (config.body !== undefined || !isBodyless(method)) return { url: url.href, method, headers, body };
+  if (config.body !== undefined || !WITHOUT_BODY.includes(method)) return { url: url.href, method, headers, body };
   for (const [name, value] of Object.entries(body as JsonObject)) {
-    if (value !== null) url.searchParams.append(name, queryText(value));
+    if (value !== null)
+      url.searchParams.append(name, typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value));
   }
   return { url: url.href, method, headers };
-}
-
-function isBodyless(method: string): boolean {
-  return method === 'GET' || method === 'DELETE';
-}
-
-function queryText(value: JsonValue): string {
-  return typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value);
-}
-
-function joinPath(base: string, path: string): string {
-  return `${base.replace(/\/$/, '')}/${path.replace(/^\//, '')}`;
 }
 
 /** An argument takes the place of a whole name in the path, and of nothing beyond. */

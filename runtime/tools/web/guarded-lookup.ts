@@ -19,7 +19,8 @@ export function guardedLookup({ allowsHost, egress }: WebPolicy): LookupFunction
       const addresses = typeof found === 'string' ? [{ address: found, family: family ?? 4 }] : found;
       const allowed = allowsHost(host) ? addresses : addresses.filter(({ address }) => isPublicAddress(address));
       const [first] = allowed;
-      if (first === undefined) callback(noAddress(host), []);
+      if (first === undefined)
+        callback(new RefusedUrl(`${host} has no public address, and is not an allowed host`), []);
       else if (options.all === true) callback(null, [...allowed] satisfies LookupAddress[]);
       else callback(null, first.address, first.family);
     });
@@ -29,8 +30,4 @@ export function guardedLookup({ allowsHost, egress }: WebPolicy): LookupFunction
 /** A name that does not resolve is no matter of rules. */
 function isOfDns({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && /^E(AI_|NOTFOUND|NODATA|SERVFAIL|TIMEOUT|REFUSED|CANCELLED)/.test(code);
-}
-
-function noAddress(host: string): RefusedUrl {
-  return new RefusedUrl(`${host} has no public address, and is not an allowed host`);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isJsonObject, isList, type JsonObject, type JsonValue } from '../json.ts';
 
 /** Keywords whose value is a schema that is for the value itself, and those that are for a part of it. */
 const IN_PLACE: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else']);
@@ -46,10 +46,6 @@ function mapKeyword(
   return isByName && !isList(value) ? mapValues(value, replace) : value;
 }
 
-function isList(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
 function mapList(values: readonly JsonValue[], replace: (inner: JsonValue) => JsonValue): JsonValue {
   const after = values.map(replace);
   return after.some((value, index) => value !== values[index]) ? after : values;
@@ -93,9 +89,8 @@ export function eachSubschema(schema: JsonObject, look: (schema: JsonObject, pla
 }
 
 function schemasIn(keyword: string, value: JsonObject | readonly JsonValue[]): readonly JsonValue[] {
-  const isList = Array.isArray(value);
-  if (IN_PLACE.has(keyword) || OF_PARTS.has(keyword)) return isList ? (value as readonly JsonValue[]) : [value];
-  return !isList && (BY_NAME.has(keyword) || BY_NAME_IN_PLACE.has(keyword)) ? Object.values(value) : [];
+  if (IN_PLACE.has(keyword) || OF_PARTS.has(keyword)) return isList(value) ? value : [value];
+  return !isList(value) && (BY_NAME.has(keyword) || BY_NAME_IN_PLACE.has(keyword)) ? Object.values(value) : [];
 }
 
 /** Counts the values of a schema, without those of its subschemas and of keywords to leave out. */

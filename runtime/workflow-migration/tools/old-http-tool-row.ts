@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectsIn } from '../../util/json';
 import type { ArgumentText, ModelArgument } from '../expressions/from-ai';
 import { isExpression, parameterAt } from '../parameters';
 import { type Body, type Pair, restRow } from './rest-row';
@@ -30,7 +30,7 @@ type Definitions = ReadonlyMap<string, ModelArgument | undefined>;
 /** Undefined for one whose type a row cannot have. */
 function readDefinitions(parameters: JsonObject): Definitions {
   const values = parameterAt(parameters, 'placeholderDefinitions.values');
-  const rows = Array.isArray(values) ? (values as readonly JsonValue[]).filter(isJsonObject) : [];
+  const rows = objectsIn(values);
   return new Map(
     rows.map(({ name, type, description }) => {
       const key = (typeof name === 'string' ? name : '').replace(/^\{(.*)\}$/, '$1');

@@ -126,15 +126,14 @@ function readParts({ parameters }: WorkflowNode, http: HttpRequest): Parts | str
   // A row without a body would send an empty object.
   if (WITH_BODY.has(method) !== (body !== 'none')) return WHY.method;
   const sent = body === 'none' ? { arguments: [] } : body;
-  const path = orUndefined(address.path);
   return {
     endpoint: address.endpoint,
     config: withoutUndefined({
       method,
-      path,
+      path: address.path,
       query: textsOf(query),
       headers: textsOf(headers),
-      ...withoutArguments(sent),
+      body: 'value' in sent ? sent.value : undefined,
     }),
     arguments: [...address.arguments, ...query.flatMap(({ value }) => value.arguments), ...sent.arguments],
   };
@@ -148,21 +147,13 @@ const WHY = {
   method: 'its method and its body do not go together in a row.',
 };
 
-function orUndefined(text: string): string | undefined {
-  return text === '' ? undefined : text;
-}
-
 function textsOf(pairs: readonly Pair[]): JsonObject | undefined {
   return pairs.length === 0 ? undefined : Object.fromEntries(pairs.map(({ name, value }) => [name, value.template]));
 }
 
-function withoutArguments(body: Partial<Body>): { readonly body?: JsonValue } {
-  return body.value === undefined ? {} : { body: body.value };
-}
-
 interface Address {
   readonly endpoint: string;
-  readonly path: string;
+  readonly path?: string;
   readonly arguments: readonly ModelArgument[];
 }
 
@@ -170,8 +161,8 @@ function readAddress(url: ArgumentText | undefined): Address | undefined {
   if (url === undefined) return undefined;
   const [, endpoint = '', path = ''] = /^\s*(https?:\/\/[^/?#\s{}@\\]+)([^?#\\]*)\s*$/i.exec(url.template) ?? [];
   if (!URL.canParse(endpoint) || endpoint.length > MAX_ENDPOINT || !isPlainPath(path)) return undefined;
-  if (holdsSecret(endpoint) || holdsSecret(path)) return undefined;
-  return { endpoint, path: path.trim(), arguments: url.arguments };
+  if ([endpoint, path].some(holdsSecret)) return undefined;
+  return { endpoint, path: path.trim() || undefined, arguments: url.arguments };
 }
 
 function isPlainPath(path: string): boolean {

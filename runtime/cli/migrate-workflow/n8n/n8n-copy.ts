@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectsIn } from '../../../util/json';
 
 /** What n8n's public API takes for a node and for the settings of a workflow; it refuses everything else. */
 const NODE_KEYS = [
@@ -51,13 +51,13 @@ export function copyName(name: string): string {
 /** True for a copy that was made of this workflow, or of any when no id is given. */
 export function isCopy({ nodes }: JsonObject, id?: string): boolean {
   const mark = id === undefined ? MARK : markOf(id);
-  return nodesOf(nodes).some(({ type, parameters }) => type === STICKY && contentOf(parameters).includes(mark));
+  return objectsIn(nodes).some(({ type, parameters }) => type === STICKY && contentOf(parameters).includes(mark));
 }
 
 /** The body for POST /workflows: a new, inactive workflow, marked with the id of its original in a sticky note. */
 export function copyOf(original: JsonObject, migrated: JsonObject, id: string): JsonObject {
-  const before = new Set(nodesOf(original.nodes).map(({ name }) => name));
-  const nodes = nodesOf(migrated.nodes);
+  const before = new Set(objectsIn(original.nodes).map(({ name }) => name));
+  const nodes = objectsIn(migrated.nodes);
   const note = nodes.find(({ type, name }) => type === STICKY && !before.has(name)) ?? ownNote(before);
   const rest = nodes.filter((node) => node !== note);
   const { pinData } = migrated;
@@ -81,10 +81,6 @@ function ownNote(taken: ReadonlySet<JsonValue | undefined>): JsonObject {
   let name = 'Migrated';
   while (taken.has(name)) name += ' 1';
   return { id: `migrated-note`, name, type: STICKY, typeVersion: 1, position: [0, -240], parameters: {} };
-}
-
-function nodesOf(nodes: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(nodes) ? (nodes as readonly JsonValue[]).filter(isJsonObject) : [];
 }
 
 function contentOf(parameters: JsonValue | undefined): string {

@@ -1,4 +1,4 @@
-import type { Identity, OpenCall, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
+import type { OpenCall, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
 import type { ModelCallRecord } from '../../../contracts/ledger/usage';
 import type { JournalLine } from '../../postgres/journal-entries';
 import type { Statement } from '../../statement';
@@ -24,11 +24,12 @@ const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
 
 export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
   const { tenantId, taskId, runId, leaseMs, reserve, taking = [], audit = [], end } = progress;
+  const { clientId, dialogId, userId, sessionId } = progress;
   const bill = billOf(progress);
   return RECORD({
     ...{ tenantId, taskId, runId, leaseMs, saved },
     calls: list(callsOf(progress)),
-    ...storable({ ...bill, ...identityOf(progress) }),
+    ...storable({ ...bill, clientId, dialogId, userId, sessionId }),
     isBilled: bill !== undefined,
     ...reserve,
     isReserving: reserve !== undefined,
@@ -49,10 +50,6 @@ export function callsOf({ closed, opening }: RunProgress): readonly (ModelCallRe
 /** Writes a list as JSON; what is empty costs the server nothing. */
 export function list(values: readonly object[]): string | undefined {
   return values.length === 0 ? undefined : JSON.stringify(storable(values));
-}
-
-function identityOf({ clientId, dialogId, userId, sessionId }: Identity): Identity {
-  return { clientId, dialogId, userId, sessionId };
 }
 
 /** The line that a write goes on; undefined where it writes none. */
