@@ -5,5 +5,10 @@ export interface Statement {
   readonly tenantId?: string;
 }
 
+/** One without values. */
+export function statement(text: string): Statement {
+  return { text, values: [] };
+}
+
 /** Runs one statement. Rejects with a DB_ code. NUMERIC and BIGINT come as text. */
 export type Query = <Row>(statement: Statement) => Promise<readonly Row[]>;

@@ -127,20 +127,13 @@ export function parseServers(text: string, serverTools?: ServerTools): readonly 
 /** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked again. */
 export function parseServerTools(text: string): ServerTools | undefined {
   if (text.length > MAX_LISTS_CHARS) return undefined;
-  const byServer = new Map<number, McpListedTool[]>();
-  for (const row of readRows(serverToolRow, text)) {
-    const tool: McpListedTool = {
-      name: row.name,
-      description: row.description,
-      inputSchema: asObject(row.input_schema),
-      isRepeatable: row.is_repeatable,
-      isQuarantined: row.is_quarantined,
-    };
-    const known = byServer.get(row.server_id);
-    if (known === undefined) byServer.set(row.server_id, [tool]);
-    else known.push(tool);
-  }
-  return byServer;
+  const byServer = Map.groupBy(readRows(serverToolRow, text), (row) => row.server_id);
+  return new Map(Array.from(byServer, ([id, rows]) => [id, rows.map(toListedTool)]));
+}
+
+function toListedTool(row: z.output<typeof serverToolRow>): McpListedTool {
+  const { name, description, is_repeatable: isRepeatable, is_quarantined: isQuarantined } = row;
+  return { name, description, inputSchema: asObject(row.input_schema), isRepeatable, isQuarantined };
 }
 
 function toServer(row: z.output<typeof serverRow>, tools: ServerTools | undefined): McpServerRow {

@@ -17,12 +17,9 @@ export interface Graph {
 
 export function buildGraph(workflow: Workflow): Graph {
   const nodes = new Map(workflow.nodes.map((node) => [node.name, node]));
-  const into = new Map<string, Edge[]>();
-  const outOf = new Map<string, Edge[]>();
-  for (const edge of readEdges(workflow, nodes)) {
-    collect(into, edge.to.name, edge);
-    collect(outOf, edge.from.name, edge);
-  }
+  const all = [...readEdges(workflow, nodes)];
+  const into = Map.groupBy(all, ({ to }) => to.name);
+  const outOf = Map.groupBy(all, ({ from }) => from.name);
   const ofType = (edges: readonly Edge[] | undefined, type: string): readonly Edge[] =>
     edges?.filter((edge) => edge.type === type) ?? [];
   return {
@@ -50,10 +47,4 @@ function* edgesOf(
     const to = nodes.get(link.node);
     if (to !== undefined) yield { ...start, to, index: link.index };
   }
-}
-
-function collect(edges: Map<string, Edge[]>, name: string, edge: Edge): void {
-  const known = edges.get(name);
-  if (known === undefined) edges.set(name, [edge]);
-  else known.push(edge);
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 
 import { RuntimeError } from '../../errors/runtime-error';
@@ -14,12 +15,9 @@ export async function reach(url: URL, host: AdminHost): Promise<void> {
   await checkAddress(url.href, host);
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   const socket = connect({ host: hostOf(url), port, timeout: TIMEOUT_MS });
+  socket.once('timeout', () => socket.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} seconds`)));
   try {
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve);
-      socket.once('error', reject);
-      socket.once('timeout', () => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} seconds`)));
-    });
+    await once(socket, 'connect');
   } catch (error) {
     throw new RuntimeError('SERVER_UNREACHABLE', { server: url.host, reason: errorText(error) });
   } finally {

@@ -62,9 +62,8 @@ function summaryOf(outcomes: readonly FileOutcome[]): string {
 function reasonLines(outcomes: readonly FileOutcome[]): readonly string[] {
   const reasons = reportsOf(outcomes).flatMap(reasonsOf);
   if (reasons.length === 0) return [];
-  const counts = new Map<string, number>();
-  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const listed = [...counts].sort(([, one], [, other]) => other - one).map(([reason, count]) => `${reason} (${count})`);
+  const agents = [...Map.groupBy(reasons, (reason) => reason)].sort(([, one], [, other]) => other.length - one.length);
+  const listed = agents.map(([reason, { length }]) => `${reason} (${length})`);
   return [`Agents left as they are, by reason: ${listed.join(', ')}.`];
 }
 

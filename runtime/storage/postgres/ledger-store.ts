@@ -3,7 +3,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { every } from '../../util/clock';
 import { takeCallStatement } from '../sql/call-tool';
 import { type ClaimRow, claimRunStatement } from '../sql/ledger/claim-run';
-import { identifyStatement, knowsRunStatement } from '../sql/ledger/find-run';
+import { IDENTIFY, knowsRunStatement } from '../sql/ledger/find-run';
 import { pruneStatements } from '../sql/ledger/prune-runs';
 import { type ProgressRow, recordProgressStatement } from '../sql/ledger/record-progress';
 import { recordUnbilledStatement } from '../sql/ledger/record-unbilled';
@@ -81,7 +81,7 @@ function outboxQuestions(query: Query): Pick<LedgerStore, 'knows' | 'identify'> 
       return row?.is_known === true;
     },
     identify: async () => {
-      const [row] = await query<{ id: string }>(identifyStatement());
+      const [row] = await query<{ id: string }>(IDENTIFY);
       if (row === undefined) throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'no migration was applied' });
       return row.id;
     },

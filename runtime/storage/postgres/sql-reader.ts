@@ -3,9 +3,9 @@ import type { FieldDef, Pool, PoolClient } from 'pg';
 import type { SqlReader, SqlRequest, SqlRows } from '../../contracts/tools/sql-reader';
 import { RuntimeError } from '../../errors/runtime-error';
 import { untilAborted } from '../../util/abort';
-import { inspectSqlRoleStatement, type UnsafeRow } from '../sql/inspect-sql-role';
+import inspectSqlRole from '../sql/inspect-sql-role.sql';
 import { beginAsTenantStatement, describeQueryStatement, readQueryStatement } from '../sql/read-as-tenant';
-import type { Statement } from '../statement';
+import { type Statement, statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
 import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
 import { openPool, type PostgresConfig, withLastWords } from './open-pool';
@@ -95,10 +95,10 @@ async function readAndRollBack(session: Session, request: SqlRequest): Promise<S
 async function inspect(session: Session): Promise<void> {
   const { client, reader } = session;
   if (reader.inspected.has(client)) return;
-  const { rows } = await run(session, inspectSqlRoleStatement());
+  const { rows } = await run(session, statement(inspectSqlRole));
   if (rows.length > 0) {
     session.isSound = true;
-    const reason = (rows as UnsafeRow[]).map((row) => row.reason).join('; ');
+    const reason = (rows as { readonly reason: string }[]).map((row) => row.reason).join('; ');
     throw new RuntimeError('SQL_ROLE_UNSAFE', { user: reader.target.user, reason });
   }
   reader.inspected.add(client);

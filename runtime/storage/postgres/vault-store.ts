@@ -28,10 +28,10 @@ export function createVaultStore({ query, transaction }: Postgres): VaultStore {
     });
   const ask = <Row>(statement: Statement): Promise<readonly Row[]> => seeingAll((inside) => inside<Row>(statement));
   return {
-    list: (tenantId) => ask(listSecretsStatement(tenantId)),
+    list: (tenantId) => ask(listSecretsStatement({ tenantId })),
     set: async (secret) => (await ask(upsertSecretStatement(secret))).length > 0,
-    remove: async (tenantId, name) => (await ask(deleteSecretStatement(tenantId, name))).length > 0,
-    allSecrets: () => ask(readSecretsStatement()),
+    remove: async (tenantId, name) => (await ask(deleteSecretStatement({ tenantId, name }))).length > 0,
+    allSecrets: () => ask(readSecretsStatement({})),
     allOAuthStates: () => ask(READ_OAUTH_STATES),
     reseal: async ({ id, sealed }, now) => (await query(resealStatement({ id, sealed, now }))).length > 0,
     resealOAuth: (row, state) =>
@@ -58,7 +58,7 @@ export function createVaultStore({ query, transaction }: Postgres): VaultStore {
 function plainAccess(query: Query, column: PlainColumn, row: PlainRow): PlainAccess {
   return {
     row,
-    secretsNamed: (name) => query(readSecretsStatement(name)),
+    secretsNamed: (name) => query(readSecretsStatement({ name })),
     addSecret: async (secret) => (await query(insertSecretStatement(secret))).length > 0,
     editJson: async (json, edits) => {
       const [edited] = await query<{ json: string }>(editJsonStatement(json, edits));

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { sqlStateOf } from '../postgres/database-errors';
 import type { Postgres } from '../postgres/pool';
-import type { Query } from '../statement';
+import { type Query, statement } from '../statement';
 import { MIGRATIONS } from './migrations';
 import { findForeignTypes, findMisfits, wordsOfServer } from './misfits';
 import { READABLE_COLUMNS } from './readable-columns';
@@ -94,10 +94,7 @@ async function writeApplied(query: Query, name: string, sql: string): Promise<vo
 }
 
 async function readApplied(query: Query): Promise<readonly string[]> {
-  const rows = await query<AppliedRow>({
-    text: 'SELECT name, checksum FROM elo_agent_migrations ORDER BY name',
-    values: [],
-  });
+  const rows = await query<AppliedRow>(statement('SELECT name, checksum FROM elo_agent_migrations ORDER BY name'));
   for (const { name, checksum: applied } of rows) {
     const known = MIGRATIONS.find((migration) => migration.name === name);
     if (known !== undefined && checksum(known.sql) !== applied) {

@@ -4,7 +4,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import type { Postgres } from '../postgres/pool';
-import type { Query } from '../statement';
+import { type Query, statement } from '../statement';
 import { READABLE_COLUMNS, READABLE_VIEW } from './readable-columns';
 import { scramVerifier } from './scram-verifier';
 
@@ -114,10 +114,9 @@ function roleStatements(
 
 /** A sort of a huge result goes to the disk; only a superuser may bound that. */
 async function limitTemporaryFiles(query: Query, name: string): Promise<void> {
-  const [me] = await query<{ is_super: boolean }>({
-    text: 'SELECT rolsuper AS is_super FROM pg_roles WHERE rolname = current_user',
-    values: [],
-  });
+  const [me] = await query<{ is_super: boolean }>(
+    statement('SELECT rolsuper AS is_super FROM pg_roles WHERE rolname = current_user'),
+  );
   if (me?.is_super === true) await execute(query, [`ALTER ROLE ${escapeIdentifier(name)} SET temp_file_limit = '1GB'`]);
 }
 

@@ -1,19 +1,17 @@
-import type { Statement } from '../statement';
-
-const rules = (text: string): Statement => ({ text, values: [] });
+import { statement } from '../statement';
 
 /** Every text of settings with the tenants that have it. */
-export const tenantSettingsStatement = rules(`
+export const tenantSettingsStatement = statement(`
 SELECT settings::text AS settings, array_agg(id::text ORDER BY id) AS tenants
 FROM elo_v_agent_tenants
 WHERE settings::text <> '{}' AND is_active
 GROUP BY settings::text`);
 
-export const tierRulesStatement = rules(`
+export const tierRulesStatement = statement(`
 SELECT code, to_jsonb(tool_config)::text AS rules FROM elo_agent_tiers WHERE tool_config IS NOT NULL ORDER BY code`);
 
 /** Every tool that tenants have, once for each custom_config, as the load statement gives it. */
-export const tenantToolsStatement = rules(`
+export const tenantToolsStatement = statement(`
 SELECT json_build_array(json_build_object(
     'code', tool.code, 'transport', tool.transport,
     'custom_config', own.config, 'transport_config', tool.transport_config
@@ -27,7 +25,7 @@ WHERE tool.is_active AND (coalesce(own.config, '{}') <> '{}' OR coalesce(tool.tr
 ORDER BY tool.code`);
 
 /** Every MCP server that tenants use, once for each credential, as the load statement gives it. Its list is left out. */
-export const tenantServersStatement = rules(`
+export const tenantServersStatement = statement(`
 SELECT json_build_array(json_build_object(
     'id', server.id, 'code', server.code, 'url', server.url, 'transport', server.transport,
     'auth', coalesce(own.auth, server.auth), 'settings', server.settings, 'is_list_fresh', false

@@ -1,4 +1,4 @@
-import type { Statement } from '../statement';
+import { type Statement, statement } from '../statement';
 
 /** A row of the price table; decimal text, null where the column is. */
 export interface PriceRow {
@@ -25,11 +25,9 @@ export const COST_COLUMNS = [
 /** Whoever changes prices reads them first, so nobody else may change them meanwhile. */
 export const LOCK_PRICES: Statement = { text: 'LOCK TABLE elo_model_pricing IN SHARE ROW EXCLUSIVE MODE', values: [] };
 
-export const LIST_PRICES: Statement = {
-  text: `SELECT model_id, provider, ${COST_COLUMNS.map((name) => `${name}::text`).join(', ')}
-    FROM elo_model_pricing ORDER BY model_id`,
-  values: [],
-};
+export const LIST_PRICES =
+  statement(`SELECT model_id, provider, ${COST_COLUMNS.map((name) => `${name}::text`).join(', ')}
+    FROM elo_model_pricing ORDER BY model_id`);
 
 /** How many places after the point each column holds; no row for one that holds as many as there are. */
 export const PRICE_PLACES: Statement = {
@@ -64,10 +62,9 @@ export interface TierModelRow {
   readonly model_id: string;
 }
 
-export const LIST_TIERS: Statement = {
-  text: 'SELECT code, name, model_id FROM elo_agent_tiers WHERE model_id IS NOT NULL ORDER BY rank, code',
-  values: [],
-};
+export const LIST_TIERS = statement(
+  'SELECT code, name, model_id FROM elo_agent_tiers WHERE model_id IS NOT NULL ORDER BY rank, code',
+);
 
 /** No row: there is no such tier. */
 export function setTierModelStatement(code: string, modelId: string): Statement {

@@ -1,73 +1,46 @@
 import type { JsonEdit, NewSecret, PlainColumn, PlainRow } from '../../contracts/tools/vault';
-import type { Statement } from '../statement';
+import { type Statement, statement } from '../statement';
+import { named } from './named';
 
 const COLUMNS = 'id::text AS id, tenant_id::text AS tenant_id, name, sealed, updated_at';
 
 /** The secrets that a tenant's rows may name, its own before shared ones; without a tenant the shared ones. */
-export function listSecretsStatement(tenantId: string | undefined): Statement {
-  return {
-    text: `SELECT ${COLUMNS} FROM elo_agent_secrets
-      WHERE tenant_id = $1::uuid OR tenant_id IS NULL ORDER BY name, tenant_id NULLS LAST`,
-    values: [tenantId ?? null],
-  };
-}
+export const listSecretsStatement = named<{ readonly tenantId: string | undefined }>(`
+SELECT ${COLUMNS} FROM elo_agent_secrets
+WHERE tenant_id = :tenantId::uuid OR tenant_id IS NULL ORDER BY name, tenant_id NULLS LAST`);
 
 /** Every secret of everybody, or those of one name. */
-export function readSecretsStatement(name?: string): Statement {
-  return {
-    text: `SELECT ${COLUMNS} FROM elo_agent_secrets WHERE $1::text IS NULL OR name = $1 ORDER BY id`,
-    values: [name ?? null],
-  };
-}
+export const readSecretsStatement = named<{ readonly name?: string }>(
+  `SELECT ${COLUMNS} FROM elo_agent_secrets WHERE :name::text IS NULL OR name = :name ORDER BY id`,
+);
 
 /** Writes a secret, also over the one of this name. No row: there is no such tenant. */
-export function upsertSecretStatement({ tenantId, name, sealed }: NewSecret): Statement {
-  return {
-    text: `
+export const upsertSecretStatement = named<NewSecret>(`
 INSERT INTO elo_agent_secrets (tenant_id, name, sealed)
-SELECT $1::uuid, $2, $3 WHERE $1::uuid IS NULL OR EXISTS (SELECT FROM elo_v_agent_tenants WHERE id = $1::uuid)
+SELECT :tenantId::uuid, :name, :sealed
+WHERE :tenantId::uuid IS NULL OR EXISTS (SELECT FROM elo_v_agent_tenants WHERE id = :tenantId::uuid)
 ON CONFLICT (coalesce(tenant_id, '00000000-0000-0000-0000-000000000000'::uuid), name)
   DO UPDATE SET sealed = EXCLUDED.sealed, updated_at = now()
-RETURNING id::text AS id`,
-    values: [tenantId ?? null, name, sealed],
-  };
-}
+RETURNING id::text AS id`);
 
 /** Writes a secret under a name that is free. No row: somebody took the name. */
-export function insertSecretStatement({ tenantId, name, sealed }: NewSecret): Statement {
-  return {
-    text: `INSERT INTO elo_agent_secrets (tenant_id, name, sealed) VALUES ($1::uuid, $2, $3)
-      ON CONFLICT DO NOTHING RETURNING id::text AS id`,
-    values: [tenantId ?? null, name, sealed],
-  };
-}
+export const insertSecretStatement = named<NewSecret>(`
+INSERT INTO elo_agent_secrets (tenant_id, name, sealed) VALUES (:tenantId::uuid, :name, :sealed)
+ON CONFLICT DO NOTHING RETURNING id::text AS id`);
 
-export function deleteSecretStatement(tenantId: string | undefined, name: string): Statement {
-  return {
-    text: `DELETE FROM elo_agent_secrets WHERE tenant_id IS NOT DISTINCT FROM $1::uuid AND name = $2 RETURNING id::text AS id`,
-    values: [tenantId ?? null, name],
-  };
-}
+export const deleteSecretStatement = named<Omit<NewSecret, 'sealed'>>(`
+DELETE FROM elo_agent_secrets WHERE tenant_id IS NOT DISTINCT FROM :tenantId::uuid AND name = :name RETURNING id::text AS id`);
 
 /** The same secret under another key. No row: it was changed or removed since it was read. */
-export function resealStatement(row: {
-  readonly id: string;
-  readonly sealed: string;
-  readonly now: string;
-}): Statement {
-  return {
-    text: `UPDATE elo_agent_secrets SET sealed = $3 WHERE id = $1::bigint AND sealed = $2 RETURNING id::text AS id`,
-    values: [row.id, row.sealed, row.now],
-  };
-}
+export const resealStatement = named<{ readonly id: string; readonly sealed: string; readonly now: string }>(
+  `UPDATE elo_agent_secrets SET sealed = :now WHERE id = :id::bigint AND sealed = :sealed RETURNING id::text AS id`,
+);
 
 /** The OAuth state of every tenant at every server. */
-export const READ_OAUTH_STATES: Statement = {
-  text: `SELECT own.tenant_id::text AS tenant_id, own.server_id, server.code AS server, own.oauth_state AS state
+export const READ_OAUTH_STATES =
+  statement(`SELECT own.tenant_id::text AS tenant_id, own.server_id, server.code AS server, own.oauth_state AS state
     FROM elo_t_tenant_mcp_servers AS own JOIN elo_agent_mcp_servers AS server ON server.id = own.server_id
-    WHERE own.oauth_state IS NOT NULL ORDER BY own.tenant_id, own.server_id`,
-  values: [],
-};
+    WHERE own.oauth_state IS NOT NULL ORDER BY own.tenant_id, own.server_id`);
 
 export const PLAIN_COLUMNS: readonly PlainColumn[] = [
   { table: 'elo_agent_tools', column: 'auth_header', parent: 'elo_agent_tools', key: 'id', isTenants: false },
@@ -83,9 +56,7 @@ export const PLAIN_COLUMNS: readonly PlainColumn[] = [
 ];
 
 /** Every row of the column that holds anything. */
-export function readPlainStatement(column: PlainColumn): Statement {
-  return { text: selectPlain(column), values: [] };
-}
+export const readPlainStatement = (column: PlainColumn): Statement => statement(selectPlain(column));
 
 /** One of them, for this transaction alone. */
 export function lockPlainStatement(column: PlainColumn, { tenant_id, key }: PlainRow): Statement {
@@ -131,7 +102,4 @@ export function editJsonStatement(json: string, edits: readonly JsonEdit[]): Sta
 }
 
 /** Two commands at once must not take the same name for two secrets. */
-export const LOCK_NAMES: Statement = {
-  text: `SELECT pg_advisory_xact_lock(hashtext('universal-ai-agent vault'))`,
-  values: [],
-};
+export const LOCK_NAMES = statement(`SELECT pg_advisory_xact_lock(hashtext('universal-ai-agent vault'))`);

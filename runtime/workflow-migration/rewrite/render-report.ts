@@ -105,12 +105,8 @@ function v3Lines({ v3 = [], left }: MigrationReport): readonly string[] {
 
 /** A line for each reason, with all the agents that it holds for. */
 function leftLines(left: readonly LeftAgent[]): readonly string[] {
-  const agents = new Map<string, string[]>();
-  for (const { node, reason, text, allowance } of left) {
-    const why = `(${reason}): ${text}${allowedBy(allowance)}`;
-    agents.set(why, [...(agents.get(why) ?? []), node]);
-  }
-  return [...agents].map(([why, nodes]) => `${names(nodes)} ${why}`);
+  const agents = Map.groupBy(left, ({ reason, text, allowance }) => `(${reason}): ${text}${allowedBy(allowance)}`);
+  return Array.from(agents, ([why, of]) => `${names(of.map(({ node }) => node))} ${why}`);
 }
 
 function noteLine({ node, text, allowance }: Note): string {

@@ -10,14 +10,14 @@ import { isLiveAgent, routedEdges, type Search } from './router-search';
  * item. Their agents can be merged when no item passes two of them.
  */
 export function mergeParallel(nodes: readonly WorkflowNode[], search: Search): readonly MergedAgents[] {
-  const groups = new Map<string, Entry[]>();
-  for (const node of nodes) {
-    const entry = readFilter(node, search);
-    if (entry === undefined) continue;
-    const [key, value] = entry;
-    groups.set(key, [...(groups.get(key) ?? []), value]);
-  }
-  return [...groups.values()].flatMap((entries) => mergeGroup(entries, search));
+  const filters = nodes.map((node) => readFilter(node, search)).filter((filter) => filter !== undefined);
+  const groups = [...Map.groupBy(filters, ([source]) => source).values()];
+  return groups.flatMap((group) =>
+    mergeGroup(
+      group.map(([, entry]) => entry),
+      search,
+    ),
+  );
 }
 
 /** Where its items come from, and its way to an agent; undefined for any other node. */

@@ -30,11 +30,7 @@ export function readCandidates(branches: readonly Branch[]): readonly Candidate[
 
 /** Copies of one tool, which every branch has under a name of its own, since n8n wants names to differ. */
 export function groupTools(candidates: readonly Candidate[], branches: readonly Branch[]): readonly ToolGroup[] {
-  const groups = new Map<string, Candidate[]>();
-  for (const candidate of candidates) {
-    const key = definitionOf(candidate.node);
-    groups.set(key, [...(groups.get(key) ?? []), candidate]);
-  }
+  const groups = Map.groupBy(candidates, ({ node }) => definitionOf(node));
   return [...groups.values()].map((members) => groupOf(members, branches));
 }
 

@@ -1,6 +1,6 @@
 import type { Tier } from '../../../contracts/tenant';
 import { RuntimeError } from '../../../errors/runtime-error';
-import type { Query } from '../../../storage/statement';
+import { type Query, statement } from '../../../storage/statement';
 import { withDatabase } from '../../environment';
 import type { FileOutcome } from '../migrate-source';
 import { plural } from '../progress';
@@ -105,11 +105,10 @@ interface TierRow {
 }
 
 async function readTiers(query: Query): Promise<readonly Tier[]> {
-  const rows = await query<TierRow>({
-    text: `SELECT code, name, model_id, max_tokens, temperature::float8 AS temperature
-      FROM elo_agent_tiers ORDER BY rank NULLS LAST, code`,
-    values: [],
-  });
+  const rows = await query<TierRow>(
+    statement(`SELECT code, name, model_id, max_tokens, temperature::float8 AS temperature
+      FROM elo_agent_tiers ORDER BY rank NULLS LAST, code`),
+  );
   return rows.map(({ code, name, model_id: modelId, max_tokens: maxTokens, temperature }) => ({
     code,
     name,

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../util/json';
-import type { Statement } from '../../statement';
+import { statement } from '../../statement';
 import { tableStatement } from './write-row';
 
 /** A tier, and the price of its model for a million tokens; null where the model has none. */
@@ -18,8 +18,7 @@ export interface TierEntry {
 }
 
 /** The lowest tier first. */
-export const LIST_TIER_ENTRIES: Statement = {
-  text: `
+export const LIST_TIER_ENTRIES = statement(`
 SELECT tier.code, tier.name, tier.model_id, tier.max_tokens, tier.temperature::text AS temperature,
   (to_jsonb(tier) ->> 'model_silence_seconds')::float8 AS model_silence_seconds,
   coalesce((to_jsonb(tier) ->> 'is_free')::boolean, false) AS is_free, tier.rank, tier.tool_config,
@@ -27,8 +26,6 @@ SELECT tier.code, tier.name, tier.model_id, tier.max_tokens, tier.temperature::t
 FROM elo_agent_tiers AS tier LEFT JOIN LATERAL (
   SELECT input_cost_per_1m, output_cost_per_1m FROM elo_model_pricing WHERE model_id = tier.model_id LIMIT 1
 ) AS price ON true
-ORDER BY tier.rank NULLS LAST, tier.code`,
-  values: [],
-};
+ORDER BY tier.rank NULLS LAST, tier.code`);
 
 export const TIERS_TABLE = tableStatement('elo_agent_tiers');
