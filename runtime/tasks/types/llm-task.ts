@@ -2,6 +2,7 @@ import * as z from 'zod/v4';
 
 import type { QueueTask, TaskAnswer } from '../../contracts/queue';
 import type { AgentResult } from '../../contracts/result';
+import { optional } from '../../contracts/task-options';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { type JsonObject, type JsonValue, MAX_JSON_CHARS } from '../../util/json';
@@ -11,7 +12,6 @@ import { toAnswer } from './ai-agent';
 import { readConfig } from './read-config';
 import type { DoTask, TaskPorts } from './task-handler';
 
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 const jsonList = optional(z.array(z.custom<JsonValue>((value) => value !== undefined)));
 
 /** What extraction and generation read of `config`; limits and such go on to the agent as they are. */
@@ -35,13 +35,23 @@ type LlmConfig = z.output<typeof configSchema>;
 const OWN_KEYS = Object.keys(configSchema.shape);
 
 /** How the two types differ. */
-export interface LlmType {
+interface LlmType {
   readonly temperature: number;
   /** Stands before everything else where the task has no system prompt. */
   readonly role: string;
   /** Whether an answer without a schema is JSON too. */
   readonly isAlwaysJson: boolean;
 }
+
+/** `llm_extraction`: the result is the JSON that the model found in the message. */
+export const LLM_EXTRACTION: LlmType = {
+  temperature: 0.1,
+  role: 'You extract data from a message. Use only what the message says.',
+  isAlwaysJson: true,
+};
+
+/** `llm_generation`: the result is the model's text, or with an `output_schema` its JSON. */
+export const LLM_GENERATION: LlmType = { temperature: 0.7, role: '', isAlwaysJson: false };
 
 const DEFAULT_MAX_TOKENS = 500;
 /** One to answer, one more for a reply that was empty. */

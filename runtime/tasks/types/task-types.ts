@@ -2,8 +2,7 @@ import type { TaskType } from '../../contracts/queue';
 import { RuntimeError } from '../../errors/runtime-error';
 import { aiAgent } from './ai-agent';
 import { httpRequest } from './http-request';
-import { llmExtraction } from './llm-extraction';
-import { llmGeneration } from './llm-generation';
+import { LLM_EXTRACTION, LLM_GENERATION, readLlmTask } from './llm-task';
 import type { TaskHandler, TaskPorts } from './task-handler';
 import { webhookCall } from './webhook-call';
 
@@ -13,8 +12,8 @@ export type FindHandler = (taskType: string) => TaskHandler;
 export function createTaskTypes(ports: TaskPorts): FindHandler {
   const handlers: Readonly<Record<TaskType, TaskHandler>> = {
     ai_agent: aiAgent,
-    llm_extraction: llmExtraction(ports),
-    llm_generation: llmGeneration(ports),
+    llm_extraction: (task) => readLlmTask(task, LLM_EXTRACTION, ports),
+    llm_generation: (task) => readLlmTask(task, LLM_GENERATION, ports),
     http_request: httpRequest(ports),
     webhook_call: webhookCall(ports),
   };
