@@ -2,10 +2,9 @@ import * as z from 'zod/v4';
 
 import type { ConsumerConfig, ConsumerSettings } from '../contracts/consumer';
 import { TASK_TYPES } from '../contracts/queue';
-import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { readRedisAddress } from '../util/addresses/redis-address';
-import { DEFAULTS, misreadIn } from './runtime-config';
+import { DEFAULTS, misreadIn, readBy } from './runtime-config';
 
 const listName = z.string().min(1);
 const settingsSchema = z.object({
@@ -26,16 +25,15 @@ const settingsSchema = z.object({
 
 /** Puts the defaults in. Throws CONFIG_INVALID that names the fields. */
 export function readConsumerSettings({ redis, ...config }: ConsumerConfig): ConsumerSettings {
-  const parsed = settingsSchema.safeParse(config);
-  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  const settings = readBy(settingsSchema, config);
   const misread = misreadIn(redis.url, readRedisAddress);
   if (misread !== undefined) throw invalid(`redis.url ${misread}`);
-  const { list, failedList, forwardList } = parsed.data;
+  const { list, failedList, forwardList } = settings;
   // What goes to the one would come back from the other, for ever.
   if (new Set([list, failedList, forwardList]).size < 3) {
     throw invalid('list, failedList and forwardList must be three different lists');
   }
-  return parsed.data;
+  return settings;
 }
 
 function invalid(issues: string): RuntimeError {

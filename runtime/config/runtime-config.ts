@@ -227,13 +227,11 @@ export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: R
 
 /** Throws CONFIG_INVALID that names the fields; never their values, which may be secrets. */
 export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedConfig {
-  const parsed = configSchema.safeParse(config);
-  if (!parsed.success) throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
-  const { database } = parsed.data;
-  if (database === undefined && (plugins.tenants === undefined || plugins.ledger === undefined)) {
+  const parsed = readBy(configSchema, config);
+  if (parsed.database === undefined && (plugins.tenants === undefined || plugins.ledger === undefined)) {
     throw new RuntimeError('CONFIG_INVALID', { issues: 'database is missing' });
   }
-  return { ...parsed.data, plugins };
+  return { ...parsed, plugins };
 }
 
 /** Why an address cannot be read, as a sentence goes on after its name. */
@@ -248,9 +246,7 @@ export function misreadIn(text: string, read: (text: string) => unknown): string
 
 /** Throws CONFIG_INVALID. */
 export function parseDatabase(database: DatabaseConfig): z.output<typeof databaseSchema> {
-  const parsed = databaseSchema.safeParse(database);
-  if (parsed.success) return parsed.data;
-  throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
+  return readBy(databaseSchema, database);
 }
 
 /** The part of the configuration that pushing and answering tasks takes. */
@@ -260,7 +256,12 @@ const queueSchema = configSchema.pick({ queue: true, callbacks: true }).extend({
 
 /** Throws CONFIG_INVALID. */
 export function parseQueueConfig(config: QueueConfig): z.output<typeof queueSchema> {
-  const parsed = queueSchema.safeParse(config);
-  if (parsed.success) return parsed.data;
-  throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(parsed.error) });
+  return readBy(queueSchema, config);
+}
+
+/** Throws CONFIG_INVALID. */
+export function readBy<T extends z.ZodType>(schema: T, config: unknown): z.output<T> {
+  const { data, error } = schema.safeParse(config);
+  if (error !== undefined) throw new RuntimeError('CONFIG_INVALID', { issues: describeIssues(error) });
+  return data;
 }
