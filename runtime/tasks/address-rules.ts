@@ -4,6 +4,7 @@ import type { Outgoing, OutgoingRules } from '../contracts/tools/outgoing';
 import type { EgressFilter } from '../contracts/tools/tool';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
+import { isTextList } from '../util/json';
 
 /** Where the addresses of a task may lead. */
 export interface AddressRules {
@@ -61,7 +62,6 @@ function readHosts(outgoing: Outgoing, entries: readonly string[]): OutgoingRule
 /** Rules that cannot be read must not fall away. */
 function readCallbackHosts(given: unknown): readonly string[] {
   if (given === undefined || given === null) return [];
-  const isList = Array.isArray(given) && given.every((host) => typeof host === 'string' && host !== '');
-  if (isList) return given as readonly string[];
+  if (isTextList(given)) return given;
   throw new RuntimeError('SETTING_INVALID', { setting: 'callback_hosts', reason: 'it is no list of hosts' });
 }

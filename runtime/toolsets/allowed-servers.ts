@@ -2,6 +2,7 @@ import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { type AllowsHost, plainHost, readAllowedHosts } from '../tools/web/allowed-hosts';
+import { isTextList } from '../util/json';
 
 const SETTING = 'mcp_allowed_hosts';
 
@@ -25,10 +26,10 @@ export function refuseForeignServers(
 
 /** A list that cannot be read must not fall away. */
 function readHosts(given: unknown): AllowsHost {
-  const isList = Array.isArray(given) && given.every((host) => typeof host === 'string' && host !== '');
-  if (!isList) throw new RuntimeError('SETTING_INVALID', { setting: SETTING, reason: 'it is no list of hosts' });
+  if (!isTextList(given))
+    throw new RuntimeError('SETTING_INVALID', { setting: SETTING, reason: 'it is no list of hosts' });
   try {
-    return readAllowedHosts(given as readonly string[], SETTING).allowsHost;
+    return readAllowedHosts(given, SETTING).allowsHost;
   } catch (error) {
     throw new RuntimeError('SETTING_INVALID', { setting: SETTING, reason: errorText(error) });
   }

@@ -19,6 +19,11 @@ export function isList(value: unknown): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
+/** True for a list of texts, none of them empty. */
+export function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '');
+}
+
 /** The objects of a list; none for any other value. */
 export function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(list) ? (list as JsonValue[]).filter(isJsonObject) : [];

@@ -9,6 +9,7 @@ import type { Query } from '../../storage/statement';
 import { parseSettings } from '../../tenants/parse-settings';
 import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
+import { isTextList } from '../../util/json';
 import { checkRules } from '../tools/check-rules';
 
 /** Settings that a run reads only when it needs them. */
@@ -37,23 +38,18 @@ export async function checkSettings(
   readBudget(settings, {});
   readRunsPerMinute(settings);
   if (isNew('tool_config')) await checkRules(query, levels, codeTools);
+  /** A run would pass over it. */
+  const refuseUnread = (setting: string, read: unknown, reason: string): void => {
+    if (isSet(raw[setting]) && read === undefined) throw invalid(setting, reason);
+  };
   const own = new Map<string, () => void>([
     ['callback_hosts', () => checkHosts('callback_hosts', settings.callbackHosts)],
     ['mcp_allowed_hosts', () => checkHosts('mcp_allowed_hosts', settings.mcpAllowedHosts)],
     [
       'max_iterations',
-      () => {
-        const isRead = !isSet(raw.max_iterations) || settings.maxIterations !== undefined;
-        if (!isRead) throw invalid('max_iterations', 'it is not a whole number above 0');
-      },
+      () => refuseUnread('max_iterations', settings.maxIterations, 'it is not a whole number above 0'),
     ],
-    [
-      'default_tier',
-      () => {
-        const isRead = !isSet(raw.default_tier) || settings.defaultTier !== undefined;
-        if (!isRead) throw invalid('default_tier', 'it is no text');
-      },
-    ],
+    ['default_tier', () => refuseUnread('default_tier', settings.defaultTier, 'it is no text')],
   ]);
   for (const setting of changed) own.get(setting)?.();
   await checkTiers(query, [isNew('default_tier') && settings.defaultTier, isNew('max_tier') && settings.maxTier]);
@@ -73,10 +69,9 @@ function isSet(value: unknown): boolean {
 
 function checkHosts(setting: string, given: unknown): void {
   if (!isSet(given)) return;
-  const isList = Array.isArray(given) && given.every((host) => typeof host === 'string' && host !== '');
-  if (!isList) throw invalid(setting, 'it is no list of hosts');
+  if (!isTextList(given)) throw invalid(setting, 'it is no list of hosts');
   try {
-    readAllowedHosts(given as readonly string[], setting);
+    readAllowedHosts(given, setting);
   } catch (error) {
     throw invalid(setting, errorText(error));
   }
