@@ -128,7 +128,8 @@ function urlParts(text: string): readonly string[] {
   return [url.password, ...userAndPassword(decoded(url.username), decoded(url.password))];
 }
 
-function decoded(text: string): string {
+/** The text without percent signs, or as it is where they mean nothing. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

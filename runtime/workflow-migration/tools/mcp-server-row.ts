@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../util/json';
+import { decoded } from '../../util/redaction/redact';
 import type { WorkflowNode } from '../contract';
 import { isExpression, parameterAt } from '../parameters';
 import { showName } from '../show-name';
@@ -96,14 +97,6 @@ function holdsSecretPart(address: string): boolean {
   const { hostname, pathname, searchParams, hash } = new URL(address);
   const texts = [hostname, decoded(pathname), hash, ...searchParams.values()];
   return texts.some(holdsSecret) || [...searchParams.keys()].some(isSecretName);
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 function namesOf(value: JsonValue | undefined): readonly string[] | undefined {
