@@ -1,3 +1,5 @@
+import { COST_COLUMNS } from '../sql/manage-prices';
+
 /**
  * Every table behind row-level security, with the columns that a role for queries may read. What is left out holds
  * secrets, addresses, free text of end users, or nothing that a question is about.
@@ -17,16 +19,7 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     'created_at',
   ],
   elo_agent_tiers: ['code', 'name', 'model_id', 'max_tokens', 'temperature', 'is_free', 'rank'],
-  elo_model_pricing: [
-    'model_id',
-    'provider',
-    'input_cost_per_1m',
-    'output_cost_per_1m',
-    'cached_input_cost_per_1m',
-    'cache_write_cost_per_1m',
-    'cache_write_1h_cost_per_1m',
-    'reasoning_cost_per_1m',
-  ],
+  elo_model_pricing: ['model_id', 'provider', ...COST_COLUMNS],
   elo_t_token_usage: [
     'id',
     'tenant_id',

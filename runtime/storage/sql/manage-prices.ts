@@ -1,17 +1,5 @@
 import { type Statement, statement } from '../statement';
 
-/** A row of the price table; decimal text, null where the column is. */
-export interface PriceRow {
-  readonly model_id: string;
-  readonly provider: string | null;
-  readonly input_cost_per_1m: string | null;
-  readonly output_cost_per_1m: string | null;
-  readonly cached_input_cost_per_1m: string | null;
-  readonly cache_write_cost_per_1m: string | null;
-  readonly cache_write_1h_cost_per_1m: string | null;
-  readonly reasoning_cost_per_1m: string | null;
-}
-
 /** The columns that hold a price. */
 export const COST_COLUMNS = [
   'input_cost_per_1m',
@@ -20,7 +8,13 @@ export const COST_COLUMNS = [
   'cache_write_cost_per_1m',
   'cache_write_1h_cost_per_1m',
   'reasoning_cost_per_1m',
-] as const satisfies readonly (keyof PriceRow)[];
+] as const;
+
+/** A row of the price table; decimal text, null where the column is. */
+export interface PriceRow extends Readonly<Record<(typeof COST_COLUMNS)[number], string | null>> {
+  readonly model_id: string;
+  readonly provider: string | null;
+}
 
 /** Whoever changes prices reads them first, so nobody else may change them meanwhile. */
 export const LOCK_PRICES: Statement = { text: 'LOCK TABLE elo_model_pricing IN SHARE ROW EXCLUSIVE MODE', values: [] };
