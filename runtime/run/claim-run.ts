@@ -1,4 +1,5 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT, readRunsPerMinute } from '../billing/budget';
+import type { OnEvent } from '../contracts/event';
 import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
 import type { Approval, Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
@@ -12,7 +13,6 @@ import { openTranscript } from '../loop/transcript';
 import { newId } from '../util/clock';
 import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
-import { safely } from './emit';
 import { loadHistory } from './memory';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
@@ -138,4 +138,10 @@ function withDecision(last: Progress, waited: Progress, given: Pick<Approval, 'd
   const wasRefused = known?.decision === 'deny' && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
   const decided = wasRefused ? known : { ...asked, ...given };
   return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided } };
+}
+
+/** A listener that fails must not end a run that costs money, nor the process. */
+function safely(onEvent: OnEvent | undefined): OnEvent {
+  if (onEvent === undefined) return () => undefined;
+  return (event) => void new Promise((resolve) => resolve(onEvent(event))).catch(() => undefined);
 }
