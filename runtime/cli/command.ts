@@ -24,7 +24,7 @@ export interface CommandOption {
 }
 
 export type OptionTable = Readonly<Record<string, CommandOption>>;
-type Values<Options extends OptionTable> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
+export type Values<Options extends OptionTable> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
 
 interface CommandRow<Options extends OptionTable> {
   /** Words that call it: `queue status`. */

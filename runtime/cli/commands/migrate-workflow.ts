@@ -1,4 +1,5 @@
-import { command, FLAG, text, texts } from '../command';
+import { command } from '../command';
+import { MIGRATE_OPTIONS } from '../migrate-workflow/options';
 
 export const migrateWorkflowCommand = command({
   words: 'migrate-workflow',
@@ -14,24 +15,6 @@ OUT: a file, a folder, or - for standard output (--output). With --n8n-url they 
 are written back, inactive. --apply writes the rows of tiers and tools into DATABASE_URL, for the tenants.
 --each migrates agents behind a router one by one where they cannot become one node.
 --v3 takes on what n8n 3 no longer runs, and that alone. --undo restores the originals from the report.`,
-  options: {
-    output: { ...text('OUT'), short: 'o' },
-    sql: text('FILE'),
-    report: text('FILE'),
-    undo: text('REPORT'),
-    tools: text('database|connected'),
-    tenant: { ...texts('ID,...|all|EXPRESSION'), help: 'tenants by ID' },
-    'tier-map': texts('OURS=THEIRS,...'),
-    'postgres-credential': text('ID[:NAME]'),
-    allow: texts('NAME,...'),
-    'n8n-url': text('URL'),
-    'n8n-api-key': text('KEY'),
-    'dry-run': FLAG,
-    overwrite: FLAG,
-    'drop-router': FLAG,
-    each: FLAG,
-    apply: FLAG,
-    v3: FLAG,
-  },
+  options: MIGRATE_OPTIONS,
   run: async (options, words) => (await import('../migrate-workflow/run')).runMigrateWorkflow(words, options),
 });

@@ -6,29 +6,10 @@ import {
 } from '../../workflow-migration/contract';
 import { UsageError } from '../arguments';
 import { readN8nKey } from '../environment';
+import type { MigrateOptions } from './options';
 import { readTenants, readTierMap, type TenantIds } from './request-lists';
 
 const COMMAND = 'migrate-workflow';
-
-export interface MigrateOptions {
-  readonly output?: string;
-  readonly sql?: string;
-  readonly report?: string;
-  readonly undo?: string;
-  readonly tools?: string;
-  readonly tenant?: string[];
-  readonly 'tier-map'?: string[];
-  readonly 'postgres-credential'?: string;
-  readonly allow?: string[];
-  readonly 'n8n-url'?: string;
-  readonly 'n8n-api-key'?: string;
-  readonly 'dry-run'?: boolean;
-  readonly overwrite?: boolean;
-  readonly 'drop-router'?: boolean;
-  readonly each?: boolean;
-  readonly apply?: boolean;
-  readonly v3?: boolean;
-}
 
 export interface N8nAddress {
   readonly url: string;

@@ -1,7 +1,8 @@
 import { terminal } from '../terminal';
 import { migrateFiles } from './migrate-files';
 import { migrateInN8n } from './n8n/migrate-in-n8n';
-import { type MigrateOptions, readMigrateRequest, readUndoRequest } from './request';
+import type { MigrateOptions } from './options';
+import { readMigrateRequest, readUndoRequest } from './request';
 import { readDatabase } from './rows/apply-rows';
 import { undoMigration } from './undo';
 
