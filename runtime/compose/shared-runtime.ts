@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 
-import type { RuntimeConfig } from '../config/runtime-config';
+import { parseQueueConfig, type QueueConfig, type RuntimeConfig } from '../config/runtime-config';
+import { createRedisConnection } from '../storage/redis/connection';
 import { every, monotonicMs } from '../util/clock';
 import { createRuntime } from './create-runtime';
-import { createRedisQueue } from './queue-only';
+import { createTaskParts } from './tasks';
 
 interface Closable {
   readonly close: () => Promise<void>;
@@ -25,7 +26,11 @@ const SWEEP_MS = 60_000;
 export const useRuntime = share((config: Omit<RuntimeConfig, 'plugins'>) => createRuntime(config));
 
 /** The same for the producer's side of the queue, which needs Redis only. */
-export const useTaskQueue = share(createRedisQueue);
+export const useTaskQueue = share((given: QueueConfig) => {
+  const config = parseQueueConfig(given);
+  const redis = createRedisConnection(config.redis);
+  return { ...createTaskParts({ config, redis }).queue, close: redis.close };
+});
 
 // One for each set of credentials in this process. A reloaded copy of this module makes its own;
 // what the old copy holds closes when it has been idle, so nothing is left open.
