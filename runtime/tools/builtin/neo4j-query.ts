@@ -1,8 +1,8 @@
 import * as z from 'zod/v4';
 
-import type { ToolSettings, TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
+import type { ToolSettings, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf,tryParseJson } from '../../util/json';
 import { sendRequest, toTransportReply } from '../transports/send-request';
 import type { BuiltinTool } from './builtin-tool';
 import { cypherIssue, usesParameter } from './check-cypher';
@@ -48,10 +48,11 @@ export const neo4jQuery: BuiltinTool = {
     const url = `${settings.endpoint.replace(/\/$/, '')}/db/${config.database}/query/v2`;
     return async (call) => {
       const statement = readStatement(settings.name, call.input, config);
+      const parameters = { ...objectOf(call.input.parameters), tenant_id: call.meta.tenant_id };
       const reply = await sendRequest(dispatcher, settings, {
         url,
         method: 'POST',
-        body: { statement, parameters: parametersOf(call), accessMode: 'Read' },
+        body: { statement, parameters, accessMode: 'Read' },
         signal: call.signal,
         maxOutputBytes: MAX_ANSWER_BYTES,
       });
@@ -71,10 +72,6 @@ function readStatement(tool: string, { cypher }: JsonObject, config: Neo4jConfig
     throw new RuntimeError('TOOL_PERMISSION_DENIED', { tool, reason: 'it does not filter by $tenant_id' });
   }
   return cypher;
-}
-
-function parametersOf({ input, meta }: TransportCall): JsonObject {
-  return { ...(isJsonObject(input.parameters) ? input.parameters : {}), tenant_id: meta.tenant_id };
 }
 
 function readReply(

@@ -69,11 +69,6 @@ function isPlainPath(path: string): boolean {
 
 /** True when a part of the path leads upwards, also in the spellings that some servers decode. */
 export function hasDotSegment(path: string): boolean {
-  return decodeDots(path)
-    .split(/[/\\]/)
-    .some((segment) => segment === '.' || segment === '..');
-}
-
-function decodeDots(path: string): string {
-  return path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '\\');
+  const decoded = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '\\');
+  return decoded.split(/[/\\]/).some((segment) => segment === '.' || segment === '..');
 }

@@ -32,7 +32,7 @@ const HEAD_BYTES = 1024;
  * UTF-8. What is not UTF-8 and names no known encoding is read as windows-1252, as browsers do.
  */
 export function decodeBody({ bytes, isCut }: BoundedBody, { type, charset }: ContentType): string {
-  const named = markOf(bytes) ?? charset ?? (isPage(type) ? namedInPage(bytes) : undefined);
+  const named = markOf(bytes) ?? charset ?? (type === '' || type.includes('html') ? namedInPage(bytes) : undefined);
   if (named !== undefined && isKnownCharset(named)) return new TextDecoder(named).decode(bytes, { stream: isCut });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
@@ -47,10 +47,6 @@ export function isKnownCharset(charset: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isPage(type: string): boolean {
-  return type === '' || type.includes('html');
 }
 
 function namedInPage(bytes: Buffer): string | undefined {
