@@ -96,15 +96,5 @@ export interface TakenTask {
 }
 
 /** ConsumerConfig with its defaults. */
-export interface ConsumerSettings {
-  readonly list: string;
-  readonly failedList: string;
-  readonly forwardList?: string;
-  readonly taskTypes: readonly string[];
-  readonly concurrency: number;
-  readonly tenantConcurrency?: number;
-  readonly attempts: number;
-  readonly leaseMs: number;
-  readonly maxTaskBytes: number;
-  readonly processMetrics: boolean;
-}
+export type ConsumerSettings = Required<Omit<ConsumerConfig, 'redis' | 'forwardList' | 'tenantConcurrency'>> &
+  Pick<ConsumerConfig, 'forwardList' | 'tenantConcurrency'>;

@@ -1,3 +1,5 @@
+import type { ConsumerSettings } from '../contracts/consumer';
+
 /** Every key of the queue begins with the name of its list, so that several lists live side by side. */
 export interface QueueKeys {
   readonly list: string;
@@ -24,11 +26,7 @@ export interface QueueKeys {
 
 const QUEUE = 'queue';
 
-export function queueKeys(lists: {
-  readonly list: string;
-  readonly failedList: string;
-  readonly forwardList?: string;
-}): QueueKeys {
+export function queueKeys(lists: Pick<ConsumerSettings, 'list' | 'failedList' | 'forwardList'>): QueueKeys {
   const own = (name: string): string => `${lists.list}:${name}`;
   return {
     list: lists.list,

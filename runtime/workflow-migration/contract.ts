@@ -132,12 +132,8 @@ export interface TierReport {
   readonly isNew: boolean;
 }
 
-export interface LeftAgent {
+export interface LeftAgent extends Reason {
   readonly node: string;
-  /** A word for programs, such as `several-providers`. */
-  readonly reason: string;
-  /** A sentence for people: why, and what to do. */
-  readonly text: string;
   /** Set when the change may be allowed by this name. */
   readonly allowance?: Allowance;
 }
@@ -166,8 +162,9 @@ export interface Cluster {
 }
 
 export interface Reason {
-  /** A word for programs, such as `other-inputs`. */
+  /** A word for programs, such as `several-providers`. */
   readonly reason: string;
+  /** A sentence for people: why, and what to do. */
   readonly text: string;
 }
 

@@ -1,11 +1,8 @@
-import type { Allowance, Cluster, LeftAgent, MigrationOptions, Note } from './contract';
+import type { Cluster, LeftAgent, MigrationOptions, Note } from './contract';
 import { showName } from './show-name';
 
 /** Something that the new node does otherwise, or cannot do. Without an allowance it cannot be accepted. */
-export interface Issue {
-  readonly reason: string;
-  readonly text: string;
-  readonly allowance?: Allowance;
+export interface Issue extends Omit<LeftAgent, 'node'> {
   /** The node that it is about; the agents of the cluster, when it is about all of them. */
   readonly node?: string;
 }

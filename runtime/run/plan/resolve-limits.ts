@@ -2,12 +2,10 @@ import type { DEFAULTS } from '../../config/runtime-config';
 import type { TaskConfig } from '../../contracts/task';
 import type { TenantSettings, Tier } from '../../contracts/tenant';
 import { describeError, type ErrorSummary } from '../../errors/runtime-error';
+import type { LoopSettings } from '../../loop/loop-contract';
 
-interface RunLimits {
+interface RunLimits extends Pick<LoopSettings, 'temperature' | 'maxTokens' | 'modelSilenceMs'> {
   readonly maxIterations: number;
-  readonly temperature?: number;
-  readonly maxTokens?: number;
-  readonly modelSilenceMs: number;
 }
 
 interface LimitsRequest {

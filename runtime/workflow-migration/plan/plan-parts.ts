@@ -12,16 +12,12 @@ import { type ParserPlan, planParser } from './plan-parser';
 import type { AgentSettings } from './read-agent';
 
 /** The parts of the new node, each planned by itself. */
-export interface NodeParts {
+export interface NodeParts extends Pick<AgentSettings, 'message' | 'systemPrompt' | 'maxIterations' | 'issues'> {
   readonly model: ModelPlan;
   readonly memory: MemoryPlan;
   readonly parser: ParserPlan;
   readonly tools: ToolsPlan;
-  readonly message: JsonValue;
-  readonly systemPrompt: JsonValue;
-  readonly maxIterations: JsonValue;
   readonly onMaxIterations: JsonValue;
-  readonly issues: readonly Issue[];
 }
 
 export function planParts(cluster: Cluster, settings: readonly AgentSettings[], context: PlanContext): NodeParts {
