@@ -1,10 +1,8 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime/host';
+import type { Item } from '../shared/item';
 import { properties } from './panel/description';
 import { OPERATIONS, RESOURCES } from './panel/operations.generated';
-
-type Library = typeof RuntimeLibrary;
 
 /** Collections whose options are keys of the input themselves. */
 const FLAT = ['additionalFields', 'filters'];
@@ -12,11 +10,7 @@ const FLAT = ['additionalFields', 'filters'];
 const PANEL = ['resource', 'operation', 'returnAll', 'schemaMode'];
 
 /** One operation on one item. */
-export interface Asked {
-  readonly context: IExecuteFunctions;
-  readonly library: Library;
-  readonly index: number;
-}
+export type Asked = Pick<Item, 'context' | 'library' | 'index'>;
 
 /**
  * The parameters that the panel shows for the chosen operation, under the keys of the library's function: they have the

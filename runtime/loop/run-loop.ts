@@ -1,4 +1,5 @@
 import type { LoopProgress } from '../contracts/ledger/progress';
+import type { StepRecord } from '../contracts/ledger/step';
 import type { Message } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { LoopOutcome } from '../contracts/outcome';
@@ -9,7 +10,6 @@ import type { LoopInput, LoopSettings } from './loop-contract';
 import { createRepeatedCalls } from './repeated-calls';
 import { callsOf, type RunState, transcriptOf } from './run-state';
 import { finishStep, runStep, type StepResult } from './run-step';
-import { stopBetweenSteps } from './stop-conditions';
 import { answerText, withFinalAnswerRequest } from './transcript';
 
 /**
@@ -113,8 +113,21 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
 }
 
 function throwIfStopped(input: LoopInput, { steps }: RunState): void {
-  const stop = stopBetweenSteps(input, steps);
+  const stop = input.stop.error() ?? repeatedErrors(input, steps);
   if (stop !== undefined) throw stop;
+}
+
+/** A model that fails in every call for several steps is stuck; more steps only cost more. */
+function repeatedErrors(input: LoopInput, steps: readonly StepRecord[]): RuntimeError | undefined {
+  const count = input.settings.limits.maxErrorSteps;
+  const last = steps.slice(-count);
+  if (last.length < count) return undefined;
+  if (
+    !last.every((step) => step.toolCalls.length > 0 && step.toolCalls.every(({ outcome }) => outcome?.isError === true))
+  )
+    return undefined;
+  const lastCode = last.at(-1)?.toolCalls.at(-1)?.outcome?.code;
+  return new RuntimeError('TOOL_ERRORS_REPEATED', { count, lastCode });
 }
 
 /** An answer ends the run, and so does a call that waits for a person. */

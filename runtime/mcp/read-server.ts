@@ -1,8 +1,9 @@
 import * as z from 'zod/v4';
 
 import type { McpAuth, McpServer, McpServerInput } from '../contracts/tools/mcp';
-import { isJsonObject, type JsonObject, withoutPrototypeKeys } from '../util/json';
+import { type JsonObject, objectOf,withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
+import { parseSetting } from '../util/parse-setting';
 
 const NAME = /^[a-zA-Z0-9_-]{1,50}$/;
 const MAX_TIMEOUT_MS = 600_000;
@@ -112,9 +113,5 @@ function readUrl(text: string, transport: McpServer['transport']): string {
 }
 
 function parse<T extends z.ZodType>(schema: T, raw: JsonObject, what: string): z.output<T> {
-  const clean = withoutPrototypeKeys(raw);
-  const parsed = schema.safeParse(isJsonObject(clean) ? clean : {});
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`its ${[what, ...(issue?.path ?? [])].join('.')} is not valid: ${issue?.message ?? ''}`);
+  return parseSetting(schema, objectOf(withoutPrototypeKeys(raw)), `its ${what}`);
 }

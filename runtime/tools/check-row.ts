@@ -1,5 +1,5 @@
 import type { ToolRow } from '../contracts/tenant';
-import { parseSetting } from './parse-setting';
+import { parseSetting } from '../util/parse-setting';
 import { readToolConfig } from './tool-settings';
 import { findBuiltin } from './transports/builtin-transport';
 import { readRestConfig } from './transports/rest-config';

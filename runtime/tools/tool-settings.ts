@@ -4,7 +4,7 @@ import type { ToolRow } from '../contracts/tenant';
 import type { ToolSettings } from '../contracts/tools/tool-transport';
 import { type JsonObject, type JsonValue, tryParseJson, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
-import { parseSetting } from './parse-setting';
+import { parseSetting } from '../util/parse-setting';
 import { NO_ARGUMENTS, objectSchema } from './schemas/object-schema';
 
 const MAX_TIMEOUT_MS = 600_000;

@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import type { ToolSettings } from '../../contracts/tools/tool-transport';
 import { strictObject } from '../../util/known-keys';
-import { parseSetting } from '../parse-setting';
+import { parseSetting } from '../../util/parse-setting';
 
 /** The keys of transport_config that every built-in tool has: which one it is, and whether its calls may be repeated. */
 const SHARED = { builtin: z.unknown(), repeatable: z.unknown() };

@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import { isDeeperThan, type JsonObject, type JsonValue, MAX_JSON_DEPTH } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
-import { parseSetting } from '../parse-setting';
+import { parseSetting } from '../../util/parse-setting';
 import { headerIssue } from './header-fields';
 import { placeholdersOf } from './template';
 

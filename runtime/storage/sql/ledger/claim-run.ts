@@ -22,7 +22,8 @@ export function claimRunStatement({ reserve, ...request }: ClaimRequest): Statem
   return CLAIM(storable({ ...request, ...reserve }));
 }
 
-const RELEASE = named<RunKey>(`
+/** Gives a run back that was claimed and cannot be gone on with: nothing was sent. */
+export const releaseRunStatement = named<RunKey>(`
 WITH released AS (
   UPDATE elo_agent_runs SET lease_until = now(), held_cost_usd = NULL, held_tokens = NULL
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND state = 'running'
@@ -30,8 +31,3 @@ WITH released AS (
 )
 DELETE FROM elo_agent_model_calls AS call USING released
 WHERE call.tenant_id = :tenantId::uuid AND call.task_id = :taskId AND call.run_id = released.run_id AND call.closed_at IS NULL`);
-
-/** Gives a run back that was claimed and cannot be gone on with: nothing was sent. */
-export function releaseRunStatement(key: RunKey): Statement {
-  return RELEASE(key);
-}
