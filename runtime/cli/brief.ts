@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '../util/json';
+import { words } from '../util/text/words';
 
 interface Brief {
-  /** Columns in their order, with their titles; of `status|state` the first that has a value. */
-  readonly columns: Readonly<Record<string, string>>;
+  /** In their order; `tenant_id=tenant` has another title, of `status|state` the first counts that has a value. */
+  readonly columns: readonly string[];
   /** Columns that have a sum below. */
   readonly sums?: readonly string[];
 }
@@ -10,86 +11,36 @@ interface Brief {
 /** Columns of each list, by its key, that fit a terminal of 80; --wide and JSON have everything. */
 const LISTS: Readonly<Record<string, Brief>> = {
   usage: {
-    columns: {
-      month: 'month',
-      day: 'day',
-      tenant_id: 'tenant',
-      client_id: 'client',
-      dialog_id: 'dialog',
-      user_id: 'user',
-      session_id: 'session',
-      agent_tier: 'tier',
-      model_id: 'model',
-      request_count: 'runs',
-      total_tokens: 'tokens',
-      total_cost_usd: 'cost_usd',
-    },
-    sums: ['request_count', 'total_tokens', 'total_cost_usd'],
+    columns: words(`
+      month day tenant_id=tenant client_id=client dialog_id=dialog user_id=user session_id=session
+      agent_tier=tier model_id=model request_count=runs total_tokens=tokens total_cost_usd=cost_usd
+    `),
+    sums: words('request_count total_tokens total_cost_usd'),
   },
   spenders: {
-    columns: {
-      tenant: 'tenant',
-      request_count: 'runs',
-      total_tokens: 'tokens',
-      total_cost_usd: 'cost_usd',
-      share_percent: 'percent',
-    },
-    sums: ['request_count', 'total_tokens', 'total_cost_usd'],
+    columns: words('tenant request_count=runs total_tokens=tokens total_cost_usd=cost_usd share_percent=percent'),
+    sums: words('request_count total_tokens total_cost_usd'),
   },
   unknown_usage: {
-    columns: { opened_at: 'opened', task_id: 'task', model_requested: 'model', requests: 'requests' },
-    sums: ['requests'],
+    columns: words('opened_at=opened task_id=task model_requested=model requests'),
+    sums: words('requests'),
   },
   calls: {
-    columns: {
-      created_at: 'time',
-      tool: 'tool',
-      decision: 'decision',
-      code: 'code',
-      duration_ms: 'ms',
-      task_id: 'task',
-    },
+    columns: words('created_at=time tool decision code duration_ms=ms task_id=task'),
   },
   runs: {
-    columns: {
-      created_at: 'time',
-      'status|state': 'status',
-      agent_tier: 'tier',
-      cost_usd: 'cost_usd',
-      task_id: 'task',
-    },
-    sums: ['cost_usd'],
+    columns: words('created_at=time status|state=status agent_tier=tier cost_usd task_id=task'),
+    sums: words('cost_usd'),
   },
   tools: {
-    columns: {
-      code: 'code',
-      name: 'name',
-      type: 'type',
-      server: 'server',
-      transport: 'transport',
-      endpoint: 'endpoint',
-      tenants: 'tenants',
-    },
+    columns: words('code name type server transport endpoint tenants'),
   },
   tiers: {
-    columns: {
-      code: 'code',
-      model_id: 'model',
-      rank: 'rank',
-      is_free: 'free',
-      input_cost_per_1m: 'input_usd',
-      output_cost_per_1m: 'output_usd',
-    },
+    columns: words('code model_id=model rank is_free=free input_cost_per_1m=input_usd output_cost_per_1m=output_usd'),
   },
   tenants: {
-    columns: {
-      name: 'name',
-      id: 'id',
-      is_active: 'active',
-      tools: 'tools',
-      spent_this_month_usd: 'month_usd',
-    },
-    sums: ['spent_this_month_usd'],
+    columns: words('name id is_active=active tools spent_this_month_usd=month_usd'),
+    sums: words('spent_this_month_usd'),
   },
 };
 
@@ -99,9 +50,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 export function briefRows(list: string, rows: readonly JsonObject[]): readonly JsonObject[] {
   const { columns, sums = [] } = LISTS[list] ?? {};
   if (columns === undefined) return rows;
-  const known = Object.entries(columns).filter(([names]) =>
-    names.split('|').some((name) => rows.some((row) => name in row)),
-  );
+  const titled = columns
+    .map((column) => column.split('='))
+    .map(([names = '', title = names]) => [names, title] as const);
+  const known = titled.filter(([names]) => names.split('|').some((name) => rows.some((row) => name in row)));
   const pick = (cell: (names: string) => JsonValue): JsonObject =>
     Object.fromEntries(known.map(([names, title]) => [title, cell(names)]));
   const brief = rows.map((row) => pick((names) => shorten(valueOf(row, names))));

@@ -3,6 +3,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
 import { type Guards, nearMisses } from '../util/known-keys';
 import { withoutExponent } from '../util/text/without-exponent';
+import { words } from '../util/text/words';
 import { readObject } from './read-object';
 
 /** The settings of a tenant's row. Throws SETTING_INVALID. */
@@ -26,18 +27,10 @@ export function parseSettings(text: string | null): TenantSettings {
   };
 }
 
-const SETTINGS: readonly string[] = [
-  'default_tier',
-  'max_tier',
-  'max_iterations',
-  'model_silence_seconds',
-  'monthly_cost_limit_usd',
-  'monthly_token_limit',
-  'runs_per_minute',
-  'tool_config',
-  'mcp_allowed_hosts',
-  'callback_hosts',
-];
+const SETTINGS: readonly string[] = words(`
+  default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
+  monthly_token_limit runs_per_minute tool_config mcp_allowed_hosts callback_hosts
+`);
 const GUARDS: Guards = {
   isShared: true,
   keys: SETTINGS.filter((key) => key !== 'default_tier'),

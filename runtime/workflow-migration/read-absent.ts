@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { words } from '../util/text/words';
 import type { Workflow, WorkflowNode } from './contract';
 
 /**
@@ -49,19 +50,10 @@ const PLANNED = /^@n8n\/n8n-nodes-langchain\./;
 const PLAIN_TEXT = /^=(?!=)(?![^]*\{\{)/;
 
 /** Options that the editor leaves as "" when somebody empties them: their default holds. */
-const NUMBERS: ReadonlySet<string> = new Set([
-  ...[
-    'maxIterations',
-    'temperature',
-    'maxTokens',
-    'topP',
-    'frequencyPenalty',
-    'presencePenalty',
-    'timeout',
-    'maxRetries',
-  ],
-  'maxTokensFromMemory',
-]);
+const NUMBERS: ReadonlySet<string> = new Set(
+  words(`maxIterations temperature maxTokens topP frequencyPenalty presencePenalty timeout maxRetries
+    maxTokensFromMemory`),
+);
 
 const isThere = (value: unknown): boolean => value !== null && value !== '';
 

@@ -4,6 +4,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { billedLines } from '../../storage/sql/usage-report';
 import type { JsonObject } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
+import { words } from '../../util/text/words';
 import { checkTenant } from '../check-tenant';
 import { operation } from '../operation';
 import { fileName, period } from './period';
@@ -29,24 +30,8 @@ export const exportUsage = operation({
 });
 
 /** The columns of the file, also where it has no lines. */
-const COLUMNS = [
-  'created_at',
-  'tenant_id',
-  'task_id',
-  'trace_id',
-  'task_type',
-  'model_id',
-  'agent_tier',
-  'prompt_tokens',
-  'completion_tokens',
-  'total_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'reasoning_tokens',
-  'cost_usd',
-  'usage_estimated',
-  'client_id',
-  'dialog_id',
-  'user_id',
-  'session_id',
-];
+const COLUMNS = words(`
+  created_at tenant_id task_id trace_id task_type model_id agent_tier prompt_tokens completion_tokens
+  total_tokens cached_tokens cache_write_tokens reasoning_tokens cost_usd usage_estimated client_id
+  dialog_id user_id session_id
+`);

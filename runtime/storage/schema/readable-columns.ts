@@ -1,3 +1,4 @@
+import { words } from '../../util/text/words';
 import { COST_COLUMNS } from '../sql/manage-prices';
 
 /**
@@ -8,79 +9,26 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   elo_t_tenants: ['id', 'name', 'slug', 'plan', 'is_active', 'created_at', 'updated_at'],
   elo_tenants: ['id', 'name', 'slug', 'plan', 'is_active', 'created_at', 'updated_at'],
   elo_agent_tools: ['id', 'code', 'name', 'description', 'transport', 'allowed_tiers', 'is_active', 'sort_order'],
-  elo_t_tenant_tools: [
-    'id',
-    'tenant_id',
-    'tool_id',
-    'is_enabled',
-    'usage_limit_daily',
-    'usage_count_today',
-    'last_reset_date',
-    'created_at',
-  ],
+  elo_t_tenant_tools: words(`
+    id tenant_id tool_id is_enabled usage_limit_daily usage_count_today last_reset_date created_at
+  `),
   elo_agent_tiers: ['code', 'name', 'model_id', 'max_tokens', 'temperature', 'is_free', 'rank'],
   elo_model_pricing: ['model_id', 'provider', ...COST_COLUMNS],
-  elo_t_token_usage: [
-    'id',
-    'tenant_id',
-    'trace_id',
-    'task_id',
-    'run_id',
-    'model_id',
-    'agent_tier',
-    'task_type',
-    'prompt_tokens',
-    'completion_tokens',
-    'total_tokens',
-    'cached_tokens',
-    'cache_write_tokens',
-    'reasoning_tokens',
-    'model_calls',
-    'cost_exact',
-    'cost_usd',
-    'saved_exact',
-    'usage_estimated',
-    'created_at',
-  ],
+  elo_t_token_usage: words(`
+    id tenant_id trace_id task_id run_id model_id agent_tier task_type prompt_tokens completion_tokens
+    total_tokens cached_tokens cache_write_tokens reasoning_tokens model_calls cost_exact cost_usd
+    saved_exact usage_estimated created_at
+  `),
   elo_agent_runs: ['tenant_id', 'task_id', 'run_id', 'trace_id', 'state', 'attempt', 'created_at', 'updated_at'],
-  elo_agent_model_calls: [
-    'tenant_id',
-    'run_id',
-    'call_no',
-    'task_id',
-    'model_requested',
-    'model_returned',
-    'model_billed',
-    'prompt_tokens',
-    'completion_tokens',
-    'cached_tokens',
-    'cache_write_tokens',
-    'cache_write_1h_tokens',
-    'reasoning_tokens',
-    'cost_exact',
-    'saved_exact',
-    'cost_basis',
-    'usage_estimated',
-    'error_code',
-    'opened_at',
-    'closed_at',
-  ],
+  elo_agent_model_calls: words(`
+    tenant_id run_id call_no task_id model_requested model_returned model_billed prompt_tokens
+    completion_tokens cached_tokens cache_write_tokens cache_write_1h_tokens reasoning_tokens cost_exact
+    saved_exact cost_basis usage_estimated error_code opened_at closed_at
+  `),
   elo_agent_mcp_servers: ['id', 'code', 'transport', 'is_active', 'sort_order', 'created_at'],
   elo_t_tenant_mcp_servers: ['tenant_id', 'server_id', 'is_enabled', 'listed_at', 'created_at'],
   elo_t_tenant_mcp_tools: ['tenant_id', 'server_id', 'name', 'description', 'is_repeatable', 'position', 'updated_at'],
-  elo_tool_executions: [
-    'id',
-    'tenant_id',
-    'task_id',
-    'run_id',
-    'step',
-    'tool',
-    'decision',
-    'is_error',
-    'code',
-    'duration_ms',
-    'created_at',
-  ],
+  elo_tool_executions: words('id tenant_id task_id run_id step tool decision is_error code duration_ms created_at'),
   elo_agent_monthly_usage: ['tenant_id', 'month', 'cost_usd', 'tokens'],
   elo_agent_rate_windows: [],
   elo_agent_journal: [],

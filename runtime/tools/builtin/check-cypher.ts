@@ -1,16 +1,11 @@
+import { words } from '../../util/text/words';
+
 /** Procedures that only tell what is in the graph. */
-const READING_PROCEDURES: readonly string[] = [
-  'db.index.fulltext.querynodes',
-  'db.index.fulltext.queryrelationships',
-  'db.index.vector.querynodes',
-  'db.index.vector.queryrelationships',
-  'db.labels',
-  'db.propertykeys',
-  'db.relationshiptypes',
-  'db.schema.nodetypeproperties',
-  'db.schema.reltypeproperties',
-  'db.schema.visualization',
-];
+const READING_PROCEDURES: readonly string[] = words(`
+  db.index.fulltext.querynodes db.index.fulltext.queryrelationships db.index.vector.querynodes
+  db.index.vector.queryrelationships db.labels db.propertykeys db.relationshiptypes
+  db.schema.nodetypeproperties db.schema.reltypeproperties db.schema.visualization
+`);
 
 /** Functions that are named with a dot and compute. Others may run Cypher from a text, or ask other servers. */
 const COMPUTING_FUNCTIONS = /^(date|datetime|localdatetime|time|localtime|duration|point|vector\.similarity)\./;

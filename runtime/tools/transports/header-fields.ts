@@ -1,18 +1,12 @@
+import { words } from '../../util/text/words';
+
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** What the connection itself decides on. */
-const OF_CONNECTION: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const OF_CONNECTION: ReadonlySet<string> = new Set(
+  words('connection content-length expect host keep-alive te trailer transfer-encoding upgrade'),
+);
 
 /** These would get round the rules on methods, or speak to a proxy in between. */
 const FORBIDDEN = /^(proxy-.*|x-http-method(-override)?|x-method-override|x-forwarded-.*|forwarded)$/;

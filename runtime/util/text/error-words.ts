@@ -1,21 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../json';
+import { words } from './words';
 
 /** Message fields, most common first. */
 const WORDS = ['message', 'msg', 'error_msg', 'error_message', 'error_description', 'description', 'title', 'reason'];
 /** Fields that hold nested errors. */
-const INNER = [
-  'error',
-  'errors',
-  'detail',
-  'details',
-  'metadata',
-  'raw',
-  'reasons',
-  'innererror',
-  'fieldViolations',
-  'cause',
-  'body',
-];
+const INNER = words(`
+  error errors detail details metadata raw reasons innererror fieldViolations cause body
+`);
 /** Fields that locate the error in the request. */
 const PLACES = ['loc', 'field'];
 

@@ -1,30 +1,16 @@
 import type { JsonValue } from '../../util/json';
+import { words } from '../../util/text/words';
 import type { Cluster, Workflow, WorkflowNode } from '../contract';
 import type { Graph } from '../graph';
 import { kindOf, parameterAt } from '../parameters';
 
 /** Nodes that treat every item by itself, whichever others come with it. */
-const BY_ITEM: ReadonlySet<string> = new Set([
-  'set',
-  'if',
-  'switch',
-  'filter',
-  'noOp',
-  'httpRequest',
-  'renameKeys',
-  'dateTime',
-  'crypto',
-  'markdown',
-  'redis',
-  'telegram',
-  'slack',
-  'discord',
-  'whatsApp',
-  'twilio',
-  'gmail',
-  'emailSend',
-  'stickyNote',
-]);
+const BY_ITEM: ReadonlySet<string> = new Set(
+  words(`
+  set if switch filter noOp httpRequest renameKeys dateTime crypto markdown redis telegram slack
+  discord whatsApp twilio gmail emailSend stickyNote
+`),
+);
 
 /** Expressions that see more than the one item. */
 const OF_ALL_ITEMS = /\.(?:all|first|last)\(|\$items\(|\$runIndex|\$itemIndex|\$prevNode|\$input\.(?:all|first|last)/;

@@ -1,19 +1,14 @@
 import type { JsonValue } from '../../util/json';
+import { words } from '../../util/text/words';
 import type { Cluster, WorkflowNode } from '../contract';
 import { isSame } from '../expressions/merge-values';
 import type { Graph } from '../graph';
 import type { Issue } from '../issue';
 
 /** Settings of a node that say what happens when it fails, and how often it runs. */
-const ERROR_SETTINGS = [
-  'onError',
-  'retryOnFail',
-  'maxTries',
-  'waitBetweenTries',
-  'continueOnFail',
-  'alwaysOutputData',
-  'executeOnce',
-];
+const ERROR_SETTINGS = words(`
+  onError retryOnFail maxTries waitBetweenTries continueOnFail alwaysOutputData executeOnce
+`);
 
 /** What the new node has beside its parameters; false means the same as nothing. */
 export function errorSettingsOf(agent: WorkflowNode): Readonly<Record<string, JsonValue>> {

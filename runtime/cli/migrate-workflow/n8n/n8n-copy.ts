@@ -1,42 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue, objectsIn } from '../../../util/json';
+import { words } from '../../../util/text/words';
 
 /** What n8n's public API takes for a node and for the settings of a workflow; it refuses everything else. */
-const NODE_KEYS = [
-  'id',
-  'name',
-  'webhookId',
-  'disabled',
-  'notesInFlow',
-  'notes',
-  'type',
-  'typeVersion',
-  'executeOnce',
-  'alwaysOutputData',
-  'retryOnFail',
-  'maxTries',
-  'waitBetweenTries',
-  'continueOnFail',
-  'onError',
-  'position',
-  'parameters',
-  'credentials',
-];
-const SETTING_KEYS = [
-  'saveExecutionProgress',
-  'saveManualExecutions',
-  'saveDataErrorExecution',
-  'saveDataSuccessExecution',
-  'executionTimeout',
-  'errorWorkflow',
-  'timezone',
-  'executionOrder',
-  'callerPolicy',
-  'callerIds',
-  'timeSavedMode',
-  'timeSavedPerExecution',
-  'redactionPolicy',
-  'availableInMCP',
-];
+const NODE_KEYS = words(`
+  id name webhookId disabled notesInFlow notes type typeVersion executeOnce alwaysOutputData
+  retryOnFail maxTries waitBetweenTries continueOnFail onError position parameters credentials
+`);
+const SETTING_KEYS = words(`
+  saveExecutionProgress saveManualExecutions saveDataErrorExecution saveDataSuccessExecution
+  executionTimeout errorWorkflow timezone executionOrder callerPolicy callerIds timeSavedMode
+  timeSavedPerExecution redactionPolicy availableInMCP
+`);
 const SUFFIX = ' (migrated)';
 const MAX_NAME_CHARS = 128;
 const STICKY = 'n8n-nodes-base.stickyNote';

@@ -1,11 +1,12 @@
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+import { words } from '../../../util/text/words';
 
 /**
  * Functions of Postgres that only work out a value from their arguments. Left out: what reads or changes settings,
  * files, sessions, locks, sequences or large objects, what runs a text as SQL, and what makes a huge value of a
  * small one (repeat, lpad, rpad, format, array_fill, factorial).
  */
-export const ALLOWED_FUNCTIONS = words(`
+export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(
+  words(`
   any_value array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count covar_pop covar_samp every json_agg
   json_object_agg jsonb_agg jsonb_object_agg max min mode percentile_cont percentile_disc range_agg regr_avgx regr_avgy
   regr_count regr_intercept regr_r2 regr_slope stddev stddev_pop stddev_samp string_agg sum var_pop var_samp variance
@@ -39,14 +40,17 @@ export const ALLOWED_FUNCTIONS = words(`
   daterange int4range int8range isempty lower_inc lower_inf numrange tsrange tstzrange upper_inc upper_inf
   gen_random_uuid num_nonnulls num_nulls
   phraseto_tsquery plainto_tsquery to_tsquery to_tsvector ts_headline ts_rank ts_rank_cd websearch_to_tsquery
-`);
+`),
+);
 
 /** Types whose values are data. Not among them: those whose text is looked up in the catalogue, such as regclass. */
-export const ALLOWED_TYPES = words(`
+export const ALLOWED_TYPES: ReadonlySet<string> = new Set(
+  words(`
   bool bpchar char cidr date daterange decimal float4 float8 inet int2 int4 int4range int8 int8range interval json
   jsonb jsonpath macaddr money numeric numrange text time timestamp timestamptz timetz tsquery tsrange tstzrange
   tsvector uuid varchar
-`);
+`),
+);
 
 /** Operators of Postgres; an installation's own may run any function. The words are how the parser names a BETWEEN. */
 export const ALLOWED_OPERATORS: ReadonlySet<string> = new Set([
