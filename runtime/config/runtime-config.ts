@@ -1,5 +1,6 @@
 import * as z from 'zod/v4';
 
+import type { ConsumerConfig } from '../contracts/consumer';
 import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { Model } from '../contracts/model';
 import { MOST_ITERATIONS, TASK_DEFAULTS } from '../contracts/task-options';
@@ -207,12 +208,7 @@ export interface RuntimeConfig {
     readonly maxRows?: number;
   };
   /** Where tasks are queued and answered, and where the built-in tool `redis_get` reads. */
-  readonly redis?: {
-    /** `redis://user:password@host:port/database`, or `rediss:` for TLS. */
-    readonly url: string;
-    /** False: a certificate that nobody signed is taken. Default true. */
-    readonly rejectUnauthorized?: boolean;
-  };
+  readonly redis?: ConsumerConfig['redis'];
   readonly mcp?: {
     /** The command lines that MCP servers of the transport `stdio` may be started with, word for word. Default none. */
     readonly stdioCommands?: readonly (readonly string[])[];

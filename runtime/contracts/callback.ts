@@ -22,6 +22,11 @@ interface CallbackWritten {
   readonly isRetried: boolean;
 }
 
+interface Held {
+  readonly marker: string;
+  readonly holder: string;
+}
+
 /** Whose turn it is to send the webhook of a marker. */
 export type WebhookTurn =
   { readonly kind: 'ours' } | { readonly kind: 'sent' } | { readonly kind: 'held'; readonly waitMs: number };
@@ -34,17 +39,9 @@ export interface CallbackStore {
   /** Writes all of it once for each marker, but a success after a failure too, which is not counted again. */
   readonly write: (write: CallbackWrite) => Promise<CallbackWritten>;
   /** Takes the webhook for `leaseMs` unless it was sent, or another holder's time is not over. */
-  readonly takeWebhook: (turn: {
-    readonly marker: string;
-    readonly holder: string;
-    readonly leaseMs: number;
-  }) => Promise<WebhookTurn>;
+  readonly takeWebhook: (turn: Held & { readonly leaseMs: number }) => Promise<WebhookTurn>;
   /** Gives the webhook back, as sent or for the next one to try. */
-  readonly endWebhook: (turn: {
-    readonly marker: string;
-    readonly holder: string;
-    readonly isSent: boolean;
-  }) => Promise<void>;
+  readonly endWebhook: (turn: Held & { readonly isSent: boolean }) => Promise<void>;
 }
 
 /** What is known of a request that must not be sent twice. */
@@ -65,19 +62,11 @@ export interface RequestStore {
    * Records the intent, for `leaseMs`; `digest` tells the request from others. With `fresh` whatever was known is
    * forgotten.
    */
-  readonly begin: (request: {
-    readonly marker: string;
-    readonly digest: string;
-    readonly holder: string;
-    readonly leaseMs: number;
-    readonly fresh: boolean;
-  }) => Promise<RequestTurn>;
+  readonly begin: (
+    request: Held & { readonly digest: string; readonly leaseMs: number; readonly fresh: boolean },
+  ) => Promise<RequestTurn>;
   /** Keeps the outcome; without one the intent is taken back, since nothing was sent. */
-  readonly end: (request: {
-    readonly marker: string;
-    readonly holder: string;
-    readonly outcome?: string;
-  }) => Promise<void>;
+  readonly end: (request: Held & { readonly outcome?: string }) => Promise<void>;
 }
 
 /** The lists that producers push to and read from. Rejects with REDIS_UNAVAILABLE or CALLBACK_KEY_UNUSABLE. */

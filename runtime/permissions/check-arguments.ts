@@ -75,12 +75,13 @@ function matchesList(value: JsonValue, patterns: readonly Matches[]): boolean {
   return patterns.some((matches) => matches(String(text)));
 }
 
+interface Clamping {
+  readonly limit: NumericLimit;
+  readonly schema: JsonObject;
+}
+
 /** A copy with the number at `path` within the limit; undefined when there is something else than a number. */
-function clampAt(
-  input: JsonObject,
-  [key = '', ...rest]: readonly string[],
-  rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
-): JsonObject | undefined {
+function clampAt(input: JsonObject, [key = '', ...rest]: readonly string[], rule: Clamping): JsonObject | undefined {
   const present = Object.hasOwn(input, key) ? input[key] : undefined;
   if (rest.length > 0) return present === undefined ? input : clampWithin(input, [key, ...rest], rule);
   if (present === undefined || present === null) return inject(input, key, rule);
@@ -91,17 +92,13 @@ function clampAt(
 function clampWithin(
   input: JsonObject,
   [key = '', ...rest]: readonly string[],
-  rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
+  rule: Clamping,
 ): JsonObject | undefined {
   const inner = clampInner(input[key], rest, { ...rule, schema: {} });
   return inner === undefined ? undefined : { ...input, [key]: inner };
 }
 
-function clampInner(
-  present: JsonValue | undefined,
-  path: readonly string[],
-  rule: { readonly limit: NumericLimit; readonly schema: JsonObject },
-): JsonValue | undefined {
+function clampInner(present: JsonValue | undefined, path: readonly string[], rule: Clamping): JsonValue | undefined {
   if (isJsonObject(present)) return clampAt(present, path, rule);
   if (!Array.isArray(present)) return undefined;
   const entries = present.map((entry: JsonValue) => clampInner(entry, path, rule));
@@ -112,11 +109,7 @@ function clampInner(
  * A limit must hold for an argument that is left out too, unless the tool does not know it: a dot is seldom part of a
  * name.
  */
-function inject(
-  input: JsonObject,
-  key: string,
-  { limit, schema }: { readonly limit: NumericLimit; readonly schema: JsonObject },
-): JsonObject {
+function inject(input: JsonObject, key: string, { limit, schema }: Clamping): JsonObject {
   const value = limit.max ?? limit.min;
   const mayBeTaken = schema.additionalProperties !== false && !key.includes('.');
   const isTaken = (isJsonObject(schema.properties) && Object.hasOwn(schema.properties, key)) || mayBeTaken;

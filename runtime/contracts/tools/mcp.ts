@@ -98,27 +98,23 @@ export interface McpServerRow {
   readonly vaultError?: RuntimeError;
 }
 
+interface ServerKey {
+  readonly tenantId: string;
+  readonly serverId: number;
+}
+
 /** Where lists of tools and OAuth state of registered servers are kept. Rejects with a DB_ code. */
 export interface McpStore {
   /** Writes a new list and gives it back with what was decided on each tool. */
-  readonly saveTools: (request: {
-    readonly tenantId: string;
-    readonly serverId: number;
-    readonly tools: readonly McpTool[];
-    readonly ttlMs: number;
-  }) => Promise<readonly McpListedTool[]>;
+  readonly saveTools: (
+    request: ServerKey & { readonly tools: readonly McpTool[]; readonly ttlMs: number },
+  ) => Promise<readonly McpListedTool[]>;
   /** The OAuth state, as text that only its writer can read; undefined before the first login. */
-  readonly loadOAuth: (request: {
-    readonly tenantId: string;
-    readonly serverId: number;
-  }) => Promise<string | undefined>;
+  readonly loadOAuth: (request: ServerKey) => Promise<string | undefined>;
   /** False, and nothing written, when the state is no longer the one that was loaded: another process wrote it. */
-  readonly saveOAuth: (request: {
-    readonly tenantId: string;
-    readonly serverId: number;
-    readonly state: string;
-    readonly loaded: string | undefined;
-  }) => Promise<boolean>;
+  readonly saveOAuth: (
+    request: ServerKey & { readonly state: string; readonly loaded: string | undefined },
+  ) => Promise<boolean>;
 }
 
 /** What a server must have to be read: a row of the database has it, and so has a server given with a run. */

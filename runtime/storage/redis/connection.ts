@@ -1,5 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
+import type { ConsumerConfig } from '../../contracts/consumer';
 import { errorText } from '../../errors/to-runtime-error';
 import { readRedisAddress } from '../../util/addresses/redis-address';
 import { createRedactor, type Redact } from '../../util/redaction/redact';
@@ -11,12 +12,7 @@ const MAX_RETRIES = 3;
 const RETRY_DELAY_MS = 200;
 const MAX_RETRY_DELAY_MS = 5000;
 
-export interface RedisConfig {
-  /** `redis://user:password@host:port/database`, or `rediss:` for TLS. */
-  readonly url: string;
-  /** False: a certificate that nobody signed is taken. */
-  readonly rejectUnauthorized: boolean;
-}
+export type RedisConfig = Required<ConsumerConfig['redis']>;
 
 export interface RedisConnection {
   /**
