@@ -94,6 +94,15 @@ export function toDatabaseError(error: unknown, { user, redact }: Target): Runti
   return new RuntimeError(code, { user, reason }, { cause: error });
 }
 
+/** What the work gives; what it throws as a DB_ code. */
+export async function guarded<T>(work: Promise<T>, target: Target): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw toDatabaseError(error, target);
+  }
+}
+
 function codeOf(sqlState: string | undefined): DatabaseCode | 'DB_QUERY_FAILED' {
   // Errors without an SQLSTATE come from the connection, not from the server.
   if (sqlState === undefined) return 'DB_UNREACHABLE';

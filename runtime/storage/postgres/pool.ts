@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import { after, sleep } from '../../util/clock';
 import type { Query, Statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
-import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
+import { describeTarget, guarded, sqlStateOf } from './database-errors';
 import { CONNECT_TIMEOUT_MS, openPool, type PostgresConfig, QUERY_TIMEOUT_MS, withLastWords } from './open-pool';
 import { createTenantShare } from './tenant-share';
 
@@ -28,13 +28,7 @@ export function createPostgres(config: PostgresConfig): Postgres {
   const use = clientUser(pool, config.queryTimeoutMs ?? QUERY_TIMEOUT_MS);
   const inShare = createTenantShare({ maxConnections: config.maxConnections, maxWaitMs: CONNECT_TIMEOUT_MS });
   const runRepeatedly = createRunner(use, () => withoutLimits(pool));
-  const guard = async <T>(work: Promise<T>): Promise<T> => {
-    try {
-      return await work;
-    } catch (error) {
-      throw toDatabaseError(error, context);
-    }
-  };
+  const guard = <T>(work: Promise<T>): Promise<T> => guarded(work, context);
   return {
     query: (statement) => guard(inShare(statement.tenantId, () => runRepeatedly(statement))),
     transaction: (work) => guard(use((run) => inTransaction((statement) => guard(run(statement)), work))),

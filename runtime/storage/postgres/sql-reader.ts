@@ -7,7 +7,7 @@ import inspectSqlRole from '../sql/inspect-sql-role.sql';
 import { beginAsTenantStatement, describeQueryStatement, readQueryStatement } from '../sql/read-as-tenant';
 import { type Statement, statement } from '../statement';
 import { cancelStatement } from './cancel-statement';
-import { describeTarget, sqlStateOf, toDatabaseError } from './database-errors';
+import { describeTarget, guarded, sqlStateOf, toDatabaseError } from './database-errors';
 import { openPool, type PostgresConfig, withLastWords } from './open-pool';
 import { readSqlCell, sqlCellLength } from './sql-values';
 
@@ -37,18 +37,10 @@ function ignore(): void {
   // Reported elsewhere.
 }
 
-async function guard<T>({ target }: Reader, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw toDatabaseError(error, target);
-  }
-}
-
 async function connect(reader: Reader, pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   const connecting = pool.connect();
   try {
-    return await untilAborted(guard(reader, connecting), signal);
+    return await untilAborted(guarded(connecting, reader.target), signal);
   } catch (error) {
     // It may still come, after all that were waiting before it.
     connecting.then((client) => client.release(), ignore);
@@ -110,7 +102,7 @@ interface Found {
 }
 
 function run({ client, reader }: Session, { text, values }: Statement): Promise<Found> {
-  return guard(reader, client.query({ text, values: [...values] }).catch(withLastWords(client)));
+  return guarded(client.query({ text, values: [...values] }).catch(withLastWords(client)), reader.target);
 }
 
 async function readRows(session: Session, request: SqlRequest): Promise<SqlRows> {
