@@ -1,7 +1,7 @@
 import type { PlainAccess, PlainColumn, PlainPlace } from '../contracts/tools/vault';
 import { isRuntimeError } from '../errors/runtime-error';
 import { plainInAuth, plainInCustomConfig, type PlainSecret, plainText, unwrapJson, wrapJson } from './find-plaintext';
-import { type RotateRequest, tryOpen } from './rotate-key';
+import { type Rotation, tryOpen } from './rotate-key';
 import { secretOwner } from './secret-owner';
 
 interface RowName {
@@ -25,7 +25,7 @@ export interface EncryptReport {
   readonly left: readonly (RowName & { readonly reason: string })[];
 }
 
-interface EncryptRequest extends RotateRequest {
+interface EncryptRequest extends Rotation {
   readonly isDryRun: boolean;
 }
 

@@ -34,7 +34,7 @@ interface Item {
 
 type Outcome = 'resealed' | 'current' | 'unreadable' | 'changed';
 
-export interface RotateRequest {
+export interface Rotation {
   readonly store: VaultStore;
   readonly sealer: Sealer;
   readonly onProgress: (progress: string) => void;
@@ -44,7 +44,7 @@ const MAX_ROUNDS = 5;
 const PROGRESS_EVERY = 100;
 
 /** Seals everything under the first key, row by row: after a crash it goes on where it was. */
-export async function rotateVault(request: RotateRequest): Promise<RotateReport> {
+export async function rotateVault(request: Rotation): Promise<RotateReport> {
   let resealed = 0;
   let current: number | undefined;
   for (let round = 1; ; round++) {
@@ -67,7 +67,7 @@ async function sealRound({
   store,
   sealer,
   onProgress,
-}: RotateRequest): Promise<readonly { readonly place: SealedPlace; readonly outcome: Outcome }[]> {
+}: Rotation): Promise<readonly { readonly place: SealedPlace; readonly outcome: Outcome }[]> {
   const secrets = (await store.allSecrets()).map((row) => secretItem(store, row));
   const states = (await store.allOAuthStates()).map((row) => oauthItem(store, row));
   const items = [...secrets, ...states];
