@@ -64,15 +64,7 @@ const TYPES: Readonly<Record<string, Field['type']>> = {
   object: 'object',
 };
 
-function toField({
-  name,
-  type,
-  required,
-}: {
-  readonly name: string;
-  readonly type: string;
-  readonly required: boolean;
-}): Field {
+function toField({ name, type, required }: { name: string; type: string; required: boolean }): Field {
   return { id: name, displayName: name, required, display: true, defaultMatch: false, type: TYPES[type] ?? 'string' };
 }
 

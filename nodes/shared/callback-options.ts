@@ -25,12 +25,9 @@ export const callbackKeyPrefixes: INodeProperties = {
 export const callbackOptions: INodeProperties[] = [callbackHosts, callbackKeyPrefixes];
 
 /** The options above as the runtime's configuration; what is empty is left to it. */
-export function readCallbacks({
-  callbackHosts: givenHosts,
-  callbackKeyPrefixes: givenPrefixes,
-}: IDataObject): NonNullable<RuntimeConfig['callbacks']> {
-  const hosts = readList(givenHosts);
-  const keyPrefixes = readList(givenPrefixes);
+export function readCallbacks(options: IDataObject): NonNullable<RuntimeConfig['callbacks']> {
+  const hosts = readList(options.callbackHosts);
+  const keyPrefixes = readList(options.callbackKeyPrefixes);
   return { ...(hosts.length === 0 ? {} : { hosts }), ...(keyPrefixes.length === 0 ? {} : { keyPrefixes }) };
 }
 

@@ -34,10 +34,7 @@ export function credentialText(credential: ICredentialDataDecryptedObject): (nam
   };
 }
 
-function readSsl({
-  ssl,
-  allowUnauthorizedCerts,
-}: ICredentialDataDecryptedObject): RuntimeLibrary.DatabaseConfig['ssl'] {
-  if (allowUnauthorizedCerts === true) return { rejectUnauthorized: false };
-  return ssl !== undefined && ssl !== 'disable';
+function readSsl(credential: ICredentialDataDecryptedObject): RuntimeLibrary.DatabaseConfig['ssl'] {
+  if (credential.allowUnauthorizedCerts === true) return { rejectUnauthorized: false };
+  return credential.ssl !== undefined && credential.ssl !== 'disable';
 }

@@ -170,17 +170,11 @@ function secretHeaders(headers: Readonly<Record<string, string>> = {}): readonly
 }
 
 /** No tool's server may send these back into an answer. */
-function knownSecrets({
-  database,
-  sqlQuery,
-  redis,
-  vaultKey,
-  callbacks,
-  model: config,
-}: ParsedConfig): readonly string[] {
+function knownSecrets(parsed: ParsedConfig): readonly string[] {
+  const { database, sqlQuery, redis, vaultKey, callbacks, model } = parsed;
   const secrets = [
-    config?.apiKey,
-    ...secretHeaders(config?.headers),
+    model?.apiKey,
+    ...secretHeaders(model?.headers),
     ...(vaultKey?.split(',').map((key) => key.trim()) ?? []),
     passwordOf(database),
     passwordOf(sqlQuery?.database),

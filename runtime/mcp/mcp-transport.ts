@@ -76,12 +76,8 @@ function mayBeOfConnection({ status = 0, words = '' }: ServerFailure): boolean {
 }
 
 /** Returns the server's reason for refusing a call; undefined for failures of the connection or the server. */
-function asAnswer({
-  kind,
-  reason,
-  status = 0,
-  words = '',
-}: ServerFailure): Required<Pick<TransportReply, 'text' | 'failure'>> | undefined {
+function asAnswer(failed: ServerFailure): Required<Pick<TransportReply, 'text' | 'failure'>> | undefined {
+  const { kind, reason, status = 0, words = '' } = failed;
   if (kind === 'answer') return { text: reason, failure: { code: 'TOOL_FAILED' } };
   if (kind !== 'http' || status < 400 || status >= 500 || TRANSIENT.has(status)) return undefined;
   const failure =

@@ -15,27 +15,18 @@ const REMOVED_MODES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What n8n's own rules for version 3 say of a node, disabled ones too; undefined for one that goes on as it is. */
-export function v3Flag({
-  name,
-  type,
-  typeVersion,
-  parameters,
-}: WorkflowNode): Omit<FlaggedAgent, 'outcome'> | undefined {
+export function v3Flag(agent: WorkflowNode): Omit<FlaggedAgent, 'outcome'> | undefined {
+  const { name: node, type, typeVersion, parameters } = agent;
   if (type !== AGENT_TYPE || typeVersion >= FIRST_SUPPORTED_VERSION) return undefined;
   const plain = typeVersion <= CONVERSATIONAL_UP_TO ? 'conversationalAgent' : 'toolsAgent';
   const mode = REMOVED_MODES.get(typeof parameters.agent === 'string' ? parameters.agent : plain);
   const version = showName(String(typeVersion));
-  return mode === undefined
-    ? {
-        node: name,
-        rule: 'agent-node-version-v3',
-        text: `It is an AI Agent of version ${version}, which n8n 3 runs as version 2.`,
-      }
-    : {
-        node: name,
-        rule: 'agent-removed-modes-v3',
-        text: `It uses the mode ${mode} of AI Agent version ${version}, which fails in n8n 3.`,
-      };
+  if (mode === undefined) {
+    const text = `It is an AI Agent of version ${version}, which n8n 3 runs as version 2.`;
+    return { node, rule: 'agent-node-version-v3', text };
+  }
+  const text = `It uses the mode ${mode} of AI Agent version ${version}, which fails in n8n 3.`;
+  return { node, rule: 'agent-removed-modes-v3', text };
 }
 
 /** All of them, in the order of the workflow, with what became of each. */

@@ -96,12 +96,8 @@ function toFlag(key: string, property: Property, required: boolean): Flag {
   };
 }
 
-function marksOf({
-  tenant = false,
-  secret = false,
-  none = 'none',
-  whole = tenant,
-}: Metadata): Required<Omit<Metadata, 'any' | 'flag'>> {
+function marksOf(given: Metadata): Required<Omit<Metadata, 'any' | 'flag'>> {
+  const { tenant = false, secret = false, none = 'none', whole = tenant } = given;
   return { tenant, secret, none, whole };
 }
 
@@ -144,12 +140,8 @@ function wordsOf(key: string): string {
 export const isUnseen = ({ secret, required }: Flag): boolean => secret && required;
 
 /** True for a text that has to be there: it may stand behind the words without its option. */
-export const isNamed = ({
-  kind,
-  required,
-  secret,
-  tenant,
-}: Pick<Flag, 'kind' | 'required' | 'secret' | 'tenant'>): boolean => kind === 'text' && required && !secret && !tenant;
+export const isNamed = (flag: Pick<Flag, 'kind' | 'required' | 'secret' | 'tenant'>): boolean =>
+  flag.kind === 'text' && flag.required && !flag.secret && !flag.tenant;
 
 export const namesOf = (flags: readonly Flag[]): string =>
   flags

@@ -39,17 +39,8 @@ export function failureReport(task: QueueTask, error: RuntimeError): TaskReport 
 }
 
 /** What was done and spent before the failure. */
-function partOfRun({
-  status,
-  run_id,
-  agent_tier,
-  tokens,
-  cost_usd,
-  saved_usd,
-  usage_estimated,
-  iterations,
-  result,
-}: Partial<AgentResult>): JsonObject {
+function partOfRun(run: Partial<AgentResult>): JsonObject {
+  const { status, run_id, agent_tier, tokens, cost_usd, saved_usd, usage_estimated, iterations, result } = run;
   if (run_id === undefined) return {};
   const spent = { tokens, usage_estimated, cost_usd, saved_usd };
   const part = { status, run_id, agent_tier, ...spent, iterations, tool_calls: result?.tool_calls };

@@ -99,13 +99,8 @@ export function isOptionValue(value: JsonValue | undefined): boolean {
 }
 
 /** The rank decides what a tenant with a highest tier may use; only a person knows where the model belongs. */
-export function tierStatement({
-  code,
-  name,
-  modelId,
-  maxTokens,
-  temperature,
-}: NonNullable<PlannedTier['row']>): string {
+export function tierStatement(row: NonNullable<PlannedTier['row']>): string {
+  const { code, name, modelId, maxTokens, temperature } = row;
   const values = [sqlText(code), sqlText(name), sqlText(modelId), sqlNumber(maxTokens), sqlNumber(temperature)];
   return [
     'INSERT INTO elo_agent_tiers (code, name, model_id, max_tokens, temperature)',
