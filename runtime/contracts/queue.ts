@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, without } from '../util/json';
 import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
 import { orEmptyList } from './task-options';
 
@@ -86,7 +86,7 @@ const optionalObject: z.ZodType<JsonObject> = orEmptyList(
 /** Keys that are not known are kept, so one that is called like this would become the prototype of the task. */
 function withoutPrototypeKey(value: unknown): unknown {
   if (!isJsonObject(value) || !Object.hasOwn(value, '__proto__')) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== '__proto__'));
+  return without(value, '__proto__');
 }
 
 const queueTaskFields = z.looseObject({

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, without } from '../util/json';
 import { hideFromSchema } from './hide-from-schema';
 
 /** The arguments that the rules fix, for one tool: the model neither sees nor sets them. */
@@ -66,5 +66,5 @@ function stripAt(value: JsonValue, path: readonly [string, ...string[]]): JsonVa
   if (!isJsonObject(value) || !Object.hasOwn(value, key)) return value;
   const left = next === undefined ? {} : stripAt(value[key] as JsonValue, [next, ...rest]);
   if (!isJsonObject(left) || Object.keys(left).length > 0) return { ...value, [key]: left };
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+  return without(value, key);
 }

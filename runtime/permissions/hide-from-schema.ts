@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, without } from '../util/json';
 
 /** So many schemas are looked into at most: references may lead back to where they come from. */
 const MAX_SCHEMAS = 1000;
@@ -162,8 +162,4 @@ function namesIn(value: JsonValue, keyword: string): readonly string[] {
   const start = `"#/${keyword}/`;
   const rest = JSON.stringify(value).split(start).slice(1);
   return rest.map((text) => (text.split(/["/]/, 1)[0] ?? '').replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function without(object: JsonObject, key: string): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 }

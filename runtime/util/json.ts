@@ -181,3 +181,7 @@ export function withoutPrototypeKeys(value: JsonValue, depth = 32): JsonValue {
       .map(([key, inner]) => [key, withoutPrototypeKeys(inner, depth - 1)]),
   );
 }
+
+export function without(object: JsonObject, name: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name));
+}

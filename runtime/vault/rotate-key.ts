@@ -33,6 +33,7 @@ interface Item {
 }
 
 type Outcome = 'resealed' | 'current' | 'unreadable' | 'changed';
+type Sealed = Readonly<{ place: SealedPlace; outcome: Outcome }>;
 
 export interface Rotation {
   readonly store: VaultStore;
@@ -63,15 +64,11 @@ export async function rotateVault(request: Rotation): Promise<RotateReport> {
   }
 }
 
-async function sealRound({
-  store,
-  sealer,
-  onProgress,
-}: Rotation): Promise<readonly { readonly place: SealedPlace; readonly outcome: Outcome }[]> {
+async function sealRound({ store, sealer, onProgress }: Rotation): Promise<readonly Sealed[]> {
   const secrets = (await store.allSecrets()).map((row) => secretItem(store, row));
   const states = (await store.allOAuthStates()).map((row) => oauthItem(store, row));
   const items = [...secrets, ...states];
-  const outcomes: { place: SealedPlace; outcome: Outcome }[] = [];
+  const outcomes: Sealed[] = [];
   for (const item of items) {
     outcomes.push({ place: item.place, outcome: await sealAnew(item, sealer) });
     const isTold = outcomes.length % PROGRESS_EVERY === 0 || outcomes.length === items.length;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsIn, textsIn } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsIn, textsIn, without } from '../../util/json';
 import { mapSubschemas } from '../../util/json-schema/subschemas';
 import { alternativesNote, mergeAlternatives, mergeBoth } from './merge-schemas';
 import { resolveSchema } from './subschemas';
@@ -104,10 +104,6 @@ function tidyRequired(schema: JsonObject): JsonObject {
   if (missing.length === 0) return schema;
   const added = missing.map((name) => [name, isJsonObject(others) ? others : {}] as const);
   return { ...schema, properties: { ...properties, ...Object.fromEntries(added) } };
-}
-
-function without(schema: JsonObject, name: string): JsonObject {
-  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== name));
 }
 
 /** Keywords that providers refuse at the root. */

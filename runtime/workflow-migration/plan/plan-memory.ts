@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../util/json';
+import { type JsonValue, without } from '../../util/json';
 import type { Branch, WorkflowNode } from '../contract';
 import { literal } from '../expressions/javascript';
 import { isSame, mergeValues } from '../expressions/merge-values';
@@ -79,13 +79,9 @@ function isSameStore(one: WorkflowNode, other: WorkflowNode): boolean {
   return (
     one.type === other.type &&
     one.typeVersion === other.typeVersion &&
-    isSame(withoutSession(one), withoutSession(other)) &&
+    isSame(SESSION.reduce(without, one.parameters), SESSION.reduce(without, other.parameters)) &&
     isSame(one.credentials ?? {}, other.credentials ?? {})
   );
-}
-
-function withoutSession({ parameters }: WorkflowNode): JsonValue {
-  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !SESSION.includes(name)));
 }
 
 function isSameSession(one: WorkflowNode, other: WorkflowNode): boolean {
