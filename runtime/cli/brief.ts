@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../util/json';
 import { words } from '../util/text/words';
 
 interface Brief {
-  /** In their order; `tenant_id=tenant` has another title, of `status|state` the first counts that has a value. */
+  /** Columns in their order: `tenant_id=tenant` has another title, `status|state` is the first that has a value. */
   readonly columns: readonly string[];
   /** Columns that have a sum below. */
   readonly sums?: readonly string[];
