@@ -7,6 +7,7 @@ import type { Outgoing, OutgoingReply, OutgoingRules } from '../../contracts/too
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { newId, sleep } from '../../util/clock';
 import type { JsonObject } from '../../util/json';
+import { refuseCancelled } from '../types/send-request';
 
 interface WebhookParts {
   readonly store: CallbackStore;
@@ -108,10 +109,6 @@ function failureOf(reply: OutgoingReply): RuntimeError | undefined {
   const reason = `it answered HTTP ${status}${isRedirect ? ', and redirects are not followed' : ''}`;
   const mayPass = status >= 500 || PASSING.includes(status);
   return new RuntimeError(mayPass ? 'CALLBACK_FAILED' : 'CALLBACK_REFUSED', { reason });
-}
-
-function refuseCancelled(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw new RuntimeError('RUN_CANCELLED');
 }
 
 async function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {

@@ -93,7 +93,7 @@ async function begin(
   }
 }
 
-function refuseCancelled(signal: AbortSignal | undefined): void {
+export function refuseCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new RuntimeError('RUN_CANCELLED');
 }
 
