@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
 
 import type { McpAuth, McpServer, McpServerInput } from '../contracts/tools/mcp';
-import { type JsonObject, objectOf,withoutPrototypeKeys } from '../util/json';
+import { type JsonObject, objectOf, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { parseSetting } from '../util/parse-setting';
 

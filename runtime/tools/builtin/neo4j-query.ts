@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import type { ToolSettings, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
-import { isJsonObject, type JsonObject, type JsonValue, objectOf,tryParseJson } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf, tryParseJson } from '../../util/json';
 import { sendRequest, toTransportReply } from '../transports/send-request';
 import type { BuiltinTool } from './builtin-tool';
 import { cypherIssue, usesParameter } from './check-cypher';
