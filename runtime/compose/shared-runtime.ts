@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { parseQueueConfig, type QueueConfig, type RuntimeConfig } from '../config/runtime-config';
 import { createRedisConnection } from '../storage/redis/connection';
+import type { TaskQueue } from '../tasks/enqueue-task';
 import { every, monotonicMs } from '../util/clock';
 import { createRuntime } from './create-runtime';
 import { createTaskParts } from './tasks';
@@ -26,7 +27,7 @@ const SWEEP_MS = 60_000;
 export const useRuntime = share((config: Omit<RuntimeConfig, 'plugins'>) => createRuntime(config));
 
 /** The same for the producer's side of the queue, which needs Redis only. */
-export const useTaskQueue = share((given: QueueConfig) => {
+export const useTaskQueue = share((given: QueueConfig): TaskQueue & Closable => {
   const config = parseQueueConfig(given);
   const redis = createRedisConnection(config.redis);
   return { ...createTaskParts({ config, redis }).queue, close: redis.close };

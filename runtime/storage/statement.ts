@@ -5,7 +5,7 @@ export interface Statement {
   readonly tenantId?: string;
 }
 
-/** One without values. */
+/** A statement without values. */
 export function statement(text: string): Statement {
   return { text, values: [] };
 }

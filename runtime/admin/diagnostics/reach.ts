@@ -16,6 +16,8 @@ export async function reach(url: URL, host: AdminHost): Promise<void> {
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   const socket = connect({ host: hostOf(url), port, timeout: TIMEOUT_MS });
   socket.once('timeout', () => socket.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} seconds`)));
+  // Once it is connected nobody else would take its error.
+  socket.on('error', () => undefined);
   try {
     await once(socket, 'connect');
   } catch (error) {

@@ -38,7 +38,7 @@ export async function checkSettings(
   readBudget(settings, {});
   readRunsPerMinute(settings);
   if (isNew('tool_config')) await checkRules(query, levels, codeTools);
-  /** A run would pass over it. */
+  // What cannot be read a run would pass over.
   const refuseUnread = (setting: string, read: unknown, reason: string): void => {
     if (isSet(raw[setting]) && read === undefined) throw invalid(setting, reason);
   };

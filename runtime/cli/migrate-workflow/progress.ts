@@ -62,8 +62,8 @@ function summaryOf(outcomes: readonly FileOutcome[]): string {
 function reasonLines(outcomes: readonly FileOutcome[]): readonly string[] {
   const reasons = reportsOf(outcomes).flatMap(reasonsOf);
   if (reasons.length === 0) return [];
-  const agents = [...Map.groupBy(reasons, (reason) => reason)].sort(([, one], [, other]) => other.length - one.length);
-  const listed = agents.map(([reason, { length }]) => `${reason} (${length})`);
+  const groups = [...Map.groupBy(reasons, (reason) => reason)].sort(([, one], [, other]) => other.length - one.length);
+  const listed = groups.map(([reason, { length }]) => `${reason} (${length})`);
   return [`Agents left as they are, by reason: ${listed.join(', ')}.`];
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, textsIn, tryParseJson } from '../../util/json';
+import { isOfType } from '../../util/json-schema/subschemas';
 import { contentText, type McpContent } from '../content';
 
 /** Key in a tool's `_meta` that marks it as unusable. */
@@ -52,7 +53,7 @@ function tidySchema(schema: JsonValue | undefined): JsonObject | undefined {
   if (!isJsonObject(schema)) return undefined;
   const { type = 'object', properties = {}, required, ...rest } = withoutNull(schema);
   const fields = isEmptyList(properties) ? {} : properties;
-  if (![type, ...textsIn(type)].includes('object') || !isJsonObject(fields)) return undefined;
+  if (!isOfType(type, 'object') || !isJsonObject(fields)) return undefined;
   const names = textsIn(required);
   return { ...rest, type: 'object', properties: fields, ...(names.length === 0 ? {} : { required: names }) };
 }

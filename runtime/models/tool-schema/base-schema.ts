@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, objectOf, objectsIn, textsIn, without } from '../../util/json';
-import { mapSubschemas } from '../../util/json-schema/subschemas';
+import { isOfType, mapSubschemas } from '../../util/json-schema/subschemas';
 import { alternativesNote, mergeAlternatives, mergeBoth } from './merge-schemas';
 import { resolveSchema } from './subschemas';
 
@@ -66,7 +66,7 @@ function tidyItems(schema: JsonObject): JsonObject {
     const { items: _items, additionalItems, ...rest } = schema;
     return { ...rest, prefixItems: items, items: objectOf(additionalItems) };
   }
-  return items === undefined && [type, ...textsIn(type)].includes('array') ? { ...schema, items: {} } : schema;
+  return items === undefined && isOfType(type, 'array') ? { ...schema, items: {} } : schema;
 }
 
 /** Converts the exclusive limits of draft 4, which are flags next to the limit. */

@@ -1,5 +1,4 @@
 import { words } from '../../util/text/words';
-import { COST_COLUMNS } from '../sql/manage-prices';
 
 /**
  * Every table behind row-level security, with the columns that a role for queries may read. What is left out holds
@@ -13,7 +12,10 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     id tenant_id tool_id is_enabled usage_limit_daily usage_count_today last_reset_date created_at
   `),
   elo_agent_tiers: ['code', 'name', 'model_id', 'max_tokens', 'temperature', 'is_free', 'rank'],
-  elo_model_pricing: ['model_id', 'provider', ...COST_COLUMNS],
+  elo_model_pricing: words(`
+    model_id provider input_cost_per_1m output_cost_per_1m cached_input_cost_per_1m cache_write_cost_per_1m
+    cache_write_1h_cost_per_1m reasoning_cost_per_1m
+  `),
   elo_t_token_usage: words(`
     id tenant_id trace_id task_id run_id model_id agent_tier task_type prompt_tokens completion_tokens
     total_tokens cached_tokens cache_write_tokens reasoning_tokens model_calls cost_exact cost_usd

@@ -1,4 +1,4 @@
-import { isJsonObject, isList, type JsonObject, type JsonValue } from '../json.ts';
+import { isJsonObject, isList, type JsonObject, type JsonValue, textsIn } from '../json.ts';
 
 /** Keywords whose value is a schema that is for the value itself, and those that are for a part of it. */
 const IN_PLACE: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else']);
@@ -114,4 +114,9 @@ function sizeOf(keyword: string, value: JsonValue): number {
 function countValues(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 1;
   return Object.values(value).reduce((sum: number, inner: JsonValue) => sum + countValues(inner), 1);
+}
+
+/** Reports whether a schema's `type` is this one, or a list that has it. */
+export function isOfType(type: JsonValue | undefined, name: string): boolean {
+  return type === name || textsIn(type).includes(name);
 }

@@ -128,7 +128,7 @@ function urlParts(text: string): readonly string[] {
   return [url.password, ...userAndPassword(decoded(url.username), decoded(url.password))];
 }
 
-/** The text without percent signs, or as it is where they mean nothing. */
+/** The text percent-decoded, or as it is where that fails. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-import { type JsonValue, without } from '../../util/json';
+import { type JsonObject, type JsonValue, without } from '../../util/json';
 import type { Branch, WorkflowNode } from '../contract';
 import { literal } from '../expressions/javascript';
 import { isSame, mergeValues } from '../expressions/merge-values';
@@ -79,9 +79,14 @@ function isSameStore(one: WorkflowNode, other: WorkflowNode): boolean {
   return (
     one.type === other.type &&
     one.typeVersion === other.typeVersion &&
-    isSame(SESSION.reduce(without, one.parameters), SESSION.reduce(without, other.parameters)) &&
+    isSame(storeOf(one), storeOf(other)) &&
     isSame(one.credentials ?? {}, other.credentials ?? {})
   );
+}
+
+/** The parameters but those of the session. */
+function storeOf({ parameters }: WorkflowNode): JsonObject {
+  return SESSION.reduce((rest, name) => without(rest, name), parameters);
 }
 
 function isSameSession(one: WorkflowNode, other: WorkflowNode): boolean {

@@ -106,7 +106,7 @@ function v3Lines({ v3 = [], left }: MigrationReport): readonly string[] {
 /** A line for each reason, with all the agents that it holds for. */
 function leftLines(left: readonly LeftAgent[]): readonly string[] {
   const agents = Map.groupBy(left, ({ reason, text, allowance }) => `(${reason}): ${text}${allowedBy(allowance)}`);
-  return Array.from(agents, ([why, of]) => `${names(of.map(({ node }) => node))} ${why}`);
+  return Array.from(agents, ([why, group]) => `${names(group.map(({ node }) => node))} ${why}`);
 }
 
 function noteLine({ node, text, allowance }: Note): string {

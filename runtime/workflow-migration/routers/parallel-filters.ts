@@ -11,17 +11,12 @@ import { isLiveAgent, routedEdges, type Search } from './router-search';
  */
 export function mergeParallel(nodes: readonly WorkflowNode[], search: Search): readonly MergedAgents[] {
   const filters = nodes.map((node) => readFilter(node, search)).filter((filter) => filter !== undefined);
-  const groups = [...Map.groupBy(filters, ([source]) => source).values()];
-  return groups.flatMap((group) =>
-    mergeGroup(
-      group.map(([, entry]) => entry),
-      search,
-    ),
-  );
+  const groups = [...Map.groupBy(filters, ({ source }) => source).values()];
+  return groups.flatMap((group) => mergeGroup(group, search));
 }
 
 /** Where its items come from, and its way to an agent; undefined for any other node. */
-function readFilter(node: WorkflowNode, search: Search): readonly [string, Entry] | undefined {
+function readFilter(node: WorkflowNode, search: Search): (Entry & { readonly source: string }) | undefined {
   const routing = search.routings.get(node.name);
   if (routing === undefined || !KINDS.has(node.type)) return undefined;
   const [source, ...others] = search.graph.into(node, 'main');
@@ -29,7 +24,8 @@ function readFilter(node: WorkflowNode, search: Search): readonly [string, Entry
   if (source === undefined || others.length > 0 || edge?.output !== 0 || further.length > 0) return undefined;
   if (!isOnlyWay(edge, search) || routing[0] === undefined) return undefined;
   const path = [{ router: node, test: routing[0].test }];
-  return [`${source.output} ${source.from.name}`, { agent: edge.to, from: { node: node.name, output: 0 }, path }];
+  const from = { node: node.name, output: 0 };
+  return { source: `${source.output} ${source.from.name}`, agent: edge.to, from, path };
 }
 
 const KINDS = new Set(['n8n-nodes-base.if', 'n8n-nodes-base.filter']);
