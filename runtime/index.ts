@@ -9,9 +9,10 @@ export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/ledger/usage';
 export type { AssistantMessage, Message, ToolCallMessage } from './contracts/message';
 export type { Model, ModelReply, ModelRequest, NamedModel } from './contracts/model';
-export type { Callback, QueueTask, TaskReport, TaskType } from './contracts/queue';
+export type { Callback, QueueTask, TaskInput, TaskReport, TaskType } from './contracts/queue';
 export type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from './contracts/result';
 export type { RunOptions } from './contracts/run';
+export type { TaskConfigInput } from './contracts/task-config.generated';
 export type { TenantSnapshot, TenantStore, Tier, ToolRow } from './contracts/tenant';
 export type {
   ParsedInput,

@@ -40,8 +40,8 @@ import { createToolSources } from './tool-sources';
 
 export interface Runtime extends TaskHandling, TaskQueue {
   /**
-   * Runs one task of an agent. It may be the documents' JSON as it is; its callback is not written. Rejects with a
-   * RuntimeError.
+   * Runs one task of an agent, a `TaskInput`. It may be the documents' JSON as it is; its callback is not written. Rejects
+   * with a RuntimeError.
    */
   readonly run: (task: unknown, options?: RunOptions) => Promise<AgentResult>;
   /**

@@ -4,11 +4,34 @@ import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, without } from '../util/json';
 import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
+import type { TaskConfigInput } from './task-config.generated';
 import { orEmptyList } from './task-options';
 
 /** The kinds of task that this package does itself. */
 export const TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation', 'http_request', 'webhook_call'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
+
+/**
+ * What `run`, `stream`, `handle` and `enqueue` take. They take any other value too, and say what is wrong with it.
+ * @example { config: { agent_tier: 'pro', message: 'Which orders does Ada have?' }, meta: { tenant_id: tenantId } }
+ */
+export interface TaskInput {
+  /** Names the run: the same one again replays what was done. Default: a new one. */
+  readonly task_id?: string;
+  /** Default: a new one. */
+  readonly trace_id?: string;
+  readonly config: TaskConfigInput;
+  /** Trusted facts, which the model neither sees nor sets. */
+  readonly meta: {
+    readonly tenant_id: string;
+    readonly client_id?: string;
+    readonly dialog_id?: string;
+    readonly user_id?: string;
+    readonly session_id?: string;
+  };
+  /** Where `handle` and the queue write the answer. */
+  readonly callback?: Callback;
+}
 
 /** A task of any type, as far as the queue has to understand it; `config` is the business of the type's handler. */
 export interface QueueTask {

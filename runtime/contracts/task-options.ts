@@ -39,25 +39,39 @@ export const TASK_DEFAULTS = {
 export const MOST_ITERATIONS = 50;
 
 /**
- * The one table of what a task's `config` may say. The options of `run` are read from it; the node's options and
- * the table of docs/configuration.md are generated. Metadata: `guards` (a slip in it must not leave the task without it); the
- * default as `standard`, `inSettings` and `inTier` (where else it is set); for the node `title` (an option there), `description`,
- * `placeholder`, `initial`, `names`, `picker`, `least`, `most`, `precision`; for the command line `flag`.
+ * The one table of what a task's `config` may say. The options of `run` are read from it; the node's options, the type
+ * `TaskConfigInput` and the table of docs/configuration.md are generated. Metadata: `guards` (a slip in it must not leave the task without it); the
+ * default as `standard`, `inSettings` and `inTier` (where else it is set); `description` for the library's type and the node; for
+ * the node `title` (an option there), `placeholder`, `initial`, `names`, `picker`, `least`, `most`, `precision`; for the command line `flag`.
  */
 export const TASK_OPTIONS = {
   agent_tier: optionalText.meta({
+    description: 'Chooses the model, and with it the price',
     guards: true,
     flag: 'tier',
     node: 'Tier',
     inSettings: '`default_tier`, at most `max_tier`',
     standard: TASK_DEFAULTS.agent_tier,
   }),
-  agent: optional(z.string()).meta({ guards: true }),
-  system_prompt: optional(z.string()).meta({ node: 'System Prompt' }),
+  agent: optional(z.string()).meta({
+    guards: true,
+    description: 'The name of an agent, whose rules stand in `tool_config.agents`',
+  }),
+  system_prompt: optional(z.string()).meta({
+    node: 'System Prompt',
+    description: 'Who the agent is and how it should answer',
+  }),
   message: optional(z.string())
     .transform((text) => text ?? '')
-    .meta({ node: 'Message' }),
-  context: optional(z.unknown() as z.ZodType<JsonValue>).meta({ any: true, node: 'Input: Context' }),
+    .meta({
+      node: 'Message',
+      description: 'What the agent should do or answer. Only a task with an approval needs none',
+    }),
+  context: optional(z.unknown() as z.ZodType<JsonValue>).meta({
+    any: true,
+    node: 'Input: Context',
+    description: 'Facts for the model, in a marked block before the message',
+  }),
   model_override: optionalText.meta({
     guards: true,
     inTier: '`model_id`',
@@ -216,6 +230,7 @@ export const TASK_OPTIONS = {
   approval: optional(z.object({ run_id: z.uuid(), decision: z.enum(['approve', 'deny']) })).meta({
     guards: true,
     node: 'Tools: Approval',
+    description: 'A decision on a tool call that an earlier run waits for',
   }),
   include_trace: optional(z.boolean()).meta({
     standard: 'off',

@@ -1,3 +1,5 @@
+import type { TaskInput } from '../../../runtime/contracts/queue';
+import { CONFIG_KEYS } from '../../../runtime/contracts/task';
 import { readTask, taskWarnings } from '../../../runtime/tasks/read-task';
 import { tryParseJson } from '../../../runtime/util/json';
 import { containing, withCode } from '../../support/setup/matchers';
@@ -22,6 +24,39 @@ const issuesOf = (input: unknown): string => {
 it("reads the documents' example as it is", () => {
   const example = documentsTask(TENANT);
   expect(readTask(example)).toEqual(example);
+});
+
+it('takes every option that the type of the library names, and reads no other one', () => {
+  // Does not compile where one is missing.
+  const config: Required<TaskInput['config']> = {
+    agent_tier: 'pro',
+    agent: 'sales',
+    system_prompt: 'Be brief.',
+    message: 'Hi',
+    context: { shop: 7 },
+    model_override: 'openai:gpt-4o',
+    temperature: 0.2,
+    max_tokens: 100,
+    model_silence_seconds: 5,
+    max_iterations: 3,
+    on_max_iterations: 'partial',
+    timeout_seconds: 60,
+    max_cost_usd: '0.5',
+    max_total_tokens: 5000,
+    max_tool_calls: 4,
+    max_calls_per_tool: 2,
+    max_identical_calls: 2,
+    tools: ['find'],
+    disabled_tools: ['send'],
+    tool_permissions: { find: { max_calls_per_run: 1 } },
+    tool_choice: 'auto',
+    tool_execution: 'single',
+    approval: { run_id: TENANT, decision: 'deny' },
+    include_trace: true,
+    record_usage: false,
+  };
+  expect(Object.keys(config).sort()).toEqual([...CONFIG_KEYS].sort());
+  expect(readTask({ config, meta: { tenant_id: TENANT } }).config).toEqual(config);
 });
 
 it('keeps ids beyond 2^53 and the integers of the context', () => {
