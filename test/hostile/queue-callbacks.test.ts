@@ -71,7 +71,7 @@ describe('a webhook that leads inside', () => {
     world.startWorker({ env: { AGENT_WORKER_ATTEMPTS: '1' } });
     await world.push(world.order({ callback: { notify_webhook: `${world.hooks().url}/outside` } }));
     await untilTrue(async () => (await world.dead()).length > 0, 60_000);
-    expect(await world.dead()).toMatchObject([{ code: 'CALLBACK_FAILED' }]);
+    expect(await world.dead()).toMatchObject([{ code: 'CALLBACK_REFUSED' }]);
     expect(world.hooks().requests.filter(({ path }) => path === '/inside')).toEqual([]);
   });
 });
