@@ -12,7 +12,7 @@ export const TASK_TYPES = ['ai_agent', 'llm_extraction', 'llm_generation', 'http
 export type TaskType = (typeof TASK_TYPES)[number];
 
 /**
- * What `run`, `stream`, `handle` and `enqueue` take. They take any other value too, and say what is wrong with it.
+ * A task for `run`, `stream`, `handle` and `enqueue`. They take any other value too, and say what is wrong with it.
  * @example { config: { agent_tier: 'pro', message: 'Which orders does Ada have?' }, meta: { tenant_id: tenantId } }
  */
 export interface TaskInput {

@@ -10,9 +10,9 @@ export interface TaskConfigInput {
   readonly agent_tier?: string;
   /** The name of an agent, whose rules stand in `tool_config.agents`. */
   readonly agent?: string;
-  /** Who the agent is and how it should answer. */
+  /** Instructions: who the agent is and how it should answer. */
   readonly system_prompt?: string;
-  /** What the agent should do or answer. Only a task with an approval needs none. */
+  /** The request to do or to answer. Only a task with an approval needs none. */
   readonly message?: string;
   /** Facts for the model, in a marked block before the message. */
   readonly context?: JsonValue;

@@ -59,13 +59,13 @@ export const TASK_OPTIONS = {
   }),
   system_prompt: optional(z.string()).meta({
     node: 'System Prompt',
-    description: 'Who the agent is and how it should answer',
+    description: 'Instructions: who the agent is and how it should answer',
   }),
   message: optional(z.string())
     .transform((text) => text ?? '')
     .meta({
       node: 'Message',
-      description: 'What the agent should do or answer. Only a task with an approval needs none',
+      description: 'The request to do or to answer. Only a task with an approval needs none',
     }),
   context: optional(z.unknown() as z.ZodType<JsonValue>).meta({
     any: true,

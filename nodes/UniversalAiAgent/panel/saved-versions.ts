@@ -3,7 +3,7 @@ import type { IDisplayOptions, INodeCredentialDescription, INodeProperties } fro
 import type { MovedSetting } from '../read/settings';
 import { credentials, notOther, properties } from './description';
 
-/** What versions 1 and 2 have as parameters of their own, with what was different. */
+/** Options that are parameters of their own in versions 1 and 2, with what was different. */
 const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
   inputMode: { displayName: 'Input Mode', default: 'fields' },
   modelProvider: { displayName: 'Model Provider', default: 'openRouter' },
@@ -12,7 +12,7 @@ const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
   useRedis: { displayName: 'Use Redis', default: false },
 };
 
-/** What came with version 3. */
+/** Parameters that came with version 3. */
 const NEW = ['options.useRedis', 'tenantTools'];
 
 const isMoved = (name: string): boolean => Object.hasOwn(MOVED, name);

@@ -100,7 +100,7 @@ function promptOf(value: unknown): string {
 }
 
 /** The picker gives an object, an expression a plain value. */
-export function tenantIdOf(tenant: unknown): string {
+function tenantIdOf(tenant: unknown): string {
   const value = typeof tenant === 'object' && tenant !== null ? (tenant as { value?: unknown }).value : tenant;
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

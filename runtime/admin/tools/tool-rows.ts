@@ -30,7 +30,7 @@ const TRANSPORT_NAMES: Readonly<Record<(typeof TRANSPORTS)[number], readonly [st
 const transportField = z.enum(TRANSPORTS).optional();
 const description = 'How the tool is reached';
 /** The transport of a new tool, and of one that may be there already. */
-export const newTransport = transportField.meta({ names: TRANSPORT_NAMES, initial: 'hook', description });
+const newTransport = transportField.meta({ names: TRANSPORT_NAMES, initial: 'hook', description });
 export const changedTransport = (unchanged: string): typeof transportField =>
   transportField.meta({ names: { '': unchanged, ...TRANSPORT_NAMES }, initial: '', description });
 

@@ -20,5 +20,5 @@ export const MIGRATE_OPTIONS = {
   v3: FLAG,
 } as const;
 
-/** What the command was given of them. */
+/** The options that the command was given. */
 export type MigrateOptions = Values<typeof MIGRATE_OPTIONS>;
