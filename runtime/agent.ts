@@ -43,7 +43,7 @@ export async function runAgent(
 }
 
 function beginRun(task: ReadyTask, { signal, ...host }: RunOptions): Run {
-  return { task, host, startedAt: monotonicMs(), deadline: startDeadline(timeoutOf(task), signal) };
+  return { request: task, host, startedAt: monotonicMs(), deadline: startDeadline(timeoutOf(task), signal) };
 }
 
 async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise<AgentResult> {

@@ -7,7 +7,14 @@ export type { Connected, ConnectedTool, Memory, OutputFormat } from './contracts
 export type { OnEvent, RunEvent } from './contracts/event';
 export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger/ledger';
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/ledger/usage';
-export type { AssistantMessage, Message, ToolCallMessage } from './contracts/message';
+export {
+  type AssistantMessage,
+  type Content,
+  type ContentPart,
+  type Message,
+  textOf,
+  type ToolCallMessage,
+} from './contracts/message';
 export type { Model, ModelReply, ModelRequest, NamedModel } from './contracts/model';
 export type { Callback, QueueTask, TaskInput, TaskReport, TaskType } from './contracts/queue';
 export type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from './contracts/result';

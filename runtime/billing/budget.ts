@@ -1,7 +1,7 @@
 import Big from 'big.js';
 
+import type { Spent } from '../contracts/ledger/journal';
 import type { Reservation } from '../contracts/ledger/ledger';
-import type { Spent } from '../contracts/ledger/progress';
 import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';

@@ -1,5 +1,18 @@
 import type { JsonObject } from '../util/json';
 
+/** What a message holds: a text, or parts in their order. */
+export type Content = string | readonly ContentPart[];
+
+export interface ContentPart {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+/** Returns the text of a content, with nothing between its parts: providers split texts within sentences. */
+export function textOf(content: Content | null): string {
+  return typeof content === 'string' ? content : (content ?? []).map(({ text }) => text).join('');
+}
+
 /** One function call as the model wrote it: `arguments` is unparsed text. */
 export interface ToolCallMessage {
   readonly id: string;
@@ -11,7 +24,7 @@ export interface ToolCallMessage {
 
 export interface AssistantMessage {
   readonly role: 'assistant';
-  readonly content: string | null;
+  readonly content: Content | null;
   readonly tool_calls?: readonly ToolCallMessage[];
   /** Never a part of the answer, and of no use to another model. */
   readonly original?: OriginalMessage;
@@ -29,20 +42,21 @@ export interface OriginalMessage {
 export interface ToolMessage {
   readonly role: 'tool';
   readonly tool_call_id: string;
-  readonly content: string;
+  readonly content: Content;
   /** Words of the runtime to the model, sent after the content. Not a part of the conversation. */
   readonly note?: string;
 }
 
 /** Returns the content that a model is sent: with the note, if there is one. */
 export function contentWithNote({ content, note }: ToolMessage): string {
-  return note === undefined ? content : `${content}\n\n[Not from the tool: ${note}]`;
+  const text = textOf(content);
+  return note === undefined ? text : `${text}\n\n[Not from the tool: ${note}]`;
 }
 
 /** One entry of a transcript, in the shape of the OpenAI chat API. Messages are never changed once made. */
 export type Message =
-  | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: string }
+  | { readonly role: 'system'; readonly content: Content }
+  | { readonly role: 'user'; readonly content: Content }
   | AssistantMessage
   | ToolMessage;
 
@@ -50,5 +64,5 @@ export type Message =
 export function wordsOf(message: Message): string {
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
   const written = calls.map(({ function: { name, arguments: input } }) => `${name} ${input}`);
-  return [message.content ?? '', ...written].join('\n');
+  return [textOf(message.content), ...written].join('\n');
 }

@@ -1,7 +1,7 @@
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { JsonValue } from '../util/json';
+import type { StepRecord } from './ledger/journal';
 import type { LoopProgress } from './ledger/progress';
-import type { StepRecord } from './ledger/step';
 import type { Message } from './message';
 import type { AwaitedApproval, RunStatus } from './result';
 

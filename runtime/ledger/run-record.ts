@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 
 import { budgetExceeded } from '../billing/budget';
-import type { JournalEntry, StepEntry } from '../contracts/ledger/journal';
+import type { JournalEntry, Step } from '../contracts/ledger/journal';
 import type {
   BillingLine,
   CallToTake,
@@ -55,7 +55,7 @@ export interface NextWrite {
   readonly taking: readonly CallToTake[];
   readonly reserve?: Reservation;
   /** Whose calls are sent when this is written. */
-  readonly step?: StepEntry;
+  readonly step?: Step;
 }
 
 interface RunRecordOptions {
@@ -203,7 +203,7 @@ interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
 }
 
 interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'end'> {
-  readonly step?: StepEntry;
+  readonly step?: Step;
 }
 
 function startWriter({ ledger, key, bill, identity, leaseMs }: RunRecordOptions): Writer {

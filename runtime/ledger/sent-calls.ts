@@ -1,15 +1,15 @@
-import type { StepEntry } from '../contracts/ledger/journal';
+import type { Step } from '../contracts/ledger/journal';
 
 /** Which calls of the step that is being made may have been sent. */
 interface SentCalls {
   /** The calls in `sending` are sent from now on. */
-  readonly begin: (step: StepEntry) => void;
+  readonly begin: (step: Step) => void;
   /** The step without a call whose turn never came; undefined when no step knows it. */
-  readonly withdraw: (toolCallId: string) => StepEntry | undefined;
+  readonly withdraw: (toolCallId: string) => Step | undefined;
 }
 
 export function trackSentCalls(): SentCalls {
-  let current: StepEntry | undefined;
+  let current: Step | undefined;
   return {
     begin: ({ sent, sending = [], ...step }) => {
       current = { ...step, sent: [...sent, ...sending] };

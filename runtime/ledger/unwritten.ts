@@ -1,4 +1,4 @@
-import type { JournalEntry, StepEntry } from '../contracts/ledger/journal';
+import type { JournalEntry, Step } from '../contracts/ledger/journal';
 import type { RunProgress } from '../contracts/ledger/ledger';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
@@ -12,7 +12,7 @@ export interface Unwritten {
   /** Keeps an entry in place of the one of the same step or tool call. */
   readonly journal: (entry: JournalEntry) => void;
   /** All of it, with a step as it is to be written now. */
-  readonly all: (step?: StepEntry) => Kept;
+  readonly all: (step?: Step) => Kept;
   /** A moment, for `confirm`. */
   readonly now: () => number;
   /** Forgets what was written at that moment; what came since stays. */
@@ -48,7 +48,7 @@ export function keepUnwritten(): Unwritten {
   };
 }
 
-function withStep(kept: readonly JournalEntry[], step: StepEntry | undefined): readonly JournalEntry[] {
+function withStep(kept: readonly JournalEntry[], step: Step | undefined): readonly JournalEntry[] {
   if (step === undefined) return kept;
   const place = placeOf(step);
   return [...kept.filter((entry) => placeOf(entry) !== place), step];

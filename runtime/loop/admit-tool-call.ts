@@ -5,6 +5,7 @@ import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
+import { untilAborted } from '../util/abort';
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
 import { argumentsOf, parseArguments } from './parse-arguments';
@@ -19,6 +20,8 @@ export type AdmittedToolCall = { readonly call: ToolCallMessage; readonly input:
   | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
 );
 
+export type RunnableCall = Extract<AdmittedToolCall, { kind: 'run' }>;
+
 /** The most tool names that are listed for a model that asked for one that does not exist. */
 const LISTED_NAMES = 30;
 
@@ -31,7 +34,7 @@ export async function admitToolCall(
     readonly index: number;
     readonly limit: number;
     readonly redact?: Redact;
-    readonly checkedFor: CheckedFor;
+    readonly checkedFor: CheckedFor & { readonly signal: AbortSignal };
   },
 ): Promise<AdmittedToolCall> {
   const tool = call.function.name;
@@ -51,7 +54,7 @@ export async function admitToolCall(
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
   if (!isWhole(context.finishReason)) return refuse('TOOL_CALL_INCOMPLETE', {});
   if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: issuesOf(call, parsed.issues, context.redact) });
-  const checked = await check(known, parsed.value, context.checkedFor);
+  const checked = await checkArguments(known, parsed.value, context.checkedFor);
   if (!checked.ok)
     return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
   return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
@@ -65,11 +68,18 @@ function issuesOf(call: ToolCallMessage, issues: string, redact: Redact | undefi
   return parsed.ok ? 'not valid JSON' : parsed.issues;
 }
 
-/** A check that throws has not passed the arguments. */
-async function check(tool: Tool, value: JsonObject, checkedFor: CheckedFor): Promise<ParsedInput> {
+/** A check that throws has not passed the arguments. Rejects only when the signal aborts. */
+export async function checkArguments(
+  tool: Tool,
+  value: JsonObject,
+  checkedFor: CheckedFor & { readonly signal: AbortSignal },
+): Promise<ParsedInput> {
+  const { signal } = checkedFor;
   try {
-    return await tool.parseInput(value, checkedFor);
+    const parsed = tool.parseInput(value, checkedFor);
+    return parsed instanceof Promise ? await untilAborted(parsed, signal) : parsed;
   } catch (error) {
+    if (signal.aborted) throw error;
     return { ok: false, issues: errorText(error) };
   }
 }

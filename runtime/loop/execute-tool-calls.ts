@@ -12,16 +12,14 @@ import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
 import { redactJson, redactNothing } from '../util/redaction/redact';
 import { turn } from '../util/turn';
-import type { AdmittedToolCall } from './admit-tool-call';
+import type { AdmittedToolCall, RunnableCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat, type Repeated } from './repeated-calls';
 import { approvalOf, type RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
 
-interface EndedCall {
-  readonly record: ToolCallRecord;
-  readonly message: Message;
-}
+/** What came of the calls of a step, and what the model is told of it. */
+export type EndedToolCalls = readonly { readonly record: ToolCallRecord; readonly message: Message }[];
 
 /**
  * Executes the calls that may run, at most `maxParallelToolCalls` at a time, and returns one result for each call
@@ -31,7 +29,7 @@ export async function executeToolCalls(
   input: LoopInput,
   state: Pick<RunState, 'calls' | 'approvals'>,
   { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
-): Promise<readonly EndedCall[]> {
+): Promise<EndedToolCalls> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.limits.maxParallelToolCalls : 1;
   const run = async (prepared: Undone): Promise<ToolOutput> => {
@@ -40,16 +38,16 @@ export async function executeToolCalls(
     const made = await state.calls.repeated.make(tool.definition.name, value, () => execute(input, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  return mapConcurrent(calls, limit, async (call) => {
+  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number]> => {
     await turn();
     return call.kind === 'known'
       ? { record: call.record, message: outcomeMessage(call.record) }
       : runOne(input, { step, run, decidedBy: deciderOf(call, state) }, call);
-  });
+  };
+  return mapConcurrent(calls, limit, end);
 }
 
 type Undone = Exclude<AdmittedToolCall, { kind: 'known' }>;
-type Runnable = Extract<AdmittedToolCall, { kind: 'run' }>;
 
 interface Doing {
   readonly step: number;
@@ -57,7 +55,11 @@ interface Doing {
   readonly decidedBy?: string;
 }
 
-async function runOne(input: LoopInput, { step, run, decidedBy }: Doing, prepared: Undone): Promise<EndedCall> {
+async function runOne(
+  input: LoopInput,
+  { step, run, decidedBy }: Doing,
+  prepared: Undone,
+): Promise<EndedToolCalls[number]> {
   // A name that the model made up may be anything.
   const tool = (input.scope.redact ?? redactNothing)(prepared.call.function.name);
   const { id } = prepared.call;
@@ -107,12 +109,12 @@ function toMessage({ call }: Undone, output: ToolOutput): { output: ToolOutput; 
   }
 }
 
-async function notRun(input: LoopInput, prepared: Exclude<Undone, Runnable>): Promise<ToolOutput> {
+async function notRun(input: LoopInput, prepared: Exclude<Undone, RunnableCall>): Promise<ToolOutput> {
   if (prepared.kind === 'repeated') return repeatedOutput(prepared.call, prepared);
   return cleanFailure(input, toolFailure(prepared.code, prepared.details));
 }
 
-async function execute(input: LoopInput, prepared: Runnable): Promise<ToolOutput> {
+async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOutput> {
   const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.stop.signal.aborted;

@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
-import type { StepEntry } from '../contracts/ledger/journal';
+import type { Step } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
@@ -9,7 +9,7 @@ import type { Tool, ToolContext, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails, RuntimeError } from '../errors/runtime-error';
-import type { JsonObject } from '../util/json';
+import type { RunnableCall } from './admit-tool-call';
 
 /** How far a run may go. */
 export interface LoopLimits {
@@ -51,13 +51,6 @@ export interface EndedModelCall extends SettledModelCall {
   readonly durationMs: number;
 }
 
-/** A call that may run as far as the loop can tell. */
-export interface RunnableCall {
-  readonly toolCallId: string;
-  readonly tool: Tool;
-  readonly input: JsonObject;
-}
-
 /** What was decided on a call in the moment before it runs. A call without a ruling runs as it is. */
 export type Ruling =
   | { readonly kind: 'deny'; readonly code: ErrorCode; readonly details: ErrorDetails }
@@ -66,30 +59,35 @@ export type Ruling =
 
 export type Rulings = ReadonlyMap<string, Ruling>;
 
-/** A step as the loop knows it: what it has cost is for the observer to say. */
-export type OpenedStep = Omit<StepEntry, 'spent'>;
-
 /** What is about to be sent: the tool calls of a step, and the model call after them. */
 export interface NextCalls {
   /** The number of that model call; undefined after the last one. */
   readonly next?: number;
   readonly calls: readonly RunnableCall[];
   /** Undefined where no step is open: a run goes on, or asks a silent model again. */
-  readonly step?: OpenedStep;
+  readonly step?: Omit<Step, 'spent'>;
 }
 
-/** Is told what the loop does, in the order of time. Must not throw. */
+/** Is told what the loop does, in the order of time, and decides what it may do next. Must not throw. */
 export interface LoopObserver {
+  /** Awaited before each model call, and before a run goes on with the calls of a step. A rejection ends the run. */
+  readonly prepareStep?: (so: Pick<LoopProgress, 'iterations' | 'steps'>) => PreparedStep | Promise<PreparedStep>;
   /** Resolves with the usage of the reply, reported or estimated. */
   readonly modelCallEnded: (call: EndedModelCall) => Promise<Usage | undefined>;
   /** Receives what a model did that ignored the signal, after `modelCallEnded` and maybe after the run. */
   readonly modelSettledLate: (call: SettledModelCall) => Promise<void>;
   /** A model call has ended with anything but an answer. Nothing that it asked for has been decided on. */
-  readonly stepOpened: (step: OpenedStep) => void;
+  readonly stepOpened: (step: Omit<Step, 'spent'>) => void;
   /** Awaited before anything is sent, and has the last word on each tool call. A rejection ends the run; nothing is sent. */
   readonly beforeToolCalls: (next: NextCalls) => Promise<Rulings>;
   /** A tool call has ended, was refused, or waits for a person. */
   readonly toolCallEnded: (call: ToolCallRecord) => void;
+}
+
+/** What the next model call has in place of what the run began with. */
+export interface PreparedStep {
+  /** The model can call these and no others. */
+  readonly toolset?: Toolset;
 }
 
 /** Where the loop begins. */

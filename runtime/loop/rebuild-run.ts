@@ -1,6 +1,5 @@
-import type { JournalEntry, StepEntry, ToolCallEntry } from '../contracts/ledger/journal';
-import type { Progress } from '../contracts/ledger/progress';
-import type { Step, StepRecord } from '../contracts/ledger/step';
+import type { JournalEntry, Step, StepRecord, ToolCallEntry } from '../contracts/ledger/journal';
+import type { LoopProgress, Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { RuntimeError } from '../errors/runtime-error';
@@ -43,7 +42,7 @@ export function rebuildRun(opening: readonly Message[], journal: readonly Journa
   };
 }
 
-function isStep(entry: JournalEntry): entry is StepEntry {
+function isStep(entry: JournalEntry): entry is Step {
   return !isToolCall(entry);
 }
 
@@ -51,17 +50,18 @@ function isToolCall(entry: JournalEntry): entry is ToolCallEntry {
   return 'id' in entry;
 }
 
-function stepOf({ step, finishReason, durationMs, message, calls, wereDropped, sent }: StepEntry): Step {
+function stepOf(entry: Step): Omit<NonNullable<LoopProgress['pending']>, 'outcomes'> {
+  const { step, finishReason, durationMs, message, calls, wereDropped, sent } = entry;
   return { step, finishReason, durationMs, message, calls, wereDropped, sent };
 }
 
-function endedIn({ step }: StepEntry, ended: readonly ToolCallEntry[]): ReadonlyMap<string, ToolCallRecord> {
+function endedIn({ step }: Step, ended: readonly ToolCallEntry[]): ReadonlyMap<string, ToolCallRecord> {
   const calls = ended.filter((call) => call.step === step);
   return new Map(calls.map(({ variables: _kept, ...record }) => [record.id, record]));
 }
 
 /** A step that another one follows: its results were written with that one's entry. */
-function endedStep(entry: StepEntry, ended: ReadonlyMap<string, ToolCallRecord>): StepRecord {
+function endedStep(entry: Step, ended: ReadonlyMap<string, ToolCallRecord>): StepRecord {
   const { step, finishReason, durationMs } = entry;
   return {
     step,
@@ -71,7 +71,7 @@ function endedStep(entry: StepEntry, ended: ReadonlyMap<string, ToolCallRecord>)
   };
 }
 
-function messagesOf({ message, wereDropped }: StepEntry, { toolCalls }: StepRecord): readonly Message[] {
+function messagesOf({ message, wereDropped }: Step, { toolCalls }: StepRecord): readonly Message[] {
   if (toolCalls.length === 0) return [];
   const results = toolCalls.map(outcomeMessage);
   return [message, ...(wereDropped ? withSingleToolReminder(results) : results)];

@@ -1,4 +1,4 @@
-import type { StepRecord } from '../contracts/ledger/step';
+import type { StepRecord } from '../contracts/ledger/journal';
 import type { Tool, ToolOutput } from '../contracts/tools/tool';
 import { canonicalJson, isJsonObject, type JsonObject } from '../util/json';
 

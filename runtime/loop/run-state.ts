@@ -1,8 +1,10 @@
-import type { Approval, LoopProgress, PendingStep } from '../contracts/ledger/progress';
-import type { Step, StepRecord } from '../contracts/ledger/step';
+import type { OutputFormat } from '../contracts/connected';
+import type { Approval, Step, StepRecord } from '../contracts/ledger/journal';
+import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message, ToolCallMessage } from '../contracts/message';
-import type { ToolDefinition } from '../contracts/tools/tool';
-import type { RepeatedCalls } from './repeated-calls';
+import type { ToolDefinition, Toolset } from '../contracts/tools/tool';
+import type { LoopInput } from './loop-contract';
+import { createRepeatedCalls, type RepeatedCalls } from './repeated-calls';
 
 /** State of the run's tool calls. */
 export interface CallsSoFar {
@@ -15,30 +17,78 @@ export interface CallsSoFar {
 /** State kept between steps. */
 export interface RunState {
   readonly messages: Message[];
-  /** How many of them the task began with. */
-  readonly openingLength: number;
-  readonly keepsOpening: boolean;
-  /** What the model is shown; the same array for the whole run. */
-  readonly tools: readonly ToolDefinition[];
+  /** How many of them the task began with, and whether these go on record. */
+  readonly opening: { readonly length: number; readonly isKept: boolean };
+  /** What the model can call now, and what it is shown of it: the same array while that is the same. */
+  offered: { readonly toolset: Toolset; readonly tools: readonly ToolDefinition[] };
   readonly steps: StepRecord[];
   readonly calls: CallsSoFar;
   readonly approvals: Readonly<Record<string, Approval>>;
   iterations: number;
   /** An answer that did not have the required format, and what the model was told of it. */
   readonly repair: Message[];
+  /** The last reply held neither text nor calls. */
+  wasEmpty: boolean;
 }
 
 /** A model call that ended, and what is left to do of its step. */
-export interface OpenStep extends PendingStep {
+export type OpenStep = NonNullable<LoopProgress['pending']> & {
   readonly calls: readonly ToolCallMessage[];
   /** No model call follows. */
   readonly isLast: boolean;
+  /** The answer that is asked for when all steps are used: no tool may be called. */
+  readonly isFinal: boolean;
   /** The answer, when it came as the call of a tool. */
   readonly given?: string;
+  /** Undefined for a step that an earlier run began. */
+  readonly tokens?: { readonly promptTokens: number; readonly completionTokens: number };
+};
+
+export function openState({ start, settings, toolset, format }: LoopInput): RunState {
+  const progress = start.progress ?? nothingYet(start.messages);
+  const messages = [...transcriptOf(progress)];
+  return {
+    messages,
+    opening: {
+      length: progress.openingLength ?? afterUserMessage(messages),
+      isKept: start.keepsOpening === true || start.progress?.openingLength !== undefined,
+    },
+    calls: {
+      ids: new Set(toolCallIdsOf(messages)),
+      counts: new Map(Object.entries(progress.callCounts)),
+      repeated: createRepeatedCalls(settings.limits.maxIdenticalCalls, progress.steps),
+    },
+    offered: { toolset, tools: offeredTools(toolset, format) },
+    repair: [],
+    steps: [...progress.steps],
+    approvals: progress.approvals,
+    iterations: progress.iterations,
+    wasEmpty: false,
+  };
+}
+
+/** The tools that a model is shown: those of the run, and the one that takes the answer. */
+export function offeredTools({ definitions }: Toolset, format: OutputFormat | undefined): readonly ToolDefinition[] {
+  if (format === undefined) return definitions;
+  return [...definitions.filter(({ name }) => name !== format.tool.name), format.tool];
+}
+
+function nothingYet(messages: readonly Message[]): LoopProgress {
+  return { messages, openingLength: messages.length, steps: [], iterations: 0, callCounts: {}, approvals: {} };
+}
+
+/** The place after the first message of the user, which is that of the task where there is no history. */
+function afterUserMessage(messages: readonly Message[]): number {
+  return messages.findIndex(({ role }) => role === 'user') + 1;
+}
+
+function toolCallIdsOf(messages: readonly Message[]): readonly string[] {
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
+  return calls.map(({ id }) => id);
 }
 
 /** The calls of a step as the model wrote them. */
-export function callsOf({ calls, message }: Step): readonly ToolCallMessage[] {
+export function callsOf({ calls, message }: Pick<Step, 'calls' | 'message'>): readonly ToolCallMessage[] {
   return calls ?? message.tool_calls ?? [];
 }
 
@@ -50,4 +100,17 @@ export function approvalOf({ id }: ToolCallMessage, { approvals }: Pick<RunState
 /** The whole transcript so far, with the message of a step that is pending. */
 export function transcriptOf({ messages, pending }: LoopProgress): readonly Message[] {
   return pending === undefined ? messages : [...messages, pending.message];
+}
+
+/** What of a step goes on record. */
+export function asWritten(open: OpenStep, state: RunState): Omit<Step, 'spent'> {
+  const { step, finishReason, durationMs, message, calls, wereDropped, sent } = open;
+  const shown = message.tool_calls ?? [];
+  const isSame = shown.length === calls.length && calls.every((call, index) => call === shown[index]);
+  return {
+    ...{ step, finishReason, durationMs, message, calls: isSame ? undefined : calls, wereDropped, sent },
+    ...(step === 1 && state.opening.isKept ? { opening: state.messages.slice(0, state.opening.length) } : {}),
+    callCounts: Object.fromEntries(state.calls.counts),
+    approvals: state.approvals,
+  };
 }

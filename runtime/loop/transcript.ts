@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message, ToolCallMessage } from '../contracts/message';
+import { type AssistantMessage, type Message, textOf, type ToolCallMessage } from '../contracts/message';
 import type { ToolChoice } from '../contracts/model';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { JsonValue } from '../util/json';
@@ -22,13 +22,13 @@ export function openTranscript(task: {
   readonly message: string;
   readonly context?: JsonValue;
   readonly singleTool: boolean;
-  /** How the answer has to be given. */
-  readonly formatInstructions?: string;
+  /** What tools, and the form of the answer, have to say to the model. */
+  readonly instructions?: readonly string[];
 }): Message[] {
-  const { systemPrompt = '', formatInstructions = '' } = task;
-  const rules = [task.singleTool ? SINGLE_TOOL_RULE : '', formatInstructions];
+  const { systemPrompt = '', instructions = [] } = task;
+  const rules = [task.singleTool ? SINGLE_TOOL_RULE : '', ...instructions];
   const history = task.history ?? [];
-  const earlier = history.flatMap((message) => (message.role === 'system' ? [message.content] : []));
+  const earlier = history.flatMap((message) => (message.role === 'system' ? [textOf(message.content)] : []));
   const system = [systemPrompt, ...rules, ...earlier].filter((part) => part !== '');
   const context =
     task.context === undefined || task.context === null
@@ -73,6 +73,17 @@ export function toolMessage(toolCallId: string, value: JsonValue): Message {
 export function outcomeMessage({ id, outcome }: ToolCallRecord): Message {
   const { isError, value = null } = outcome ?? { isError: true };
   return toolMessage(id, isError ? { error: value } : value);
+}
+
+/** A reply whose call is the answer, as a message with that answer: what else it asked for is not done any more. */
+export function takeAnswer(
+  message: AssistantMessage,
+  answerTool: string | undefined,
+): { readonly message: AssistantMessage; readonly given?: string } {
+  const call = message.tool_calls?.find(({ function: { name } }) => name === answerTool);
+  if (call === undefined) return { message };
+  const given = call.function.arguments;
+  return { message: { role: 'assistant', content: given }, given };
 }
 
 /**
@@ -139,5 +150,5 @@ function sendableArguments(call: ToolCallMessage): string {
 
 /** The text for people: without the thinking that some models write into it. */
 export function answerText({ content }: AssistantMessage): string {
-  return stripThinking(content ?? '');
+  return stripThinking(textOf(content));
 }

@@ -1,5 +1,5 @@
 import type { UsageMeter } from '../billing/usage-meter';
-import type { StepRecord } from '../contracts/ledger/step';
+import type { StepRecord } from '../contracts/ledger/journal';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
@@ -14,13 +14,13 @@ import type { ClaimedRun } from './run';
 
 /** What a run gives back, also when it failed: the work and the usage so far. */
 export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageMeter): AgentResult {
-  const { task, plan, variables, redact } = run;
+  const { request, plan, variables, redact } = run;
   const { steps, awaiting, structured } = outcome;
   const { usage, usageEstimated, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
   const warnings = [...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? []), ...failedTools(steps)];
   return {
-    task_id: task.task_id,
-    trace_id: task.trace_id,
+    task_id: request.task_id,
+    trace_id: request.trace_id,
     run_id: run.key.runId,
     status: outcome.status,
     result: {
@@ -48,7 +48,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     ...(outcome.truncated ? { truncated: true } : {}),
     ...(variables.size === 0 ? {} : { variables: withText(Object.fromEntries(variables)) }),
     ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
-    ...(task.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
+    ...(plan.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };
 }
 
@@ -74,16 +74,16 @@ function toReport({ tool, arguments: input, durationMs, outcome }: ToolCallRecor
 
 /** The result of a run that was refused before its first model call. */
 export function resultOfNothing(refused: {
-  readonly task: ReadyTask;
+  readonly request: ReadyTask;
   readonly runId: string;
   readonly tier: string;
   readonly model: string;
   readonly status: RunStatus;
 }): AgentResult {
-  const { task, runId, tier, model, status } = refused;
+  const { request, runId, tier, model, status } = refused;
   return {
-    task_id: task.task_id,
-    trace_id: task.trace_id,
+    task_id: request.task_id,
+    trace_id: request.trace_id,
     run_id: runId,
     status,
     result: { text: '', tool_calls: [] },

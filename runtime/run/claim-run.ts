@@ -1,7 +1,8 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT, readRunsPerMinute } from '../billing/budget';
 import type { OnEvent } from '../contracts/event';
+import type { Approval } from '../contracts/ledger/journal';
 import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
-import type { Approval, Progress } from '../contracts/ledger/progress';
+import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { AgentResult } from '../contracts/result';
 import { RuntimeError } from '../errors/runtime-error';
@@ -26,9 +27,9 @@ type Claim =
  * APPROVAL_UNKNOWN, MEMORY_UNAVAILABLE, or with BUDGET_EXCEEDED, whose result says that nothing was done.
  */
 export async function claimTask(environment: RunEnvironment, run: PlannedRun): Promise<Claim> {
-  const { task, host, deadline } = run;
+  const { request, host, deadline } = run;
   const runId = newId();
-  if (task.config.approval !== undefined) {
+  if (request.config.approval !== undefined) {
     return orRefused(run, runId, () => claimSaved(environment, run, runId));
   }
   const history = await loadHistory(host.connected?.memory, deadline.signal);
@@ -36,7 +37,7 @@ export async function claimTask(environment: RunEnvironment, run: PlannedRun): P
 }
 
 async function orRefused(run: PlannedRun, runId: string, claim: () => Promise<Claim>): Promise<Claim> {
-  const { task, plan, deadline } = run;
+  const { request, plan, deadline } = run;
   try {
     return await claim();
   } catch (error) {
@@ -44,7 +45,7 @@ async function orRefused(run: PlannedRun, runId: string, claim: () => Promise<Cl
     const failure = toRuntimeError(error);
     if (failure.code !== 'BUDGET_EXCEEDED') throw failure;
     const { tier, modelId: model } = plan.selected;
-    throw failure.withResult(resultOfNothing({ task, runId, tier: tier.code, model, status: 'budget_exceeded' }));
+    throw failure.withResult(resultOfNothing({ request, runId, tier: tier.code, model, status: 'budget_exceeded' }));
   }
 }
 
@@ -53,22 +54,22 @@ async function claimNew(
   run: PlannedRun,
   { runId, history }: { readonly runId: string; readonly history: readonly Message[] },
 ): Promise<Claim> {
-  const { task, plan, host, deadline } = run;
+  const { request, plan, host, deadline } = run;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
   const opening = openingOf(run, history);
-  const key: RunKey = { tenantId: task.meta.tenant_id, taskId: task.task_id, runId };
-  const request = {
+  const key: RunKey = { tenantId: request.meta.tenant_id, taskId: request.task_id, runId };
+  const claiming = {
     ...key,
-    traceId: task.trace_id,
-    ...identityOf(task.meta),
-    digest: requestDigest(task),
+    traceId: request.trace_id,
+    ...identityOf(request.meta),
+    digest: requestDigest(request),
     fresh: host.fresh === true,
     leaseMs,
     modelRequested: plan.selected.modelId,
     reserve: firstReservation(run, opening),
     runsPerMinute: readRunsPerMinute(run.tenant.tenant.settings),
   };
-  const claimed = await claimRun(ledger, request, deadline.signal);
+  const claimed = await claimRun(ledger, claiming, deadline.signal);
   if (claimed.kind === 'done') return claimed;
   // An earlier run goes on with the history that it had, if it had one.
   const progress = rebuildRun(openingOf(run), claimed.journal ?? []);
@@ -80,15 +81,15 @@ function claimedRun(run: PlannedRun, claimed: Pick<ClaimedRun, 'key' | 'opening'
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
 }
 
-function openingOf({ task, plan }: PlannedRun, history: readonly Message[] = []): readonly Message[] {
-  const { system_prompt: systemPrompt, message, context } = task.config;
+function openingOf({ plan }: PlannedRun, history: readonly Message[] = []): readonly Message[] {
+  const { system_prompt: systemPrompt, message, context } = plan.config;
   return openTranscript({
     systemPrompt,
     history,
     message,
     context,
     singleTool: plan.settings.toolExecution === 'single',
-    formatInstructions: plan.format?.instructions,
+    instructions: [...plan.instructions, ...(plan.format === undefined ? [] : [plan.format.instructions])],
   });
 }
 
@@ -107,18 +108,18 @@ function withSpent(
 
 /** The run goes on under the task that it belongs to, with the one call decided on that it waited for. */
 async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, runId: string): Promise<Claim> {
-  const { task, deadline } = run;
-  const { approval } = task.config;
+  const { request, deadline } = run;
+  const { approval } = request.config;
   if (approval === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'there is no approval' });
-  const { tenant_id: tenantId } = task.meta;
+  const { tenant_id: tenantId } = request.meta;
   const { run_id: waitedRunId, decision } = approval;
-  const request = {
-    ...{ tenantId, waitedRunId, runId, decision, decidedBy: task.decidedBy, leaseMs },
+  const resuming = {
+    ...{ tenantId, waitedRunId, runId, decision, decidedBy: request.decidedBy, leaseMs },
     reserve: firstReservation(run, []),
   };
-  const claimed = await resumeRun(ledger, request, deadline.signal);
+  const claimed = await resumeRun(ledger, resuming, deadline.signal);
   if (claimed.kind === 'done') return claimed;
-  const { taskId, traceId = task.trace_id, saved, decidedBy } = claimed;
+  const { taskId, traceId = request.trace_id, saved, decidedBy } = claimed;
   const waited = saved.progress;
   // The journal has what was done since the run waited, by whoever went on with it.
   const last = rebuildRun(openingOf(run), claimed.journal ?? []) ?? waited;
@@ -126,7 +127,7 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
     ...withDecision(last, waited, { decision, decidedBy }),
     spent: mostSpent(last.spent, claimed.spent ?? waited.spent),
   };
-  const resumed = { ...run, task: { ...task, task_id: taskId, trace_id: traceId } };
+  const resumed = { ...run, request: { ...request, task_id: taskId, trace_id: traceId } };
   return claimedRun(resumed, { key: { tenantId, taskId, runId }, opening: [], earlier });
 }
 

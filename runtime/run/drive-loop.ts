@@ -6,7 +6,7 @@ import { stopError } from './stop-error';
 
 /** Runs the loop of a claimed run under the eyes of `observer`. Never rejects. */
 export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<LoopOutcome> {
-  const { task, plan, host } = run;
+  const { request, plan, host } = run;
   return runLoop({
     model: plan.model,
     format: plan.format,
@@ -15,7 +15,7 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
     start: { messages: run.opening, keepsOpening: host.connected?.memory !== undefined, progress: run.earlier },
     scope: {
-      meta: { ...task.meta, task_id: task.task_id, trace_id: task.trace_id, agent: task.config.agent },
+      meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       egress: host.egress,
       redact: run.redact,

@@ -1,4 +1,4 @@
-import type { StepRecord } from '../contracts/ledger/step';
+import type { StepRecord } from '../contracts/ledger/journal';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { ERROR_CODES, isErrorCode } from '../errors/codes';
 import type { ErrorSummary } from '../errors/runtime-error';

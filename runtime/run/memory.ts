@@ -1,5 +1,5 @@
 import type { Memory } from '../contracts/connected';
-import type { Message } from '../contracts/message';
+import { type Message, textOf } from '../contracts/message';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult } from '../contracts/result';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
@@ -35,11 +35,11 @@ interface Turn {
 
 /** After the end is on record: a crash in between loses the turn, and a task that is replayed does not tell it twice. */
 export async function rememberTurn(
-  { task, host, redact, deadline }: ClaimedRun,
+  { plan, host, redact, deadline }: ClaimedRun,
   settled: AgentResult,
   { said = [] }: LoopOutcome,
 ): Promise<AgentResult> {
-  const turn = { message: task.config.message, said, result: settled, redact };
+  const turn = { message: plan.config.message, said, result: settled, redact };
   const warning = await saveTurn(host.connected?.memory, turn, deadline.signal);
   if (warning === undefined) return settled;
   return { ...settled, warnings: [...settled.warnings, warning] };
@@ -53,7 +53,8 @@ async function saveTurn(
 ): Promise<ErrorSummary | undefined> {
   if (memory === undefined || !isAnswered(turn.result)) return undefined;
   try {
-    await untilAborted(memory.save(messagesOf(turn)), signal);
+    const messages = messagesOf(turn);
+    await untilAborted(memory.save(messages), signal);
     return undefined;
   } catch (error) {
     return describeError('MEMORY_NOT_SAVED', { reason: turn.redact(errorText(error)) });
@@ -76,7 +77,7 @@ function messagesOf({ message, said, result, redact }: Turn): readonly Message[]
 function toolMessages(message: Message, redact: Redact): readonly Message[] {
   if (message.role === 'tool') {
     const { role, tool_call_id, content } = message;
-    return [{ role, tool_call_id, content: redact(content) }];
+    return [{ role, tool_call_id, content: redact(textOf(content)) }];
   }
   if (message.role !== 'assistant') return [];
   const { content, tool_calls: calls = [] } = message;
@@ -85,7 +86,7 @@ function toolMessages(message: Message, redact: Redact): readonly Message[] {
     ...call,
     function: { ...call.function, arguments: redactArguments(call.function.arguments, redact) },
   }));
-  return [{ role: 'assistant', content: content === null ? null : redact(content), tool_calls: clean }];
+  return [{ role: 'assistant', content: content === null ? null : redact(textOf(content)), tool_calls: clean }];
 }
 
 /** They stand in the transcript as an object, and have to stay one. */

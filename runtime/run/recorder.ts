@@ -2,11 +2,12 @@ import { addSpent, assertRunBudget } from '../billing/budget';
 import { estimateUsage } from '../billing/estimate-usage';
 import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
+import type { Spent } from '../contracts/ledger/journal';
 import type { BillingLine, OpenCall, Reservation, RunEnd } from '../contracts/ledger/ledger';
-import type { Spent } from '../contracts/ledger/progress';
+import type { ModelCallRecord, Usage } from '../contracts/ledger/usage';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
-import { type RunRecord, startRunRecord } from '../ledger/run-record';
+import { startRunRecord } from '../ledger/run-record';
 import type { LoopObserver, SettledModelCall } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
 import type { JsonObject, JsonValue } from '../util/json';
@@ -25,20 +26,36 @@ export interface Recorder extends LoopObserver {
  * takes each tool call off its limits. Must be settled, or its lease goes on.
  */
 export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
-  const { plan, variables } = run;
-  const record = openRecord(environment, run);
-  const { meter, lost, ...modelCalls } = followModelCalls(run, record);
-  const rules = followRules(environment, run);
-  const changedVariables = changesOf(variables);
+  const { key, plan, request } = run;
+  const { ledger, outbox, leaseMs } = environment;
+  const modelRequested = plan.selected.modelId;
+  const bill = billOf(run);
+  const changedVariables = changesOf(run.variables);
+  const { meter, lost, ...modelCalls } = followModelCalls(run);
   const spent = (): Spent => spentSoFar(meter, run);
+  const roomFor = (calls: number): Reservation | undefined => reserveNext(run, meter, calls);
+  const rules = followRules(run);
+  const identity = identityOf(request.meta);
+  const record = startRunRecord({
+    ...{ ledger, outbox, leaseMs, key, modelRequested, bill, identity },
+    settleRetries: DEFAULTS.settleRetries,
+  });
   return {
     meter,
     settle: (end) => record.settle(end, lost()),
-    ...modelCalls,
+    modelCallEnded: async (call) => {
+      const { ended, usage } = await modelCalls.ended(call);
+      if (ended !== undefined) record.keep(ended);
+      return usage;
+    },
+    modelSettledLate: async (call) => {
+      const ended = await modelCalls.late(call);
+      if (ended !== undefined) await record.addLate(ended);
+    },
     stepOpened: (step) => record.journal({ ...step, spent: spent() }),
     beforeToolCalls: async ({ next, calls, step }) => {
       if (next !== undefined) assertRunBudget(plan.budget, spent);
-      const reserve = next === undefined ? undefined : reserveNext(run, meter, calls.length);
+      const reserve = next === undefined ? undefined : roomFor(calls.length);
       const taking = rules.limitsOf(calls);
       const write = { next, taking, reserve, step: step && { ...step, spent: spent() } };
       const recorded = await record.next(write, run.deadline.signal);
@@ -58,12 +75,15 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   };
 }
 
-interface ModelCalls extends Pick<Recorder, 'meter' | 'modelCallEnded' | 'modelSettledLate'> {
+interface ModelCalls extends Pick<Recorder, 'meter'> {
+  /** Returns what is known of the use of a call: undefined where that is nothing. */
+  readonly ended: (call: SettledModelCall) => Promise<{ ended?: ModelCallRecord; usage?: Usage }>;
+  readonly late: (call: SettledModelCall) => Promise<ModelCallRecord | undefined>;
   /** Returns the call that ended the run, if nobody knows what it has used. */
   readonly lost: () => OpenCall | undefined;
 }
 
-function followModelCalls({ plan, tenant }: ClaimedRun, record: RunRecord): ModelCalls {
+function followModelCalls({ plan, tenant }: ClaimedRun): ModelCalls {
   const { modelId } = plan.selected;
   const meterOf = { modelId, prices: tenant.prices };
   const meter = createUsageMeter(meterOf);
@@ -71,20 +91,18 @@ function followModelCalls({ plan, tenant }: ClaimedRun, record: RunRecord): Mode
   return {
     meter,
     lost: () => lost,
-    modelCallEnded: async (call) => {
+    ended: async (call) => {
       const known = await withEstimates(call);
       const { errorCode, step, attempts } = known;
       const ended = meter.add(known);
       const unansweredRequests = attempts.sent - attempts.answered;
-      if (ended !== undefined) record.keep(ended);
-      else lost = { step, modelRequested: modelId, unansweredRequests, errorCode };
-      return known.reply?.usage;
+      if (ended === undefined) lost = { step, modelRequested: modelId, unansweredRequests, errorCode };
+      return { ended, usage: known.reply?.usage };
     },
-    modelSettledLate: async (call) => {
-      if (lost?.step !== call.step) return;
-      const ended = createUsageMeter(meterOf).add({ ...(await withEstimates(call)), errorCode: lost.errorCode });
-      if (ended !== undefined) await record.addLate(ended);
-    },
+    late: async (call) =>
+      lost?.step === call.step
+        ? createUsageMeter(meterOf).add({ ...(await withEstimates(call)), errorCode: lost.errorCode })
+        : undefined,
   };
 }
 
@@ -104,24 +122,10 @@ function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Res
   return firstReservation(run, run.earlier === undefined ? [] : transcriptOf(run.earlier), toolCalls);
 }
 
-function openRecord({ ledger, outbox, leaseMs }: RunEnvironment, run: ClaimedRun): RunRecord {
-  const { key, plan, task } = run;
-  return startRunRecord({
-    ledger,
-    outbox,
-    leaseMs,
-    key,
-    modelRequested: plan.selected.modelId,
-    bill: billOf(run),
-    identity: identityOf(task.meta),
-    settleRetries: DEFAULTS.settleRetries,
-  });
-}
-
-function billOf({ plan, task }: ClaimedRun): BillingLine | undefined {
+function billOf({ plan, request }: ClaimedRun): BillingLine | undefined {
   if (plan.billed === 'nothing') return undefined;
   const { tier, modelId } = plan.selected;
-  const line = { traceId: task.trace_id, tier: tier.code, taskType: task.task_type, modelRequested: modelId };
+  const line = { traceId: request.trace_id, tier: tier.code, taskType: request.task_type, modelRequested: modelId };
   return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
 }
 

@@ -3,7 +3,7 @@ import { findPrice } from '../billing/cost';
 import { DEFAULTS } from '../config/runtime-config';
 import type { Reservation } from '../contracts/ledger/ledger';
 import type { Usage } from '../contracts/ledger/usage';
-import type { Message } from '../contracts/message';
+import { type Message, textOf } from '../contracts/message';
 import type { Toolset } from '../contracts/tools/tool';
 import type { PlannedRun } from './run';
 
@@ -20,7 +20,7 @@ export function firstReservation(
 
 function messageLength(message: Message): number {
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
-  return (message.content?.length ?? 0) + (calls.length === 0 ? 0 : JSON.stringify(calls).length);
+  return textOf(message.content).length + (calls.length === 0 ? 0 : JSON.stringify(calls).length);
 }
 
 /** Room for the call after `last`, whose transcript will hold that one's and the results of `toolCalls` calls. */

@@ -1,10 +1,10 @@
 import type { CallToTake, Recorded } from '../contracts/ledger/ledger';
 import type { Toolset } from '../contracts/tools/tool';
-import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
-import type { Ruling, Rulings, RunnableCall } from '../loop/loop-contract';
+import { isRuntimeError } from '../errors/runtime-error';
+import type { RunnableCall } from '../loop/admit-tool-call';
+import type { Ruling, Rulings } from '../loop/loop-contract';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
-import { chooseTools, loadTenant } from './plan/plan-run';
-import type { ClaimedRun, RunEnvironment } from './run';
+import type { ClaimedRun } from './run';
 
 /** The tenant's rules, as they are at each moment of a run. */
 interface RulesOfRun {
@@ -15,19 +15,18 @@ interface RulesOfRun {
 }
 
 /** Rules that change while a run is under way hold from its next tool call on. */
-export function followRules(environment: RunEnvironment, run: ClaimedRun): RulesOfRun {
-  const { plan, tenant } = run;
+export function followRules({ plan, tenant }: ClaimedRun): RulesOfRun {
   let { toolset } = plan;
   let version = tenant.policyVersion;
   return {
     limitsOf: (calls) =>
-      calls.map(({ toolCallId, tool }) =>
-        limitsOfCall({ toolCallId, tool: toolset.find(tool.definition.name) ?? tool }, tenant),
+      calls.map(({ call, tool }) =>
+        limitsOfCall({ toolCallId: call.id, tool: toolset.find(tool.definition.name) ?? tool }, tenant),
       ),
     judge: async (calls, recorded) => {
       const now = recorded.policyVersion;
       if (version !== undefined && now !== undefined && now !== version) {
-        const chosen = await toolsOfNow(environment, run).catch(onlyUnreachable);
+        const chosen = await plan.toolsOfNow().catch(onlyUnreachable);
         if (chosen === undefined) return denyAll(calls);
         toolset = chosen;
         version = now;
@@ -35,13 +34,6 @@ export function followRules(environment: RunEnvironment, run: ClaimedRun): Rules
       return rulingsFor(calls, recorded, toolset === plan.toolset ? undefined : toolset);
     },
   };
-}
-
-async function toolsOfNow(environment: RunEnvironment, run: ClaimedRun): Promise<Toolset> {
-  const tenant = await loadTenant(environment, run);
-  if (!tenant.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: tenant.tenant.id });
-  const { toolset } = await chooseTools(environment, { ...run, tenant }, run.plan.selected.tier.code);
-  return toolset;
 }
 
 /** What the tenant must mend ends the run; what may pass only keeps these calls from being made. */
@@ -52,8 +44,8 @@ function onlyUnreachable(error: unknown): undefined {
 
 function denyAll(calls: readonly RunnableCall[]): Rulings {
   return new Map(
-    calls.map(({ toolCallId, tool }): [string, Ruling] => [
-      toolCallId,
+    calls.map(({ call, tool }): [string, Ruling] => [
+      call.id,
       { kind: 'deny', code: 'TOOL_NOT_AUTHORIZED', details: { tool: tool.definition.name } },
     ]),
   );
@@ -61,13 +53,13 @@ function denyAll(calls: readonly RunnableCall[]): Rulings {
 
 function rulingsFor(calls: readonly RunnableCall[], { refused = [] }: Recorded, changed: Toolset | undefined): Rulings {
   const rulings = new Map<string, Ruling>();
-  for (const { toolCallId, tool } of calls) {
+  for (const { call, tool } of calls) {
     const { name } = tool.definition;
-    const refusal = refused.find((call) => call.toolCallId === toolCallId);
+    const refusal = refused.find(({ toolCallId }) => toolCallId === call.id);
     const now = changed?.find(name);
-    if (changed !== undefined && now === undefined) rulings.set(toolCallId, revoked(name));
-    else if (refusal !== undefined) rulings.set(toolCallId, { kind: 'deny', ...limitReached(name, refusal.reason) });
-    else if (now !== undefined) rulings.set(toolCallId, { kind: 'changed', tool: now });
+    if (changed !== undefined && now === undefined) rulings.set(call.id, revoked(name));
+    else if (refusal !== undefined) rulings.set(call.id, { kind: 'deny', ...limitReached(name, refusal.reason) });
+    else if (now !== undefined) rulings.set(call.id, { kind: 'changed', tool: now });
   }
   return rulings;
 }

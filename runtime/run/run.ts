@@ -6,7 +6,9 @@ import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { Model, Models } from '../contracts/model';
 import type { HostOptions } from '../contracts/run';
+import type { TaskConfig } from '../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { Toolset } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { LoopInput } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';
@@ -34,7 +36,8 @@ export interface RunEnvironment {
 
 /** A task that was read. */
 export interface Run {
-  readonly task: ReadyTask;
+  /** The task as it was asked. Its digest tells requests apart; a run that waited goes on under the ids on record. */
+  readonly request: ReadyTask;
   readonly host: HostOptions;
   /** Its signal is the only one of a run. */
   readonly deadline: Deadline;
@@ -43,6 +46,12 @@ export interface Run {
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
 export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'format'> {
+  /** Settings in force. */
+  readonly config: TaskConfig;
+  /** What the sources of its tools have to say to the model. */
+  readonly instructions: readonly string[];
+  /** Chooses the tools again, under the rules of now. Rejects with TENANT_INACTIVE, or where a source cannot be read. */
+  readonly toolsOfNow: () => Promise<Toolset>;
   readonly selected: SelectedModel;
   /** Answers for `selected`, or for a fallback. */
   readonly model: Model;

@@ -16,7 +16,7 @@ interface Settled {
  * another attempt that holds the task does, since a task has one answer.
  */
 export async function settleRun(
-  { task: { config, meta }, needs, earlier }: ClaimedRun,
+  { request: { config, meta }, needs, earlier }: ClaimedRun,
   recorder: Recorder,
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {

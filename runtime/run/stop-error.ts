@@ -9,10 +9,10 @@ export function timeoutOf({ config }: AgentTask): number {
 }
 
 /** Why a run was stopped: RUN_CANCELLED or RUN_TIMEOUT; undefined while it was not. */
-export function stopError({ deadline, task }: Run): RuntimeError | undefined {
+export function stopError({ deadline, request }: Run): RuntimeError | undefined {
   const cause = deadline.cause();
   if (cause === undefined) return undefined;
   return cause === 'cancelled'
     ? new RuntimeError('RUN_CANCELLED')
-    : new RuntimeError('RUN_TIMEOUT', { timeoutSeconds: timeoutOf(task) / 1000 });
+    : new RuntimeError('RUN_TIMEOUT', { timeoutSeconds: timeoutOf(request) / 1000 });
 }

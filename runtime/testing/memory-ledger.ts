@@ -1,6 +1,6 @@
-import type { JournalEntry } from '../contracts/ledger/journal';
+import type { JournalEntry, Spent } from '../contracts/ledger/journal';
 import type { LedgerStore, Recorded, RunEnd, RunProgress } from '../contracts/ledger/ledger';
-import type { SavedRun, Spent } from '../contracts/ledger/progress';
+import type { SavedRun } from '../contracts/ledger/progress';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { parseExactly } from '../util/exact-integer';

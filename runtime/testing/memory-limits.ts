@@ -1,6 +1,6 @@
 import { higher, sumDecimals } from '../billing/cost';
+import type { Spent } from '../contracts/ledger/journal';
 import type { CallToTake, Reservation } from '../contracts/ledger/ledger';
-import type { Spent } from '../contracts/ledger/progress';
 
 export type Room = 'ok' | 'wait' | 'exceeded';
 

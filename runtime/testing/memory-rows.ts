@@ -1,8 +1,8 @@
 import { NOTHING_SPENT } from '../billing/budget';
 import { sumDecimals } from '../billing/cost';
-import type { JournalEntry } from '../contracts/ledger/journal';
+import type { JournalEntry, Spent } from '../contracts/ledger/journal';
 import type { Contradicted, OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger/ledger';
-import type { SavedRun, Spent } from '../contracts/ledger/progress';
+import type { SavedRun } from '../contracts/ledger/progress';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { AgentResult } from '../contracts/result';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';

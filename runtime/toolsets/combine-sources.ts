@@ -15,6 +15,8 @@ export interface SelectedTools {
   readonly toolset: Toolset;
   /** The same tools, with where they come from. */
   readonly tools: readonly TenantTool[];
+  /** What the sources have to say to the model, in their order. */
+  readonly instructions: readonly string[];
   /** Rows that cannot be offered, servers that did not answer, and listed names that do not exist. */
   readonly warnings: readonly ErrorSummary[];
 }
@@ -117,6 +119,7 @@ async function select(offers: readonly ToolOffer[], policy: Policy, others: Othe
   return {
     tools: allowed.tools,
     toolset: createToolset(allowed.tools.map(({ tool }) => tool)),
+    instructions: offers.flatMap(({ instructions = [] }) => instructions),
     warnings: [...offers.flatMap((offer) => offer.warnings), ...warnings, ...allowed.warnings, ...unmatched],
   };
 }
@@ -145,7 +148,7 @@ function hasFixedName({ identity }: OfferedTool): boolean {
   return identity === undefined;
 }
 
-async function build(named: readonly NamedOffer[]): Promise<Omit<SelectedTools, 'toolset'>> {
+async function build(named: readonly NamedOffer[]): Promise<Pick<SelectedTools, 'tools' | 'warnings'>> {
   const tools: TenantTool[] = [];
   const warnings: ErrorSummary[] = [];
   for (const { offered, name } of named) {

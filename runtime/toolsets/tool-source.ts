@@ -33,6 +33,8 @@ export interface ToolOffer {
   readonly tools: readonly OfferedTool[];
   /** What cannot be offered, and why. The run goes on without it. */
   readonly warnings: readonly ErrorSummary[];
+  /** Words to the model that go with the tools, at the end of the system prompt. Default: none. */
+  readonly instructions?: string;
   /** Made for this run alone: a toolset that it is part of is not kept for the next one. */
   readonly isOfRun?: boolean;
 }

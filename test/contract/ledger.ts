@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { AgentResult, ClaimRequest, LedgerStore, ModelCallRecord, RunProgress } from '../../runtime';
-import type { StepEntry, ToolCallEntry } from '../../runtime/contracts/ledger/journal';
+import type { Step, ToolCallEntry } from '../../runtime/contracts/ledger/journal';
 import type { SavedRun } from '../../runtime/contracts/ledger/progress';
 import { usageOf } from '../support/values/usage-of';
 
@@ -29,7 +29,7 @@ const aCall = (step: number, costUsd = '0.25'): ModelCallRecord => ({
   unansweredRequests: 0,
 });
 
-const aStep = (step: number, sending: readonly number[] = []): StepEntry => ({
+const aStep = (step: number, sending: readonly number[] = []): Step => ({
   ...{ step, finishReason: 'tool-calls', durationMs: 1, wereDropped: false, sent: [], sending },
   message: {
     role: 'assistant',

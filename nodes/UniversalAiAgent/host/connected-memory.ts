@@ -2,7 +2,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 
 import type { Memory, Message } from '../../../runtime/host';
 import type { Item } from '../../shared/item';
-import { historyOf, toHostMessages } from './host-messages';
+import { historyOf, textOf, toHostMessages } from './host-messages';
 
 /** A memory of n8n, as far as it is looked at here: an object of LangChain, or one with the same properties. */
 interface HostMemory {
@@ -27,8 +27,8 @@ export async function readConnectedMemory({ context, index }: Item): Promise<Mem
  * them models learn to write such texts (n8n's issues 14361 and 23819).
  */
 async function save(memory: HostMemory, turn: readonly Message[]): Promise<void> {
-  const input = turn[0]?.content ?? '';
-  const output = turn.at(-1)?.content ?? '';
+  const input = textOf(turn[0]?.content);
+  const output = textOf(turn.at(-1)?.content);
   const hasSteps = turn.length > 2;
   const messages = hasSteps ? toHostMessages(turn) : undefined;
   const { chatHistory } = memory;

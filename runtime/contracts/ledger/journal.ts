@@ -1,11 +1,41 @@
-import type { JsonObject } from '../../util/json';
-import type { Message } from '../message';
+import type { JsonObject, JsonValue } from '../../util/json';
+import type { AssistantMessage, Message, ToolCallMessage } from '../message';
+import type { FinishReason } from '../model';
 import type { ToolCallRecord } from '../tools/tool-call';
-import type { Approval, Spent } from './progress';
-import type { Step } from './step';
 
-/** A step on record before anything that it asked for is sent. */
-export interface StepEntry extends Step {
+/** What a run has used so far, before and after interruptions. */
+export interface Spent {
+  /** US dollars, as decimal text. */
+  readonly costUsd: string;
+  readonly tokens: number;
+}
+
+export type ApprovalDecision = 'approve' | 'deny';
+
+/** A tool call that was shown to a person. */
+export interface Approval {
+  /** The arguments as they were shown. */
+  readonly arguments: JsonValue;
+  /** Undefined while the person has not decided. */
+  readonly decision?: ApprovalDecision;
+  /** The user id of the person who decided. */
+  readonly decidedBy?: string;
+}
+
+/** A model call that ended and the tool calls it asked for, on record before any of them is sent. Plain JSON. */
+export interface Step {
+  /** The number of the model call, counted over all runs of the task. */
+  readonly step: number;
+  readonly finishReason: FinishReason;
+  readonly durationMs: number;
+  /** The message as it stands in the transcript. */
+  readonly message: AssistantMessage;
+  /** The calls as the model wrote them; undefined where the message has them so. */
+  readonly calls?: readonly ToolCallMessage[];
+  /** More calls were asked for than may be made in a step. */
+  readonly wereDropped: boolean;
+  /** The places, in its calls, of those that may have been sent. */
+  readonly sent: readonly number[];
   /**
    * The transcript up to the first step, kept there where a memory had a part in it, so that it cannot be made again.
    */
@@ -19,6 +49,11 @@ export interface StepEntry extends Step {
   readonly sending?: readonly number[];
 }
 
+/** A step that is over. */
+export interface StepRecord extends Pick<Step, 'step' | 'finishReason' | 'durationMs'> {
+  readonly toolCalls: readonly ToolCallRecord[];
+}
+
 /** A tool call that ended. */
 export interface ToolCallEntry extends ToolCallRecord {
   /** All variables of the run, when they have changed. */
@@ -26,4 +61,4 @@ export interface ToolCallEntry extends ToolCallRecord {
 }
 
 /** What is on record of a task's steps: one entry a model call, one a tool call. */
-export type JournalEntry = StepEntry | ToolCallEntry;
+export type JournalEntry = Step | ToolCallEntry;

@@ -1,8 +1,8 @@
 import type { AgentResult } from '../result';
 import type { CallPolicy } from '../tools/tool';
 import type { ToolCallRecord } from '../tools/tool-call';
-import type { JournalEntry } from './journal';
-import type { ApprovalDecision, SavedRun, Spent } from './progress';
+import type { ApprovalDecision, JournalEntry, Spent } from './journal';
+import type { SavedRun } from './progress';
 import type { ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */

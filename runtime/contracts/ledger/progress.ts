@@ -1,27 +1,8 @@
-import type { JsonObject, JsonValue } from '../../util/json';
+import type { JsonObject } from '../../util/json';
 import type { Message } from '../message';
 import type { AgentTask } from '../task';
 import type { ToolCallRecord } from '../tools/tool-call';
-import type { Step, StepRecord } from './step';
-
-/** What a run has used so far, before and after interruptions. */
-export interface Spent {
-  /** US dollars, as decimal text. */
-  readonly costUsd: string;
-  readonly tokens: number;
-}
-
-export type ApprovalDecision = 'approve' | 'deny';
-
-/** A tool call that was shown to a person. */
-export interface Approval {
-  /** The arguments as they were shown. */
-  readonly arguments: JsonValue;
-  /** Undefined while the person has not decided. */
-  readonly decision?: ApprovalDecision;
-  /** The user id of the person who decided. */
-  readonly decidedBy?: string;
-}
+import type { Approval, Spent, Step, StepRecord } from './journal';
 
 /** How far the loop of a task is. */
 export interface LoopProgress {
@@ -33,16 +14,18 @@ export interface LoopProgress {
   readonly iterations: number;
   /** Calls made before the pending step, by tool. */
   readonly callCounts: Readonly<Record<string, number>>;
-  /** Undefined when the last model call asked for nothing: another one follows. */
-  readonly pending?: PendingStep;
+  /**
+   * The step that was broken off, and what is known of its calls, by id. Undefined when the last model call asked for
+   * nothing: another one follows.
+   */
+  readonly pending?: Pick<
+    Step,
+    'step' | 'finishReason' | 'durationMs' | 'message' | 'calls' | 'wereDropped' | 'sent'
+  > & {
+    readonly outcomes: Readonly<Record<string, ToolCallRecord>>;
+  };
   /** Approvals by the id of the call. */
   readonly approvals: Readonly<Record<string, Approval>>;
-}
-
-/** The step that was broken off. */
-export interface PendingStep extends Step {
-  /** What is known of its calls, by id. */
-  readonly outcomes: Readonly<Record<string, ToolCallRecord>>;
 }
 
 /** What a run goes on with that waited for an approval, failed or was lost. Plain JSON. */

@@ -1,4 +1,4 @@
-import { type AssistantMessage, contentWithNote, type Message } from '../../contracts/message';
+import { type AssistantMessage, contentWithNote, type Message, textOf } from '../../contracts/message';
 import { isJsonObject, type JsonObject, type JsonValue, tryParseJson } from '../../util/json';
 
 /** What a message of a chat model holds beside text and calls, in a form that goes into the journal. */
@@ -88,8 +88,8 @@ export function toChatMessages(messages: readonly Message[], to: string): readon
       return { role, tool_call_id, content: contentWithNote(message), name: names.get(tool_call_id) };
     }
     // Most providers take a system message at the beginning only.
-    if (message.role === 'system') return { role: index === 0 ? 'system' : 'user', content: message.content };
-    if (message.role === 'user') return message;
+    if (message.role === 'system') return { role: index === 0 ? 'system' : 'user', content: textOf(message.content) };
+    if (message.role === 'user') return { role: 'user', content: textOf(message.content) };
     for (const { id, function: fn } of message.tool_calls ?? []) names.set(id, fn.name);
     return toChatMessage(message, to);
   });
@@ -105,7 +105,7 @@ function toChatMessage(message: AssistantMessage, to: string): object {
   const { content, additional_kwargs } = blocksOf(message, to) ?? {};
   return {
     role: 'assistant',
-    content: content ?? message.content ?? '',
+    content: content ?? textOf(message.content),
     tool_calls: calls,
     ...(additional_kwargs === undefined ? {} : { additional_kwargs }),
   };

@@ -1,6 +1,7 @@
-import { contentWithNote, type Message, type ToolCallMessage } from '../../contracts/message';
+import { contentWithNote, type Message, textOf, type ToolCallMessage } from '../../contracts/message';
 import type { ModelRequest } from '../../contracts/model';
 import type { ToolDefinition } from '../../contracts/tools/tool';
+import { isList } from '../../util/json';
 import { type Dialect, toolsIn, USUAL } from './dialect/dialect';
 import { dressMessages } from './dialect/dress-messages';
 import { toolListText } from './dialect/tool-list';
@@ -52,6 +53,8 @@ function listText(tools: readonly ToolDefinition[], sent: readonly ToolDefinitio
 }
 
 function messageText(message: Message, to: string): string {
+  // Not all providers take parts.
+  if (isList(message.content)) return messageText({ ...message, content: textOf(message.content) }, to);
   if (message.role === 'tool' && message.note !== undefined) return remember(messageTexts, message, noteText);
   if (message.role !== 'assistant' || message.original === undefined) {
     return remember(messageTexts, message, JSON.stringify);

@@ -1,21 +1,22 @@
 import { type Budget, readBudget } from '../../billing/budget';
 import { DEFAULTS } from '../../config/runtime-config';
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
+import type { TaskConfig } from '../../contracts/task';
 import type { TenantSnapshot } from '../../contracts/tenant';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import type { LoopSettings } from '../../loop/loop-contract';
 import { normalizeModelId } from '../../models/select-model';
-import { type ReadyTask, taskWarnings } from '../../tasks/read-task';
+import { taskWarnings } from '../../tasks/read-task';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
 import { needsOf } from './needs';
 import { resolveLimits } from './resolve-limits';
-import { taskToRun } from './saved-task';
+import { requestToRun } from './saved-request';
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
 export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
-  const run = { ...given, task: await taskToRun(environment, given) };
+  const run = { ...given, request: await requestToRun(environment, given) };
   const tenant = await loadTenant(environment, run);
   const plan = await decide(environment, { ...run, tenant });
   const needs = needsOf(given.host, plan.toolset, environment.services);
@@ -23,11 +24,10 @@ export async function planRun(environment: RunEnvironment, given: Run): Promise<
 }
 
 async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<RunPlan> {
-  const { task, host } = run;
-  const { config } = task;
+  const { request, host } = run;
+  const { config } = request;
   const { connected = {} } = host;
-  const { isActive, id: tenantId, settings } = run.tenant.tenant;
-  if (!isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
+  const { settings } = run.tenant.tenant;
   const budget = readBudget(settings, config);
   const {
     selected,
@@ -37,29 +37,35 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Ru
   } = chooseModel({ config, snapshot: run.tenant, budget, models: environment.models, connected });
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
-  const tools = await chooseTools(environment, run, tier.code);
-  const { billed, warnings: billWarnings } = billing(task, { isFree, budget });
+  const tools = await chooseTools(environment, run, { config, tier: tier.code });
+  const { billed, warnings: billWarnings } = billing(config, { isFree, budget });
   return {
     ...chosen,
+    config,
     selected,
     toolset: tools.toolset,
-    settings: { ...loopSettings(task, modelId, limits), ...(connected.model && ITS_OWN) },
+    instructions: tools.instructions,
+    toolsOfNow: async () => {
+      const tenant = await loadTenant(environment, run);
+      return (await chooseTools(environment, { ...run, tenant }, { config, tier: tier.code })).toolset;
+    },
+    settings: { ...loopSettings(config, modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format,
     budget,
     billed,
-    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(task)],
+    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
   };
 }
 
 type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
 
 /** The tools of a run under the rules of this moment. */
-export function chooseTools(
+function chooseTools(
   { selectTools }: RunEnvironment,
-  { task, host, tenant, deadline }: RunOfTenant,
-  tier: string,
+  { host, tenant, deadline }: RunOfTenant,
+  { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
-  const { tools, disabled_tools, tool_permissions, agent } = task.config;
+  const { tools, disabled_tools, tool_permissions, agent } = config;
   return selectTools({
     snapshot: tenant,
     tier,
@@ -73,7 +79,7 @@ export function chooseTools(
 
 /** What a tenant with a limit uses is always written down, since the limit is counted there. */
 function billing(
-  { config }: ReadyTask,
+  config: TaskConfig,
   { isFree, budget }: { readonly isFree: boolean; readonly budget: Budget },
 ): Pick<RunPlan, 'billed' | 'warnings'> {
   const isLimited = budget.monthly !== undefined;
@@ -84,7 +90,7 @@ function billing(
 }
 
 function loopSettings(
-  { config }: ReadyTask,
+  config: TaskConfig,
   modelId: string,
   { maxIterations, ...sampling }: ReturnType<typeof resolveLimits>['limits'],
 ): LoopSettings {
@@ -109,13 +115,16 @@ function loopSettings(
 /** What a connected model has in its own hands. */
 const ITS_OWN = { temperature: undefined, maxTokens: undefined };
 
-/** The tenant of a run, with the prices that may be needed. */
-export function loadTenant({ tenants }: RunEnvironment, run: Run): Promise<TenantSnapshot> {
-  return tenants.load({ tenantId: run.task.meta.tenant_id, modelIds: candidateModels(run) });
+/** The tenant of a run, with the prices that may be needed. Rejects with TENANT_INACTIVE. */
+async function loadTenant({ tenants }: RunEnvironment, run: Run): Promise<TenantSnapshot> {
+  const { tenant_id: tenantId } = run.request.meta;
+  const loaded = await tenants.load({ tenantId, modelIds: candidateModels(run) });
+  if (!loaded.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: loaded.tenant.id });
+  return loaded;
 }
 
 /** The models whose prices may be needed, beside those of the tenant's tiers. */
-function candidateModels({ task: { config }, host: { connected = {} } }: Run): readonly string[] {
+function candidateModels({ request: { config }, host: { connected = {} } }: Run): readonly string[] {
   const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
   const more = [given, connected.model?.name, connected.fallback?.name].filter((id) => id !== undefined);
   return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more];

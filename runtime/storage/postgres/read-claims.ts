@@ -1,3 +1,4 @@
+import type { ApprovalDecision, Spent } from '../../contracts/ledger/journal';
 import type {
   Claim,
   ClaimRequest,
@@ -7,7 +8,6 @@ import type {
   ResumeRequest,
   RunKey,
 } from '../../contracts/ledger/ledger';
-import type { ApprovalDecision, Spent } from '../../contracts/ledger/progress';
 import type { AgentResult } from '../../contracts/result';
 import { parseExactly } from '../../util/exact-integer';
 import { type ClaimRow, releaseRunStatement } from '../sql/ledger/claim-run';

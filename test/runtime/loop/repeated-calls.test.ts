@@ -1,4 +1,4 @@
-import type { ToolOutput } from '../../../runtime';
+import { textOf, type ToolOutput } from '../../../runtime';
 import { asks, aTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 
 /** A tool that counts its calls and answers with what the script says. */
@@ -20,7 +20,7 @@ it('makes a call with the same arguments and the same answer twice, then gives t
   expect(outcome.status).toBe('completed');
   expect(made()).toBe(2);
   expect(toldCodes({ outcome } as never)).toEqual([undefined, undefined, 'TOOL_REPEATED']);
-  expect(JSON.parse(String(sent[3]?.messages.at(-1)?.content))).toMatchObject({
+  expect(JSON.parse(textOf(sent[3]?.messages.at(-1)?.content ?? null))).toMatchObject({
     warning: { code: 'TOOL_REPEATED' },
     result: 'pending',
   });

@@ -1,5 +1,6 @@
 import type { Message } from '../../../runtime/contracts/message';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
+import { createToolset } from '../../../runtime/tools/combine-toolsets';
 import { containing, matching } from '../../support/setup/matchers';
 import { asks, aTool, failingTool, runScript, says, toldCodes } from '../../support/values/loop-script';
 import { usageOf } from '../../support/values/usage-of';
@@ -151,6 +152,47 @@ describe('tools that fail step after step', () => {
       replies: [asks([['bad']]), asks([['bad'], ['good']]), asks([['bad']]), says('Done')],
     });
     expect(outcome.status).toBe('completed');
+  });
+});
+
+describe('a step that is prepared', () => {
+  const before = { messages: [], openingLength: 0, steps: [], iterations: 1, callCounts: {}, approvals: {} };
+
+  it('has the toolset that it is given, for what the model is shown and for what it may call', async () => {
+    const onlyAdd = createToolset([aTool('add')]);
+    const run = await runScript({
+      tools: [aTool('add'), aTool('sub')],
+      replies: [asks([['sub', {}, 'x']]), asks([['sub', {}, 'y']]), asks([['sub', {}, 'z']]), says('Done')],
+      observer: { prepareStep: ({ steps }) => (steps.length === 1 ? { toolset: onlyAdd } : {}) },
+    });
+    expect(run.sent.map(({ tools }) => tools)).toEqual([['add', 'sub'], ['add'], ['add', 'sub'], ['add', 'sub']]);
+    expect(toldCodes(run)).toEqual([undefined, 'TOOL_NOT_FOUND', undefined]);
+  });
+
+  it('has it for the calls that a run goes on with, too', async () => {
+    const { message } = asks([['sub', {}, 'x']]);
+    const pending = {
+      step: 1,
+      finishReason: 'tool-calls',
+      durationMs: 0,
+      message,
+      wereDropped: false,
+      sent: [],
+    } as const;
+    const { outcome } = await runScript({
+      tools: [aTool('sub')],
+      replies: [says('Done')],
+      input: { start: { messages: [], progress: { ...before, pending: { ...pending, outcomes: {} } } } },
+      observer: { prepareStep: () => ({ toolset: createToolset([]) }) },
+    });
+    expect(outcome.steps[0]?.toolCalls[0]?.outcome?.code).toBe('TOOL_NOT_FOUND');
+  });
+
+  it('ends the run where it cannot be prepared, before the model is asked', async () => {
+    const prepareStep = (): Promise<never> => Promise.reject(new RuntimeError('TENANT_INACTIVE', { tenantId: 't' }));
+    const { outcome, sent } = await runScript({ replies: [], observer: { prepareStep } });
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'TENANT_INACTIVE' } });
+    expect(sent).toEqual([]);
   });
 });
 

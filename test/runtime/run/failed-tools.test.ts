@@ -1,4 +1,4 @@
-import type { StepRecord } from '../../../runtime/contracts/ledger/step';
+import type { StepRecord } from '../../../runtime/contracts/ledger/journal';
 import type { ToolCallRecord } from '../../../runtime/contracts/tools/tool-call';
 import type { ErrorCode } from '../../../runtime/errors/codes';
 import { failedTools } from '../../../runtime/run/failed-tools';

@@ -1,5 +1,5 @@
 import { type AgentResult, createRuntime, type ModelRequest, type Tool } from '../../../runtime';
-import type { AssistantMessage, Message } from '../../../runtime/contracts/message';
+import { type AssistantMessage, type Message, wordsOf } from '../../../runtime/contracts/message';
 import type { MemoryLedger } from '../../../runtime/testing';
 import { gate } from '../../support/values/agent-fixture';
 import { journalingLedger, memoryTenants, TENANT_ID } from '../../support/values/memory-stores';
@@ -138,7 +138,8 @@ const aScript: fc.Arbitrary<Script> = fc.record({
   isSlow: fc.boolean(),
 });
 
-const isUnknown = (message: Message | undefined) => message?.content?.includes('TOOL_OUTCOME_UNKNOWN') === true;
+const isUnknown = (message: Message | undefined) =>
+  message !== undefined && wordsOf(message).includes('TOOL_OUTCOME_UNKNOWN');
 
 /** Where the outcome of a call is unknown, what both runs have is left out. */
 function alike(messages: readonly Message[], others: readonly Message[]): Message[] {

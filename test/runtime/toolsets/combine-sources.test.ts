@@ -50,6 +50,13 @@ it.each(Object.keys(sources))('the source %s gives the very same offer while not
   expect(await source.offer(asked, first)).toBe(first);
 });
 
+it('the sources say what they have to say to the model, in their order', async () => {
+  const says = (...instructions: string[]): ToolSource[] =>
+    instructions.map((one) => ({ offer: () => ({ tools: [], warnings: [], instructions: one }) }));
+  const select = combineSources([...says('One.'), ...Object.values(sources), ...says('Two.')]);
+  expect((await select(request)).instructions).toEqual(['One.', 'Two.']);
+});
+
 it('the tools come in the order of the sources, and the very same toolset while nothing has changed', async () => {
   const select = combineSources(Object.values(sources));
   const { toolset, tools } = await select(request);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { AssistantMessage, Message } from '../../../contracts/message';
+import { type AssistantMessage, type Message, textOf } from '../../../contracts/message';
 import type { Dialect } from './dialect';
 
 /** Rewrites a transcript for a dialect. Returns the same array for the usual one. */
@@ -19,12 +19,12 @@ function withoutSystem(messages: readonly Message[]): readonly Message[] {
   if (words === '') return rest;
   const at = rest.findIndex(({ role }) => role === 'user');
   return rest.map((message, index) =>
-    index === at && message.role === 'user' ? { role: 'user', content: join(words, message.content) } : message,
+    index === at && message.role === 'user' ? { role: 'user', content: join(words, textOf(message.content)) } : message,
   );
 }
 
 function systemWords(messages: readonly Message[]): string {
-  return messages.flatMap((message) => (message.role === 'system' ? [message.content] : [])).join('\n\n');
+  return messages.flatMap((message) => (message.role === 'system' ? [textOf(message.content)] : [])).join('\n\n');
 }
 
 const join = (one: string, other: string): string => [one, other].filter((text) => text !== '').join('\n\n');
@@ -47,9 +47,10 @@ function inTurn(messages: readonly Message[]): readonly Message[] {
 }
 
 function asOne(one: Message, other: Message): Message | undefined {
-  if (one.role === 'user' && other.role === 'user') return { role: 'user', content: join(one.content, other.content) };
+  const joined = join(textOf(one.content), textOf(other.content));
+  if (one.role === 'user' && other.role === 'user') return { role: 'user', content: joined };
   if (one.role !== 'assistant' || other.role !== 'assistant' || one.tool_calls !== undefined) return undefined;
-  return { ...other, content: join(one.content ?? '', other.content ?? '') };
+  return { ...other, content: joined };
 }
 
 const ID_LENGTH = 9;
@@ -66,7 +67,7 @@ function shortId(id: string): string {
 }
 
 function withText(message: Message, text: string): Message {
-  const isEmpty = message.role === 'assistant' && (message.content ?? '') === '';
+  const isEmpty = message.role === 'assistant' && textOf(message.content) === '';
   return isEmpty ? { ...message, content: text } : message;
 }
 

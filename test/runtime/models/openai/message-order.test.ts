@@ -1,6 +1,6 @@
 import '../../../support/setup/errors-of-node';
 
-import type { Message } from '../../../../runtime';
+import type { ContentPart, Message } from '../../../../runtime';
 import { mistral, refusing, type Rules, template } from '../../../support/servers/refusing-providers';
 import { call } from '../../../support/values/stream-chunks';
 import { type Answer, type DialectWorld, openDialectWorld, replies } from '../../../support/worlds/dialect-world';
@@ -63,6 +63,22 @@ it.each(TEMPLATES)('%s takes a history in any order, and remembers how', async (
     role: 'system',
     content: 'Be short.\n\nThe user is called Ada.',
   });
+});
+
+it('sends content in parts as the text that they make, since not all providers take parts', async () => {
+  const part = (text: string): ContentPart => ({ type: 'text', text });
+  const parts: readonly Message[] = [
+    { role: 'system', content: [part('Be '), part('short.')] },
+    { role: 'user', content: [part('Where is '), part('my order?')] },
+    { role: 'assistant', content: [part('On its '), part('way.')] },
+  ];
+  const memory = { load: () => Promise.resolve(parts), save: () => Promise.resolve() };
+  expect(await world.outcomeOf(provider(mistral), { connected: { memory } })).toMatchObject({ text: 'Done' });
+  expect(world.models.received.at(-1)?.messages.slice(0, 3)).toEqual([
+    { role: 'system', content: 'Be short.' },
+    { role: 'user', content: 'Where is my order?' },
+    { role: 'assistant', content: 'On its way.' },
+  ]);
 });
 
 it('puts the system prompt into the message of the user where a model takes none', async () => {
