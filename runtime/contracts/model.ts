@@ -27,7 +27,7 @@ export function isCut(reason: FinishReason): boolean {
 export interface ModelRequest {
   readonly modelId: string;
   readonly messages: readonly Message[];
-  /** The same array object for the whole run, so that it is serialised once. */
+  /** The same array object as long as the tools are the same, so that it is serialised once. */
   readonly tools: readonly ToolDefinition[];
   readonly toolChoice: ToolChoice;
   readonly parallelToolCalls: boolean;

@@ -77,9 +77,9 @@ export async function checkArguments(
   const { signal } = checkedFor;
   try {
     const parsed = tool.parseInput(value, checkedFor);
-    return parsed instanceof Promise ? await untilAborted(parsed, signal) : parsed;
+    return 'ok' in parsed ? parsed : await untilAborted(parsed, signal);
   } catch (error) {
-    if (signal.aborted) throw error;
+    signal.throwIfAborted();
     return { ok: false, issues: errorText(error) };
   }
 }

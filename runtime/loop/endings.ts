@@ -45,10 +45,11 @@ export function endOf(
   if (kind === 'refused') return { status: 'failed', ...answerOf(reply), error: outputInvalid(issues) };
   if (step.isFinal) return withoutAnswer(input, state, reply);
   if (kind === 'filtered') throw new RuntimeError('LLM_CONTENT_FILTERED', { reason: 'it gives no reason.' });
-  if (kind === 'empty' && (state.wasEmpty || step.isLast)) throw new RuntimeError('LLM_EMPTY_REPLY');
+  const isAgain = kind === 'empty' && (state.wasEmpty || step.isLast);
   state.wasEmpty = kind === 'empty';
   // An empty assistant message is refused by some providers, so the second try does not show it.
   if (state.wasEmpty) state.messages.pop();
+  if (isAgain) throw new RuntimeError('LLM_EMPTY_REPLY');
   return undefined;
 }
 

@@ -58,9 +58,14 @@ async function readAnswer(
   checkedFor: CheckedFor & { readonly signal: AbortSignal },
 ): Promise<ParsedOutput> {
   const { signal } = checkedFor;
-  const parsed = await untilAborted(format.parse(answer, checkedFor), signal).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    return { ok: false, issues: errorText(error) } as const;
-  });
-  return parsed.ok ? parsed : { ok: false, issues: clipText(parsed.issues, MAX_ISSUES_BYTES).text };
+  let issues: string;
+  try {
+    const parsed = await untilAborted(format.parse(answer, checkedFor), signal);
+    if (parsed.ok) return parsed;
+    ({ issues } = parsed);
+  } catch (error) {
+    signal.throwIfAborted();
+    issues = errorText(error);
+  }
+  return { ok: false, issues: clipText(issues, MAX_ISSUES_BYTES).text };
 }

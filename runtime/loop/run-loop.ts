@@ -1,6 +1,7 @@
 import type { LoopOutcome } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
+import { untilAborted } from '../util/abort';
 import { askModel } from './ask-model';
 import { closeStep, endAtLimit, type Ending, endOf, waitForPerson } from './endings';
 import { executeToolCalls } from './execute-tool-calls';
@@ -60,8 +61,8 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
     reply = await readReply(input, state, step);
     const written = asWritten(step, state);
     if (!isEnd(reply)) input.observer.stepOpened(written);
-    input.stop.signal.throwIfAborted();
     const { calls, asked } = await prepareToolCalls(input, state, step);
+    input.stop.signal.throwIfAborted();
     if (asked === undefined) {
       const ruled = await ruleToolCalls(input, state, { calls, written, isLast: step.isLast || isEnd(reply) });
       const ended = await executeToolCalls(input, state, { step: step.step, calls: ruled });
@@ -91,8 +92,10 @@ function mayAsk({ settings: { limits, onMaxIterations } }: LoopInput, { iteratio
   return iterations < limits.maxIterations || onMaxIterations === 'finalAnswer';
 }
 
-async function prepareStep(input: LoopInput, state: RunState): Promise<void> {
-  const { toolset = input.toolset } = (await input.observer.prepareStep?.(state)) ?? {};
-  if (toolset === state.offered.toolset) return;
-  state.offered = { toolset, tools: offeredTools(toolset, input.format) };
+async function prepareStep({ observer, stop, toolset: all, format }: LoopInput, state: RunState): Promise<void> {
+  if (observer.prepareStep === undefined) return;
+  const { iterations, steps } = state;
+  const prepared = Promise.resolve(observer.prepareStep({ iterations, steps }));
+  const { toolset = all } = await untilAborted(prepared, stop.signal);
+  if (toolset !== state.offered.toolset) state.offered = { toolset, tools: offeredTools(toolset, format) };
 }

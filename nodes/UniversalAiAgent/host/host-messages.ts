@@ -45,7 +45,6 @@ function answer(content: string, { tool_calls: given = [] }: HostMessage): reado
 }
 
 /** The text of a content that is a text, or parts of which some are texts. */
-/** Text of a content that may be text or parts. */
 export function textOf(content: unknown): string {
   if (!Array.isArray(content)) return text(content);
   return content.map((part: unknown) => (typeof part === 'string' ? part : partText(part))).join('');

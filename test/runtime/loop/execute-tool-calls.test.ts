@@ -93,16 +93,45 @@ describe('single mode', () => {
   });
 });
 
+const broken = (): never => {
+  throw new Error('broken check');
+};
+const brokenTool = { ...aTool('add'), parseInput: broken };
+
 it('arguments on which the check itself breaks are refused', async () => {
-  const tool = {
-    ...aTool('add'),
-    parseInput: () => {
-      throw new Error('broken check');
-    },
-  };
-  const run = await runScript({ tools: [tool], replies: [asks([['add']]), says('Done')] });
+  const run = await runScript({ tools: [brokenTool], replies: [asks([['add']]), says('Done')] });
   expect(toldCodes(run)).toEqual(['TOOL_INVALID_ARGS']);
 });
+
+it('so are those on which the check of a tool that has just changed breaks', async () => {
+  const changed = new Map([['add-0', { kind: 'changed', tool: brokenTool } as const]]);
+  const run = await runScript({
+    tools: [aTool('add')],
+    replies: [asks([['add']]), says('Done')],
+    observer: { beforeToolCalls: () => Promise.resolve(changed) },
+  });
+  expect(toldCodes(run)).toEqual(['TOOL_INVALID_ARGS']);
+});
+
+it.each([
+  ['says so in its own words', broken],
+  ['has passed all the same', () => ({ ok: true as const, value: {} })],
+])(
+  'nothing is put on record of calls whose run was cancelled while they were checked, when the check %s',
+  async (_how, end) => {
+    const controller = new AbortController();
+    const tool = {
+      ...aTool('add'),
+      parseInput: () => {
+        controller.abort();
+        return end();
+      },
+    };
+    const run = await runScript({ tools: [tool], replies: [asks([['add']])], input: cancelledBy(controller) });
+    expect(run.outcome.status).toBe('cancelled');
+    expect(run.nexts).toEqual([]);
+  },
+);
 
 describe('a tool of a plugin', () => {
   it.each<[string, () => Promise<ToolOutput>]>([

@@ -80,8 +80,14 @@ it('asks no more than the iterations allow', async () => {
   expect(nexts).toEqual([]);
 });
 
-it('takes a parser that fails for one that refuses', async () => {
-  const parse = (): Promise<never> => Promise.reject(new Error('the parser is broken'));
+const broken = (): never => {
+  throw new Error('the parser is broken');
+};
+
+it.each([
+  ['rejects', () => Promise.resolve().then(broken)],
+  ['throws', broken],
+])('takes a parser that %s for one that refuses', async (_how, parse) => {
   const { outcome } = await runScript({ input: { format: { ...format, parse } }, replies: [says('a'), says('b')] });
   expect(outcome).toMatchObject({ error: { code: 'OUTPUT_INVALID', message: containing('the parser is broken') } });
 });

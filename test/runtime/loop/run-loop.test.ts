@@ -188,6 +188,17 @@ describe('a step that is prepared', () => {
     expect(outcome.steps[0]?.toolCalls[0]?.outcome?.code).toBe('TOOL_NOT_FOUND');
   });
 
+  it('does not keep a run that was cancelled', async () => {
+    const controller = new AbortController();
+    const prepareStep = (): Promise<never> => {
+      controller.abort();
+      return new Promise(() => undefined);
+    };
+    const stop = { signal: controller.signal, error: () => new RuntimeError('RUN_CANCELLED') };
+    const { outcome } = await runScript({ replies: [], observer: { prepareStep }, input: { stop } });
+    expect(outcome.status).toBe('cancelled');
+  });
+
   it('ends the run where it cannot be prepared, before the model is asked', async () => {
     const prepareStep = (): Promise<never> => Promise.reject(new RuntimeError('TENANT_INACTIVE', { tenantId: 't' }));
     const { outcome, sent } = await runScript({ replies: [], observer: { prepareStep } });
