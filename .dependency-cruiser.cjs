@@ -2,7 +2,7 @@
  * Who may import whom, as rules. From the ground up: contracts, errors and util; the loop, pure; the parts, strangers to one
  * another; storage; toolsets and the ledger, each of which joins a few parts; the run; tasks; compose, which sees everything; the doors.
  */
-const PARTS = 'tenants|models|tools|permissions|mcp|billing|vault|queue|workflow-migration|config';
+const PARTS = 'agents|tenants|models|tools|permissions|mcp|billing|vault|queue|workflow-migration|config';
 const part = `^runtime/(${PARTS})/`;
 const own = (...folders) => `^runtime/(${folders.join('|')})/`;
 
@@ -42,7 +42,7 @@ module.exports = {
     only(
       'toolsets-join-tools',
       own('toolsets'),
-      own('toolsets', 'tools', 'mcp', 'permissions', 'ledger', 'tasks', 'contracts', 'errors', 'util'),
+      own('toolsets', 'tools', 'agents', 'mcp', 'permissions', 'ledger', 'tasks', 'contracts', 'errors', 'util'),
     ),
     only('tasks-know-no-part', own('tasks'), own('tasks', 'contracts', 'errors', 'util')),
     rule(

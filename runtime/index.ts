@@ -20,7 +20,16 @@ export type { Callback, QueueTask, TaskInput, TaskReport, TaskType } from './con
 export type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from './contracts/result';
 export type { RunOptions } from './contracts/run';
 export type { TaskConfigInput } from './contracts/task-config.generated';
-export type { TenantSnapshot, TenantStore, Tier, ToolRow } from './contracts/tenant';
+export type {
+  Agent,
+  AgentDefinition,
+  AgentRow,
+  ModelRule,
+  TenantSnapshot,
+  TenantStore,
+  Tier,
+  ToolRow,
+} from './contracts/tenant';
 export type {
   ParsedInput,
   Tool,

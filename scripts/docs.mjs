@@ -100,6 +100,7 @@ const FLOORS = [
       'models',
       'tools',
       'mcp',
+      'agents',
       'permissions',
       'billing',
       'vault',

@@ -7,6 +7,7 @@ export const OPERATION_NAMES: Readonly<Record<string, readonly string[]>> = {
   tier: ['list', 'set'],
   price: ['list', 'set', 'sync'],
   tool: ['create', 'set', 'list', 'update', 'delete', 'enable', 'disable', 'setLimits', 'execute', 'addBuiltIn'],
+  agent: ['create', 'set', 'get', 'list', 'update', 'delete'],
   mcpServer: ['add', 'list', 'health', 'refresh', 'approve', 'disconnect', 'remove'],
   secret: ['set', 'list', 'delete', 'rotate', 'encrypt'],
   oauthLogin: ['list', 'revoke'],

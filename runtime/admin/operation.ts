@@ -1,6 +1,7 @@
 import type * as z from 'zod/v4';
 
 import type { AgentResult } from '../contracts/result';
+import type { AgentDefinition } from '../contracts/tenant';
 import type { Postgres } from '../storage/postgres/pool';
 import type { JsonObject } from '../util/json';
 import type { AdminHost } from './contract/host';
@@ -14,6 +15,7 @@ export interface AdminPorts extends Installation {
   readonly run: (task: JsonObject, host: AdminHost) => Promise<AgentResult>;
   /** Names of the tools of this process. */
   readonly codeTools: readonly string[];
+  readonly codeAgents: readonly AgentDefinition[];
   /** A database without a limit of time: an index on a large table takes minutes. */
   readonly withPatience: <T>(work: (postgres: Postgres) => Promise<T>) => Promise<T>;
 }

@@ -1,5 +1,8 @@
 import type * as z from 'zod/v4';
 
+import { createAgent, setAgent, updateAgent } from './agents/change-agent';
+import { deleteAgent } from './agents/delete-agent';
+import { getAgent, listAgents } from './agents/list-agents';
 import type { Admin } from './contract/admin';
 import { addDemoTenant, checkSchema, prepareDatabase } from './diagnostics/prepare-database';
 import { summarizeHealth } from './diagnostics/summarize-health';
@@ -49,6 +52,7 @@ export const OPERATIONS = [
   ...[listPrices, setPrice, syncPrices],
   ...[createTool, setTool, listTools, updateTool, deleteTool, enableTool, disableTool, setToolLimits, executeTool],
   ...[addBuiltInTools, setSqlRole],
+  ...[createAgent, setAgent, getAgent, listAgents, updateAgent, deleteAgent],
   ...[addServer, listServers, checkServersHealth, refreshServers, approveTools, disconnectServers, removeServer],
   ...[setSecret, listSecrets, deleteSecret, rotateKey, encryptSecrets],
   ...[listLogins, revokeLogin],
@@ -63,6 +67,7 @@ export const RESOURCES = {
   tier: 'Tier',
   price: 'Model',
   tool: 'Tool',
+  agent: 'Agent',
   mcpServer: 'MCP Server',
   secret: 'Secret',
   oauthLogin: 'OAuth Login',

@@ -1,5 +1,6 @@
 import type { Admin } from '../admin/contract/admin';
 import { runAgent } from '../agent';
+import { readCodeAgents } from '../agents/code-agents';
 import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from '../config/runtime-config';
 import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { AgentResult } from '../contracts/result';
@@ -82,6 +83,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const environment: RunEnvironment = {
     ...kept,
     models,
+    agents: readCodeAgents(parsed.plugins.agents),
     selectTools,
     redactorFor,
     leaseMs,
@@ -134,7 +136,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
 function tenantStore(postgres: Postgres): TenantStore {
   return createTenantStore({
     rememberedTenants: DEFAULTS.rememberedTenants,
-    query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement({ tenantIds, modelIds })),
+    query: (tenantIds, asked) => postgres.query<SnapshotColumns>(loadTenantsStatement({ tenantIds, ...asked })),
   });
 }
 

@@ -32,6 +32,7 @@ async function make(
     postgres,
     serverDefaults: MCP_SERVER_DEFAULTS,
     codeTools: (plugins.tools ?? []).map(({ definition }) => definition.name),
+    codeAgents: plugins.agents ?? [],
     listedAt,
     provider: apiKey === '' ? undefined : listedAt,
     withPatience: async (work) => {

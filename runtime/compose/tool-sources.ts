@@ -31,12 +31,13 @@ export function createToolSources(
     maxOutputBytes: config.limits.maxToolOutputBytes,
     secrets,
   };
-  const selectTools = combineSources([
+  const sources = [
     createCatalogueSource(createToolBuilder(builder)),
     createMcpSource(mcp, createServerToolBuilder(builder)),
     createPluginSource(config.plugins.tools ?? []),
     createConnectedSource(builder),
-  ]);
+  ];
+  const selectTools = combineSources(sources, config.plugins.agents);
   return { selectTools, close };
 }
 

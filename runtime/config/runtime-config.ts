@@ -4,7 +4,7 @@ import type { ConsumerConfig } from '../contracts/consumer';
 import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { Model } from '../contracts/model';
 import { MOST_ITERATIONS, TASK_DEFAULTS } from '../contracts/task-options';
-import type { TenantStore } from '../contracts/tenant';
+import type { AgentDefinition, TenantStore } from '../contracts/tenant';
 import type { Tool } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
@@ -128,6 +128,8 @@ export interface RuntimePlugins {
   readonly model?: Model;
   /** Offered to every tenant, after the tenant's own. */
   readonly tools?: readonly Tool[];
+  /** Agents for every tenant; a row of the same name goes before. */
+  readonly agents?: readonly AgentDefinition[];
   readonly tenants?: TenantStore;
   readonly ledger?: LedgerStore;
 }

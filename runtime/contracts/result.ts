@@ -43,6 +43,8 @@ export interface AgentResult {
   readonly structured_output?: JsonValue;
   readonly model_used: string;
   readonly agent_tier: string;
+  /** The agent that the task named, and where it was found: a row, this process, or rules alone. */
+  readonly agent?: { readonly name: string; readonly source: 'virtual' | 'code' | 'rules'; readonly version?: number };
   /** Model calls made by this run. */
   readonly iterations: number;
   readonly tokens: {

@@ -78,6 +78,62 @@ export interface SealedSecret {
   readonly sealed: string;
 }
 
+/** A choice of a model by what the task says. */
+export interface ModelRule {
+  /** Values by path, such as `context.plan` or `meta.client_id`: all of them must be equal. */
+  readonly when: Readonly<Record<string, string | number | boolean>>;
+  /** Its id; or the code of a tier, one of the two. */
+  readonly model?: string;
+  readonly tier?: string;
+}
+
+/** What a run is asked to be. What a task itself says goes before; allow-lists, permissions and limits only narrow. */
+export interface AgentDefinition {
+  /** Letters, digits, `_` and `-`, at most 50. */
+  readonly name: string;
+  readonly description?: string;
+  readonly systemPrompt?: string;
+  /** The code of a tier. Default: the tenant's. */
+  readonly tier?: string;
+  /** The id of a model, within what the tenant may use; not together with `tier`. */
+  readonly model?: string;
+  /** Goes before `tier` and `model`. The first rule that fits is taken. */
+  readonly modelRules?: readonly ModelRule[];
+  readonly temperature?: number;
+  readonly maxIterations?: number;
+  /** Names of tools that it may call; undefined: all of the tenant's, empty: none. */
+  readonly tools?: readonly string[];
+  /** Rules by name of the tool, as in `tool_config.tool_permissions`. */
+  readonly toolPermissions?: JsonObject;
+  /** JSON Schema of its answers. */
+  readonly outputSchema?: JsonObject;
+  /** Limits of a run, in the words of a task's config. */
+  readonly limits?: {
+    /** US dollars, as decimal text. */
+    readonly max_cost_usd?: string;
+    readonly max_total_tokens?: number;
+    readonly max_tool_calls?: number;
+    readonly max_calls_per_tool?: number;
+  };
+}
+
+/** An agent, and where it was found: a row, this process, or nothing but rules in `tool_config.agents`. */
+export interface Agent extends AgentDefinition {
+  readonly source: 'virtual' | 'code' | 'rules';
+  /** How often its row was changed, beginning with 1. */
+  readonly version?: number;
+}
+
+/** A row of elo_agents. */
+export interface AgentRow {
+  /** The row is for all tenants. */
+  readonly isShared: boolean;
+  readonly isActive: boolean;
+  readonly version: number;
+  /** The definition, unchecked. */
+  readonly definition: JsonObject;
+}
+
 /** Everything that one run needs from the database, from one round trip. */
 export interface TenantSnapshot {
   readonly tenant: Tenant;
@@ -94,9 +150,21 @@ export interface TenantSnapshot {
   readonly openedSecrets?: readonly string[];
   /** Changes with everything that decides which tools the tenant may call; undefined where nobody can tell. */
   readonly policyVersion?: string;
+  /** Rows of the agent that was asked for. Undefined: no agent was, or the store knows none. */
+  readonly agents?: {
+    readonly rows: readonly AgentRow[];
+    /** The tenant has rows of agents, of whatever name. */
+    readonly isAny: boolean;
+  };
 }
 
 /** Where tenants come from. Rejects with TENANT_NOT_FOUND or a DB_ code. */
 export interface TenantStore {
-  readonly load: (request: { tenantId: string; modelIds: readonly string[] }) => Promise<TenantSnapshot>;
+  readonly load: (request: {
+    readonly tenantId: string;
+    /** Models whose prices may be needed, beside those of tiers and of the agent. */
+    readonly modelIds: readonly string[];
+    /** The name of the agent whose rows are needed. */
+    readonly agent?: string;
+  }) => Promise<TenantSnapshot>;
 }

@@ -1,6 +1,7 @@
 import type { JournalEntry, Step, StepRecord, ToolCallEntry } from '../contracts/ledger/journal';
 import type { LoopProgress, Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
+import type { Agent } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
@@ -39,7 +40,13 @@ export function rebuildRun(opening: readonly Message[], journal: readonly Journa
     approvals,
     spent,
     variables,
+    agent: entries[0]?.agent,
   };
+}
+
+/** The agent that the task began with. */
+export function agentOnRecord(journal: readonly JournalEntry[]): Agent | undefined {
+  return journal.filter(isStep).find(({ step }) => step === 1)?.agent;
 }
 
 function isStep(entry: JournalEntry): entry is Step {

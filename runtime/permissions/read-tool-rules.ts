@@ -170,10 +170,19 @@ function ofTenant(rules: RulesAt): RulesAt {
   return { ...rules, isOwn: true };
 }
 
+/** The rules of an agent's own definition. Throws POLICY_INVALID. */
+export function agentLevel(rules: unknown, agent: string): RulesAt {
+  return countedForAgent(readToolRules(rules, `agent "${agent}"`), agent);
+}
+
+/** Names of the agents with rules in a tenant's tool_config. Throws POLICY_INVALID. */
+export function agentsWithRules(toolConfig: unknown): readonly string[] {
+  return Object.keys(parse(tenantSchema, toolConfig ?? {}, TENANT).agents ?? {});
+}
+
 /** Returns the rules of an agent with nearly the name of the task's agent, if that has none. */
 export function rulesOfNearAgent(toolConfig: unknown, agent: string | undefined): UnmatchedRule | undefined {
-  const { agents } = parse(tenantSchema, toolConfig ?? {}, TENANT);
-  const near = agent === undefined ? undefined : nearAgent(agent, Object.keys(agents ?? {}));
+  const near = agent === undefined ? undefined : nearAgent(agent, agentsWithRules(toolConfig));
   return near === undefined
     ? undefined
     : { rule: `${TENANT}.agents.${near}`, reason: `the agent of this task is "${agent}"` };
@@ -193,7 +202,6 @@ const TENANT = 'settings.tool_config';
 
 /** All levels in a tenant's tool_config, whichever agent they are for. Throws POLICY_INVALID. */
 export function allTenantLevels(toolConfig: unknown): readonly RulesAt[] {
-  const { agents } = parse(tenantSchema, toolConfig ?? {}, TENANT);
   const own = tenantLevels(toolConfig, undefined);
-  return [...own, ...Object.keys(agents ?? {}).flatMap((agent) => tenantLevels(toolConfig, agent).slice(own.length))];
+  return [...own, ...agentsWithRules(toolConfig).flatMap((agent) => tenantLevels(toolConfig, agent).slice(own.length))];
 }

@@ -3,6 +3,7 @@ import type { StepRecord } from '../contracts/ledger/journal';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
+import type { Agent } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
@@ -30,6 +31,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     ...(structured === undefined ? {} : { structured_output: readable(structured, redact) }),
     model_used: modelBilled,
     agent_tier: plan.selected.tier.code,
+    ...agentReport(plan.agent),
     iterations: outcome.iterations,
     tokens: {
       prompt: usage.promptTokens,
@@ -50,6 +52,12 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
     ...(plan.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };
+}
+
+function agentReport(agent: Agent | undefined): Pick<AgentResult, 'agent'> {
+  if (agent === undefined) return {};
+  const { name, source, version } = agent;
+  return { agent: { name, source, ...(version === undefined ? {} : { version }) } };
 }
 
 function readable(value: JsonValue, redact: Redact): JsonValue {

@@ -5,16 +5,18 @@ import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
 import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { AgentResult } from '../contracts/result';
+import type { Agent } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { claimRun, requestDigest, resumeRun } from '../ledger/claim';
 import { identityOf } from '../ledger/identity';
-import { rebuildRun } from '../loop/rebuild-run';
+import { agentOnRecord, rebuildRun } from '../loop/rebuild-run';
 import { openTranscript } from '../loop/transcript';
 import { newId } from '../util/clock';
 import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
 import { loadHistory } from './memory';
+import { planToGoOn } from './plan/plan-run';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
 
@@ -50,10 +52,11 @@ async function orRefused(run: PlannedRun, runId: string, claim: () => Promise<Cl
 }
 
 async function claimNew(
-  { ledger, leaseMs }: RunEnvironment,
+  environment: RunEnvironment,
   run: PlannedRun,
   { runId, history }: { readonly runId: string; readonly history: readonly Message[] },
 ): Promise<Claim> {
+  const { ledger, leaseMs } = environment;
   const { request, plan, host, deadline } = run;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
   const opening = openingOf(run, history);
@@ -71,12 +74,31 @@ async function claimNew(
   };
   const claimed = await claimRun(ledger, claiming, deadline.signal);
   if (claimed.kind === 'done') return claimed;
+  const { journal = [] } = claimed;
+  const resumed = await toGoOn(environment, run, agentOnRecord(journal));
   // An earlier run goes on with the history that it had, if it had one.
-  const progress = rebuildRun(openingOf(run), claimed.journal ?? []);
-  return claimedRun(run, { key, opening, earlier: withSpent(progress, opening, claimed) });
+  const progress = rebuildRun(openingOf(resumed), journal);
+  return claimedRun(resumed, { key, opening, earlier: withSpent(progress, opening, claimed) });
 }
 
-function claimedRun(run: PlannedRun, claimed: Pick<ClaimedRun, 'key' | 'opening' | 'earlier'>): Claim {
+/** Plans again where the agent is not that of the run before. The task is held already, so a refusal ends the run itself. */
+async function toGoOn(
+  environment: RunEnvironment,
+  run: PlannedRun,
+  began: Agent | undefined,
+): Promise<PlannedRun & Pick<ClaimedRun, 'refusal'>> {
+  if (began === undefined || canonicalJson(began) === canonicalJson(run.plan.agent ?? null)) return run;
+  try {
+    return await planToGoOn(environment, run, began);
+  } catch (error) {
+    return { ...run, refusal: toRuntimeError(error) };
+  }
+}
+
+function claimedRun(
+  run: PlannedRun & Pick<ClaimedRun, 'refusal'>,
+  claimed: Pick<ClaimedRun, 'key' | 'opening' | 'earlier'>,
+): Claim {
   const variables = new Map(Object.entries(claimed.earlier?.variables ?? {}));
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
 }

@@ -13,7 +13,11 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     toolset: plan.toolset,
     // An answer that must have a form may be asked for again, so nothing of it is shown before.
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
-    start: { messages: run.opening, keepsOpening: host.connected?.memory !== undefined, progress: run.earlier },
+    start: {
+      messages: run.opening,
+      keepsOpening: host.connected?.memory !== undefined || plan.agent !== undefined,
+      progress: run.earlier,
+    },
     scope: {
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,

@@ -2,7 +2,7 @@ import { addSpent, assertRunBudget } from '../billing/budget';
 import { estimateUsage } from '../billing/estimate-usage';
 import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
-import type { Spent } from '../contracts/ledger/journal';
+import type { Spent, Step } from '../contracts/ledger/journal';
 import type { BillingLine, OpenCall, Reservation, RunEnd } from '../contracts/ledger/ledger';
 import type { ModelCallRecord, Usage } from '../contracts/ledger/usage';
 import { auditLine } from '../ledger/audit-line';
@@ -13,7 +13,7 @@ import { transcriptOf } from '../loop/run-state';
 import type { JsonObject, JsonValue } from '../util/json';
 import { firstReservation, nextReservation } from './reserve';
 import { followRules } from './rulings';
-import type { ClaimedRun, RunEnvironment } from './run';
+import type { ClaimedRun, RunEnvironment, RunPlan } from './run';
 
 /** Puts on record what a run does, and answers for the tenant's budget and rules. */
 export interface Recorder extends LoopObserver {
@@ -26,22 +26,18 @@ export interface Recorder extends LoopObserver {
  * takes each tool call off its limits. Must be settled, or its lease goes on.
  */
 export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
-  const { key, plan, request } = run;
-  const { ledger, outbox, leaseMs } = environment;
-  const modelRequested = plan.selected.modelId;
-  const bill = billOf(run);
+  const { plan, refusal } = run;
+  const options = recordOptions(environment, run);
   const changedVariables = changesOf(run.variables);
   const { meter, lost, ...modelCalls } = followModelCalls(run);
   const spent = (): Spent => spentSoFar(meter, run);
+  const written = (step: Omit<Step, 'spent'>): Step => ({ ...step, spent: spent(), ...agentOf(step, plan) });
   const roomFor = (calls: number): Reservation | undefined => reserveNext(run, meter, calls);
   const rules = followRules(run);
-  const identity = identityOf(request.meta);
-  const record = startRunRecord({
-    ...{ ledger, outbox, leaseMs, key, modelRequested, bill, identity },
-    settleRetries: DEFAULTS.settleRetries,
-  });
+  const record = startRunRecord(options);
   return {
     meter,
+    ...(refusal === undefined ? {} : { prepareStep: () => Promise.reject(refusal) }),
     settle: (end) => record.settle(end, lost()),
     modelCallEnded: async (call) => {
       const { ended, usage } = await modelCalls.ended(call);
@@ -52,12 +48,12 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
       const ended = await modelCalls.late(call);
       if (ended !== undefined) await record.addLate(ended);
     },
-    stepOpened: (step) => record.journal({ ...step, spent: spent() }),
+    stepOpened: (step) => record.journal(written(step)),
     beforeToolCalls: async ({ next, calls, step }) => {
       if (next !== undefined) assertRunBudget(plan.budget, spent);
       const reserve = next === undefined ? undefined : roomFor(calls.length);
       const taking = rules.limitsOf(calls);
-      const write = { next, taking, reserve, step: step && { ...step, spent: spent() } };
+      const write = { next, taking, reserve, step: step && written(step) };
       const recorded = await record.next(write, run.deadline.signal);
       // Where it could not be written nothing was to be sent.
       return recorded === undefined ? new Map() : rules.judge(calls, recorded);
@@ -73,6 +69,11 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
       }
     },
   };
+}
+
+/** Stands in the first entry. Rules alone have nothing that a run would have to go on with. */
+function agentOf({ step }: Pick<Step, 'step'>, { agent }: RunPlan): Pick<Step, 'agent'> {
+  return step === 1 && agent !== undefined && agent.source !== 'rules' ? { agent } : {};
 }
 
 interface ModelCalls extends Pick<Recorder, 'meter'> {
@@ -120,6 +121,18 @@ function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Res
   if (last !== undefined) return nextReservation(run, last, toolCalls);
   // A run that goes on has made no call yet from which the length of its transcript could be told.
   return firstReservation(run, run.earlier === undefined ? [] : transcriptOf(run.earlier), toolCalls);
+}
+
+function recordOptions(
+  { ledger, outbox, leaseMs }: RunEnvironment,
+  run: ClaimedRun,
+): Parameters<typeof startRunRecord>[0] {
+  const { key, plan, request } = run;
+  return {
+    ...{ ledger, outbox, leaseMs, key, bill: billOf(run), identity: identityOf(request.meta) },
+    modelRequested: plan.selected.modelId,
+    settleRetries: DEFAULTS.settleRetries,
+  };
 }
 
 function billOf({ plan, request }: ClaimedRun): BillingLine | undefined {

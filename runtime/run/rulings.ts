@@ -15,7 +15,7 @@ interface RulesOfRun {
 }
 
 /** Rules that change while a run is under way hold from its next tool call on. */
-export function followRules({ plan, tenant }: ClaimedRun): RulesOfRun {
+export function followRules({ plan, tenant, toolsOfNow }: ClaimedRun): RulesOfRun {
   let { toolset } = plan;
   let version = tenant.policyVersion;
   return {
@@ -26,7 +26,7 @@ export function followRules({ plan, tenant }: ClaimedRun): RulesOfRun {
     judge: async (calls, recorded) => {
       const now = recorded.policyVersion;
       if (version !== undefined && now !== undefined && now !== version) {
-        const chosen = await plan.toolsOfNow().catch(onlyUnreachable);
+        const chosen = await toolsOfNow().catch(onlyUnreachable);
         if (chosen === undefined) return denyAll(calls);
         toolset = chosen;
         version = now;

@@ -7,9 +7,9 @@ import type { Message } from '../contracts/message';
 import type { Model, Models } from '../contracts/model';
 import type { HostOptions } from '../contracts/run';
 import type { TaskConfig } from '../contracts/task';
-import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
+import type { Agent, AgentDefinition, TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tools/tool';
-import type { ErrorSummary } from '../errors/runtime-error';
+import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { LoopInput } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';
 import type { ReadyTask } from '../tasks/read-task';
@@ -25,6 +25,8 @@ export interface RunEnvironment {
   /** Undefined where there is none: then an end that the ledger cannot take is told in the result's warnings. */
   readonly outbox?: Outbox;
   readonly models: Models;
+  /** Agents of this process. */
+  readonly agents: readonly AgentDefinition[];
   /** Configured services: `the SQL role`, `Redis`. Default: none. */
   readonly services?: readonly string[];
   readonly selectTools: SelectTools;
@@ -42,16 +44,18 @@ export interface Run {
   /** Its signal is the only one of a run. */
   readonly deadline: Deadline;
   readonly startedAt: number;
+  /** Set for a run that goes on: the agent that it began with. */
+  readonly began?: Agent;
 }
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
 export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'format'> {
-  /** Settings in force. */
+  /** Settings in force: those of the task under the agent's. */
   readonly config: TaskConfig;
+  /** The agent as it is now, or was when the run began that this one goes on from. */
+  readonly agent?: Agent;
   /** What the sources of its tools have to say to the model. */
   readonly instructions: readonly string[];
-  /** Chooses the tools again, under the rules of now. Rejects with TENANT_INACTIVE, or where a source cannot be read. */
-  readonly toolsOfNow: () => Promise<Toolset>;
   readonly selected: SelectedModel;
   /** Answers for `selected`, or for a fallback. */
   readonly model: Model;
@@ -67,6 +71,8 @@ export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'forma
 export interface PlannedRun extends Run {
   readonly tenant: TenantSnapshot;
   readonly plan: RunPlan;
+  /** Chooses the tools again, under the rules of now. Rejects with TENANT_INACTIVE, or where a source cannot be read. */
+  readonly toolsOfNow: () => Promise<Toolset>;
   readonly redact: Redact;
   /** Resources of the host that it uses: see `SavedRun.needs`. */
   readonly needs: readonly string[];
@@ -79,6 +85,8 @@ export interface ClaimedRun extends PlannedRun {
   readonly opening: readonly Message[];
   /** Set when it goes on with what an earlier run has done: one that waited, failed or was lost. */
   readonly earlier?: Progress;
+  /** Why it cannot go on; told before anything is called. */
+  readonly refusal?: RuntimeError;
   /** Tools may set them. */
   readonly variables: Map<string, JsonValue>;
   readonly emit: OnEvent;

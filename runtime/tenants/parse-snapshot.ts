@@ -4,6 +4,7 @@ import type { ModelPrice } from '../contracts/ledger/usage';
 import type { TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { McpListedTool, McpServerRow } from '../contracts/tools/mcp';
 import { parseExactly } from '../util/exact-integer';
+import type { JsonObject } from '../util/json';
 import { parseSettings, secondsOf } from './parse-settings';
 import { asObject, readObject } from './read-object';
 
@@ -86,6 +87,8 @@ export interface SnapshotColumns {
   readonly secrets: string;
   readonly channels: string;
   readonly policy_version: string;
+  /** Null unless an agent was asked for. */
+  readonly agents: string | null;
 }
 
 /** All lists of a tenant's servers together. */
@@ -122,6 +125,30 @@ export function parseTools(text: string): readonly ToolRow[] {
 /** The tenant's MCP servers, from a JSON list. */
 export function parseServers(text: string, serverTools?: ServerTools): readonly McpServerRow[] {
   return readRows(serverRow, text).map((row) => toServer(row, serverTools));
+}
+
+const agentRows = z.object({
+  is_any: z.boolean(),
+  rows: z.array(
+    z.object({
+      is_shared: z.boolean(),
+      is_active: z.boolean(),
+      version: z.number(),
+      definition: z.custom<JsonObject>(),
+    }),
+  ),
+});
+
+/** The rows of the agent that was asked for. */
+export function parseAgents(text: string): NonNullable<TenantSnapshot['agents']> {
+  const { is_any, rows } = agentRows.parse(parseExactly(text));
+  return {
+    isAny: is_any,
+    rows: rows.map(({ is_shared: isShared, is_active: isActive, version, definition }) => ({
+      ...{ isShared, isActive, version },
+      definition: Object.fromEntries(Object.entries(definition).filter(([, value]) => value !== null)),
+    })),
+  };
 }
 
 /** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked again. */

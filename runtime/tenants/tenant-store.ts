@@ -3,12 +3,14 @@ import { LRUCache } from 'lru-cache';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
 import { inBatches } from './in-batches';
-import { parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
+import { parseAgents, parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
 
 interface Loaded {
   readonly columns: SnapshotColumns;
   readonly snapshot: TenantSnapshot;
   readonly serverTools: ServerTools | undefined;
+  /** The snapshot with the rows of an agent, by their text. */
+  readonly withAgents: Map<string, TenantSnapshot>;
 }
 
 const COLUMNS = [
@@ -25,49 +27,61 @@ const COLUMNS = [
 
 /** The most tenants that are loaded together. */
 const MAX_TENANTS = 20;
-/** Sets of models that runs have asked for lately; a task may name one of its own. */
-const MAX_MODEL_SETS = 50;
+/** Sets of models and agents that runs have asked for lately; a task may name some of its own. */
+const MAX_SETS = 200;
+/** Agents of one tenant that are remembered; with more, all are forgotten. */
+const MAX_AGENTS = 50;
 
 /**
  * Loads tenants, always from the database. What came unchanged since the last run keeps its identity,
  * so that tools are parsed, compiled and serialised once and not once a run.
  */
 export function createTenantStore(options: {
-  readonly query: (tenantIds: readonly string[], modelIds: readonly string[]) => Promise<readonly SnapshotColumns[]>;
+  readonly query: (tenantIds: readonly string[], asked: Asked) => Promise<readonly SnapshotColumns[]>;
   readonly rememberedTenants: number;
 }): TenantStore {
   const remembered = new LRUCache<string, Loaded>({ max: options.rememberedTenants });
   const loaders = new LRUCache<string, (tenantId: string) => Promise<SnapshotColumns | undefined>>({
-    max: MAX_MODEL_SETS,
+    max: MAX_SETS,
   });
-  const loaderOf = (modelIds: readonly string[]): ((tenantId: string) => Promise<SnapshotColumns | undefined>) => {
-    const key = JSON.stringify(modelIds);
-    const load = loaders.get(key) ?? inBatches(loadAll(options.query, modelIds), MAX_TENANTS);
+  const loaderOf = (asked: Asked): ((tenantId: string) => Promise<SnapshotColumns | undefined>) => {
+    const key = JSON.stringify(asked);
+    const load = loaders.get(key) ?? inBatches(loadAll(options.query, asked), MAX_TENANTS);
     loaders.set(key, load);
     return load;
   };
   return {
-    load: async ({ tenantId, modelIds }) => {
-      const columns = await loaderOf(modelIds)(tenantId.toLowerCase());
+    load: async ({ tenantId, ...asked }) => {
+      const columns = await loaderOf(asked)(tenantId.toLowerCase());
       if (columns === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
       const loaded = refresh(remembered.get(tenantId), columns);
       remembered.set(tenantId, loaded);
-      return loaded.snapshot;
+      return columns.agents === null ? loaded.snapshot : withAgents(loaded, columns.agents);
     },
   };
 }
 
+type Asked = Omit<Parameters<TenantStore['load']>[0], 'tenantId'>;
+
+/** The very same object for the same rows: what is known of a snapshot is kept by it. */
+function withAgents({ snapshot, withAgents: known }: Loaded, text: string): TenantSnapshot {
+  const found = known.get(text) ?? { ...snapshot, agents: parseAgents(text) };
+  if (known.size >= MAX_AGENTS) known.clear();
+  known.set(text, found);
+  return found;
+}
+
 function loadAll(
   query: Parameters<typeof createTenantStore>[0]['query'],
-  modelIds: readonly string[],
+  asked: Asked,
 ): (tenantIds: readonly string[]) => Promise<ReadonlyMap<string, SnapshotColumns>> {
-  return async (tenantIds) => new Map((await query(tenantIds, modelIds)).map((row) => [row.id, row]));
+  return async (tenantIds) => new Map((await query(tenantIds, asked)).map((row) => [row.id, row]));
 }
 
 function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
   if (before === undefined) {
     const serverTools = parseServerTools(columns.server_tools);
-    return { columns, serverTools, snapshot: parseSnapshot(columns, serverTools) };
+    return { columns, serverTools, snapshot: parseSnapshot(columns, serverTools), withAgents: new Map() };
   }
   const isSame = (...names: (typeof COLUMNS)[number][]): boolean =>
     names.every((name) => before.columns[name] === columns[name]);
@@ -78,6 +92,7 @@ function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
   return {
     columns,
     serverTools,
+    withAgents: new Map(),
     snapshot: {
       ...snapshot,
       ...(isSame('tools', 'secrets', 'channels') ? { tools } : {}),

@@ -1,14 +1,16 @@
-import type { TenantSnapshot, TenantStore, ToolRow } from '../contracts/tenant';
+import type { AgentDefinition, TenantSnapshot, TenantStore, ToolRow } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
+import type { JsonObject } from '../util/json';
 
 /** A tenant, with what is not named left empty. */
-export interface MemoryTenant extends Partial<Omit<TenantSnapshot, 'tenant' | 'tools'>> {
+export interface MemoryTenant extends Partial<Omit<TenantSnapshot, 'tenant' | 'tools' | 'agents'>> {
   /** A UUID. */
   readonly id: string;
   /** Default true. */
   readonly isActive?: boolean;
   readonly settings?: TenantSnapshot['tenant']['settings'];
   readonly tools?: readonly (Partial<ToolRow> & Pick<ToolRow, 'code'>)[];
+  readonly agents?: readonly AgentDefinition[];
 }
 
 /**
@@ -18,17 +20,35 @@ export interface MemoryTenant extends Partial<Omit<TenantSnapshot, 'tenant' | 't
  * createMemoryTenants([{ id, tools: [{ code: 'find_orders', endpoint: 'http://127.0.0.1:8080/orders' }] }])
  */
 export function createMemoryTenants(tenants: readonly MemoryTenant[]): TenantStore {
-  const known = new Map(tenants.map((tenant) => [tenant.id.toLowerCase(), toSnapshot(tenant)]));
+  const known = new Map(
+    tenants.map(({ agents = [], ...tenant }) => [tenant.id.toLowerCase(), { agents, snapshot: toSnapshot(tenant) }]),
+  );
   return {
-    load: ({ tenantId }) => {
-      const snapshot = known.get(tenantId.toLowerCase());
-      if (snapshot === undefined) return Promise.reject(new RuntimeError('TENANT_NOT_FOUND', { tenantId }));
-      return Promise.resolve(snapshot);
+    load: ({ tenantId, agent }) => {
+      const found = known.get(tenantId.toLowerCase());
+      if (found === undefined) return Promise.reject(new RuntimeError('TENANT_NOT_FOUND', { tenantId }));
+      const { snapshot, agents } = found;
+      return Promise.resolve(agent === undefined ? snapshot : { ...snapshot, agents: rowsOf(agents, agent) });
     },
   };
 }
 
-function toSnapshot({ id, isActive = true, settings = {}, tools = [], ...rest }: MemoryTenant): TenantSnapshot {
+function rowsOf(agents: readonly AgentDefinition[], name: string): TenantSnapshot['agents'] {
+  const found = agents.filter((agent) => agent.name === name);
+  const rows = found.map((agent) => ({
+    ...{ isShared: false, isActive: true, version: 1 },
+    definition: agent as unknown as JsonObject,
+  }));
+  return { isAny: agents.length > 0, rows };
+}
+
+function toSnapshot({
+  id,
+  isActive = true,
+  settings = {},
+  tools = [],
+  ...rest
+}: Omit<MemoryTenant, 'agents'>): TenantSnapshot {
   return {
     tenant: { id, isActive, settings },
     tiers: [],

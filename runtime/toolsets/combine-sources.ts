@@ -1,15 +1,16 @@
 import type { ConnectedTool } from '../contracts/connected';
-import type { TenantSnapshot, ToolRow } from '../contracts/tenant';
+import type { Agent, AgentDefinition, TenantSnapshot, ToolRow } from '../contracts/tenant';
 import type { TenantTool, Toolset } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
 import { allowedTools, type OtherNames, type Policy, unmatchedWarnings } from '../permissions/allowed-tools';
-import { readToolRules, rulesOfNearAgent, tenantLevels } from '../permissions/read-tool-rules';
+import { agentLevel, readToolRules, rulesOfNearAgent, tenantLevels } from '../permissions/read-tool-rules';
 import { createToolset } from '../tools/combine-toolsets';
 import { offeredNames, plainName } from '../tools/offered-names';
 import { turn } from '../util/turn';
-import type { OfferedTool, ToolOffer, ToolSource } from './tool-source';
+import { agentOfTenant, rulesOfAgents } from './agent-of-tenant';
+import type { OfferedTool, ToolLists, ToolOffer, ToolSource } from './tool-source';
 
 export interface SelectedTools {
   readonly toolset: Toolset;
@@ -25,8 +26,10 @@ interface SelectToolsRequest {
   readonly snapshot: TenantSnapshot;
   /** Undefined: whatever the tier. */
   readonly tier?: string;
-  /** The name of the agent, whose rules stand in the tenant's settings. */
+  /** The name of the agent, which `snapshot` was loaded with: its own rules hold, and those in the tenant's settings. */
   readonly agent?: string;
+  /** The agent as it was when the run began: its rules hold too. */
+  readonly began?: Agent;
   /** Rules of the task or the caller, in the shape of tool_config; they can only narrow. */
   readonly rules: ToolLists;
   /** Servers given with the run, beside the tenant's own. */
@@ -34,12 +37,6 @@ interface SelectToolsRequest {
   /** What the host has connected to this run. */
   readonly connected?: readonly ConnectedTool[];
   readonly signal: AbortSignal;
-}
-
-export interface ToolLists {
-  readonly enabled_tools?: readonly string[];
-  readonly disabled_tools?: readonly string[];
-  readonly tool_permissions?: unknown;
 }
 
 /** Rejects with POLICY_INVALID when rules cannot be read: none of them may fall away; and with whatever a source refuses. */
@@ -58,15 +55,18 @@ const REMEMBERED_RULES = 50;
  * Which tools a run has: those of every source in the order given, named, filtered by policy, each with its rules around it.
  * While no source has changed its offer, the same rules give the same toolset object, so that its definitions are serialised once.
  */
-export function combineSources(sources: readonly ToolSource[]): SelectTools {
+export function combineSources(
+  sources: readonly ToolSource[],
+  codeAgents: readonly AgentDefinition[] = [],
+): SelectTools {
   const remembered = new WeakMap<readonly ToolRow[], Map<string, Remembered>>();
   return async (request) => {
-    const { snapshot, tier, agent, rules, servers, connected = [], signal } = request;
+    const { snapshot, tier, agent, began, rules, servers, connected = [], signal } = request;
     const ofRows = remembered.get(snapshot.tools) ?? new Map<string, Remembered>();
     remembered.set(snapshot.tools, ofRows);
-    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, rules]);
+    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, began, rules]);
     const before = ofRows.get(key);
-    const policy = before?.policy ?? readPolicy(request);
+    const policy = before?.policy ?? readPolicy(request, codeAgents);
     const asked = { snapshot, servers, connected, policy, signal };
     const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
     if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
@@ -79,18 +79,23 @@ export function combineSources(sources: readonly ToolSource[]): SelectTools {
 }
 
 /** Two snapshots with the same one have the same rules. */
-function rulesVersion({ policyVersion, tenant, tiers }: TenantSnapshot): unknown {
-  return policyVersion ?? [tenant.settings.toolConfig, tiers.map(({ toolConfig }) => toolConfig)];
+function rulesVersion({ policyVersion, tenant, tiers, agents }: TenantSnapshot): unknown {
+  return policyVersion ?? [tenant.settings.toolConfig, tiers.map(({ toolConfig }) => toolConfig), agents];
 }
 
 /** Rules of the tier, the tenant, the agent and the task. */
-function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest): Policy {
+function readPolicy(
+  { snapshot, tier, agent, began, rules }: SelectToolsRequest,
+  codeAgents: readonly AgentDefinition[],
+): Policy {
+  const ofAgents = rulesOfAgents(agentOfTenant(agent, snapshot, codeAgents), began);
   const ofTier = snapshot.tiers.find(({ code }) => code === tier)?.toolConfig;
   return {
     tier,
     levels: [
       readToolRules(ofTier, 'elo_agent_tiers.tool_config'),
       ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
+      ...ofAgents.map((own) => agentLevel(own, agent ?? '')),
       readToolRules(rules, 'config'),
     ],
     nearAgent: rulesOfNearAgent(snapshot.tenant.settings.toolConfig, agent),
@@ -113,18 +118,27 @@ function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
 }
 
 async function select(offers: readonly ToolOffer[], policy: Policy, others: OtherNames): Promise<SelectedTools> {
-  const { tools, warnings } = await build(withNames(offers));
+  const named = withNames(offers);
+  const { tools, warnings } = await build(named);
   const allowed = allowedTools(tools, policy);
   const unmatched = await unmatchedWarnings(tools, policy, others);
   return {
     tools: allowed.tools,
     toolset: createToolset(allowed.tools.map(({ tool }) => tool)),
-    instructions: offers.flatMap(({ instructions = [] }) => instructions),
+    instructions: instructionsOf(named, allowed.tools),
     warnings: [...offers.flatMap((offer) => offer.warnings), ...warnings, ...allowed.warnings, ...unmatched],
   };
 }
 
+/** Words of the offers of which at least one tool is allowed. */
+function instructionsOf(named: readonly NamedOffer[], allowed: readonly TenantTool[]): readonly string[] {
+  const names = new Set(allowed.map(({ tool }) => tool.definition.name));
+  const offers = new Set(named.filter(({ name }) => names.has(name)).map(({ offer }) => offer));
+  return [...offers].flatMap(({ instructions = [] }) => instructions);
+}
+
 interface NamedOffer {
+  readonly offer: ToolOffer;
   readonly offered: OfferedTool;
   readonly name: string;
 }
@@ -132,13 +146,14 @@ interface NamedOffer {
 /** Fixed names are given first; then each source makes way for those that stand before it. */
 function withNames(offers: readonly ToolOffer[]): readonly NamedOffer[] {
   const taken = new Set(offers.flatMap(({ tools }) => tools.filter(hasFixedName).map(({ name }) => name)));
-  return offers.flatMap(({ tools }) => {
+  return offers.flatMap((offer) => {
+    const { tools } = offer;
     const wanted = tools.flatMap(({ name, identity }) => (identity === undefined ? [] : [{ name, identity }]));
     const names = offeredNames(wanted, taken);
     for (const name of names) taken.add(name);
     const next = names.values();
     return tools.map((offered) => ({
-      offered,
+      ...{ offer, offered },
       name: hasFixedName(offered) ? offered.name : (next.next().value as string),
     }));
   });

@@ -38,7 +38,7 @@ interface ToolQuery {
   readonly tenantId: string;
   /** Only what this tier may use. */
   readonly tier?: string;
-  /** The name of an agent, whose rules in the tenant's settings hold too. */
+  /** The name of an agent, whose rules hold too. */
   readonly agent?: string;
   readonly signal?: AbortSignal;
 }
@@ -81,30 +81,20 @@ interface TenantToolsParts extends CallParts {
 
 export function createTenantTools(parts: TenantToolsParts): TenantTools {
   const list = async ({ tenantId, tier, agent }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
-    const snapshot = await loadTenant(parts.tenants, tenantId);
+    const snapshot = await loadTenant(parts.tenants, tenantId, agent);
     const selected = await parts.selectTools({ snapshot, tier, agent, rules: {}, servers: [], signal });
     const warnings = [...vaultErrors(snapshot), ...selected.warnings];
     return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings };
   };
-  const bounded = async <Q extends ToolQuery, T>(
-    given: Q,
-    work: (query: Q, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> => {
-    check(querySchema, given);
-    const query = { ...given, tenantId: readTenantId(given.tenantId) };
-    const deadline = startDeadline(parts.timeoutMs, query.signal);
-    try {
-      return await work(query, deadline.signal);
-    } finally {
-      deadline.dispose();
-    }
-  };
+  const bounded = <Q extends ToolQuery, T>(given: Q, work: (query: Q, signal: AbortSignal) => Promise<T>): Promise<T> =>
+    within(parts.timeoutMs, given, work);
   return {
     list: (query) => bounded(query, list),
     call: (query) =>
       bounded(query, async ({ tenantId, ...call }, signal) => {
         const { meta } = check(callSchema, query);
-        return callTenantTool(parts, { ...call, meta, snapshot: await loadTenant(parts.tenants, tenantId), signal });
+        const snapshot = await loadTenant(parts.tenants, tenantId, call.agent);
+        return callTenantTool(parts, { ...call, meta, snapshot, signal });
       }),
     refresh: (given) =>
       bounded(given, async (query, signal) => {
@@ -130,6 +120,21 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
   };
 }
 
+async function within<Q extends ToolQuery, T>(
+  timeoutMs: number,
+  given: Q,
+  work: (query: Q, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  check(querySchema, given);
+  const query = { ...given, tenantId: readTenantId(given.tenantId) };
+  const deadline = startDeadline(timeoutMs, query.signal);
+  try {
+    return await work(query, deadline.signal);
+  } finally {
+    deadline.dispose();
+  }
+}
+
 /** What calls a library need not be TypeScript. */
 function check<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
   const { data, error } = schema.safeParse(query);
@@ -137,8 +142,8 @@ function check<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
   return data;
 }
 
-async function loadTenant(tenants: TenantStore, tenantId: string): Promise<TenantSnapshot> {
-  const snapshot = await tenants.load({ tenantId, modelIds: [] });
+async function loadTenant(tenants: TenantStore, tenantId: string, agent?: string): Promise<TenantSnapshot> {
+  const snapshot = await tenants.load({ tenantId, modelIds: [], agent });
   if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
   return snapshot;
 }

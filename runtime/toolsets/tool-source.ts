@@ -17,6 +17,13 @@ interface OfferRequest {
   readonly signal: AbortSignal;
 }
 
+/** Rules for tools in the shape of tool_config; they can only narrow. */
+export interface ToolLists {
+  readonly enabled_tools?: readonly string[];
+  readonly disabled_tools?: readonly string[];
+  readonly tool_permissions?: unknown;
+}
+
 /** A tool on its way into a toolset. */
 export interface OfferedTool extends Omit<TenantTool, 'tool' | 'formerName'> {
   /** The name that it asks for: any text. */
@@ -33,7 +40,7 @@ export interface ToolOffer {
   readonly tools: readonly OfferedTool[];
   /** What cannot be offered, and why. The run goes on without it. */
   readonly warnings: readonly ErrorSummary[];
-  /** Words to the model that go with the tools, at the end of the system prompt. Default: none. */
+  /** Words to the model that go with the tools, after the system prompt; told while one of the tools is allowed. Default: none. */
   readonly instructions?: string;
   /** Made for this run alone: a toolset that it is part of is not kept for the next one. */
   readonly isOfRun?: boolean;

@@ -5,8 +5,8 @@ import { type Shown, tenant } from './common';
 /** Parameters that say more than the key of an input: each for where it is shown. */
 type Custom = (shown: Shown) => INodeProperties[];
 
-/** The tenant of a secret, unless it is shared. */
-export const ownerOfSecret: Custom = (shown) => [tenant({ show: { ...shown.show, shared: [false] } })];
+/** The tenant of a row, unless it is shared. */
+export const owner: Custom = (shown) => [tenant({ show: { ...shown.show, shared: [false] } })];
 
 /** A tenant that gets a new tool at once. */
 export const enableFor: Custom = (shown) => [

@@ -7,6 +7,7 @@ export const RESOURCES = [
   { name: 'Tier', value: 'tier' },
   { name: 'Model', value: 'price' },
   { name: 'Tool', value: 'tool' },
+  { name: 'Agent', value: 'agent' },
   { name: 'MCP Server', value: 'mcpServer' },
   { name: 'Secret', value: 'secret' },
   { name: 'OAuth Login', value: 'oauthLogin' },
@@ -149,6 +150,39 @@ export const OPERATIONS = {
       description: 'Create or repair the role of the tool sql_query; a generated password is returned once',
     },
   ],
+  agent: [
+    {
+      name: 'Create',
+      value: 'create',
+      action: 'Create an agent',
+      description: 'Add an agent, with a prompt, a model, tools and limits of its own',
+    },
+    {
+      name: 'Create or Update',
+      value: 'set',
+      action: 'Create or update an agent',
+      description: 'Add an agent, or change the one that has this name; can be repeated',
+    },
+    { name: 'Get', value: 'get', action: 'Get an agent', description: 'All that an agent is' },
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List agents',
+      description: 'The agents that tasks of a tenant may name, each with where it comes from',
+    },
+    {
+      name: 'Update',
+      value: 'update',
+      action: 'Update an agent',
+      description: 'Change an agent; runs under way keep their prompt and model',
+    },
+    {
+      name: 'Delete',
+      value: 'delete',
+      action: 'Delete an agent',
+      description: 'Forget an agent; tasks that name it are refused',
+    },
+  ],
   mcpServer: [
     {
       name: 'Add',
@@ -281,6 +315,7 @@ export const LISTS = {
   'tier.list': 'tiers',
   'price.list': 'prices',
   'tool.list': 'tools',
+  'agent.list': 'agents',
   'mcpServer.list': 'servers',
   'mcpServer.health': 'servers',
   'mcpServer.refresh': 'tools',
@@ -297,7 +332,7 @@ export const LISTS = {
 /** Where a credential is hidden, by what needs it: one match hides. */
 export const HIDDEN = {
   vault: {
-    resource: ['audit', 'price', 'run', 'sqlRole', 'tenant', 'tier', 'usage'],
+    resource: ['agent', 'audit', 'price', 'run', 'sqlRole', 'tenant', 'tier', 'usage'],
     operation: [
       'add',
       'addBuiltIn',
@@ -315,11 +350,24 @@ export const HIDDEN = {
     ],
   },
   provider: {
-    resource: ['audit', 'mcpServer', 'oauthLogin', 'run', 'secret', 'sqlRole', 'tenant', 'tier', 'tool', 'usage'],
+    resource: [
+      'agent',
+      'audit',
+      'mcpServer',
+      'oauthLogin',
+      'run',
+      'secret',
+      'sqlRole',
+      'tenant',
+      'tier',
+      'tool',
+      'usage',
+    ],
     operation: ['addDemoTenant', 'list', 'prepareDatabase', 'schema', 'set'],
   },
   redis: {
     resource: [
+      'agent',
       'approval',
       'audit',
       'mcpServer',

@@ -1,3 +1,4 @@
+import type { AgentAdmin } from './agent';
 import type { AuditAdmin } from './audit';
 import type { DiagnosticsAdmin } from './diagnostics';
 import type { PriceAdmin } from './price';
@@ -20,6 +21,7 @@ import type { UsageAdmin } from './usage';
 export interface Admin {
   readonly tenant: TenantAdmin;
   readonly tool: ToolAdmin;
+  readonly agent: AgentAdmin;
   readonly mcpServer: McpServerAdmin;
   readonly secret: SecretAdmin;
   readonly oauthLogin: OAuthLoginAdmin;

@@ -1,18 +1,11 @@
 import type { EncryptReport } from '../../vault/encrypt-rows';
 import type { RotateReport } from '../../vault/rotate-key';
 import type { AdminHost } from './host';
-
-/** Owner of a secret: a tenant, or all tenants. */
-interface Scope {
-  readonly tenantId?: string;
-  readonly shared?: boolean;
-}
+import type { Scope, ScopeShown } from './scope';
 
 interface Named extends Scope {
   readonly name: string;
 }
-
-export type ScopeShown = { readonly tenant_id: string } | { readonly scope: 'shared' };
 
 export interface SecretEntry {
   readonly name: string;

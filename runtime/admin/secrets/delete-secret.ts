@@ -1,13 +1,14 @@
 import { RuntimeError } from '../../errors/runtime-error';
 import { operation } from '../operation';
-import { checkName, scoped, secretNameField, shownScope } from './secret-scope';
+import { scoped, shownScope } from '../scope';
+import { checkName, secretNameField, SHARED } from './secret-scope';
 
 export const deleteSecret = operation({
   name: 'secret.delete',
   title: 'Delete',
   action: 'Delete a secret',
   description: 'Forget a secret',
-  input: scoped({ name: secretNameField }),
+  input: scoped(SHARED, { name: secretNameField }),
   run: async ({ vault }, { tenantId, name }) => {
     checkName(name);
     if (!(await vault.remove(tenantId, name))) {

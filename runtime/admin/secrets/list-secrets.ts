@@ -3,7 +3,8 @@ import { sealingKeyId } from '../../vault/sealer';
 import { secretOwner } from '../../vault/secret-owner';
 import type { SecretEntry } from '../contract/secret';
 import { operation } from '../operation';
-import { needSealer, scoped, shownScope } from './secret-scope';
+import { scoped, shownScope } from '../scope';
+import { needSealer, SHARED } from './secret-scope';
 
 export const listSecrets = operation({
   name: 'secret.list',
@@ -12,7 +13,7 @@ export const listSecrets = operation({
   description: 'Names only, never values',
   needs: ['vault'],
   lists: 'secrets',
-  input: scoped({}),
+  input: scoped(SHARED, {}),
   run: async ({ vault, sealer }, { tenantId }) => {
     const opener = needSealer(sealer);
     const rows = await vault.list(tenantId);

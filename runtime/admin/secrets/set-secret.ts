@@ -3,7 +3,8 @@ import * as z from 'zod/v4';
 import { RuntimeError } from '../../errors/runtime-error';
 import { secretOwner } from '../../vault/secret-owner';
 import { operation } from '../operation';
-import { checkName, needSealer, scoped, secretNameField, shownScope } from './secret-scope';
+import { scoped, shownScope } from '../scope';
+import { checkName, needSealer, secretNameField, SHARED } from './secret-scope';
 
 export const setSecret = operation({
   name: 'secret.set',
@@ -11,7 +12,7 @@ export const setSecret = operation({
   action: 'Set a secret',
   description: 'Encrypt a secret; tools name it as vault:NAME',
   needs: ['vault'],
-  input: scoped({
+  input: scoped(SHARED, {
     name: secretNameField,
     value: z.string().meta({
       secret: true,

@@ -55,7 +55,7 @@ export async function checkSettings(
   await checkTiers(query, [isNew('default_tier') && settings.defaultTier, isNew('max_tier') && settings.maxTier]);
 }
 
-async function checkTiers(query: Query, given: readonly (string | false | undefined)[]): Promise<void> {
+export async function checkTiers(query: Query, given: readonly (string | false | undefined)[]): Promise<void> {
   const named = given.filter((tier) => typeof tier === 'string');
   if (named.length === 0) return;
   const rows = await query<TierModelRow>(LIST_TIERS);

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { AssistantMessage, Message, ToolCallMessage } from '../message';
 import type { FinishReason } from '../model';
+import type { Agent } from '../tenant';
 import type { ToolCallRecord } from '../tools/tool-call';
 
 /** What a run has used so far, before and after interruptions. */
@@ -45,6 +46,8 @@ export interface Step {
   readonly approvals: Readonly<Record<string, Approval>>;
   /** What the task has spent so far, with this call. */
   readonly spent: Spent;
+  /** The agent of the run, in the entry of the first step. */
+  readonly agent?: Agent;
   /** The places of the calls that are sent when this write says that there is room. */
   readonly sending?: readonly number[];
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../util/json';
 import type { Message } from '../message';
 import type { AgentTask } from '../task';
+import type { Agent } from '../tenant';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { Approval, Spent, Step, StepRecord } from './journal';
 
@@ -32,6 +33,8 @@ export interface LoopProgress {
 export interface Progress extends LoopProgress {
   readonly spent: Spent;
   readonly variables: JsonObject;
+  /** The agent as it was when the run began. */
+  readonly agent?: Agent;
 }
 
 /** A run that waits for a person, as it is stored: the request that it answers, and how far it is. */

@@ -26,6 +26,11 @@ export const ADMIN_CODES = family('Administration', {
     'The table {table} has no column "{column}", so this cannot be stored.',
     'Add the column to your table of tenants, or leave the field out. Nothing was changed.',
   ),
+  AGENT_EXISTS: caller(
+    'There is an agent with the name "{agent}" already.',
+    'Choose another name, or update the agent.',
+  ),
+  AGENT_UNKNOWN: caller('{owner} no agent "{agent}".', 'List the agents, or create this one. Nothing was changed.'),
   TOOL_EXISTS: caller('There is a tool with the code "{tool}" already.', 'Choose another code, or update the tool.'),
   TOOL_UNKNOWN: caller(
     'The catalogue has no tool "{tool}".{nearest}',

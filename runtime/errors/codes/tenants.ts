@@ -1,4 +1,4 @@
-import { family, tenant } from '../code-row';
+import { family, tenant, warning } from '../code-row';
 
 /** Tenants and their settings. */
 export const TENANTS_CODES = family('Tenants and their settings', {
@@ -18,5 +18,20 @@ export const TENANTS_CODES = family('Tenants and their settings', {
   RULE_UNMATCHED: tenant(
     'The rule {rule} matches nothing: {reason}.',
     'Correct the name. If a workflow or your code adds the tool, end its name with a star. Declare arguments in the schema of the tool.',
+  ),
+  AGENT_NOT_FOUND: tenant(
+    'The tenant has no agent "{agent}".',
+    'Check the name. Agent: List of the Admin node, or `agent list`, shows the agents of the tenant.',
+  ),
+  AGENT_INACTIVE: tenant('The agent "{agent}" is not active.', 'Activate it: Agent: Update, or `agent update`.'),
+  AGENT_INVALID: tenant(
+    'The agent "{agent}" cannot be read: {issues}.',
+    'Correct its row; until then no run of it begins.',
+  ),
+  AGENT_UNDEFINED: warning(
+    tenant(
+      'The agent "{agent}" is not defined anywhere, so its name changes nothing.',
+      'Create it (Agent: Create, or `agent create`), or leave the name out.',
+    ),
   ),
 });

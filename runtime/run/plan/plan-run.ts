@@ -1,60 +1,78 @@
+import { applyAgent, modelsOf } from '../../agents/apply-agent';
 import { type Budget, readBudget } from '../../billing/budget';
 import { DEFAULTS } from '../../config/runtime-config';
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { TaskConfig } from '../../contracts/task';
-import type { TenantSnapshot } from '../../contracts/tenant';
+import type { Agent, TenantSnapshot } from '../../contracts/tenant';
+import type { Toolset } from '../../contracts/tools/tool';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import type { LoopSettings } from '../../loop/loop-contract';
 import { normalizeModelId } from '../../models/select-model';
 import { taskWarnings } from '../../tasks/read-task';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
+import { agentOfNow, formatOf } from './agent-of-run';
 import { chooseModel } from './choose-model';
 import { needsOf } from './needs';
 import { resolveLimits } from './resolve-limits';
 import { requestToRun } from './saved-request';
 
-/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN or POLICY_INVALID. */
+/** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN, AGENT_NOT_FOUND or POLICY_INVALID. */
 export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
-  const run = { ...given, request: await requestToRun(environment, given) };
+  const run = { ...given, ...(await requestToRun(environment, given)) };
   const tenant = await loadTenant(environment, run);
-  const plan = await decide(environment, { ...run, tenant });
-  const needs = needsOf(given.host, plan.toolset, environment.services);
-  return { ...run, tenant, plan, needs, redact: environment.redactorFor(tenant) };
+  const decided = await decide(environment, { ...run, tenant });
+  const needs = needsOf(given.host, decided.plan.toolset, environment.services);
+  return { ...run, tenant, ...decided, needs, redact: environment.redactorFor(tenant) };
 }
 
-async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<RunPlan> {
-  const { request, host } = run;
-  const { config } = request;
+/** Plans a run again that goes on with what began under `began`, which is on record. Rejects like `planRun`. */
+export async function planToGoOn(environment: RunEnvironment, run: PlannedRun, began: Agent): Promise<PlannedRun> {
+  const resumed = { ...run, began };
+  return { ...resumed, ...(await decide(environment, resumed)) };
+}
+
+async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pick<PlannedRun, 'plan' | 'toolsOfNow'>> {
+  const { request, host, tenant } = run;
   const { connected = {} } = host;
-  const { settings } = run.tenant.tenant;
+  const { settings } = tenant.tenant;
+  const now = agentOfNow(environment, run);
+  const agent = run.began ?? now;
+  const config = applyAgent(request, now, agent);
   const budget = readBudget(settings, config);
   const {
     selected,
     isFree,
     warnings: modelWarnings,
     ...chosen
-  } = chooseModel({ config, snapshot: run.tenant, budget, models: environment.models, connected });
+  } = chooseModel({ config, snapshot: tenant, budget, models: environment.models, connected });
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
   const { billed, warnings: billWarnings } = billing(config, { isFree, budget });
-  return {
+  const plan: RunPlan = {
     ...chosen,
     config,
+    agent,
     selected,
     toolset: tools.toolset,
     instructions: tools.instructions,
-    toolsOfNow: async () => {
-      const tenant = await loadTenant(environment, run);
-      return (await chooseTools(environment, { ...run, tenant }, { config, tier: tier.code })).toolset;
-    },
     settings: { ...loopSettings(config, modelId, limits), ...(connected.model && ITS_OWN) },
-    format: connected.format,
+    format: connected.format ?? formatOf(agent),
     budget,
     billed,
-    warnings: [...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
+    warnings: [
+      ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
+      ...(config.agent !== undefined && agent === undefined
+        ? [describeError('AGENT_UNDEFINED', { agent: config.agent })]
+        : []),
+    ],
   };
+  const toolsOfNow = async (): Promise<Toolset> => {
+    const reloaded = { ...run, tenant: await loadTenant(environment, run) };
+    return (await chooseTools(environment, reloaded, { config, tier: tier.code })).toolset;
+  };
+  return { plan, toolsOfNow };
 }
 
 type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
@@ -62,7 +80,7 @@ type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
 /** The tools of a run under the rules of this moment. */
 function chooseTools(
   { selectTools }: RunEnvironment,
-  { host, tenant, deadline }: RunOfTenant,
+  { host, tenant, deadline, began }: RunOfTenant,
   { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
   const { tools, disabled_tools, tool_permissions, agent } = config;
@@ -70,6 +88,7 @@ function chooseTools(
     snapshot: tenant,
     tier,
     agent,
+    began,
     rules: { enabled_tools: tools, disabled_tools, tool_permissions },
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,
@@ -116,16 +135,21 @@ function loopSettings(
 const ITS_OWN = { temperature: undefined, maxTokens: undefined };
 
 /** The tenant of a run, with the prices that may be needed. Rejects with TENANT_INACTIVE. */
-async function loadTenant({ tenants }: RunEnvironment, run: Run): Promise<TenantSnapshot> {
-  const { tenant_id: tenantId } = run.request.meta;
-  const loaded = await tenants.load({ tenantId, modelIds: candidateModels(run) });
+async function loadTenant(environment: RunEnvironment, run: Run): Promise<TenantSnapshot> {
+  const { config, meta } = run.request;
+  const request = { tenantId: meta.tenant_id, modelIds: candidateModels(environment, run), agent: config.agent };
+  const loaded = await environment.tenants.load(request);
   if (!loaded.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: loaded.tenant.id });
   return loaded;
 }
 
-/** The models whose prices may be needed, beside those of the tenant's tiers. */
-function candidateModels({ request: { config }, host: { connected = {} } }: Run): readonly string[] {
+/** The models whose prices may be needed, beside those of the tenant's tiers and of its agent. */
+function candidateModels({ agents }: RunEnvironment, { request: { config }, host, began }: Run): readonly string[] {
+  const { connected = {} } = host;
   const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
   const more = [given, connected.model?.name, connected.fallback?.name].filter((id) => id !== undefined);
-  return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more];
+  const ofAgents = [began, agents.find(({ name }) => name === config.agent)].flatMap((agent) =>
+    agent === undefined ? [] : modelsOf(agent).map(normalizeModelId),
+  );
+  return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more, ...ofAgents];
 }

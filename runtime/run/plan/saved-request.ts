@@ -6,18 +6,22 @@ import { refuseIncomplete } from './needs';
  * The request of a waiting run, when that is what an approval is for: it goes on with the request that it had, whatever stands
  * beside the approval. Rules and limits of the tenant are those of now. Rejects with APPROVAL_INCOMPLETE.
  */
-export async function requestToRun({ ledger, services }: RunEnvironment, { request, host }: Run): Promise<ReadyTask> {
+export async function requestToRun(
+  { ledger, services }: RunEnvironment,
+  { request, host }: Run,
+): Promise<Pick<Run, 'request' | 'began'>> {
   const { approval, timeout_seconds } = request.config;
-  if (approval === undefined) return request;
+  if (approval === undefined) return { request };
   const { tenant_id: tenantId, user_id: decidedBy } = request.meta;
   const saved = await ledger.findSaved({ tenantId, runId: approval.run_id });
-  if (saved === undefined) return { ...request, decidedBy };
+  if (saved === undefined) return { request: { ...request, decidedBy } };
   refuseIncomplete(approval.run_id, saved, { host, services });
   const { config, meta } = saved.task;
-  return {
+  const resumed: ReadyTask = {
     ...request,
     decidedBy,
     config: { ...config, timeout_seconds, approval },
     meta: { ...meta, tenant_id: tenantId },
   };
+  return { request: resumed, began: saved.progress.agent };
 }

@@ -16,6 +16,7 @@ import unbilledUsage from './migrations/0017-unbilled-usage.sql';
 import ids from './migrations/0018-ids.sql';
 import decisions from './migrations/0019-decisions.sql';
 import resets from './migrations/0020-resets.sql';
+import agents from './migrations/0021-agents.sql';
 
 /** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -37,4 +38,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0018-ids', sql: ids },
   { name: '0019-decisions', sql: decisions },
   { name: '0020-resets', sql: resets },
+  { name: '0021-agents', sql: agents },
 ];

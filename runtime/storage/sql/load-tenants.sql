@@ -6,7 +6,17 @@
 -- arrays' lengths it would plan anew each time, which takes twice as long as the query itself.
 WITH wanted AS (
   SELECT array_agg(DISTINCT id) AS ids
-  FROM (SELECT model_id::text AS id FROM elo_agent_tiers UNION ALL SELECT unnest((SELECT :modelIds::text[]))) AS models
+  FROM (
+    SELECT model_id::text AS id FROM elo_agent_tiers
+    UNION ALL SELECT unnest((SELECT :modelIds::text[]))
+    UNION ALL SELECT unnest(ARRAY(SELECT agent.model::text UNION ALL SELECT rule ->> 'model' FROM jsonb_array_elements(
+      CASE jsonb_typeof(agent.model_rules) WHEN 'array' THEN agent.model_rules ELSE '[]' END
+    ) AS rule))
+    FROM elo_agents AS agent
+    WHERE agent.name = (SELECT :agent::text)
+      AND (agent.tenant_id IS NULL OR agent.tenant_id = ANY ((SELECT :tenantIds::uuid[])::uuid[]))
+  ) AS models
+  WHERE id IS NOT NULL
 )
 SELECT
   tenant.id::text AS id,
@@ -79,6 +89,22 @@ SELECT
     WHERE secret.tenant_id = tenant.id OR secret.tenant_id IS NULL
   ), '[]')::text AS secrets,
   elo_agent_channel_credentials(tenant.id)::text AS channels,
-  elo_agent_policy_version(tenant.id) AS policy_version
+  elo_agent_policy_version(tenant.id) AS policy_version,
+  CASE WHEN (SELECT :agent::text) IS NOT NULL THEN json_build_object(
+    'is_any', EXISTS (SELECT FROM elo_agents AS agent WHERE agent.tenant_id = tenant.id OR agent.tenant_id IS NULL),
+    'rows', (
+      SELECT coalesce(json_agg(json_build_object(
+        'is_shared', agent.tenant_id IS NULL, 'is_active', agent.is_active, 'version', agent.version,
+        'definition', json_build_object(
+          'name', agent.name, 'description', agent.description, 'systemPrompt', agent.system_prompt,
+          'tier', agent.tier, 'model', agent.model, 'modelRules', agent.model_rules, 'temperature', agent.temperature,
+          'maxIterations', agent.max_iterations, 'tools', agent.tools, 'toolPermissions', agent.tool_permissions,
+          'outputSchema', agent.output_schema, 'limits', agent.limits
+        )
+      ) ORDER BY agent.tenant_id NULLS LAST), '[]')
+      FROM elo_agents AS agent
+      WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
+    )
+  ) END::text AS agents
 FROM elo_v_agent_tenants AS tenant
 WHERE tenant.id = ANY ((SELECT :tenantIds::uuid[])::uuid[])

@@ -5,4 +5,6 @@ import { named } from './named';
 export const loadTenantsStatement = named<{
   readonly tenantIds: readonly string[];
   readonly modelIds: readonly string[];
+  /** Undefined: no agent's rows are read. */
+  readonly agent?: string;
 }>(text);

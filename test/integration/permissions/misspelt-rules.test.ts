@@ -157,9 +157,11 @@ it('the check of the schema lists the rows that are refused, with the right name
 });
 
 describe('a rule that matches nothing is told in the warnings of the run', () => {
-  const warningsOf = async (settings: object, config: Record<string, unknown> = {}): Promise<readonly string[]> => {
+  const warningsOf = async (settings: object, agent?: string): Promise<readonly string[]> => {
     script();
-    const { warnings } = await fixture.runtime.run(aTask(await tenantWith(settings), config));
+    const tenantId = await tenantWith(settings);
+    if (agent !== undefined) await fixture.runtime.admin.agent.create({ tenantId, name: agent });
+    const { warnings } = await fixture.runtime.run(aTask(tenantId, { agent }));
     return warnings.filter(({ code }) => code === 'RULE_UNMATCHED').map(({ message }) => message);
   };
 
@@ -170,10 +172,10 @@ describe('a rule that matches nothing is told in the warnings of the run', () =>
 
   it('of an agent whose name differs by case, and of none that has rules of its own', async () => {
     const settings = { tool_config: { agents: { support: { disabled_tools: ['pay'] } } } };
-    expect(await warningsOf(settings, { agent: 'Support' })).toEqual([
+    expect(await warningsOf(settings, 'Support')).toEqual([
       'The rule settings.tool_config.agents.support matches nothing: the agent of this task is "Support".',
     ]);
-    expect(await warningsOf(settings, { agent: 'support' })).toEqual([]);
+    expect(await warningsOf(settings, 'support')).toEqual([]);
   });
 
   it('of the row of a tool', async () => {

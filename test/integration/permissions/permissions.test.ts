@@ -61,7 +61,8 @@ describe('which tools are offered', () => {
     expect(await tool.list({ tenantId, agent: 'sales' })).toMatchObject({ tools: [] });
     const call = { tenantId, tool: send, arguments: {} };
     await expect(tool.execute({ ...call, agent: 'sales' })).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
-    await expect(tool.execute({ ...call, agent: 'support' })).resolves.toHaveProperty('result');
+    await expect(tool.execute({ ...call, agent: 'support' })).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
+    await expect(tool.execute(call)).resolves.toHaveProperty('result');
   });
 
   it('those that every level leaves; a deny-list wins over an allow-list', async () => {

@@ -65,6 +65,7 @@ it('makes every table of the documents and the ledger in an empty database', asy
     'elo_agent_secrets',
     'elo_agent_tiers',
     'elo_agent_tools',
+    'elo_agents',
     'elo_model_pricing',
     'elo_t_tenant_mcp_servers',
     'elo_t_tenant_mcp_tools',

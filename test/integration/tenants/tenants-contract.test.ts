@@ -24,7 +24,7 @@ describeTenants(async ({ isActive, monthlyCostLimitUsd, tools = [] }) => {
   for (const tool of tools) await giveTool(database, tenantId, tool);
   const store = createTenantStore({
     rememberedTenants: 10,
-    query: (tenantIds, modelIds) => postgres.query<SnapshotColumns>(loadTenantsStatement({ tenantIds, modelIds })),
+    query: (tenantIds, asked) => postgres.query<SnapshotColumns>(loadTenantsStatement({ tenantIds, ...asked })),
   });
   return { store, tenantId };
 });

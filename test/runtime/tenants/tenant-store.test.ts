@@ -13,6 +13,7 @@ const columns = (rest: Partial<SnapshotColumns> = {}): SnapshotColumns => ({
   secrets: '[]',
   channels: '{}',
   policy_version: 'v',
+  agents: null,
   ...rest,
 });
 

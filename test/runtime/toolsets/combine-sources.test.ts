@@ -50,11 +50,16 @@ it.each(Object.keys(sources))('the source %s gives the very same offer while not
   expect(await source.offer(asked, first)).toBe(first);
 });
 
-it('the sources say what they have to say to the model, in their order', async () => {
+it('the sources say what they have to say to the model, in their order, while one of their tools is allowed', async () => {
   const says = (...instructions: string[]): ToolSource[] =>
-    instructions.map((one) => ({ offer: () => ({ tools: [], warnings: [], instructions: one }) }));
-  const select = combineSources([...says('One.'), ...Object.values(sources), ...says('Two.')]);
-  expect((await select(request)).instructions).toEqual(['One.', 'Two.']);
+    instructions.map((one) => {
+      const tools = [{ name: `tool_${one}`, type: 'code', build: built }];
+      return { offer: () => ({ tools, warnings: [], instructions: one }) };
+    });
+  const select = combineSources([...says('One'), ...Object.values(sources), ...says('Two', 'Three')]);
+  expect((await select(request)).instructions).toEqual(['One', 'Two', 'Three']);
+  const rules = { disabled_tools: ['tool_Two'] };
+  expect((await select({ ...request, rules })).instructions).toEqual(['One', 'Three']);
 });
 
 it('the tools come in the order of the sources, and the very same toolset while nothing has changed', async () => {

@@ -1,0 +1,174 @@
+import * as z from 'zod/v4';
+
+import { agentNameField, agentShape, ONE_MODEL } from '../../agents/agent-schema';
+import { RuntimeError } from '../../errors/runtime-error';
+import { errorText } from '../../errors/to-runtime-error';
+import { readToolRules } from '../../permissions/read-tool-rules';
+import { type AgentDetails, AGENTS_TABLE, lockAgentRow, readAgentRow } from '../../storage/sql/admin/manage-agents';
+import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import type { Query } from '../../storage/statement';
+import { whyUnusable } from '../../tools/schemas/validate-input';
+import { checkTenant } from '../check-tenant';
+import { checkTiers } from '../tenants/check-settings';
+import { checkRules } from '../tools/check-rules';
+
+/** What sharing means for an agent. */
+export const SHARED = 'Whether every tenant has the agent that has none of its own under this name';
+
+export const nameField = agentNameField.meta({
+  placeholder: 'support',
+  description: 'How tasks name the agent: letters, digits, _ and -, at most 50',
+});
+
+const { name: _name, ...shape } = agentShape;
+
+/** The input for a row. */
+export const changeShape = {
+  name: nameField,
+  description: shape.description.unwrap().nullish().meta({
+    rows: 2,
+    placeholder: 'Answers questions about orders',
+    description: 'What the agent is for',
+  }),
+  systemPrompt: shape.systemPrompt.unwrap().nullish().meta({
+    rows: 6,
+    placeholder: 'You answer customers of a shop.',
+    description: 'Instructions of the agent, where the task has none of its own',
+  }),
+  tier: shape.tier.unwrap().nullish().meta({
+    group: 'more',
+    picker: 'tier',
+    title: 'Tier',
+    description: 'The tier of the agent, where the task names none',
+  }),
+  model: shape.model.unwrap().nullish().meta({
+    group: 'more',
+    placeholder: 'openai/gpt-4o-mini',
+    description: 'A model in place of the one of a tier, within what the tenant may use',
+  }),
+  modelRules: shape.modelRules.unwrap().nullish().meta({
+    whole: true,
+    group: 'more',
+    description:
+      'Tier or model by what the task says, as JSON: a list of {"when": {"context.plan": "pro"}, "tier": "expert"}. The first that fits is taken.',
+  }),
+  temperature: shape.temperature.unwrap().nullish().meta({
+    group: 'more',
+    initial: 0.5,
+    precision: 2,
+    description: 'How freely the model answers',
+  }),
+  maxIterations: shape.maxIterations.unwrap().nullish().meta({
+    group: 'more',
+    initial: 10,
+    description: 'How many model calls the agent may make',
+  }),
+  tools: shape.tools.unwrap().nullish().meta({
+    none: 'all',
+    group: 'more',
+    picker: 'tool',
+    title: 'Tools',
+    description: 'The tools that the agent may call; without this field all of the tenant',
+  }),
+  toolPermissions: shape.toolPermissions.unwrap().nullish().meta({
+    group: 'more',
+    title: 'Tool Rules',
+    description: 'Rules by the name of the tool; they can only narrow those of the tenant',
+  }),
+  outputSchema: shape.outputSchema.unwrap().nullish().meta({
+    group: 'more',
+    description: 'JSON Schema of the answers',
+  }),
+  limits: shape.limits.unwrap().nullish().meta({
+    group: 'more',
+    description: 'Limits of a run: max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool',
+  }),
+  isActive: z.boolean().optional().meta({
+    group: 'more',
+    title: 'Active',
+    initial: true,
+    description: 'Whether tasks may name the agent',
+  }),
+};
+
+type Change = z.output<z.ZodObject<typeof changeShape>> & { readonly tenantId?: string };
+
+/** Writes a row: a new one, one that is there, or either. Rejects with AGENT_EXISTS or AGENT_UNKNOWN. */
+export async function writeAgent(
+  query: Query,
+  { tenantId, ...given }: Change,
+  {
+    mayInsert,
+    mayUpdate,
+    codeTools,
+  }: { readonly mayInsert: boolean; readonly mayUpdate: boolean; readonly codeTools: readonly string[] },
+): Promise<AgentDetails> {
+  const owner = { tenantId, name: given.name };
+  await checkChange(query, { tenantId, ...given }, codeTools);
+  await query(lockName({ kind: 'agent', name: `${tenantId ?? ''} ${given.name}` }));
+  const table = await agentsTable(query);
+  const [row] = await query<{ id: string }>(lockAgentRow(owner));
+  const values = { tenant_id: tenantId, ...columnsOf(given) };
+  if (row === undefined) {
+    if (!mayInsert) throw unknownAgent(owner);
+    await query(insertRow(table, values));
+  } else {
+    if (!mayUpdate) throw new RuntimeError('AGENT_EXISTS', { agent: given.name });
+    await query(updateRow(table, { id: row.id }, values));
+  }
+  const written = await readAgentOf(query, owner);
+  if (written.tier === null || written.model === null) return written;
+  throw new RuntimeError('ADMIN_INPUT_INVALID', { operation: 'agent', issues: `the agent ${ONE_MODEL}` });
+}
+
+async function agentsTable(query: Query): Promise<Table> {
+  const [table] = await query<Table>(AGENTS_TABLE);
+  if (table !== undefined) return table;
+  throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'there is no table elo_agents' });
+}
+
+async function checkChange(query: Query, given: Change, codeTools: readonly string[]): Promise<void> {
+  const { tenantId, tools, toolPermissions, outputSchema, tier, modelRules } = given;
+  if (tenantId !== undefined) await checkTenant(query, tenantId);
+  const rules = readToolRules({ enabled_tools: tools, tool_permissions: toolPermissions }, `agent "${given.name}"`);
+  await checkRules(query, [rules], codeTools);
+  await checkTiers(query, [tier ?? undefined, ...(modelRules ?? []).map((rule) => rule.tier)]);
+  if (outputSchema === undefined || outputSchema === null) return;
+  const reason = await Promise.resolve(outputSchema).then(whyUnusable).catch(errorText);
+  if (reason !== undefined) throw new RuntimeError('OUTPUT_FORMAT_INVALID', { reason });
+}
+
+function columnsOf(given: Change): Readonly<Record<string, unknown>> {
+  return {
+    name: given.name,
+    description: given.description,
+    system_prompt: given.systemPrompt,
+    tier: given.tier,
+    model: given.model,
+    model_rules: given.modelRules,
+    temperature: given.temperature,
+    max_iterations: given.maxIterations,
+    tools: given.tools,
+    tool_permissions: given.toolPermissions,
+    output_schema: given.outputSchema,
+    limits: given.limits,
+    is_active: given.isActive,
+  };
+}
+
+interface Owner {
+  readonly tenantId?: string;
+  readonly name: string;
+}
+
+/** Throws AGENT_UNKNOWN. */
+export async function readAgentOf(query: Query, owner: Owner): Promise<AgentDetails> {
+  const [row] = await query<AgentDetails>(readAgentRow(owner));
+  if (row === undefined) throw unknownAgent(owner);
+  return row;
+}
+
+export function unknownAgent({ tenantId, name }: Owner): RuntimeError {
+  const owner = tenantId === undefined ? 'All tenants together have' : `Tenant ${tenantId} has`;
+  return new RuntimeError('AGENT_UNKNOWN', { owner, agent: name });
+}

@@ -1,0 +1,45 @@
+import type { ModelRule } from '../../contracts/tenant';
+import type { AgentDetails, AgentEntry } from '../../storage/sql/admin/manage-agents';
+import type { JsonObject } from '../../util/json';
+import type { Scope, ScopeShown } from './scope';
+
+/** What is left out of an agent that is there stays as it is; null empties it. */
+export interface AgentChange {
+  /** Letters, digits, `_` and `-`, at most 50. */
+  readonly name: string;
+  readonly description?: string | null;
+  readonly systemPrompt?: string | null;
+  /** The code of a tier; or a model, one of the two. */
+  readonly tier?: string | null;
+  readonly model?: string | null;
+  /** Goes before tier and model; the first that fits is taken. */
+  readonly modelRules?: readonly ModelRule[] | null;
+  readonly temperature?: number | null;
+  readonly maxIterations?: number | null;
+  /** Names of tools that it may call; null: all of the tenant's. */
+  readonly tools?: readonly string[] | null;
+  readonly toolPermissions?: JsonObject | null;
+  /** JSON Schema of its answers. */
+  readonly outputSchema?: JsonObject | null;
+  /** `max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run. */
+  readonly limits?: JsonObject | null;
+  readonly isActive?: boolean;
+}
+
+type Named = Scope & { readonly name: string };
+
+/**
+ * Agents of a tenant, or with `shared` of all tenants. Every method rejects with ADMIN_INPUT_INVALID, POLICY_INVALID, RULE_UNMATCHED,
+ * AGENT_UNKNOWN, TENANT_NOT_FOUND or a DB_ code; then nothing has changed.
+ */
+export interface AgentAdmin {
+  /** Rejects with AGENT_EXISTS too. */
+  readonly create: (agent: Scope & AgentChange) => Promise<AgentDetails>;
+  /** Makes an agent, or changes the one of this name; can be repeated. */
+  readonly set: (agent: Scope & AgentChange) => Promise<AgentDetails>;
+  readonly get: (agent: Named) => Promise<AgentDetails>;
+  /** The tenant's own rows, those of all tenants, those of this process, and names that have rules only. */
+  readonly list: (scope: Scope) => Promise<ScopeShown & { readonly agents: readonly AgentEntry[] }>;
+  readonly update: (agent: Scope & AgentChange) => Promise<AgentDetails>;
+  readonly delete: (agent: Named) => Promise<ScopeShown & { readonly name: string; readonly deleted: true }>;
+}

@@ -1,0 +1,55 @@
+import * as z from 'zod/v4';
+
+import { TASK_OPTIONS } from '../contracts/task-options';
+import { isJsonObject, type JsonObject } from '../util/json';
+import { strictObject } from '../util/known-keys';
+
+const PATH = /^(?:context|meta)(?:\.[A-Za-z0-9_-]+)+$/;
+const MAX_RULES = 50;
+
+const { max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool } = TASK_OPTIONS;
+
+export const agentNameField = z
+  .string()
+  .regex(/^[a-zA-Z0-9_-]{1,50}$/, 'must be letters, digits, _ and -, at most 50 of them');
+const object = z.custom<JsonObject>(isJsonObject, 'must be a JSON object');
+const tier = z.string().regex(/^\S{1,20}$/, 'must be the code of a tier');
+const model = z.string().regex(/^\S{1,100}$/, 'must be the id of a model, without spaces');
+const names = z.array(z.string().min(1).max(200)).max(500);
+
+const value = z.union([z.string(), z.number(), z.boolean()]);
+const when = z
+  .record(z.string(), value)
+  .refine(
+    (paths) => Object.keys(paths).every((path) => PATH.test(path)),
+    'must name values of context or meta, such as "context.plan"',
+  )
+  .refine((paths) => Object.keys(paths).length > 0, 'must not be empty');
+const modelRule = strictObject({ when, model: model.optional(), tier: tier.optional() }).refine(
+  (rule) => (rule.model === undefined) !== (rule.tier === undefined),
+  'needs a model or a tier, one of them',
+);
+
+/** The fields of an agent, as a row, a program and administration give them. */
+export const agentShape = {
+  name: agentNameField,
+  description: z.string().max(1000).optional(),
+  systemPrompt: z.string().max(200_000).optional(),
+  tier: tier.optional(),
+  model: model.optional(),
+  modelRules: z.array(modelRule).max(MAX_RULES).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  maxIterations: z.int().min(1).max(1000).optional(),
+  tools: names.optional(),
+  toolPermissions: object.optional(),
+  outputSchema: object.optional(),
+  limits: strictObject({ max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool }).optional(),
+};
+
+export const ONE_MODEL = 'has a tier and a model: only one of them can be';
+
+/** An agent as a program brings it, or a row without its nulls. */
+export const agentSchema = strictObject(agentShape).refine(
+  (agent) => agent.tier === undefined || agent.model === undefined,
+  ONE_MODEL,
+);

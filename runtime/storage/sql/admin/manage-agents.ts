@@ -1,0 +1,61 @@
+import type { JsonValue } from '../../../util/json';
+import { named } from '../named';
+import { tableStatement } from './write-row';
+
+/** An agent in a list: a row, one of this process, or a name with nothing but rules. */
+export interface AgentEntry {
+  readonly name: string;
+  readonly source: 'virtual' | 'code' | 'rules';
+  /** Whose row it is; null for what is no row. */
+  readonly scope: 'tenant' | 'shared' | null;
+  readonly description: string | null;
+  readonly tier: string | null;
+  readonly model: string | null;
+  readonly version: number | null;
+  readonly is_active: boolean;
+}
+
+/** The whole row of an agent. */
+export interface AgentDetails extends AgentEntry {
+  readonly system_prompt: string | null;
+  readonly model_rules: JsonValue;
+  readonly temperature: number | null;
+  readonly max_iterations: number | null;
+  readonly tools: readonly string[] | null;
+  readonly tool_permissions: JsonValue;
+  readonly output_schema: JsonValue;
+  readonly limits: JsonValue;
+  readonly updated_at: string;
+}
+
+const ENTRY = `
+agent.name, 'virtual' AS source, CASE WHEN agent.tenant_id IS NULL THEN 'shared' ELSE 'tenant' END AS scope, agent.description,
+  agent.tier, agent.model, agent.version, agent.is_active`;
+
+interface Owner {
+  /** Undefined: the rows of all tenants. */
+  readonly tenantId?: string;
+}
+
+/** A tenant's own agents and those of all tenants; or only the latter. */
+export const listAgentRows = named<Owner>(`
+SELECT ${ENTRY} FROM elo_agents AS agent
+WHERE agent.tenant_id = :tenantId::uuid OR agent.tenant_id IS NULL
+ORDER BY agent.name, agent.tenant_id NULLS LAST`);
+
+const OF_OWNER = 'agent.tenant_id IS NOT DISTINCT FROM :tenantId::uuid AND agent.name = :name';
+
+export const readAgentRow = named<Owner & { readonly name: string }>(`
+SELECT ${ENTRY}, agent.system_prompt, agent.model_rules, agent.temperature::float8 AS temperature, agent.max_iterations,
+  agent.tools, agent.tool_permissions, agent.output_schema, agent.limits, agent.updated_at::text AS updated_at
+FROM elo_agents AS agent WHERE ${OF_OWNER}`);
+
+export const lockAgentRow = named<Owner & { readonly name: string }>(
+  `SELECT agent.id::text AS id FROM elo_agents AS agent WHERE ${OF_OWNER} FOR UPDATE`,
+);
+
+export const deleteAgentRow = named<Owner & { readonly name: string }>(
+  `DELETE FROM elo_agents AS agent WHERE ${OF_OWNER} RETURNING agent.id`,
+);
+
+export const AGENTS_TABLE = tableStatement('elo_agents');
