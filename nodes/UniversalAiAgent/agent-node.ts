@@ -3,7 +3,7 @@ import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescrip
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
 import type { ItemOutcome } from '../shared/item';
-import { getTenantTools, searchTenants } from '../shared/pickers';
+import { getTenantTools, searchAgents, searchTenants } from '../shared/pickers';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
@@ -18,7 +18,7 @@ export class AgentNode implements INodeType {
   constructor(readonly description: INodeTypeDescription) {}
 
   methods = {
-    listSearch: { searchTenants },
+    listSearch: { searchAgents, searchTenants },
     loadOptions: { getModels, getTenantTools, getTiers, showTenantTools },
     credentialTest: { testSqlRole, testVaultKey },
   };

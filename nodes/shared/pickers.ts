@@ -10,6 +10,16 @@ export async function searchTenants(this: ILoadOptionsFunctions, filter?: string
   return { results: tenants.map(({ id, name }) => ({ name, value: id })) };
 }
 
+/** The agents that tasks of the chosen tenant may name. An expression cannot be resolved here, so it gives an empty list. */
+export async function searchAgents(this: ILoadOptionsFunctions, filter = ''): Promise<INodeListSearchResult> {
+  const tenantId = chosenTenant(this);
+  if (tenantId === undefined) return { results: [] };
+  const { agents } = await withAdmin(this, ({ admin }) => admin.agent.list({ tenantId }));
+  const names = agents.filter(({ is_active: isActive }) => isActive).map(({ name }) => name);
+  const found = [...new Set(names)].filter((name) => name.toLowerCase().includes(filter.toLowerCase()));
+  return { results: found.map((name) => ({ name, value: name })) };
+}
+
 /** The chosen tenant's tools. An expression cannot be resolved here, so it gives an empty list. */
 export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
   const tenantId = chosenTenant(this);

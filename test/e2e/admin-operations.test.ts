@@ -219,6 +219,33 @@ it('secrets', async () => {
   await refused('VAULT_SECRET_UNKNOWN', ['secret', 'delete', secret], ['secret', 'delete', ...acme, 'SHOP']);
 });
 
+it('agents', async () => {
+  const agent = { tenantId, shared: false, name: 'support' };
+  const own = [...acme, 'support'];
+  await same(
+    ['agent', 'create', { ...agent, systemPrompt: 'You support.', additionalFields: { tier: 'pro' } }],
+    ['agent', 'create', ...own, '--system-prompt', 'You support.', '--tier', 'pro'],
+  );
+  await refused('AGENT_EXISTS', ['agent', 'create', agent], ['agent', 'create', ...own]);
+  await same(
+    ['agent', 'set', { ...agent, additionalFields: { limits: '{"max_tool_calls":3}' } }],
+    ['agent', 'set', ...own, '--limits', '{"max_tool_calls":3}'],
+  );
+  await same(['agent', 'get', agent], ['agent', 'get', ...own]);
+  await same(
+    ['agent', 'update', { ...agent, additionalFields: { isActive: false } }],
+    ['agent', 'update', ...own, '--no-is-active'],
+  );
+  await refused(
+    'TIER_UNKNOWN',
+    ['agent', 'update', { ...agent, additionalFields: { tier: 'none-such' } }],
+    ['agent', 'update', ...own, '--tier', 'none-such'],
+  );
+  await same(['agent', 'list', { tenantId, shared: false }], ['agent', 'list', ...acme], { list: 'agents' });
+  await same(['agent', 'delete', agent], ['agent', 'delete', ...own]);
+  await refused('AGENT_UNKNOWN', ['agent', 'delete', agent], ['agent', 'delete', ...own]);
+});
+
 it('tiers and prices', async () => {
   await same(
     ['tier', 'set', { code: 'gold', modelId: 'openai/gpt-4o-mini', additionalFields: { rank: 9 } }],

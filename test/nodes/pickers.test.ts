@@ -1,6 +1,7 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 
 import { getTiers, showTenantTools } from '../../nodes/UniversalAiAgent/panel/pickers';
+import { searchAgents } from '../../nodes/shared/pickers';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 
@@ -52,4 +53,19 @@ it('the line under the tenant names its tools, and those of no other one', async
     },
   ]);
   expect(await showTenantTools.call(panelOf(database.url))).toEqual([{ name: 'None', value: '', description: '' }]);
+});
+
+it('the list of agents has those that tasks of the tenant may name, each once', async () => {
+  const settings = { tool_config: { agents: { ruled: {} } } };
+  const [tenant, other] = [await addTenant(database, { settings }), await addTenant(database)];
+  await database.query(
+    `INSERT INTO elo_agents (tenant_id, name, is_active) VALUES
+      ($1, 'support', true), (NULL, 'support', true), (NULL, 'sales', true), ($1, 'off', false), ($2, 'theirs', true)`,
+    [tenant, other],
+  );
+  const found = async (filter?: string, of?: string) =>
+    (await searchAgents.call(panelOf(database.url, of), filter)).results.map(({ value }) => value);
+  expect(await found(undefined, tenant)).toEqual(['sales', 'support', 'ruled']);
+  expect(await found('SUP', tenant)).toEqual(['support']);
+  expect(await found()).toEqual([]);
 });

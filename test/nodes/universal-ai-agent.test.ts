@@ -340,6 +340,34 @@ it.each([
   expect(models.received).toEqual([]);
 });
 
+it('runs the agent that is picked, with its prompt and model where the node has none', async () => {
+  await database.query(
+    `INSERT INTO elo_agents (tenant_id, name, system_prompt, tier) VALUES ($1, 'support', 'You support.', 'expert')`,
+    [tenant],
+  );
+  const parameters = (agent: unknown): INodeParameters =>
+    ({ ...FIELDS, tier: '', systemPrompt: '', agent }) as INodeParameters;
+  const picked = { __rl: true, mode: 'list', value: 'support' };
+  const [one] = outputOf(await run([item()], { parameters: parameters(picked) }), 'Agent');
+  expect(one?.json).toMatchObject({
+    model_used: 'anthropic/claude-3-5-sonnet',
+    agent: { name: 'support', source: 'virtual', version: 1 },
+  });
+  expect(models.received[0]?.messages[0]).toMatchObject({ role: 'system', content: 'You support.' });
+  const named = await run([item({ who: 'support' })], { parameters: parameters('={{ $json.who }}') });
+  expect(outputOf(named, 'Agent')[0]?.json.agent).toMatchObject({ name: 'support' });
+  const { error } = (await run([item()], { parameters: parameters({ ...picked, value: 'other' }) })).data.resultData;
+  expect(error?.description).toContain('AGENT_NOT_FOUND');
+  await database.query('DELETE FROM elo_agents');
+});
+
+it('as a tool of another agent, refuses an agent that a model can write', async () => {
+  const parameters = { ...withTenant(tenant), agent: "={{ $fromAI('Agent', ``, 'string') }}" };
+  const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
+  expect(finished.data.resultData.error?.description).toContain('INPUT_INVALID');
+  expect(models.received).toEqual([]);
+});
+
 it.each([
   ['chosen', (): string => tenant],
   ['of another node', (): string => "={{ $('Items').item.json['tenant'].trim() }}"],

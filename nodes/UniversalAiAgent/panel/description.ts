@@ -89,6 +89,28 @@ const tenantTools: INodeProperties = {
   displayOptions: { ...ofRun, hide: { ...unlessItem, tenantId: isUnknown } },
 };
 
+const agentByName: INodeProperties['modes'] = [
+  { displayName: 'By Name', name: 'name', type: 'string', placeholder: 'e.g. support' },
+];
+
+const agent: INodeProperties = {
+  displayName: 'Agent',
+  name: 'agent',
+  type: 'resourceLocator',
+  default: { mode: 'list', value: '' },
+  description: 'An agent of the tenant: its prompt, model, tools and limits. What is set below goes before.',
+  displayOptions: ofRunFields,
+  modes: [
+    {
+      displayName: 'From List',
+      name: 'list',
+      type: 'list',
+      typeOptions: { searchListMethod: 'searchAgents', searchable: true },
+    },
+    ...agentByName,
+  ],
+};
+
 /** The parameters of the node, in the order of the panel. */
 export const properties: INodeProperties[] = [
   {
@@ -180,6 +202,8 @@ export const properties: INodeProperties[] = [
     ],
   },
   tenantTools,
+  agent,
+  { ...agent, default: { mode: 'name', value: '' }, displayOptions: ofEnqueueFields, modes: agentByName },
   {
     displayName: 'Tier Name or ID',
     name: 'tier',

@@ -56,8 +56,12 @@ function refuseUntrustedTenant(context: IExecuteFunctions, library: Library): vo
   const node = context.getNode();
   // By what was typed in: an expression could still become `item`.
   const inputMode = typedSetting(node, 'inputMode') ?? 'fields';
-  if (inputMode === 'fields' && !isModelWritten(node.parameters.tenantId)) return;
-  throw new library.RuntimeError('TENANT_UNTRUSTED');
+  if (inputMode !== 'fields' || isModelWritten(node.parameters.tenantId)) {
+    throw new library.RuntimeError('TENANT_UNTRUSTED');
+  }
+  // Another agent may have more tools.
+  if (!isModelWritten(node.parameters.agent)) return;
+  throw new library.RuntimeError('INPUT_INVALID', { issues: 'Agent must not be what a model can write' });
 }
 
 function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObject): IDataObject {
@@ -75,16 +79,18 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
   const { context, library, index } = item;
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');
   const tenant = read('tenantId');
+  const agent = locatedText(read('agent'));
   const tier = read('tier');
   return {
     config: {
       ...options,
+      agent: agent === '' ? undefined : agent,
       agent_tier: tier === '' ? undefined : (tier as string),
       system_prompt: promptOf(read('systemPrompt')),
       message: promptOf(isFromChat(context) ? context.getInputData()[index]?.json.chatInput : read('message')),
       context: readContext(library, readSetting(item, 'context')),
     },
-    meta: { tenant_id: tenantIdOf(tenant), ...readIdentity(item) },
+    meta: { tenant_id: locatedText(tenant), ...readIdentity(item) },
   };
 }
 
@@ -100,8 +106,8 @@ function promptOf(value: unknown): string {
 }
 
 /** The picker gives an object, an expression a plain value. */
-function tenantIdOf(tenant: unknown): string {
-  const value = typeof tenant === 'object' && tenant !== null ? (tenant as { value?: unknown }).value : tenant;
+function locatedText(located: unknown): string {
+  const value = typeof located === 'object' && located !== null ? (located as { value?: unknown }).value : located;
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 

@@ -98,7 +98,7 @@ describe('the agent of a row', () => {
     const ofClient = await fixture.runtime.run({ ...task, meta: { ...task.meta, client_id: 'c1' } });
     expect(ofClient).toMatchObject({
       model_used: 'openai/gpt-4o-mini',
-      cost_usd: expect.not.stringMatching(/^0\.0+$/),
+      cost_usd: expect.not.stringMatching(/^0\.0+$/) as string,
     });
   });
 
