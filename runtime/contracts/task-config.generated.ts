@@ -8,7 +8,7 @@ export interface TaskConfigInput {
    * @default nano
    */
   readonly agent_tier?: string;
-  /** The name of an agent, whose rules stand in `tool_config.agents`. */
+  /** The name of an agent, whose prompt, model, tools and limits hold. */
   readonly agent?: string;
   /** Instructions: who the agent is and how it should answer. */
   readonly system_prompt?: string;

@@ -55,7 +55,8 @@ export const TASK_OPTIONS = {
   }),
   agent: optional(z.string()).meta({
     guards: true,
-    description: 'The name of an agent, whose rules stand in `tool_config.agents`',
+    description: 'The name of an agent, whose prompt, model, tools and limits hold',
+    node: 'Agent',
   }),
   system_prompt: optional(z.string()).meta({
     node: 'System Prompt',

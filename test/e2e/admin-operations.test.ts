@@ -234,7 +234,7 @@ it('agents', async () => {
   await same(['agent', 'get', agent], ['agent', 'get', ...own]);
   await same(
     ['agent', 'update', { ...agent, additionalFields: { isActive: false } }],
-    ['agent', 'update', ...own, '--no-is-active'],
+    ['agent', 'update', ...own, '--no-active'],
   );
   await refused(
     'TIER_UNKNOWN',

@@ -249,7 +249,7 @@ export const properties: INodeProperties[] = [
     displayName: 'System Prompt',
     name: 'systemPrompt',
     type: 'string',
-    typeOptions: { rows: 4 },
+    typeOptions: { rows: 3 },
     default: '',
     placeholder: 'e.g. You are the assistant of a shop for bicycle parts.',
     description: 'Who the agent is and how it should answer',

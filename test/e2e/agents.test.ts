@@ -1,0 +1,87 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
+
+const PICTURES = path.resolve(__dirname, '../..', '.cache/screenshots');
+
+let n8n: N8n;
+let database: TestDatabase;
+let models: ModelServer;
+let editor: Editor;
+let workflowId: string;
+
+beforeAll(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  n8n = await connect();
+  [database, models] = await Promise.all([createMigratedDatabase(), startModelServer()]);
+  models.always(() => textReply('You have 5 orders.').body);
+  const tenantId = { __rl: true, mode: 'id', value: await addTenant(database) };
+  const credentials = {
+    openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-agents', url: models.url }),
+    postgres: await addPostgresCredential(n8n, database.url),
+  };
+  const node = (name: string, type: string, rest: object): object => ({
+    ...{ id: name, name, type, typeVersion: 1, position: [0, 0], credentials },
+    ...rest,
+  });
+  const agent = { resource: 'agent', tenantId, shared: false, name: 'support', systemPrompt: 'You answer customers.' };
+  ({ id: workflowId } = await n8n.createWorkflow({
+    name: 'Agents',
+    nodes: [
+      node('Start', 'n8n-nodes-base.manualTrigger', { credentials: undefined, parameters: {} }),
+      node('Create Agent', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
+        position: [220, 0],
+        parameters: { ...agent, operation: 'create', additionalFields: { tier: 'expert', maxIterations: 3 } },
+      }),
+      node('Ask', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
+        typeVersion: 3,
+        position: [440, 0],
+        parameters: { tenantId, message: 'How many orders have I?' },
+      }),
+    ],
+    connections: {
+      Start: { main: [[{ node: 'Create Agent', type: 'main', index: 0 }]] },
+      'Create Agent': { main: [[{ node: 'Ask', type: 'main', index: 0 }]] },
+    },
+  }));
+  editor = await openEditor({ host: n8n });
+  await editor.login();
+});
+afterAll(async () => {
+  await editor.close();
+  await Promise.all([models.close(), database.close()]);
+});
+
+const one = (selector: string): ReturnType<Editor['page']['locator']> =>
+  editor.page.locator(selector).filter({ visible: true }).first();
+
+async function execute(expected: string): Promise<void> {
+  await one('[data-test-id="node-execute-button"]').click();
+  await one('[data-test-id="output-panel"]').getByText(expected).first().waitFor();
+}
+
+it('an agent that Admin creates is picked from the list of the tenant, and answers with its prompt and model', async () => {
+  const { page } = editor;
+  await editor.openWorkflow(workflowId);
+  await editor.openNode('Create Agent');
+  await page.waitForLoadState('networkidle');
+  await execute('You answer customers.');
+  await editor.screenshot(path.join(PICTURES, 'agent-create.png'));
+  await page.keyboard.press('Escape');
+  await editor.openNode('Ask');
+  await one('[data-test-id="resource-locator-agent"] [data-test-id="rlc-input"]').click();
+  await one('[data-test-id="rlc-item"]:has-text("support")').click();
+  await execute('You have 5 orders.');
+  await editor.screenshot(path.join(PICTURES, 'agent-picked.png'));
+  expect(models.received.at(-1)).toMatchObject({
+    model: 'anthropic/claude-3-5-sonnet',
+    messages: [
+      { role: 'system', content: 'You answer customers.' },
+      { role: 'user', content: 'How many orders have I?' },
+    ],
+  });
+});

@@ -1,0 +1,73 @@
+import { textReply, toolReply } from '../../support/servers/model-server';
+import { eventually, failureOf } from '../../support/values/agent-fixture';
+import { crashWorld, neverAnswered } from '../../support/worlds/crash-world';
+
+const world = crashWorld();
+const models = () => world.agent().models;
+const agents = () => world.agent().runtime.admin.agent;
+const usage = { prompt: 1000, completion: 100 };
+
+/** A task of the agent `support`, whose process died in its second model call, after `pay`. */
+async function diedHalfway() {
+  const { meta, config, ...task } = await world.newTask();
+  const tenantId = meta.tenant_id;
+  await agents().create({ tenantId, name: 'support', systemPrompt: 'Before.', tier: 'pro', tools: ['pay', 'look'] });
+  const asks = { ...task, meta, config: { agent: 'support', message: config.message } };
+  const { reply, asked } = neverAnswered();
+  models().script(toolReply([{ name: 'pay', arguments: { n: 1 }, id: 'a' }], usage), reply);
+  const run = world.runUntilKilled(asks);
+  await asked;
+  await eventually(async () => {
+    const rows = await world.journalRows(task.task_id);
+    return rows.some(({ entry }) => entry !== '') ? true : undefined;
+  });
+  await run.kill();
+  return { task: asks, tenantId };
+}
+
+const toolsSent = () =>
+  models()
+    .received.at(-1)
+    ?.tools?.map(({ function: { name } }) => name);
+
+it('a run whose process died goes on with the text and model that it began with, and with the tools that are left', async () => {
+  const { task, tenantId } = await diedHalfway();
+  const [before] = models().received.slice(-1);
+  await agents().update({ tenantId, name: 'support', systemPrompt: 'After.', tier: 'expert', tools: ['pay'] });
+  models().script(textReply('Paid.', usage));
+  const result = await world.runAgain(task);
+  expect(result).toMatchObject({ status: 'completed', agent_tier: 'pro', agent: { name: 'support', version: 1 } });
+  expect(models().received.at(-1)).toMatchObject({ model: before?.model, messages: before?.messages });
+  expect(toolsSent()).toEqual(['pay']);
+  expect(world.received('pay', task.task_id)).toBe(1);
+  expect(await world.agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 2, total_tokens: 2200 }]);
+});
+
+it.each([
+  ['deleted', 'AGENT_NOT_FOUND'],
+  ['switched off', 'AGENT_INACTIVE'],
+])('it does not go on under an agent that was %s, and costs nothing more', async (how, code) => {
+  const { task, tenantId } = await diedHalfway();
+  await agents().create({ tenantId, name: 'other' });
+  if (how === 'deleted') await agents().delete({ tenantId, name: 'support' });
+  else await agents().update({ tenantId, name: 'support', isActive: false });
+  const asked = models().received.length;
+  expect((await failureOf(world.runAgain(task))).code).toBe(code);
+  expect(models().received).toHaveLength(asked);
+  expect(await world.agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 1, total_tokens: 1100 }]);
+});
+
+it('it ends with the reason where what it began with is not allowed any more, and may be tried again', async () => {
+  const { task, tenantId } = await diedHalfway();
+  await agents().update({ tenantId, name: 'support', tier: 'small' });
+  const { tenant } = world.agent().runtime.admin;
+  await tenant.update({ tenantId, settings: { max_tier: 'small' } });
+  const asked = models().received.length;
+  expect((await failureOf(world.runAgain(task))).code).toBe('TIER_NOT_ALLOWED');
+  expect(models().received).toHaveLength(asked);
+  expect(await world.agent().runRow(task.task_id)).toMatchObject({ state: 'failed' });
+  await tenant.update({ tenantId, settings: { max_tier: null } });
+  models().script(textReply('Paid.', usage));
+  expect(await world.runAgain(task)).toMatchObject({ status: 'completed', agent_tier: 'pro' });
+  expect(world.received('pay', task.task_id)).toBe(1);
+});
