@@ -89,10 +89,6 @@ const tenantTools: INodeProperties = {
   displayOptions: { ...ofRun, hide: { ...unlessItem, tenantId: isUnknown } },
 };
 
-const agentByName: INodeProperties['modes'] = [
-  { displayName: 'By Name', name: 'name', type: 'string', placeholder: 'e.g. support' },
-];
-
 const agent: INodeProperties = {
   displayName: 'Agent',
   name: 'agent',
@@ -107,7 +103,7 @@ const agent: INodeProperties = {
       type: 'list',
       typeOptions: { searchListMethod: 'searchAgents', searchable: true },
     },
-    ...agentByName,
+    { displayName: 'By Name', name: 'name', type: 'string', placeholder: 'e.g. support' },
   ],
 };
 
@@ -203,7 +199,8 @@ export const properties: INodeProperties[] = [
   },
   tenantTools,
   agent,
-  { ...agent, default: { mode: 'name', value: '' }, displayOptions: ofEnqueueFields, modes: agentByName },
+  // Without the list, which needs the Postgres credential.
+  { ...agent, default: { mode: 'name', value: '' }, displayOptions: ofEnqueueFields, modes: agent.modes?.slice(1) },
   {
     displayName: 'Tier Name or ID',
     name: 'tier',
