@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
 
-import { TASK_OPTIONS } from '../contracts/task-options';
-import { isJsonObject, type JsonObject } from '../util/json';
+import { MOST_ITERATIONS, TASK_OPTIONS } from '../contracts/task-options';
+import { isJsonObject, type JsonObject, prototypeKeyIn } from '../util/json';
 import { strictObject } from '../util/known-keys';
 
 const PATH = /^(?:context|meta)(?:\.[A-Za-z0-9_-]+)+$/;
@@ -17,9 +17,14 @@ const tier = z.string().regex(/^\S{1,20}$/, 'must be the code of a tier');
 const model = z.string().regex(/^\S{1,100}$/, 'must be the id of a model, without spaces');
 const names = z.array(z.string().min(1).max(200)).max(500);
 
-const value = z.union([z.string(), z.number(), z.boolean()]);
+// A number beyond 2^53 is not what was written.
+const value = z.union([z.string(), z.boolean(), z.number().refine((n) => Math.abs(n) <= Number.MAX_SAFE_INTEGER)]);
 const when = z
-  .record(z.string(), value)
+  .custom<Record<string, string | number | boolean>>(
+    (paths) => prototypeKeyIn(paths) === undefined,
+    'has a name that nothing can have',
+  )
+  .pipe(z.record(z.string(), value))
   .refine(
     (paths) => Object.keys(paths).every((path) => PATH.test(path)),
     'must name values of context or meta, such as "context.plan"',
@@ -39,7 +44,7 @@ export const agentShape = {
   model: model.optional(),
   modelRules: z.array(modelRule).max(MAX_RULES).optional(),
   temperature: z.number().min(0).max(2).optional(),
-  maxIterations: z.int().min(1).max(1000).optional(),
+  maxIterations: z.int().min(1).max(MOST_ITERATIONS).optional(),
   tools: names.optional(),
   toolPermissions: object.optional(),
   outputSchema: object.optional(),

@@ -4,22 +4,23 @@ import { isJsonObject } from '../util/json';
 
 /**
  * The settings of a task under an agent. What the task says goes before; of limits the lower one holds. An empty prompt or
- * tier counts as not given. With `saved`, the agent that an earlier run of the task had, text and model are those of then,
- * and the limits of both hold.
+ * tier counts as not given. `began` is the agent that the run began with: text and model are of that one, and the limits
+ * of both hold.
  */
 export function applyAgent(
   { config, meta }: Pick<AgentTask, 'config' | 'meta'>,
-  agent: Agent | undefined,
-  saved = agent,
+  now: Agent | undefined,
+  began: Agent | undefined,
 ): TaskConfig {
-  if (agent === undefined || saved === undefined) return config;
+  const agents = [now, began].filter((agent) => agent !== undefined);
+  if (agents.length === 0) return config;
   return {
     ...config,
-    ...modelOf(saved, { config, meta }),
-    ...narrowed([config, agent.limits ?? {}, saved.limits ?? {}]),
-    system_prompt: isEmpty(config.system_prompt) ? saved.systemPrompt : config.system_prompt,
-    temperature: config.temperature ?? saved.temperature,
-    max_iterations: config.max_iterations ?? lowest([agent.maxIterations, saved.maxIterations]),
+    ...modelOf(began, { config, meta }),
+    ...narrowed([config, ...agents.map(({ limits = {} }) => limits)]),
+    system_prompt: isEmpty(config.system_prompt) ? began?.systemPrompt : config.system_prompt,
+    temperature: config.temperature ?? began?.temperature,
+    max_iterations: config.max_iterations ?? lowest(agents.map(({ maxIterations }) => maxIterations)),
   };
 }
 
@@ -40,14 +41,14 @@ export function modelsOf({ model, modelRules = [] }: Pick<Agent, 'model' | 'mode
   return [model, ...modelRules.map((rule) => rule.model)].filter((id) => id !== undefined);
 }
 
-/** Nothing where the task itself names a tier or a model. */
+/** Nothing where the task itself names a tier; a model that it names is asked in the agent's tier. */
 function modelOf(
-  { tier, model, modelRules = [] }: Agent,
+  { tier, model, modelRules = [] }: Partial<Agent> = {},
   { config, meta }: Pick<AgentTask, 'config' | 'meta'>,
 ): Partial<Pick<TaskConfig, 'agent_tier' | 'model_override'>> {
-  if (config.agent_tier !== undefined || config.model_override !== undefined) return {};
+  if (config.agent_tier !== undefined) return {};
   const rule = modelRules.find((one) => fits(one, { context: config.context ?? null, meta })) ?? { tier, model };
-  return { agent_tier: rule.tier, model_override: rule.model };
+  return { agent_tier: rule.tier, model_override: config.model_override ?? rule.model };
 }
 
 function fits({ when }: ModelRule, facts: object): boolean {

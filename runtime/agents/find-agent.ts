@@ -11,26 +11,27 @@ interface Elsewhere {
   readonly withRules: readonly string[];
 }
 
+type Rows = Pick<TenantSnapshot, 'agents'>;
+
 /**
- * The one way from a name to an agent: the tenant's own row, the row for all tenants, code, then rules only. Undefined where
- * the tenant has none of these under any name, so that the name is a label. Throws AGENT_NOT_FOUND, and AGENT_INVALID for a row that
- * cannot be read: what it narrows must not fall away.
+ * The one way from a name to an agent: the tenant's own row, the row for all tenants, code, then rules only. Throws
+ * AGENT_INACTIVE, and AGENT_INVALID for a row that cannot be read: what it narrows must not fall away.
  */
-export function findAgent(
-  name: string,
-  { agents = { rows: [], isAny: false } }: Pick<TenantSnapshot, 'agents'>,
-  { code, withRules }: Elsewhere,
-): Agent | undefined {
-  const row = agents.rows.find(({ isShared }) => !isShared) ?? agents.rows[0];
+export function findAgent(name: string, { agents }: Rows, { code, withRules }: Elsewhere): Agent | undefined {
+  const rows = agents?.rows ?? [];
+  const row = rows.find(({ isShared }) => !isShared) ?? rows[0];
   if (row !== undefined) {
     if (!row.isActive) throw new RuntimeError('AGENT_INACTIVE', { agent: name });
     return { ...readAgent(row, name), source: 'virtual', version: row.version };
   }
   const ofCode = code.find((agent) => agent.name === name);
   if (ofCode !== undefined) return { ...ofCode, source: 'code' };
-  if (withRules.includes(name)) return { name, source: 'rules' };
-  if (!agents.isAny && code.length === 0 && withRules.length === 0) return undefined;
-  throw new RuntimeError('AGENT_NOT_FOUND', { agent: name });
+  return withRules.includes(name) ? { name, source: 'rules' } : undefined;
+}
+
+/** Tells whether the tenant has agents of any name, so that a name that is none must be a mistake. */
+export function hasAgents({ agents }: Rows, { code, withRules }: Elsewhere): boolean {
+  return agents?.isAny === true || code.length > 0 || withRules.length > 0;
 }
 
 const read = new WeakMap<AgentRow, AgentDefinition>();
@@ -38,10 +39,14 @@ const read = new WeakMap<AgentRow, AgentDefinition>();
 function readAgent(row: AgentRow, name: string): AgentDefinition {
   const known = read.get(row);
   if (known !== undefined) return known;
-  const { data, error } = agentSchema.safeParse(row.definition);
-  if (error !== undefined) {
-    throw new RuntimeError('AGENT_INVALID', { agent: name, issues: describeIssues(error, 'the agent') });
-  }
-  read.set(row, data);
-  return data;
+  const agent = checkAgent(row.definition, name);
+  read.set(row, agent);
+  return agent;
+}
+
+/** A definition, checked. Throws AGENT_INVALID. */
+export function checkAgent(definition: unknown, name: string): AgentDefinition {
+  const { data, error } = agentSchema.safeParse(definition);
+  if (error === undefined) return data;
+  throw new RuntimeError('AGENT_INVALID', { agent: name, issues: describeIssues(error, 'its definition') });
 }

@@ -72,7 +72,8 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const redis = parsed.redis && createRedisConnection(parsed.redis);
   if (redis !== undefined) closers.push(redis.close);
   const secrets = knownSecrets(parsed);
-  const { selectTools, close: closeTools } = createToolSources(parsed, { mcp, redis, secrets });
+  const agents = readCodeAgents(parsed.plugins.agents);
+  const { selectTools, close: closeTools } = createToolSources(parsed, { mcp, redis, secrets, agents });
   closers.unshift(mcp.close, closeTools);
   const redactorFor = createRunRedactor(secrets);
   const { leaseMs } = parsed.limits;
@@ -83,7 +84,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const environment: RunEnvironment = {
     ...kept,
     models,
-    agents: readCodeAgents(parsed.plugins.agents),
+    agents,
     selectTools,
     redactorFor,
     leaseMs,

@@ -1,4 +1,5 @@
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
+import type { AgentDefinition } from '../contracts/tenant';
 import type { McpServers } from '../mcp/mcp-servers';
 import { createSqlReader } from '../storage/postgres/sql-reader';
 import type { RedisConnection } from '../storage/redis/connection';
@@ -22,7 +23,13 @@ export function createToolSources(
     mcp,
     redis,
     secrets,
-  }: { readonly mcp: McpServers; readonly redis?: RedisConnection; readonly secrets: readonly string[] },
+    agents,
+  }: {
+    readonly mcp: McpServers;
+    readonly redis?: RedisConnection;
+    readonly secrets: readonly string[];
+    readonly agents: readonly AgentDefinition[];
+  },
 ): { readonly selectTools: SelectTools; readonly close: () => Promise<unknown> } {
   const { transports, close } = createToolTransports(config, redis);
   const builder = {
@@ -37,7 +44,7 @@ export function createToolSources(
     createPluginSource(config.plugins.tools ?? []),
     createConnectedSource(builder),
   ];
-  const selectTools = combineSources(sources, config.plugins.agents);
+  const selectTools = combineSources(sources, agents);
   return { selectTools, close };
 }
 

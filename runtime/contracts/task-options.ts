@@ -53,7 +53,7 @@ export const TASK_OPTIONS = {
     inSettings: '`default_tier`, at most `max_tier`',
     standard: TASK_DEFAULTS.agent_tier,
   }),
-  agent: optional(z.string()).meta({
+  agent: optionalText.meta({
     guards: true,
     description: 'The name of an agent, whose prompt, model, tools and limits hold',
     node: 'Agent',

@@ -44,9 +44,10 @@ export function rebuildRun(opening: readonly Message[], journal: readonly Journa
   };
 }
 
-/** The agent that the task began with. */
-export function agentOnRecord(journal: readonly JournalEntry[]): Agent | undefined {
-  return journal.filter(isStep).find(({ step }) => step === 1)?.agent;
+/** The agent that the task began with, null for none; undefined where nothing is on record. */
+export function agentOnRecord(journal: readonly JournalEntry[]): Agent | null | undefined {
+  const first = journal.filter(isStep).find(({ step }) => step === 1);
+  return first === undefined ? undefined : (first.agent ?? null);
 }
 
 function isStep(entry: JournalEntry): entry is Step {

@@ -85,15 +85,19 @@ async function claimNew(
 async function toGoOn(
   environment: RunEnvironment,
   run: PlannedRun,
-  began: Agent | undefined,
+  began: Agent | null | undefined,
 ): Promise<PlannedRun & Pick<ClaimedRun, 'refusal'>> {
-  if (began === undefined || canonicalJson(began) === canonicalJson(run.plan.agent ?? null)) return run;
+  if (began === undefined || isSame(began, run.plan.agent ?? null)) return run;
   try {
     return await planToGoOn(environment, run, began);
   } catch (error) {
-    return { ...run, refusal: toRuntimeError(error) };
+    // Nothing comes of it, so the bill stays as it is.
+    const plan = { ...run.plan, agent: began ?? undefined, billed: 'nothing' as const };
+    return { ...run, plan, refusal: toRuntimeError(error) };
   }
 }
+
+const isSame = (one: Agent | null, other: Agent | null): boolean => canonicalJson(one) === canonicalJson(other);
 
 function claimedRun(
   run: PlannedRun & Pick<ClaimedRun, 'refusal'>,

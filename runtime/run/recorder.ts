@@ -71,9 +71,9 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   };
 }
 
-/** Stands in the first entry. Rules alone have nothing that a run would have to go on with. */
+/** Stands in the first entry. */
 function agentOf({ step }: Pick<Step, 'step'>, { agent }: RunPlan): Pick<Step, 'agent'> {
-  return step === 1 && agent !== undefined && agent.source !== 'rules' ? { agent } : {};
+  return step === 1 && agent !== undefined ? { agent } : {};
 }
 
 interface ModelCalls extends Pick<Recorder, 'meter'> {

@@ -44,8 +44,8 @@ export interface Run {
   /** Its signal is the only one of a run. */
   readonly deadline: Deadline;
   readonly startedAt: number;
-  /** Set for a run that goes on: the agent that it began with. */
-  readonly began?: Agent;
+  /** Set for a run that goes on: the agent that it began with, null for none. */
+  readonly began?: Agent | null;
 }
 
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */

@@ -114,6 +114,7 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     })),
     channels: asObject(columns.channels),
     policyVersion: columns.policy_version,
+    agents: columns.agents === null ? undefined : parseAgents(columns.agents),
   };
 }
 
@@ -139,14 +140,22 @@ const agentRows = z.object({
   ),
 });
 
+/** The definition of an agent from a JSON object; what is null is not set. */
+export function parseAgent(text: string): JsonObject {
+  return withoutNulls(parseExactly(text) as JsonObject);
+}
+
+const withoutNulls = (definition: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(definition).filter(([, value]) => value !== null));
+
 /** The rows of the agent that was asked for. */
-export function parseAgents(text: string): NonNullable<TenantSnapshot['agents']> {
+function parseAgents(text: string): NonNullable<TenantSnapshot['agents']> {
   const { is_any, rows } = agentRows.parse(parseExactly(text));
   return {
     isAny: is_any,
     rows: rows.map(({ is_shared: isShared, is_active: isActive, version, definition }) => ({
       ...{ isShared, isActive, version },
-      definition: Object.fromEntries(Object.entries(definition).filter(([, value]) => value !== null)),
+      definition: withoutNulls(definition),
     })),
   };
 }

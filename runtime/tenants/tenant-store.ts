@@ -3,14 +3,12 @@ import { LRUCache } from 'lru-cache';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
 import { inBatches } from './in-batches';
-import { parseAgents, parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
+import { parseServerTools, parseSnapshot, type ServerTools, type SnapshotColumns } from './parse-snapshot';
 
 interface Loaded {
   readonly columns: SnapshotColumns;
   readonly snapshot: TenantSnapshot;
   readonly serverTools: ServerTools | undefined;
-  /** The snapshot with the rows of an agent, by their text. */
-  readonly withAgents: Map<string, TenantSnapshot>;
 }
 
 const COLUMNS = [
@@ -23,14 +21,13 @@ const COLUMNS = [
   'secrets',
   'channels',
   'policy_version',
+  'agents',
 ] as const satisfies (keyof SnapshotColumns)[];
 
 /** The most tenants that are loaded together. */
 const MAX_TENANTS = 20;
 /** Sets of models and agents that runs have asked for lately; a task may name some of its own. */
 const MAX_SETS = 200;
-/** Agents of one tenant that are remembered; with more, all are forgotten. */
-const MAX_AGENTS = 50;
 
 /**
  * Loads tenants, always from the database. What came unchanged since the last run keeps its identity,
@@ -40,7 +37,7 @@ export function createTenantStore(options: {
   readonly query: (tenantIds: readonly string[], asked: Asked) => Promise<readonly SnapshotColumns[]>;
   readonly rememberedTenants: number;
 }): TenantStore {
-  const remembered = new LRUCache<string, Loaded>({ max: options.rememberedTenants });
+  const remembered = new LRUCache<string, Loaded>({ max: 2 * options.rememberedTenants });
   const loaders = new LRUCache<string, (tenantId: string) => Promise<SnapshotColumns | undefined>>({
     max: MAX_SETS,
   });
@@ -54,22 +51,17 @@ export function createTenantStore(options: {
     load: async ({ tenantId, ...asked }) => {
       const columns = await loaderOf(asked)(tenantId.toLowerCase());
       if (columns === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
-      const loaded = refresh(remembered.get(tenantId), columns);
+      // Each agent by itself: the prices that come with it are others.
+      const key = JSON.stringify([tenantId, asked.agent]);
+      const loaded = refresh(remembered.get(key) ?? remembered.get(tenantId), columns);
+      remembered.set(key, loaded);
       remembered.set(tenantId, loaded);
-      return columns.agents === null ? loaded.snapshot : withAgents(loaded, columns.agents);
+      return loaded.snapshot;
     },
   };
 }
 
 type Asked = Omit<Parameters<TenantStore['load']>[0], 'tenantId'>;
-
-/** The very same object for the same rows: what is known of a snapshot is kept by it. */
-function withAgents({ snapshot, withAgents: known }: Loaded, text: string): TenantSnapshot {
-  const found = known.get(text) ?? { ...snapshot, agents: parseAgents(text) };
-  if (known.size >= MAX_AGENTS) known.clear();
-  known.set(text, found);
-  return found;
-}
 
 function loadAll(
   query: Parameters<typeof createTenantStore>[0]['query'],
@@ -81,7 +73,7 @@ function loadAll(
 function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
   if (before === undefined) {
     const serverTools = parseServerTools(columns.server_tools);
-    return { columns, serverTools, snapshot: parseSnapshot(columns, serverTools), withAgents: new Map() };
+    return { columns, serverTools, snapshot: parseSnapshot(columns, serverTools) };
   }
   const isSame = (...names: (typeof COLUMNS)[number][]): boolean =>
     names.every((name) => before.columns[name] === columns[name]);
@@ -92,7 +84,6 @@ function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
   return {
     columns,
     serverTools,
-    withAgents: new Map(),
     snapshot: {
       ...snapshot,
       ...(isSame('tools', 'secrets', 'channels') ? { tools } : {}),

@@ -28,8 +28,8 @@ interface SelectToolsRequest {
   readonly tier?: string;
   /** The name of the agent, which `snapshot` was loaded with: its own rules hold, and those in the tenant's settings. */
   readonly agent?: string;
-  /** The agent as it was when the run began: its rules hold too. */
-  readonly began?: Agent;
+  /** The agent that a run goes on from, null for none: its rules hold too. */
+  readonly began?: Agent | null;
   /** Rules of the task or the caller, in the shape of tool_config; they can only narrow. */
   readonly rules: ToolLists;
   /** Servers given with the run, beside the tenant's own. */
@@ -64,9 +64,10 @@ export function combineSources(
     const { snapshot, tier, agent, began, rules, servers, connected = [], signal } = request;
     const ofRows = remembered.get(snapshot.tools) ?? new Map<string, Remembered>();
     remembered.set(snapshot.tools, ofRows);
-    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, began, rules]);
+    const ofAgents = rulesOfAgents(agentOfTenant({ name: agent, began }, snapshot, codeAgents), began ?? undefined);
+    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules]);
     const before = ofRows.get(key);
-    const policy = before?.policy ?? readPolicy(request, codeAgents);
+    const policy = before?.policy ?? readPolicy(request, ofAgents);
     const asked = { snapshot, servers, connected, policy, signal };
     const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
     if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
@@ -79,16 +80,12 @@ export function combineSources(
 }
 
 /** Two snapshots with the same one have the same rules. */
-function rulesVersion({ policyVersion, tenant, tiers, agents }: TenantSnapshot): unknown {
-  return policyVersion ?? [tenant.settings.toolConfig, tiers.map(({ toolConfig }) => toolConfig), agents];
+function rulesVersion({ policyVersion, tenant, tiers }: TenantSnapshot): unknown {
+  return policyVersion ?? [tenant.settings.toolConfig, tiers.map(({ toolConfig }) => toolConfig)];
 }
 
 /** Rules of the tier, the tenant, the agent and the task. */
-function readPolicy(
-  { snapshot, tier, agent, began, rules }: SelectToolsRequest,
-  codeAgents: readonly AgentDefinition[],
-): Policy {
-  const ofAgents = rulesOfAgents(agentOfTenant(agent, snapshot, codeAgents), began);
+function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest, ofAgents: readonly ToolLists[]): Policy {
   const ofTier = snapshot.tiers.find(({ code }) => code === tier)?.toolConfig;
   return {
     tier,

@@ -11,6 +11,7 @@ import type { McpServers, TenantServer } from '../mcp/mcp-servers';
 import { readTenantId } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { isJsonObject, type JsonObject } from '../util/json';
+import { nameOfRow } from './agent-of-tenant';
 import { type CallParts, callTenantTool } from './call-tenant-tool';
 import type { SelectedTools } from './combine-sources';
 
@@ -143,7 +144,7 @@ function check<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
 }
 
 async function loadTenant(tenants: TenantStore, tenantId: string, agent?: string): Promise<TenantSnapshot> {
-  const snapshot = await tenants.load({ tenantId, modelIds: [], agent });
+  const snapshot = await tenants.load({ tenantId, modelIds: [], agent: nameOfRow(agent) });
   if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
   return snapshot;
 }

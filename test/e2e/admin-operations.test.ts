@@ -227,9 +227,10 @@ it('agents', async () => {
     ['agent', 'create', ...own, '--system-prompt', 'You support.', '--tier', 'pro'],
   );
   await refused('AGENT_EXISTS', ['agent', 'create', agent], ['agent', 'create', ...own]);
+  const modelRules = '[{"when":{"context.plan":"pro"},"tier":"expert"}]';
   await same(
-    ['agent', 'set', { ...agent, additionalFields: { limits: '{"max_tool_calls":3}' } }],
-    ['agent', 'set', ...own, '--limits', '{"max_tool_calls":3}'],
+    ['agent', 'set', { ...agent, additionalFields: { limits: '{"max_tool_calls":3}', modelRules } }],
+    ['agent', 'set', ...own, '--limits', '{"max_tool_calls":3}', '--model-rules', modelRules],
   );
   await same(['agent', 'get', agent], ['agent', 'get', ...own]);
   await same(

@@ -72,7 +72,7 @@ export const operationProperties: INodeProperties[] = [
         displayName: 'Max Iterations',
         name: 'maxIterations',
         type: 'number',
-        typeOptions: { minValue: 1, maxValue: 1000 },
+        typeOptions: { minValue: 1, maxValue: 50 },
         default: 10,
         description: 'How many model calls the agent may make',
       },
@@ -1053,7 +1053,7 @@ export const operationProperties: INodeProperties[] = [
         name: 'agent',
         type: 'string',
         default: '',
-        description: "The name of an agent, whose rules in the tenant's settings hold too",
+        description: 'The name of an agent, whose rules hold too',
       },
       {
         displayName: 'Identity',

@@ -47,7 +47,7 @@ export const changeShape = {
     description: 'A model in place of the one of a tier, within what the tenant may use',
   }),
   modelRules: shape.modelRules.unwrap().nullish().meta({
-    whole: true,
+    any: true,
     group: 'more',
     description:
       'Tier or model by what the task says, as JSON: a list of {"when": {"context.plan": "pro"}, "tier": "expert"}. The first that fits is taken.',
@@ -118,7 +118,7 @@ export async function writeAgent(
   }
   const written = await readAgentOf(query, owner);
   if (written.tier === null || written.model === null) return written;
-  throw new RuntimeError('ADMIN_INPUT_INVALID', { operation: 'agent', issues: `the agent ${ONE_MODEL}` });
+  throw new RuntimeError('ADMIN_INPUT_INVALID', { operation: 'agent.set', issues: `the agent ${ONE_MODEL}` });
 }
 
 async function agentsTable(query: Query): Promise<Table> {

@@ -30,7 +30,7 @@ type Named = Scope & { readonly name: string };
 
 /**
  * Agents of a tenant, or with `shared` of all tenants. Every method rejects with ADMIN_INPUT_INVALID, POLICY_INVALID, RULE_UNMATCHED,
- * AGENT_UNKNOWN, TENANT_NOT_FOUND or a DB_ code; then nothing has changed.
+ * TIER_UNKNOWN, OUTPUT_FORMAT_INVALID, AGENT_UNKNOWN, TENANT_NOT_FOUND or a DB_ code; then nothing has changed.
  */
 export interface AgentAdmin {
   /** Rejects with AGENT_EXISTS too. */

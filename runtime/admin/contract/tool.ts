@@ -96,7 +96,7 @@ export interface ToolAdmin {
       readonly arguments?: JsonObject;
       /** Only if this tier may use the tool. */
       readonly tier?: string;
-      /** The name of an agent, whose rules in the tenant's settings hold too. */
+      /** The name of an agent, whose rules hold too. */
       readonly agent?: string;
       /** Who the call is for, such as `{"user_id": "7"}`; also `client_id`, `dialog_id` and `session_id`. */
       readonly meta?: JsonObject;

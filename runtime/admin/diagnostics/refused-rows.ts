@@ -1,7 +1,9 @@
+import { checkAgent } from '../../agents/find-agent';
 import { errorText } from '../../errors/to-runtime-error';
 import { type McpServerDefaults, readMcpServer } from '../../mcp/read-server';
 import { allTenantLevels, readPermission, readToolRules } from '../../permissions/read-tool-rules';
 import {
+  agentsStatement,
   tenantServersStatement,
   tenantSettingsStatement,
   tenantToolsStatement,
@@ -9,7 +11,7 @@ import {
 } from '../../storage/sql/list-rules';
 import type { Query } from '../../storage/statement';
 import { parseSettings } from '../../tenants/parse-settings';
-import { parseServers, parseTools } from '../../tenants/parse-snapshot';
+import { parseAgent, parseServers, parseTools } from '../../tenants/parse-snapshot';
 import { ownRules } from '../../tools/build-tools';
 import { checkToolRow } from '../../tools/check-row';
 import { tryParseJson } from '../../util/json';
@@ -21,6 +23,7 @@ interface RefusedRow {
   /** An MCP server. */
   readonly server?: string;
   readonly tier?: string;
+  readonly agent?: string;
   /** What cannot be read and where, with the name that was most likely meant. */
   readonly problem: string;
 }
@@ -35,7 +38,10 @@ const MAX_SHOWN = 100;
 
 /** Reads the rules and settings of every active row as a run would: one statement for each table. Changes nothing. */
 export async function findRefusedRows(query: Query, servers: McpServerDefaults): Promise<RefusedRows> {
-  const found = await Promise.all([ofTiers(query), ofTenants(query), ofTools(query), ofServers(query, servers)]);
+  const found = await Promise.all([
+    ...[ofTiers(query), ofTenants(query), ofTools(query)],
+    ...[ofServers(query, servers), ofAgents(query)],
+  ]);
   const rows = found.flat();
   return { rows: rows.slice(0, MAX_SHOWN), count: rows.length };
 }
@@ -79,6 +85,17 @@ async function ofServers(query: Query, defaults: McpServerDefaults): Promise<rea
       return problem === undefined ? [] : tenants.map((tenant) => ({ tenant, server: row.name, problem }));
     }),
   );
+}
+
+async function ofAgents(query: Query): Promise<readonly RefusedRow[]> {
+  const rows = await query<{ name: string; tenant: string | null; definition: string }>(agentsStatement);
+  return rows.flatMap(({ name, tenant, definition }) => {
+    const problem = problemOf(() => {
+      const { tools, toolPermissions } = checkAgent(parseAgent(definition), name);
+      readToolRules({ enabled_tools: tools, tool_permissions: toolPermissions }, `agent "${name}"`);
+    });
+    return problem === undefined ? [] : [{ ...(tenant === null ? {} : { tenant }), agent: name, problem }];
+  });
 }
 
 function problemOf(read: () => unknown): string | undefined {

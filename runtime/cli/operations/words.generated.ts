@@ -80,7 +80,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   },
   'tool.execute': {
     tier: 'Only if this tier may use the tool',
-    agent: "The name of an agent, whose rules in the tenant's settings hold too",
+    agent: 'The name of an agent, whose rules hold too',
     meta: 'Who the call is for, such as `{"user_id": "7"}`; also `client_id`, `dialog_id` and `session_id`',
   },
   'sqlRole.set': {

@@ -11,6 +11,8 @@ import type { RunPlan } from '../run';
 
 interface ModelRequirements {
   readonly config: AgentTask['config'];
+  /** What the task itself says. */
+  readonly asked: AgentTask['config'];
   readonly snapshot: TenantSnapshot;
   readonly budget: Budget;
   readonly models: Models;
@@ -26,7 +28,7 @@ interface ChosenModel extends Pick<RunPlan, 'selected' | 'model' | 'modelIds' | 
  * The model of a run: the connected one, or the tier's. Throws MODEL_MISSING, MODEL_UNPRICED for either of model and
  * fallback where money is limited, and what `selectModel` throws.
  */
-export function chooseModel({ config, snapshot, budget, models, connected }: ModelRequirements): ChosenModel {
+export function chooseModel({ config, asked, snapshot, budget, models, connected }: ModelRequirements): ChosenModel {
   const { tenant, tiers } = snapshot;
   const { model: own, fallback } = connected;
   const selected = selectModel({
@@ -41,7 +43,7 @@ export function chooseModel({ config, snapshot, budget, models, connected }: Mod
   const next = fallback === undefined ? others : [...others, fallback];
   const modelIds = [first, ...next].map(({ name }) => name);
   refuseUnpriced(modelIds, { snapshot, budget });
-  const warnings = own === undefined ? [] : unusedSettings(config);
+  const warnings = own === undefined ? [] : unusedSettings(asked);
   return {
     selected,
     isFree: isFree(selected.tier, { modelIds, snapshot }),

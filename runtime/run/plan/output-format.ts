@@ -1,4 +1,5 @@
 import type { GivenAnswer, OutputFormat, ParsedOutput } from '../../contracts/connected';
+import type { Agent } from '../../contracts/tenant';
 import type { CheckedFor } from '../../contracts/tools/tool';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
@@ -98,4 +99,15 @@ async function firstValid(
     first ??= checked;
   }
   return first ?? { ok: false, issues: 'it holds no valid JSON' };
+}
+
+const formats = new WeakMap<JsonObject, OutputFormat>();
+
+/** The form of an agent's answers. Throws OUTPUT_FORMAT_INVALID. */
+export function formatOf(agent: Agent | undefined): OutputFormat | undefined {
+  const schema = agent?.outputSchema;
+  if (schema === undefined) return undefined;
+  const known = formats.get(schema) ?? schemaFormat(schema);
+  formats.set(schema, known);
+  return known;
 }

@@ -3,41 +3,44 @@ import { type Budget, readBudget } from '../../billing/budget';
 import { DEFAULTS } from '../../config/runtime-config';
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { TaskConfig } from '../../contracts/task';
-import type { Agent, TenantSnapshot } from '../../contracts/tenant';
+import type { TenantSnapshot } from '../../contracts/tenant';
 import type { Toolset } from '../../contracts/tools/tool';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import type { LoopSettings } from '../../loop/loop-contract';
 import { normalizeModelId } from '../../models/select-model';
 import { taskWarnings } from '../../tasks/read-task';
+import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
-import { agentOfNow, formatOf } from './agent-of-run';
 import { chooseModel } from './choose-model';
 import { needsOf } from './needs';
+import { formatOf } from './output-format';
 import { resolveLimits } from './resolve-limits';
 import { requestToRun } from './saved-request';
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN, AGENT_NOT_FOUND or POLICY_INVALID. */
 export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
-  const run = { ...given, ...(await requestToRun(environment, given)) };
-  const tenant = await loadTenant(environment, run);
-  const decided = await decide(environment, { ...run, tenant });
-  const needs = needsOf(given.host, decided.plan.toolset, environment.services);
-  return { ...run, tenant, ...decided, needs, redact: environment.redactorFor(tenant) };
+  return plan(environment, { ...given, ...(await requestToRun(environment, given)) });
 }
 
 /** Plans a run again that goes on with what began under `began`, which is on record. Rejects like `planRun`. */
-export async function planToGoOn(environment: RunEnvironment, run: PlannedRun, began: Agent): Promise<PlannedRun> {
-  const resumed = { ...run, began };
-  return { ...resumed, ...(await decide(environment, resumed)) };
+export function planToGoOn(environment: RunEnvironment, run: PlannedRun, began: Run['began']): Promise<PlannedRun> {
+  return plan(environment, { ...run, began });
+}
+
+async function plan(environment: RunEnvironment, run: Run): Promise<PlannedRun> {
+  const tenant = await loadTenant(environment, run);
+  const decided = await decide(environment, { ...run, tenant });
+  const needs = needsOf(run.host, decided.plan.toolset, environment.services);
+  return { ...run, tenant, ...decided, needs, redact: environment.redactorFor(tenant) };
 }
 
 async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pick<PlannedRun, 'plan' | 'toolsOfNow'>> {
   const { request, host, tenant } = run;
   const { connected = {} } = host;
   const { settings } = tenant.tenant;
-  const now = agentOfNow(environment, run);
-  const agent = run.began ?? now;
+  const now = agentOfTenant({ name: request.config.agent, began: run.began }, tenant, environment.agents);
+  const agent = run.began === undefined ? now : (run.began ?? undefined);
   const config = applyAgent(request, now, agent);
   const budget = readBudget(settings, config);
   const {
@@ -45,7 +48,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     isFree,
     warnings: modelWarnings,
     ...chosen
-  } = chooseModel({ config, snapshot: tenant, budget, models: environment.models, connected });
+  } = chooseModel({ config, asked: request.config, snapshot: tenant, budget, models: environment.models, connected });
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
@@ -63,7 +66,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     billed,
     warnings: [
       ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
-      ...(config.agent !== undefined && agent === undefined
+      ...(config.agent !== undefined && now === undefined && agent === undefined
         ? [describeError('AGENT_UNDEFINED', { agent: config.agent })]
         : []),
     ],
@@ -137,7 +140,11 @@ const ITS_OWN = { temperature: undefined, maxTokens: undefined };
 /** The tenant of a run, with the prices that may be needed. Rejects with TENANT_INACTIVE. */
 async function loadTenant(environment: RunEnvironment, run: Run): Promise<TenantSnapshot> {
   const { config, meta } = run.request;
-  const request = { tenantId: meta.tenant_id, modelIds: candidateModels(environment, run), agent: config.agent };
+  const request = {
+    tenantId: meta.tenant_id,
+    modelIds: candidateModels(environment, run),
+    agent: nameOfRow(config.agent),
+  };
   const loaded = await environment.tenants.load(request);
   if (!loaded.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: loaded.tenant.id });
   return loaded;
@@ -148,7 +155,7 @@ function candidateModels({ agents }: RunEnvironment, { request: { config }, host
   const { connected = {} } = host;
   const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
   const more = [given, connected.model?.name, connected.fallback?.name].filter((id) => id !== undefined);
-  const ofAgents = [began, agents.find(({ name }) => name === config.agent)].flatMap((agent) =>
+  const ofAgents = [began ?? undefined, agents.find(({ name }) => name === config.agent)].flatMap((agent) =>
     agent === undefined ? [] : modelsOf(agent).map(normalizeModelId),
   );
   return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more, ...ofAgents];

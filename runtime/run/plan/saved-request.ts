@@ -23,5 +23,5 @@ export async function requestToRun(
     config: { ...config, timeout_seconds, approval },
     meta: { ...meta, tenant_id: tenantId },
   };
-  return { request: resumed, began: saved.progress.agent };
+  return { request: resumed, began: saved.progress.agent ?? null };
 }

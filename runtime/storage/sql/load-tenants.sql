@@ -13,7 +13,7 @@ WITH wanted AS (
       CASE jsonb_typeof(agent.model_rules) WHEN 'array' THEN agent.model_rules ELSE '[]' END
     ) AS rule))
     FROM elo_agents AS agent
-    WHERE agent.name = (SELECT :agent::text)
+    WHERE (SELECT :agent::text) IS NOT NULL AND agent.name = (SELECT :agent::text)
       AND (agent.tenant_id IS NULL OR agent.tenant_id = ANY ((SELECT :tenantIds::uuid[])::uuid[]))
   ) AS models
   WHERE id IS NOT NULL
@@ -91,7 +91,9 @@ SELECT
   elo_agent_channel_credentials(tenant.id)::text AS channels,
   elo_agent_policy_version(tenant.id) AS policy_version,
   CASE WHEN (SELECT :agent::text) IS NOT NULL THEN json_build_object(
-    'is_any', EXISTS (SELECT FROM elo_agents AS agent WHERE agent.tenant_id = tenant.id OR agent.tenant_id IS NULL),
+    'is_any', EXISTS (
+      SELECT FROM elo_agents AS agent WHERE agent.tenant_id = tenant.id OR agent.tenant_id IS NULL AND agent.is_active
+    ),
     'rows', (
       SELECT coalesce(json_agg(json_build_object(
         'is_shared', agent.tenant_id IS NULL, 'is_active', agent.is_active, 'version', agent.version,

@@ -8,10 +8,11 @@ const agents = () => world.agent().runtime.admin.agent;
 const usage = { prompt: 1000, completion: 100 };
 
 /** A task of the agent `support`, whose process died in its second model call, after `pay`. */
-async function diedHalfway() {
-  const { meta, config, ...task } = await world.newTask();
+async function diedHalfway(agent: object | null = {}, settings: object = {}) {
+  const { meta, config, ...task } = await world.newTask(settings);
   const tenantId = meta.tenant_id;
-  await agents().create({ tenantId, name: 'support', systemPrompt: 'Before.', tier: 'pro', tools: ['pay', 'look'] });
+  const own = { systemPrompt: 'Before.', tier: 'pro', tools: ['pay', 'look'] };
+  if (agent !== null) await agents().create({ tenantId, name: 'support', ...own, ...agent });
   const asks = { ...task, meta, config: { agent: 'support', message: config.message } };
   const { reply, asked } = neverAnswered();
   models().script(toolReply([{ name: 'pay', arguments: { n: 1 }, id: 'a' }], usage), reply);
@@ -42,6 +43,38 @@ it('a run whose process died goes on with the text and model that it began with,
   expect(world.received('pay', task.task_id)).toBe(1);
   expect(await world.agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 2, total_tokens: 2200 }]);
 });
+
+it('the model that it began with keeps its price, whatever model the agent has now', async () => {
+  const { admin } = world.agent().runtime;
+  for (const [modelId, inputPer1M] of [
+    ['x/begun', '10'],
+    ['x/other', '1'],
+  ] as const) {
+    await admin.price.set({ modelId, inputPer1M, outputPer1M: '0' });
+  }
+  const { task, tenantId } = await diedHalfway({ tier: null, model: 'x/begun' });
+  await agents().update({ tenantId, name: 'support', model: 'x/other' });
+  models().script(textReply('Paid.', usage));
+  const result = await world.runAgain(task);
+  expect(result).toMatchObject({ model_used: 'x/begun', cost_usd: '0.01000000', warnings: [] });
+  expect(await world.agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 2, cost_usd: '0.02000000' }]);
+});
+
+it.each([
+  ['a label', {}],
+  ['rules only', { tool_config: { agents: { support: { enabled_tools: ['pay'] } } } }],
+])(
+  'a run that began under %s goes on without the prompt and model of a row that was made since',
+  async (_what, settings) => {
+    const { task, tenantId } = await diedHalfway(null, settings);
+    await agents().create({ tenantId, name: 'support', systemPrompt: 'New.', tier: 'expert', tools: ['pay'] });
+    models().script(textReply('Paid.', usage));
+    const result = await world.runAgain(task);
+    expect(result).toMatchObject({ status: 'completed', model_used: 'qwen/qwen3-4b:free' });
+    expect(JSON.stringify(models().received.at(-1)?.messages)).not.toContain('New.');
+    expect(toolsSent()).toEqual(['pay']);
+  },
+);
 
 it.each([
   ['deleted', 'AGENT_NOT_FOUND'],

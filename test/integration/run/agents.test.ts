@@ -1,3 +1,5 @@
+import { Client } from 'pg';
+
 import { createRuntime, type ModelRule } from '../../../runtime';
 import { addTenant } from '../../support/servers/database';
 import { textReply, toolReply } from '../../support/servers/model-server';
@@ -66,6 +68,7 @@ describe('the agent of a row', () => {
     fixture.models.script(toolReply([{ name: 'echo' }]), textReply('Done'));
     const result = await fixture.runtime.run(taskOf(tenantId, own));
     expect(lastRequest()).toMatchObject({ model: 'qwen/qwen3-8b', temperature: 0 });
+    expect(result.agent_tier).toBe('small');
     expect(lastRequest()?.messages[0]).toMatchObject({ content: 'Be brief.' });
     expect(JSON.stringify(result.result.tool_calls)).toContain('TOOL_RUN_LIMIT');
   });
@@ -100,6 +103,13 @@ describe('the agent of a row', () => {
       model_used: 'openai/gpt-4o-mini',
       cost_usd: expect.not.stringMatching(/^0\.0+$/) as string,
     });
+  });
+
+  it('keeps its tier, and what that allows, for another model that the task names', async () => {
+    const tenantId = await addTenant(fixture.database, { settings: { default_tier: 'expert' } });
+    await agents().create({ tenantId, name: 'small', tier: 'small' });
+    const { result } = await run(tenantId, { agent: 'small', model_override: 'openai/gpt-4o-mini' });
+    expect(result).toMatchObject({ agent_tier: 'small', model_used: 'openai/gpt-4o-mini' });
   });
 
   it('stays within the highest tier of the tenant', async () => {
@@ -199,6 +209,62 @@ describe('an agent that is changed', () => {
   });
 });
 
+it('a change that is committed after a later one holds for the next run', async () => {
+  const tenantId = await addTenant(fixture.database);
+  await agents().create({ tenantId, name: 'a' });
+  await agents().create({ tenantId, name: 'b' });
+  const client = new Client({ connectionString: fixture.database.url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(`UPDATE elo_agents SET tools = '{echo}' WHERE tenant_id = $1 AND name = 'a'`, [tenantId]);
+  await agents().update({ tenantId, name: 'b', description: 'Later' });
+  expect((await run(tenantId, { agent: 'a' })).tools).toEqual(['echo', 'later']);
+  const versions = () =>
+    fixture.database.query<{ version: string }>('SELECT elo_agent_policy_version($1) AS version', [tenantId]);
+  const before = await versions();
+  await client.query('COMMIT');
+  await client.end();
+  expect(await versions()).not.toEqual(before);
+  expect((await run(tenantId, { agent: 'a' })).tools).toEqual(['echo']);
+});
+
+it('a run that waits goes on when the rules that made its agent are gone', async () => {
+  const settings = { tool_config: { tool_permissions: { echo: { decision: 'ask' } }, agents: { ruled: {} } } };
+  const tenantId = await addTenant(fixture.database, { settings });
+  fixture.models.script(toolReply([{ name: 'echo' }]));
+  const { run_id } = await fixture.runtime.run(taskOf(tenantId, { agent: 'ruled' }));
+  await fixture.runtime.admin.tenant.update({ tenantId, settings: { tool_config: null } });
+  fixture.models.script(textReply('Done'));
+  const approval = { run_id, decision: 'approve' };
+  const result = await fixture.runtime.run({ config: { approval }, meta: { tenant_id: tenantId } });
+  expect(result).toMatchObject({ status: 'completed', agent: { source: 'rules' } });
+});
+
+it.each(['', 'a\u0000b', 'x'.repeat(100_000)])(
+  'a name that no row can have (%#) is no error of the database',
+  async (agent) => {
+    const tenantId = await addTenant(fixture.database);
+    await agents().create({ tenantId, name: 'a' });
+    if (agent === '') {
+      expect((await run(tenantId, { agent })).result).toMatchObject({ status: 'completed', warnings: [] });
+    } else {
+      const { code, message } = await failureOf(fixture.runtime.run(taskOf(tenantId, { agent })));
+      expect([code, message.length < 200]).toEqual(['AGENT_NOT_FOUND', true]);
+    }
+  },
+);
+
+it('the schema check names agents that no run can read', async () => {
+  const tenantId = await addTenant(fixture.database);
+  await agents().create({ tenantId, name: 'broken' });
+  await fixture.database.query(`UPDATE elo_agents SET limits = '{"max_cost": 1}' WHERE tenant_id = $1`, [tenantId]);
+  const { refusedRows } = await fixture.runtime.admin.diagnostics.schema();
+  expect(refusedRows?.rows).toContainEqual({
+    ...{ tenant: tenantId, agent: 'broken' },
+    problem: expect.stringContaining('"max_cost"') as string,
+  });
+});
+
 it.each([
   ['a model and a tier', { tier: 'pro', model: 'x/y' }, 'ADMIN_INPUT_INVALID'],
   ['a tier that is none', { tier: 'gold' }, 'TIER_UNKNOWN'],
@@ -206,6 +272,16 @@ it.each([
   ['rules that cannot be read', { toolPermissions: { echo: { decison: 'deny' } } }, 'POLICY_INVALID'],
   ['limits that there are none of', { limits: { max_cost: 1 } }, 'ADMIN_INPUT_INVALID'],
   ['a rule on a secret place', { modelRules: [{ when: { 'config.x': 1 }, tier: 'pro' }] }, 'ADMIN_INPUT_INVALID'],
+  [
+    'a rule on a number that is another',
+    { modelRules: [{ when: { 'context.x': 1e21 }, tier: 'pro' }] },
+    'ADMIN_INPUT_INVALID',
+  ],
+  [
+    'a rule on a prototype',
+    { modelRules: [{ when: JSON.parse('{"__proto__":1,"context.a":1}'), tier: 'pro' }] },
+    'ADMIN_INPUT_INVALID',
+  ],
   ['a schema that is none', { outputSchema: { type: 'objekt' } }, 'OUTPUT_FORMAT_INVALID'],
   ['a name that is none', { name: 'the support' }, 'ADMIN_INPUT_INVALID'],
 ])('%s is refused, and nothing is written', async (_what, change, code) => {

@@ -58,3 +58,26 @@ it("never gives one tenant's tools to another", async () => {
   expect((await load('b')).tools).toMatchObject([{ code: 'other' }]);
   expect((await load('a')).tools).toMatchObject([{ code: 'add' }]);
 });
+
+it('gives the same objects to runs of different agents in turn, and to those of none', async () => {
+  const agents = (name: string) =>
+    JSON.stringify({ is_any: true, rows: [{ is_shared: false, is_active: true, version: 1, definition: { name } }] });
+  const rows: Record<string, SnapshotColumns> = {
+    a: columns({ prices: '[{"model_id":"a"}]', agents: agents('a') }),
+    b: columns({ prices: '[{"model_id":"b"}]', agents: agents('b') }),
+    none: columns(),
+  };
+  const tenants = createTenantStore({
+    rememberedTenants: 2,
+    query: (_tenantIds, { agent = 'none' }) => Promise.resolve([rows[agent] as SnapshotColumns]),
+  });
+  const load = (agent?: string) => tenants.load({ tenantId: 'a', modelIds: [], agent });
+  const first = [await load('a'), await load('b'), await load()];
+  expect([await load('a'), await load('b'), await load()].map((one, index) => one === first[index])).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(new Set(first.map(({ tools }) => tools)).size).toBe(1);
+  expect(first.map(({ agents: found }) => found?.rows[0]?.definition.name)).toEqual(['a', 'b', undefined]);
+});

@@ -25,9 +25,13 @@ function choose(given: {
   readonly fallback?: string;
 }) {
   const { tier = 'nano', model_override, prices = [price(NANO, '0')], tiers = [], settings = {}, fallback } = given;
+  const { config } = readTask({
+    config: { agent_tier: tier, model_override, message: 'Hi' },
+    meta: { tenant_id: TENANT_ID },
+  });
   return chooseModel({
-    config: readTask({ config: { agent_tier: tier, model_override, message: 'Hi' }, meta: { tenant_id: TENANT_ID } })
-      .config,
+    config,
+    asked: config,
     snapshot: { tenant: { id: 't', isActive: true, settings }, tiers, prices, tools: [] },
     budget: readBudget(settings, {}),
     models: (name) => [{ name, model }],
