@@ -1,7 +1,7 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 
-import { getTiers, showTenantTools } from '../../nodes/UniversalAiAgent/panel/pickers';
 import { searchAgents } from '../../nodes/shared/pickers';
+import { getTiers, showTenantTools } from '../../nodes/UniversalAiAgent/panel/pickers';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 
