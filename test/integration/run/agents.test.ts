@@ -279,7 +279,7 @@ it.each([
   ],
   [
     'a rule on a prototype',
-    { modelRules: [{ when: JSON.parse('{"__proto__":1,"context.a":1}') as object, tier: 'pro' }] },
+    { modelRules: [{ when: JSON.parse('{"__proto__":1,"context.a":1}') as Record<string, number>, tier: 'pro' }] },
     'ADMIN_INPUT_INVALID',
   ],
   ['a schema that is none', { outputSchema: { type: 'objekt' } }, 'OUTPUT_FORMAT_INVALID'],
