@@ -24,6 +24,8 @@ export interface ConnectedTool {
   readonly source?: string;
   /** Whether a call may be made again whose outcome is unknown. Undefined: it may not. */
   readonly isRepeatable?: boolean;
+  /** It changes nothing. Undefined: it may. */
+  readonly isReadOnly?: boolean;
   /** Its answer: text, or what can be written as JSON. A rejection is told to the model. */
   readonly call: (input: JsonObject, signal: AbortSignal) => Promise<unknown>;
 }

@@ -133,6 +133,7 @@ function toMcpTool({ name, description, inputSchema, annotations }: ListedTool):
     // Control characters can hide text from people who read the description.
     description: (description ?? name).replace(/[\p{Cc}\p{Cs}]/gu, (char) => (/[\n\t]/.test(char) ? char : ' ')),
     inputSchema: withDefaults(inputSchema),
+    isReadOnly: annotations?.readOnlyHint === true,
     isRepeatable: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
   };
 }

@@ -6,7 +6,7 @@ import { turn } from '../util/turn';
 import { combinePermissions } from './combine-permissions';
 import { guardTool } from './guard-tool';
 import { isNamed } from './name-pattern';
-import { readPermission } from './read-tool-rules';
+import { isGrant, readPermission } from './read-tool-rules';
 import {
   MOST_TOLD,
   type RulesAt,
@@ -98,11 +98,24 @@ const ROW = 'custom_config.permissions';
 
 function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   if (tier !== undefined && candidate.allowedTiers?.includes(tier) === false) return false;
+  if (!isGranted(candidate, levels)) return false;
   const names = namesOf(candidate);
   const denied = formerNamesOf(candidate);
   return levels.every(
     ({ enabled, disabled }) => (enabled === undefined || isNamed(names, enabled)) && !isNamed(denied, disabled),
   );
+}
+
+/**
+ * Where a level says that a tool needs a grant, its row, that level or one behind it has to give it: a tier does not grant
+ * what a tenant holds back. A task cannot grant anything.
+ */
+function isGranted(candidate: Candidate, levels: readonly RulesAt[]): boolean {
+  const names = namesOf(candidate);
+  return levels.every(({ otherwise }, index) => {
+    if (otherwise === undefined || (otherwise === 'read-only' && candidate.tool.isReadOnly === true)) return true;
+    return isGrant(candidate.permission) || levels.slice(index).some(({ granted }) => isNamed(names, granted));
+  });
 }
 
 function permissionOf(candidate: Candidate, levels: readonly RulesAt[]): ToolPermission {

@@ -13,10 +13,11 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
   const fixed = fixArguments(permission.fixedArguments, inputSchema);
   const checkRules = compileArgumentRules(permission, inputSchema, fixed.names);
   const capped = timeoutMs === undefined ? tool.execute : withTimeout(tool, timeoutMs);
-  const { isRepeatable } = tool;
+  const { isRepeatable, isReadOnly } = tool;
   const guarded: Tool = {
     definition: tool.definition,
     isRepeatable,
+    isReadOnly,
     parseInput: (input, checkedFor) => {
       return whenKnown(tool.parseInput(input, checkedFor), (parsed): ParsedInput =>
         parsed.ok ? named(checkRules(parsed.value), name) : parsed,

@@ -4,7 +4,7 @@ import type { ToolPermission } from '../contracts/tools/permission';
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { ExactInteger } from '../util/exact-integer';
-import { type JsonObject, prototypeKeyIn } from '../util/json';
+import { isJsonObject, type JsonObject, prototypeKeyIn } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { patternSize } from '../util/pattern-size';
 import { compilePattern } from './name-pattern';
@@ -65,6 +65,7 @@ const levelKeys = {
   enabled_tools: names.nullish(),
   disabled_tools: names.nullish(),
   tool_permissions: z.record(z.string(), z.unknown()).nullish(),
+  default: z.enum(['allow', 'read-only', 'deny']).nullish(),
 };
 const rulesSchema = strictObject(levelKeys);
 const tenantSchema = strictObject({ ...levelKeys, agents: z.record(z.string(), z.unknown()).nullish() });
@@ -82,7 +83,7 @@ export function readToolRules(raw: unknown, where: string): RulesAt {
 function toRules(level: Level, where: string): RulesAt {
   const excess = excessOfLevel(level);
   if (excess !== undefined) throw invalid(where, excess);
-  const { enabled_tools, disabled_tools, tool_permissions } = level;
+  const { enabled_tools, disabled_tools, tool_permissions, default: otherwise } = level;
   return {
     where,
     isOwn: false,
@@ -92,7 +93,17 @@ function toRules(level: Level, where: string): RulesAt {
       name,
       permission: readPermission(permission, `${where}.tool_permissions.${name}`),
     })),
+    otherwise: otherwise === 'allow' ? undefined : (otherwise ?? undefined),
+    granted: [
+      ...(enabled_tools ?? []),
+      ...Object.entries(tool_permissions ?? {}).flatMap(([name, permission]) => (isGrant(permission) ? name : [])),
+    ],
   };
+}
+
+/** Says in so many words that the tool may be called; limits alone do not. */
+export function isGrant(permission: unknown): boolean {
+  return isJsonObject(permission) && (permission.decision === 'allow' || permission.decision === 'ask');
 }
 
 /** The rules for one tool. Throws POLICY_INVALID. */

@@ -69,6 +69,7 @@ const serverToolRow = z.object({
   description: z.string(),
   input_schema: z.unknown(),
   is_repeatable: z.boolean(),
+  is_read_only: z.boolean(),
   is_quarantined: z.boolean(),
 });
 
@@ -168,8 +169,9 @@ export function parseServerTools(text: string): ServerTools | undefined {
 }
 
 function toListedTool(row: z.output<typeof serverToolRow>): McpListedTool {
-  const { name, description, is_repeatable: isRepeatable, is_quarantined: isQuarantined } = row;
-  return { name, description, inputSchema: asObject(row.input_schema), isRepeatable, isQuarantined };
+  const { name, description, is_repeatable: isRepeatable, is_read_only: isReadOnly } = row;
+  const inputSchema = asObject(row.input_schema);
+  return { name, description, inputSchema, isRepeatable, isReadOnly, isQuarantined: row.is_quarantined };
 }
 
 function toServer(row: z.output<typeof serverRow>, tools: ServerTools | undefined): McpServerRow {

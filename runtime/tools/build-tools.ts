@@ -83,6 +83,7 @@ function toTool(prepared: PreparedTool, options: ToolBuilderOptions): Tool {
     definition: { name, description, inputSchema },
     parseInput: compileInputSchema(inputSchema),
     isRepeatable: isRepeatable(prepared),
+    isReadOnly: prepared.settings.isReadOnly ?? prepared.isReadOnly,
     execute: (input, context) => executeTool({ ...prepared, options }, input, context),
   };
 }

@@ -13,12 +13,13 @@ import { readOutput, shorten } from './tool-output';
 
 /** A tool that a host has connected to one run, as a tool like all others. Throws an Error for a schema that cannot be used. */
 export function buildConnectedTool(connected: ConnectedTool, name: string, options: ExecuteOptions): Tool {
-  const { definition, isRepeatable } = connected;
+  const { definition, isRepeatable, isReadOnly } = connected;
   const inputSchema = objectSchema(definition.inputSchema, 'schema');
   return {
     definition: { ...definition, name, inputSchema },
     parseInput: compileInputSchema(inputSchema),
     isRepeatable,
+    isReadOnly,
     execute: (input, context) => execute({ connected, name, options }, input, context),
   };
 }

@@ -18,6 +18,7 @@ const customConfigSchema = strictObject({
   description: z.string().optional(),
   allowed_hosts: z.array(z.string().toLowerCase()).default([]),
   repeatable: z.boolean().optional(),
+  read_only: z.boolean().optional(),
   transport_config: z.record(z.string(), z.unknown()).default({}),
   // Read with the other rules.
   permissions: z.unknown(),
@@ -25,7 +26,7 @@ const customConfigSchema = strictObject({
 });
 
 /** What transport_config may hold where the transport has no settings of its own. */
-const plainConfigSchema = strictObject({ repeatable: z.unknown() });
+const plainConfigSchema = strictObject({ repeatable: z.unknown(), read_only: z.unknown() });
 /** These read their settings themselves. */
 const CONFIGURED = ['rest', 'builtin'];
 
@@ -48,6 +49,7 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
     allowedHosts: custom.allowed_hosts,
     secrets: row.secrets ?? [],
     isRepeatable: config.repeatable === true,
+    isReadOnly: config.read_only as boolean | undefined,
   };
 }
 
@@ -68,11 +70,16 @@ export function readToolConfig(row: Pick<ToolRow, 'customConfig' | 'transportCon
 /** A tenant's own is laid over the row's, key by key. */
 function readConfig(
   ofRow: JsonObject,
-  { transport_config: own, repeatable }: z.output<typeof customConfigSchema>,
+  { transport_config: own, repeatable, read_only }: z.output<typeof customConfigSchema>,
 ): JsonObject {
-  const config = { ...ofRow, ...(own as JsonObject), ...(repeatable === undefined ? {} : { repeatable }) };
-  if (config.repeatable === undefined || typeof config.repeatable === 'boolean') return config;
-  throw new Error('its transport_config.repeatable is neither true nor false');
+  const config: JsonObject = {
+    ...{ ...ofRow, ...(own as JsonObject) },
+    ...(repeatable === undefined ? {} : { repeatable }),
+    ...(read_only === undefined ? {} : { read_only }),
+  };
+  const wrong = ['repeatable', 'read_only'].find((key) => !['undefined', 'boolean'].includes(typeof config[key]));
+  if (wrong === undefined) return config;
+  throw new Error(`its transport_config.${wrong} is neither true nor false`);
 }
 
 function positive(timeoutMs: number | null): number | undefined {

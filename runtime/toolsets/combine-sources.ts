@@ -93,7 +93,7 @@ function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest, ofAgen
       readToolRules(ofTier, 'elo_agent_tiers.tool_config'),
       ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
       ...ofAgents.map((own) => agentLevel(own, agent ?? '')),
-      readToolRules(rules, 'config'),
+      { ...readToolRules(rules, 'config'), granted: [] },
     ],
     nearAgent: rulesOfNearAgent(snapshot.tenant.settings.toolConfig, agent),
     asked: rules.enabled_tools,

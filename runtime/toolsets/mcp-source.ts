@@ -74,5 +74,6 @@ function toSettings(name: string, server: McpServer, tool: McpTool): ToolSetting
     secrets: [],
     server,
     isRepeatable: tool.isRepeatable,
+    isReadOnly: tool.isReadOnly,
   };
 }

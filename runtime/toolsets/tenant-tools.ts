@@ -26,6 +26,8 @@ interface ToolEntry {
   readonly server?: string;
   readonly description: string;
   readonly parameters: readonly { readonly name: string; readonly type: string; readonly required: boolean }[];
+  /** It changes nothing, as it is declared. */
+  readonly is_read_only?: true;
   /** Changed since it was approved: not offered to a model. */
   readonly is_quarantined?: true;
 }
@@ -167,6 +169,7 @@ function toEntries({ tools }: SelectedTools): ToolEntry[] {
     type,
     description: tool.definition.description,
     parameters: toParameters(tool.definition.inputSchema),
+    ...(tool.isReadOnly === true ? { is_read_only: true } : {}),
   }));
 }
 

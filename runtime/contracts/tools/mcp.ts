@@ -68,6 +68,8 @@ export interface McpTool {
   readonly inputSchema: JsonObject;
   /** May be called twice without harm: the server says that it only reads, or that repeating changes nothing. */
   readonly isRepeatable: boolean;
+  /** The server says that it only reads. */
+  readonly isReadOnly: boolean;
 }
 
 /** A registered tool that waits for approval, since it is not what was approved. */

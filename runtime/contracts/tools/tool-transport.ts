@@ -29,6 +29,8 @@ export interface ToolSettings {
   readonly server?: McpServer;
   /** A call whose outcome is unknown may be made again, as the row or the server says. */
   readonly isRepeatable: boolean;
+  /** It changes nothing, as the row or the server says; undefined where neither says anything. */
+  readonly isReadOnly?: boolean;
 }
 
 export interface TransportCall extends Pick<ToolContext, 'meta' | 'variables' | 'egress'> {
@@ -71,6 +73,7 @@ export interface PreparedTool {
   readonly settings: ToolSettings;
   /** What the transport knows about that, where the row says nothing. */
   readonly isRepeatable?: Tool['isRepeatable'];
+  readonly isReadOnly?: boolean;
   readonly call: (call: TransportCall) => Promise<TransportReply>;
 }
 

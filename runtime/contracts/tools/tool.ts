@@ -88,6 +88,8 @@ export interface Tool {
    * it may not. Must not throw.
    */
   readonly isRepeatable?: boolean | ((input: JsonObject) => boolean);
+  /** It changes nothing anywhere, whatever its arguments. Undefined: it may. */
+  readonly isReadOnly?: boolean;
   /** What the rules say on its calls; undefined where there are none. */
   readonly policy?: CallPolicy;
   /** Should not reject: failure is an output with isError. A rejection becomes one. */

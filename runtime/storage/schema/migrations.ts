@@ -17,6 +17,7 @@ import ids from './migrations/0018-ids.sql';
 import decisions from './migrations/0019-decisions.sql';
 import resets from './migrations/0020-resets.sql';
 import agents from './migrations/0021-agents.sql';
+import effects from './migrations/0022-effects.sql';
 
 /** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0019-decisions', sql: decisions },
   { name: '0020-resets', sql: resets },
   { name: '0021-agents', sql: agents },
+  { name: '0022-effects', sql: effects },
 ];

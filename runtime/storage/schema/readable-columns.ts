@@ -29,7 +29,16 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   `),
   elo_agent_mcp_servers: ['id', 'code', 'transport', 'is_active', 'sort_order', 'created_at'],
   elo_t_tenant_mcp_servers: ['tenant_id', 'server_id', 'is_enabled', 'listed_at', 'created_at'],
-  elo_t_tenant_mcp_tools: ['tenant_id', 'server_id', 'name', 'description', 'is_repeatable', 'position', 'updated_at'],
+  elo_t_tenant_mcp_tools: [
+    'tenant_id',
+    'server_id',
+    'name',
+    'description',
+    'is_repeatable',
+    'is_read_only',
+    'position',
+    'updated_at',
+  ],
   elo_tool_executions: words('id tenant_id task_id run_id step tool decision is_error code duration_ms created_at'),
   elo_agent_monthly_usage: ['tenant_id', 'month', 'cost_usd', 'tokens'],
   elo_agents: [

@@ -75,7 +75,7 @@ SELECT
   coalesce((
     SELECT json_agg(json_build_object(
       'server_id', tool.server_id, 'name', tool.name, 'description', tool.description,
-      'input_schema', tool.input_schema, 'is_repeatable', tool.is_repeatable,
+      'input_schema', tool.input_schema, 'is_repeatable', tool.is_repeatable, 'is_read_only', tool.is_read_only,
       'is_quarantined', tool.approved_hash IS DISTINCT FROM tool.hash
     ) ORDER BY tool.server_id, tool.position)
     FROM elo_t_tenant_mcp_tools AS tool

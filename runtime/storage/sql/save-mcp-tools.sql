@@ -16,14 +16,15 @@ WITH link AS (
     AND NOT EXISTS (SELECT FROM json_array_elements(:listed::json) AS listed WHERE listed ->> 'name' = tool.name)
 )
 INSERT INTO elo_t_tenant_mcp_tools AS tool
-  (tenant_id, server_id, name, description, input_schema, is_repeatable, hash, approved_hash, position)
-SELECT :tenantId::uuid, :serverId, listed.name, listed.description, listed.input_schema, listed.is_repeatable, listed.hash,
+  (tenant_id, server_id, name, description, input_schema, is_repeatable, is_read_only, hash, approved_hash, position)
+SELECT :tenantId::uuid, :serverId, listed.name, listed.description, listed.input_schema, listed.is_repeatable,
+  listed.is_read_only, listed.hash,
   CASE WHEN link.is_trusted THEN listed.hash END, listed.position
 FROM json_to_recordset(:listed::json) AS listed (
-  name TEXT, description TEXT, input_schema JSON, is_repeatable BOOLEAN, hash TEXT, position INT
+  name TEXT, description TEXT, input_schema JSON, is_repeatable BOOLEAN, is_read_only BOOLEAN, hash TEXT, position INT
 ), link
 ON CONFLICT (tenant_id, server_id, name) DO UPDATE SET
   description = EXCLUDED.description, input_schema = EXCLUDED.input_schema,
-  is_repeatable = EXCLUDED.is_repeatable, hash = EXCLUDED.hash, position = EXCLUDED.position,
+  is_repeatable = EXCLUDED.is_repeatable, is_read_only = EXCLUDED.is_read_only, hash = EXCLUDED.hash, position = EXCLUDED.position,
   approved_hash = coalesce(EXCLUDED.approved_hash, tool.approved_hash), updated_at = now()
 RETURNING name, approved_hash IS DISTINCT FROM hash AS is_quarantined

@@ -31,13 +31,15 @@ export async function saveMcpToolsStatement(request: Parameters<McpStore['saveTo
 }
 
 function toRow(tool: McpTool, position: number): object {
-  const { name, description, inputSchema: input_schema, isRepeatable: is_repeatable } = tool;
-  return { name, description, input_schema, is_repeatable, hash: toolHash(tool), position };
+  const { name, description, inputSchema: input_schema, isRepeatable: is_repeatable, isReadOnly: is_read_only } = tool;
+  return { name, description, input_schema, is_repeatable, is_read_only, hash: toolHash(tool), position };
 }
 
 /** What an approval holds for: everything of a tool that the model reads or that changes how it is called. */
-function toolHash({ name, description, inputSchema, isRepeatable }: McpTool): string {
+function toolHash({ name, description, inputSchema, isRepeatable, isReadOnly }: McpTool): string {
+  // Approvals from before effects were told apart hold for all but these.
+  const effect = isRepeatable && !isReadOnly ? 'idempotent' : isRepeatable;
   return createHash('sha256')
-    .update(canonicalJson([name, description, inputSchema, isRepeatable]))
+    .update(canonicalJson([name, description, inputSchema, effect]))
     .digest('hex');
 }

@@ -5,7 +5,7 @@ import { strictObject } from '../../util/known-keys';
 import { parseSetting } from '../../util/parse-setting';
 
 /** The keys of transport_config that every built-in tool has: which one it is, and whether its calls may be repeated. */
-const SHARED = { builtin: z.unknown(), repeatable: z.unknown() };
+const SHARED = { builtin: z.unknown(), repeatable: z.unknown(), read_only: z.unknown() };
 
 /** The schema of a built-in tool's transport_config. */
 export function configOf<T extends z.core.$ZodLooseShape>(own: T): z.ZodObject<T & typeof SHARED, z.core.$strict> {

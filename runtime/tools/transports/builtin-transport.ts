@@ -22,7 +22,9 @@ function prepareBuiltin(given: ToolSettings, row: ToolRow, ports: BuiltinPorts):
     inputSchema:
       row.parametersSchema === null || row.parametersSchema === undefined ? tool.inputSchema : given.inputSchema,
   };
-  return { settings, isRepeatable: tool.isRepeatable, call: tool.prepare(settings, ports) };
+  const { isRepeatable } = tool;
+  // What may be repeated whatever its arguments are only reads.
+  return { settings, isRepeatable, isReadOnly: isRepeatable === true, call: tool.prepare(settings, ports) };
 }
 
 /** The built-in tool that a row names. Throws an Error when there is none. */

@@ -40,12 +40,21 @@ const schema = strictObject({
   success: strictObject({ path: z.string().min(1), equals: json.default(true) }).optional(),
   result_path: z.string().min(1).optional(),
   repeatable: z.boolean().optional(),
+  read_only: z.boolean().optional(),
 });
 
 /** Reads transport_config. Throws an Error that names the field, never its value, which may be a secret. */
 export function readRestConfig(config: JsonObject): RestConfig {
   const parsed = parseSetting(schema, config, 'transport_config');
-  const { body, success, result_path: resultPath, headers, repeatable: _repeatable, ...rest } = parsed;
+  const {
+    body,
+    success,
+    result_path: resultPath,
+    headers,
+    repeatable: _repeatable,
+    read_only: _readOnly,
+    ...rest
+  } = parsed;
   checkHeaders(headers);
   return {
     ...rest,

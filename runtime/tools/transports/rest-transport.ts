@@ -31,7 +31,12 @@ function prepareRest(dispatcher: Agent, given: ToolSettings): PreparedTool {
   const config = readRestConfig(given.config);
   const settings = { ...given, secrets: [...given.secrets, ...fixedSecrets(config)] };
   const isRepeatable = config.method === 'GET';
-  return { settings, isRepeatable, call: (call) => callRest({ dispatcher, settings, config }, call) };
+  return {
+    settings,
+    isRepeatable,
+    isReadOnly: isRepeatable,
+    call: (call) => callRest({ dispatcher, settings, config }, call),
+  };
 }
 
 async function callRest(

@@ -121,7 +121,7 @@ describe('limits of an agent', () => {
   it('hold beside those of the tenant, which count the calls of all agents', async () => {
     const tenantId = await tenantWith((code) => ({
       ...permissions(code, 2),
-      agents: { sales: permissions(code, 1) },
+      agents: { sales: permissions(code, 1), support: {} },
     }));
     expect(await call(tenantId, 'sales')).toBe('made');
     // Refused by the agent's limit, so nothing is taken off the tenant's.

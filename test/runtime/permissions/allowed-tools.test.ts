@@ -11,7 +11,7 @@ const candidates = [
 const namesFor = (tier: string, allowList?: string[]) => {
   const { tools, warnings } = allowedTools(candidates, {
     tier,
-    levels: [{ where: 'x', isOwn: false, enabled: allowList, disabled: [], permissions: [] }],
+    levels: [{ where: 'x', isOwn: false, enabled: allowList, disabled: [], permissions: [], granted: [] }],
     asked: allowList,
   });
   return { names: tools.map(({ tool }) => tool.definition.name), warned: warnings.map((warning) => warning.message) };
