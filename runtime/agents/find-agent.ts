@@ -19,7 +19,7 @@ type Rows = Pick<TenantSnapshot, 'agents'>;
  */
 export function findAgent(name: string, { agents }: Rows, { code, withRules }: Elsewhere): Agent | undefined {
   const rows = agents?.rows ?? [];
-  const row = rows.find(({ isShared }) => !isShared) ?? rows[0];
+  const row = rows.find(({ tenantId }) => tenantId !== undefined) ?? rows[0];
   if (row !== undefined) {
     if (!row.isActive) throw new RuntimeError('AGENT_INACTIVE', { agent: name });
     return { ...readAgent(row, name), source: 'virtual', version: row.version };
@@ -44,7 +44,7 @@ function readAgent(row: AgentRow, name: string): AgentDefinition {
   return agent;
 }
 
-/** A definition, checked. Throws AGENT_INVALID. */
+/** Checks a definition. Throws AGENT_INVALID. */
 export function checkAgent(definition: unknown, name: string): AgentDefinition {
   const { data, error } = agentSchema.safeParse(definition);
   if (error === undefined) return data;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../util/json';
 
-/** What a message holds: a text, or parts in their order. */
+/** Content of a message: a text, or parts in their order. */
 export type Content = string | readonly ContentPart[];
 
 export interface ContentPart {

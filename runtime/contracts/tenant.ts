@@ -87,7 +87,7 @@ export interface ModelRule {
   readonly tier?: string;
 }
 
-/** What a run is asked to be. What a task itself says goes before; allow-lists, permissions and limits only narrow. */
+/** Prompt, model, tools and limits of runs, under a name. The task's own settings take precedence; allow-lists, permissions and limits only narrow. */
 export interface AgentDefinition {
   /** Letters, digits, `_` and `-`, at most 50. */
   readonly name: string;
@@ -97,7 +97,7 @@ export interface AgentDefinition {
   readonly tier?: string;
   /** The id of a model, within what the tenant may use; not together with `tier`. */
   readonly model?: string;
-  /** Goes before `tier` and `model`. The first rule that fits is taken. */
+  /** Take precedence over `tier` and `model`. The first rule that matches decides. */
   readonly modelRules?: readonly ModelRule[];
   readonly temperature?: number;
   readonly maxIterations?: number;
@@ -126,8 +126,8 @@ export interface Agent extends AgentDefinition {
 
 /** A row of elo_agents. */
 export interface AgentRow {
-  /** The row is for all tenants. */
-  readonly isShared: boolean;
+  /** Undefined: the row is for all tenants. */
+  readonly tenantId?: string;
   readonly isActive: boolean;
   readonly version: number;
   /** The definition, unchecked. */

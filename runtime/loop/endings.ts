@@ -9,7 +9,7 @@ import type { ReadReply } from './read-reply';
 import type { OpenStep, RunState } from './run-state';
 import { answerText, withSingleToolReminder } from './transcript';
 
-/** How a run ends that nothing has broken off. */
+/** Outcome of a run that was not interrupted. */
 export type Ending = Pick<
   LoopOutcome,
   'status' | 'text' | 'truncated' | 'structured' | 'warnings' | 'awaiting' | 'progress' | 'error'

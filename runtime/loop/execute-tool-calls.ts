@@ -18,7 +18,7 @@ import { mayRepeat, type Repeated } from './repeated-calls';
 import { approvalOf, type RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
 
-/** What came of the calls of a step, and what the model is told of it. */
+/** Results of the calls of a step, each with its message to the model. */
 export type EndedToolCalls = readonly { readonly record: ToolCallRecord; readonly message: Message }[];
 
 /**

@@ -84,7 +84,7 @@ export interface LoopObserver {
   readonly toolCallEnded: (call: ToolCallRecord) => void;
 }
 
-/** What the next model call has in place of what the run began with. */
+/** Overrides for the next model call. */
 export interface PreparedStep {
   /** The model can call these and no others. */
   readonly toolset?: Toolset;

@@ -11,7 +11,7 @@ import { answerText } from './transcript';
 
 const MAX_ISSUES_BYTES = 1000;
 
-/** What a reply means. */
+/** A reply, classified. */
 export interface ReadReply {
   readonly text: string;
   readonly truncated: boolean;
@@ -23,7 +23,7 @@ export interface ReadReply {
   readonly issues?: string;
 }
 
-/** What a reply is, and whether an answer has the form that it must have. Rejects only when the run is stopped. */
+/** Classifies a reply, and checks an answer against its required form. Rejects only when the run is stopped. */
 export async function readReply(input: LoopInput, state: RunState, step: OpenStep): Promise<ReadReply> {
   const { format, stop, scope } = input;
   const text = step.given ?? answerText(step.message);

@@ -102,7 +102,7 @@ export function transcriptOf({ messages, pending }: LoopProgress): readonly Mess
   return pending === undefined ? messages : [...messages, pending.message];
 }
 
-/** What of a step goes on record. */
+/** Returns the part of a step that is recorded. */
 export function asWritten(open: OpenStep, state: RunState): Omit<Step, 'spent'> {
   const { step, finishReason, durationMs, message, calls, wereDropped, sent } = open;
   const shown = message.tool_calls ?? [];

@@ -101,7 +101,7 @@ function toRules(level: Level, where: string): RulesAt {
   };
 }
 
-/** Says in so many words that the tool may be called; limits alone do not. */
+/** Reports a permission that explicitly allows the tool; limits alone do not. */
 export function isGrant(permission: unknown): boolean {
   return isJsonObject(permission) && (permission.decision === 'allow' || permission.decision === 'ask');
 }

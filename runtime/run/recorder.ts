@@ -71,7 +71,7 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   };
 }
 
-/** Stands in the first entry. */
+/** Returns the agent for the entry of the first step. */
 function agentOf({ step }: Pick<Step, 'step'>, { agent }: RunPlan): Pick<Step, 'agent'> {
   return step === 1 && agent !== undefined ? { agent } : {};
 }

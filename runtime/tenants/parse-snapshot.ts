@@ -1,7 +1,7 @@
 import * as z from 'zod/v4';
 
 import type { ModelPrice } from '../contracts/ledger/usage';
-import type { TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
+import type { AgentRow, TenantSnapshot, Tier, ToolRow } from '../contracts/tenant';
 import type { McpListedTool, McpServerRow } from '../contracts/tools/mcp';
 import { parseExactly } from '../util/exact-integer';
 import type { JsonObject } from '../util/json';
@@ -88,8 +88,8 @@ export interface SnapshotColumns {
   readonly secrets: string;
   readonly channels: string;
   readonly policy_version: string;
-  /** Null unless an agent was asked for. */
-  readonly agents: string | null;
+  /** Present if an agent was asked for. */
+  readonly agents?: string;
 }
 
 /** All lists of a tenant's servers together. */
@@ -115,7 +115,7 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     })),
     channels: asObject(columns.channels),
     policyVersion: columns.policy_version,
-    agents: columns.agents === null ? undefined : parseAgents(columns.agents),
+    agents: columns.agents === undefined ? undefined : parseAgents(columns.agents),
   };
 }
 
@@ -129,37 +129,46 @@ export function parseServers(text: string, serverTools?: ServerTools): readonly 
   return readRows(serverRow, text).map((row) => toServer(row, serverTools));
 }
 
-const agentRows = z.object({
-  is_any: z.boolean(),
-  rows: z.array(
-    z.object({
-      is_shared: z.boolean(),
-      is_active: z.boolean(),
-      version: z.number(),
-      definition: z.custom<JsonObject>(),
-    }),
-  ),
-});
-
-/** The definition of an agent from a JSON object; what is null is not set. */
-export function parseAgent(text: string): JsonObject {
-  return withoutNulls(parseExactly(text) as JsonObject);
-}
-
-const withoutNulls = (definition: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(definition).filter(([, value]) => value !== null));
+const agentsColumn = z.object({ is_any: z.boolean(), rows: z.unknown() });
+const agentRow = z.looseObject({ tenant_id: z.string().nullable(), is_active: z.boolean(), version: z.number() });
 
 /** The rows of the agent that was asked for. */
 function parseAgents(text: string): NonNullable<TenantSnapshot['agents']> {
-  const { is_any, rows } = agentRows.parse(parseExactly(text));
-  return {
-    isAny: is_any,
-    rows: rows.map(({ is_shared: isShared, is_active: isActive, version, definition }) => ({
-      ...{ isShared, isActive, version },
-      definition: withoutNulls(definition),
-    })),
-  };
+  const { is_any: isAny, rows } = agentsColumn.parse(parseExactly(text));
+  return { isAny, rows: toAgentRows(rows) };
 }
+
+/** Rows of agents from a JSON list. */
+export function parseAgentRows(text: string): readonly AgentRow[] {
+  return toAgentRows(parseExactly(text));
+}
+
+/** Every column that is not null is in the definition, under the name that a program gives it. */
+function toAgentRows(rows: unknown): readonly AgentRow[] {
+  return z
+    .array(agentRow)
+    .parse(rows)
+    .map(({ tenant_id: tenantId, is_active: isActive, version, ...row }) => {
+      const given = Object.entries(AGENT_COLUMNS).map(([column, key]) => [key, row[column] ?? null] as const);
+      const definition = Object.fromEntries(given.filter(([, value]) => value !== null)) as JsonObject;
+      return { ...(tenantId === null ? {} : { tenantId }), isActive, version, definition };
+    });
+}
+
+const AGENT_COLUMNS = {
+  name: 'name',
+  description: 'description',
+  system_prompt: 'systemPrompt',
+  tier: 'tier',
+  model: 'model',
+  model_rules: 'modelRules',
+  temperature: 'temperature',
+  max_iterations: 'maxIterations',
+  tools: 'tools',
+  tool_permissions: 'toolPermissions',
+  output_schema: 'outputSchema',
+  limits: 'limits',
+};
 
 /** Undefined for more than can be read at once, which an earlier version may have stored: the servers are asked again. */
 export function parseServerTools(text: string): ServerTools | undefined {

@@ -28,15 +28,15 @@ export function createMemoryTenants(tenants: readonly MemoryTenant[]): TenantSto
       const found = known.get(tenantId.toLowerCase());
       if (found === undefined) return Promise.reject(new RuntimeError('TENANT_NOT_FOUND', { tenantId }));
       const { snapshot, agents } = found;
-      return Promise.resolve(agent === undefined ? snapshot : { ...snapshot, agents: rowsOf(agents, agent) });
+      return Promise.resolve(agent === undefined ? snapshot : { ...snapshot, agents: rowsOf(tenantId, agents, agent) });
     },
   };
 }
 
-function rowsOf(agents: readonly AgentDefinition[], name: string): TenantSnapshot['agents'] {
+function rowsOf(tenantId: string, agents: readonly AgentDefinition[], name: string): TenantSnapshot['agents'] {
   const found = agents.filter((agent) => agent.name === name);
   const rows = found.map((agent) => ({
-    ...{ isShared: false, isActive: true, version: 1 },
+    ...{ tenantId, isActive: true, version: 1 },
     definition: agent as unknown as JsonObject,
   }));
   return { isAny: agents.length > 0, rows };

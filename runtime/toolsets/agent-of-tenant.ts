@@ -30,7 +30,7 @@ export function agentOfTenant(
 export const nameOfRow = (name: string | undefined): string | undefined =>
   name === undefined || agentNameField.safeParse(name).success ? name : '';
 
-/** What the definition of an agent allows; of two when it was changed since the run began. */
+/** Returns the tool rules of agents: of two if the agent was changed since the run began. */
 export function rulesOfAgents(...agents: readonly (Agent | undefined)[]): readonly ToolLists[] {
   const rules = agents.flatMap((agent) =>
     agent?.tools === undefined && agent?.toolPermissions === undefined

@@ -94,7 +94,7 @@ const agent: INodeProperties = {
   name: 'agent',
   type: 'resourceLocator',
   default: { mode: 'list', value: '' },
-  description: 'An agent of the tenant: its prompt, model, tools and limits. What is set below goes before.',
+  description: 'An agent of the tenant, with its prompt, model, tools and limits. Values below take precedence.',
   displayOptions: ofRunFields,
   modes: [
     {

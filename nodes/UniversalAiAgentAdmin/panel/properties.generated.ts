@@ -12,7 +12,7 @@ export const operationProperties: INodeProperties[] = [
     name: 'shared',
     type: 'boolean',
     default: false,
-    description: 'Whether every tenant has the agent that has none of its own under this name',
+    description: 'Whether every tenant can use the agent, unless it has its own of this name',
     displayOptions: of('agent', 'create', 'set', 'get', 'list', 'update', 'delete'),
   },
   ...custom.owner(of('agent', 'create', 'set', 'get', 'list', 'update', 'delete')),
@@ -82,7 +82,7 @@ export const operationProperties: INodeProperties[] = [
         type: 'string',
         default: '',
         placeholder: 'e.g. openai/gpt-4o-mini',
-        description: 'A model in place of the one of a tier, within what the tenant may use',
+        description: 'A model to use instead of that of a tier, within what the tenant may use',
       },
       {
         displayName: 'Model Rules',
@@ -90,7 +90,7 @@ export const operationProperties: INodeProperties[] = [
         type: 'json',
         default: '{}',
         description:
-          'Tier or model by what the task says, as JSON: a list of {"when": {"context.plan": "pro"}, "tier": "expert"}. The first that fits is taken.',
+          'Tier or model by what the task says, as JSON: a list of {"when": {"context.plan": "pro"}, "tier": "expert"}. The first rule that matches decides.',
       },
       {
         displayName: 'Output Schema',
@@ -130,7 +130,7 @@ export const operationProperties: INodeProperties[] = [
         typeOptions: { loadOptionsMethod: 'getTools' },
         default: [],
         description:
-          'The tools that the agent may call; without this field all of the tenant. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+          'The tools that the agent may call. Without this field it may call all tools of the tenant.. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
       },
     ],
   },

@@ -12,8 +12,8 @@ import { checkTenant } from '../check-tenant';
 import { checkTiers } from '../tenants/check-settings';
 import { checkRules } from '../tools/check-rules';
 
-/** What sharing means for an agent. */
-export const SHARED = 'Whether every tenant has the agent that has none of its own under this name';
+/** Description of the field `shared`. */
+export const SHARED = 'Whether every tenant can use the agent, unless it has its own of this name';
 
 export const nameField = agentNameField.meta({
   placeholder: 'support',
@@ -44,13 +44,13 @@ export const changeShape = {
   model: shape.model.unwrap().nullish().meta({
     group: 'more',
     placeholder: 'openai/gpt-4o-mini',
-    description: 'A model in place of the one of a tier, within what the tenant may use',
+    description: 'A model to use instead of that of a tier, within what the tenant may use',
   }),
   modelRules: shape.modelRules.unwrap().nullish().meta({
     any: true,
     group: 'more',
     description:
-      'Tier or model by what the task says, as JSON: a list of {"when": {"context.plan": "pro"}, "tier": "expert"}. The first that fits is taken.',
+      'Tier or model by what the task says, as JSON: a list of {"when": {"context.plan": "pro"}, "tier": "expert"}. The first rule that matches decides.',
   }),
   temperature: shape.temperature.unwrap().nullish().meta({
     group: 'more',
@@ -68,7 +68,7 @@ export const changeShape = {
     group: 'more',
     picker: 'tool',
     title: 'Tools',
-    description: 'The tools that the agent may call; without this field all of the tenant',
+    description: 'The tools that the agent may call. Without this field it may call all tools of the tenant.',
   }),
   toolPermissions: shape.toolPermissions.unwrap().nullish().meta({
     group: 'more',

@@ -3,7 +3,7 @@ import type { AgentDetails, AgentEntry } from '../../storage/sql/admin/manage-ag
 import type { JsonObject } from '../../util/json';
 import type { Scope, ScopeShown } from './scope';
 
-/** What is left out of an agent that is there stays as it is; null empties it. */
+/** Omitted fields of an existing agent keep their value; null clears them. */
 export interface AgentChange {
   /** Letters, digits, `_` and `-`, at most 50. */
   readonly name: string;
@@ -12,7 +12,7 @@ export interface AgentChange {
   /** The code of a tier; or a model, one of the two. */
   readonly tier?: string | null;
   readonly model?: string | null;
-  /** Goes before tier and model; the first that fits is taken. */
+  /** Take precedence over tier and model; the first that matches decides. */
   readonly modelRules?: readonly ModelRule[] | null;
   readonly temperature?: number | null;
   readonly maxIterations?: number | null;
@@ -35,7 +35,7 @@ type Named = Scope & { readonly name: string };
 export interface AgentAdmin {
   /** Rejects with AGENT_EXISTS too. */
   readonly create: (agent: Scope & AgentChange) => Promise<AgentDetails>;
-  /** Makes an agent, or changes the one of this name; can be repeated. */
+  /** Creates an agent, or updates the one of this name. Idempotent. */
   readonly set: (agent: Scope & AgentChange) => Promise<AgentDetails>;
   readonly get: (agent: Named) => Promise<AgentDetails>;
   /** The tenant's own rows, those of all tenants, those of this process, and names that have rules only. */

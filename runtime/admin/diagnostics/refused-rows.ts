@@ -11,7 +11,7 @@ import {
 } from '../../storage/sql/list-rules';
 import type { Query } from '../../storage/statement';
 import { parseSettings } from '../../tenants/parse-settings';
-import { parseAgent, parseServers, parseTools } from '../../tenants/parse-snapshot';
+import { parseAgentRows, parseServers, parseTools } from '../../tenants/parse-snapshot';
 import { ownRules } from '../../tools/build-tools';
 import { checkToolRow } from '../../tools/check-row';
 import { tryParseJson } from '../../util/json';
@@ -88,13 +88,14 @@ async function ofServers(query: Query, defaults: McpServerDefaults): Promise<rea
 }
 
 async function ofAgents(query: Query): Promise<readonly RefusedRow[]> {
-  const rows = await query<{ name: string; tenant: string | null; definition: string }>(agentsStatement);
-  return rows.flatMap(({ name, tenant, definition }) => {
+  const [row] = await query<{ agents: string }>(agentsStatement);
+  return parseAgentRows(row?.agents ?? '[]').flatMap(({ tenantId: tenant, definition }) => {
+    const agent = definition.name as string;
     const problem = problemOf(() => {
-      const { tools, toolPermissions } = checkAgent(parseAgent(definition), name);
-      readToolRules({ enabled_tools: tools, tool_permissions: toolPermissions }, `agent "${name}"`);
+      const { tools, toolPermissions } = checkAgent(definition, agent);
+      readToolRules({ enabled_tools: tools, tool_permissions: toolPermissions }, `agent "${agent}"`);
     });
-    return problem === undefined ? [] : [{ ...(tenant === null ? {} : { tenant }), agent: name, problem }];
+    return problem === undefined ? [] : [{ ...(tenant === undefined ? {} : { tenant }), agent, problem }];
   });
 }
 

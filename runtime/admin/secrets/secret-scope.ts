@@ -4,7 +4,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import type { Sealer } from '../../vault/sealer';
 import { SECRET_NAME } from '../../vault/secret-owner';
 
-/** What sharing means for a secret. */
+/** Description of the field `shared`. */
 export const SHARED = 'Whether the tools of every tenant may name the secret';
 export const secretNameField = z.string().meta({ placeholder: 'SHOP_KEY' });
 

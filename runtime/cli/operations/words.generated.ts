@@ -90,7 +90,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   'agent.create': {
     name: 'Letters, digits, `_` and `-`, at most 50',
     tier: 'The code of a tier; or a model, one of the two',
-    modelRules: 'Goes before tier and model; the first that fits is taken',
+    modelRules: 'Take precedence over tier and model; the first that matches decides',
     tools: "Names of tools that it may call; null: all of the tenant's",
     outputSchema: 'JSON Schema of its answers',
     limits: '`max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run',
@@ -98,7 +98,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   'agent.set': {
     name: 'Letters, digits, `_` and `-`, at most 50',
     tier: 'The code of a tier; or a model, one of the two',
-    modelRules: 'Goes before tier and model; the first that fits is taken',
+    modelRules: 'Take precedence over tier and model; the first that matches decides',
     tools: "Names of tools that it may call; null: all of the tenant's",
     outputSchema: 'JSON Schema of its answers',
     limits: '`max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run',
@@ -106,7 +106,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   'agent.update': {
     name: 'Letters, digits, `_` and `-`, at most 50',
     tier: 'The code of a tier; or a model, one of the two',
-    modelRules: 'Goes before tier and model; the first that fits is taken',
+    modelRules: 'Take precedence over tier and model; the first that matches decides',
     tools: "Names of tools that it may call; null: all of the tenant's",
     outputSchema: 'JSON Schema of its answers',
     limits: '`max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run',

@@ -4,7 +4,7 @@ import type { FinishReason } from '../model';
 import type { Agent } from '../tenant';
 import type { ToolCallRecord } from '../tools/tool-call';
 
-/** What a run has used so far, before and after interruptions. */
+/** Usage of a run so far, before and after interruptions. */
 export interface Spent {
   /** US dollars, as decimal text. */
   readonly costUsd: string;

@@ -10,15 +10,10 @@ GROUP BY settings::text`);
 export const tierRulesStatement = statement(`
 SELECT code, to_jsonb(tool_config)::text AS rules FROM elo_agent_tiers WHERE tool_config IS NOT NULL ORDER BY code`);
 
-/** Every agent that is active, as the load statement gives it. */
+/** Active agents, as the load statement returns them. */
 export const agentsStatement = statement(`
-SELECT agent.name, agent.tenant_id::text AS tenant, json_build_object(
-    'name', agent.name, 'description', agent.description, 'systemPrompt', agent.system_prompt,
-    'tier', agent.tier, 'model', agent.model, 'modelRules', agent.model_rules, 'temperature', agent.temperature,
-    'maxIterations', agent.max_iterations, 'tools', agent.tools, 'toolPermissions', agent.tool_permissions,
-    'outputSchema', agent.output_schema, 'limits', agent.limits
-  )::text AS definition
-FROM elo_agents AS agent WHERE agent.is_active ORDER BY agent.name, agent.tenant_id`);
+SELECT coalesce(json_agg(to_json(agent) ORDER BY agent.name, agent.id), '[]')::text AS agents
+FROM elo_agents AS agent WHERE agent.is_active`);
 
 /** Every tool that tenants have, once for each custom_config, as the load statement gives it. */
 export const tenantToolsStatement = statement(`

@@ -2,6 +2,8 @@
 -- Prices are those of the models that the run may use; when one of them has none, all prices come,
 -- since the model that answers may be another one and have its own.
 --
+-- What stands behind "With an agent:" is left out of the statement for runs without one.
+--
 -- The parameters stand in selects of their own: Postgres then expects as many rows of any array, so it keeps one plan. By the
 -- arrays' lengths it would plan anew each time, which takes twice as long as the query itself.
 WITH wanted AS (
@@ -9,12 +11,14 @@ WITH wanted AS (
   FROM (
     SELECT model_id::text AS id FROM elo_agent_tiers
     UNION ALL SELECT unnest((SELECT :modelIds::text[]))
+    -- With an agent:
     UNION ALL SELECT unnest(ARRAY(SELECT agent.model::text UNION ALL SELECT rule ->> 'model' FROM jsonb_array_elements(
       CASE jsonb_typeof(agent.model_rules) WHEN 'array' THEN agent.model_rules ELSE '[]' END
     ) AS rule))
     FROM elo_agents AS agent
-    WHERE (SELECT :agent::text) IS NOT NULL AND agent.name = (SELECT :agent::text)
+    WHERE agent.name = (SELECT :agent::text)
       AND (agent.tenant_id IS NULL OR agent.tenant_id = ANY ((SELECT :tenantIds::uuid[])::uuid[]))
+    -- Always:
   ) AS models
   WHERE id IS NOT NULL
 )
@@ -89,24 +93,18 @@ SELECT
     WHERE secret.tenant_id = tenant.id OR secret.tenant_id IS NULL
   ), '[]')::text AS secrets,
   elo_agent_channel_credentials(tenant.id)::text AS channels,
-  elo_agent_policy_version(tenant.id) AS policy_version,
-  CASE WHEN (SELECT :agent::text) IS NOT NULL THEN json_build_object(
+  -- With an agent:
+  json_build_object(
     'is_any', EXISTS (
       SELECT FROM elo_agents AS agent WHERE agent.tenant_id = tenant.id OR agent.tenant_id IS NULL AND agent.is_active
     ),
     'rows', (
-      SELECT coalesce(json_agg(json_build_object(
-        'is_shared', agent.tenant_id IS NULL, 'is_active', agent.is_active, 'version', agent.version,
-        'definition', json_build_object(
-          'name', agent.name, 'description', agent.description, 'systemPrompt', agent.system_prompt,
-          'tier', agent.tier, 'model', agent.model, 'modelRules', agent.model_rules, 'temperature', agent.temperature,
-          'maxIterations', agent.max_iterations, 'tools', agent.tools, 'toolPermissions', agent.tool_permissions,
-          'outputSchema', agent.output_schema, 'limits', agent.limits
-        )
-      ) ORDER BY agent.tenant_id NULLS LAST), '[]')
+      SELECT coalesce(json_agg(to_json(agent) ORDER BY agent.tenant_id NULLS LAST), '[]')
       FROM elo_agents AS agent
       WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
     )
-  ) END::text AS agents
+  )::text AS agents,
+  -- Always:
+  elo_agent_policy_version(tenant.id) AS policy_version
 FROM elo_v_agent_tenants AS tenant
 WHERE tenant.id = ANY ((SELECT :tenantIds::uuid[])::uuid[])

@@ -1,10 +1,20 @@
+import type { Statement } from '../statement';
 import text from './load-tenants.sql';
 import { named } from './named';
 
-/** Everything that runs of these tenants need, with the prices of these models. */
-export const loadTenantsStatement = named<{
+interface Asked {
   readonly tenantIds: readonly string[];
   readonly modelIds: readonly string[];
-  /** Undefined: no agent's rows are read. */
+  /** Undefined: the rows of agents are not read. */
   readonly agent?: string;
-}>(text);
+}
+
+const OF_AGENT = /-- With an agent:\n[^]*?-- Always:\n/g;
+
+const withAgent = named<Asked>(text);
+const withoutAgent = named<Asked>(text.replace(OF_AGENT, ''));
+
+/** Everything that runs of these tenants need, with the prices of these models. */
+export function loadTenantsStatement(asked: Asked): Statement {
+  return asked.agent === undefined ? withoutAgent(asked) : withAgent(asked);
+}

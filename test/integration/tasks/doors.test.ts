@@ -27,6 +27,8 @@ beforeAll(async () => {
   tenant = await addTenant(database);
   await giveTool(database, tenant, { code: 'find_orders', endpoint: `${tools.url}/hook`, authHeader: 'Bearer tool' });
   runtime = createRuntime({ database: { url: database.url }, model: { apiKey: API_KEY, baseUrl: models.url } });
+  const support = { name: 'support', systemPrompt: 'You support.', tier: 'expert', temperature: 0.1 };
+  await runtime.admin.agent.create({ tenantId: tenant, ...support });
   env = {
     DATABASE_URL: database.url,
     REDIS_URL: redis.url,
@@ -123,6 +125,7 @@ function throughFields({ config, meta }: Task, typeVersion = 3): Promise<Ending>
   };
   const parameters = {
     tenantId: { __rl: true, mode: 'id', value: meta.tenant_id },
+    agent: config.agent,
     tier: config.agent_tier,
     systemPrompt: config.system_prompt,
     message: config.message,
@@ -221,6 +224,22 @@ it.each(DOORS)('%s returns the result of the library, with the same bill, audit 
   expect([expected.modelRequests.length, expected.toolRequests.length]).toEqual([2, 1]);
   expect(await tracesOf(door)).toEqual(expected);
 });
+
+const namesAgents = ([name]: (typeof DOORS)[number]): boolean => !name.includes('version 2');
+
+it.each(DOORS.filter(namesAgents))(
+  '%s runs the agent that the task names, as the library does',
+  async (_name, door) => {
+    const ofAgent = { agent: 'support', agent_tier: '', system_prompt: '', temperature: undefined };
+    const expected = await tracesOf(throughLibrary, ofAgent);
+    expect(expected).toMatchObject({
+      result: { agent: { name: 'support', source: 'virtual', version: 1 }, agent_tier: 'expert' },
+      modelRequests: [{ body: { temperature: 0.1, messages: [{ role: 'system', content: 'You support.' }, {}] } }, {}],
+      toolRequests: [{ body: { meta: { agent: 'support' } } }],
+    });
+    expect(await tracesOf(door, ofAgent)).toEqual(expected);
+  },
+);
 
 /** What every door reports of a failed run; a report of the queue names its tool calls without the result around them. */
 function spentOf({ result: { result, ...rest }, ...traces }: Traces): object {

@@ -16,7 +16,6 @@ function parse(columns: { settings?: unknown; tiers?: unknown[]; prices?: unknow
     secrets: '[]',
     channels: '{}',
     policy_version: 'v',
-    agents: null,
   };
   return parseSnapshot(text, new Map());
 }

@@ -13,7 +13,6 @@ const columns = (rest: Partial<SnapshotColumns> = {}): SnapshotColumns => ({
   secrets: '[]',
   channels: '{}',
   policy_version: 'v',
-  agents: null,
   ...rest,
 });
 
@@ -61,7 +60,7 @@ it("never gives one tenant's tools to another", async () => {
 
 it('gives the same objects to runs of different agents in turn, and to those of none', async () => {
   const agents = (name: string) =>
-    JSON.stringify({ is_any: true, rows: [{ is_shared: false, is_active: true, version: 1, definition: { name } }] });
+    JSON.stringify({ is_any: true, rows: [{ tenant_id: 'a', is_active: true, version: 1, name }] });
   const rows: Record<string, SnapshotColumns> = {
     a: columns({ prices: '[{"model_id":"a"}]', agents: agents('a') }),
     b: columns({ prices: '[{"model_id":"b"}]', agents: agents('b') }),
