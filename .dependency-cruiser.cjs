@@ -2,7 +2,7 @@
  * Who may import whom, as rules. From the ground up: contracts, errors and util; the loop, pure; the parts, strangers to one
  * another; storage; toolsets and the ledger, each of which joins a few parts; the run; tasks; compose, which sees everything; the doors.
  */
-const PARTS = 'agents|tenants|models|tools|permissions|mcp|billing|vault|queue|workflow-migration|config';
+const PARTS = 'agents|skills|tenants|models|tools|permissions|mcp|billing|vault|queue|workflow-migration|config';
 const part = `^runtime/(${PARTS})/`;
 const own = (...folders) => `^runtime/(${folders.join('|')})/`;
 
@@ -42,7 +42,7 @@ module.exports = {
     only(
       'toolsets-join-tools',
       own('toolsets'),
-      own('toolsets', 'tools', 'agents', 'mcp', 'permissions', 'ledger', 'tasks', 'contracts', 'errors', 'util'),
+      own('toolsets', 'tools', 'agents', 'skills', 'mcp', 'permissions', 'ledger', 'tasks', 'contracts', 'errors', 'util'),
     ),
     only('tasks-know-no-part', own('tasks'), own('tasks', 'contracts', 'errors', 'util')),
     rule(
@@ -90,6 +90,7 @@ module.exports = {
     home('re2js', 'tools|permissions'),
     home('big[.]js', 'billing'),
     home('d3-scale', 'admin'),
+    home('yaml', 'skills'),
     rule('not-to-tests', { path: '^(runtime|nodes)/' }, { path: '^(test|examples|bench|scripts)/' }),
     rule('resolvable', {}, { couldNotResolve: true }),
   ],

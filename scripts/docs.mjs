@@ -101,6 +101,7 @@ const FLOORS = [
       'tools',
       'mcp',
       'agents',
+      'skills',
       'permissions',
       'billing',
       'vault',

@@ -3,7 +3,7 @@ import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescrip
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
 import type { ItemOutcome } from '../shared/item';
-import { getTenantTools, searchAgents, searchTenants } from '../shared/pickers';
+import { getSkills, getTenantTools, searchAgents, searchTenants } from '../shared/pickers';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
@@ -19,7 +19,7 @@ export class AgentNode implements INodeType {
 
   methods = {
     listSearch: { searchAgents, searchTenants },
-    loadOptions: { getModels, getTenantTools, getTiers, showTenantTools },
+    loadOptions: { getModels, getSkills, getTenantTools, getTiers, showTenantTools },
     credentialTest: { testSqlRole, testVaultKey },
   };
 

@@ -32,6 +32,19 @@ export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INode
   return tools.map(({ id, name, description }) => ({ name, value: id, description: description ?? '' }));
 }
 
+/** The skills of the chosen tenant and of all tenants; without a tenant those of all tenants. */
+export async function getSkills(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  const tenantId = chosenTenant(this);
+  const { skills } = await withAdmin(this, ({ admin }) =>
+    admin.skill.list(tenantId === undefined ? { shared: true } : { tenantId }),
+  );
+  const active = new Map(
+    skills.filter(({ is_active: isActive }) => isActive).map((skill) => [skill.name, skill.description]),
+  );
+  const named = [...active].map(([name, description]) => ({ name, value: name, description }));
+  return [{ name: 'All of the Tenant', value: '*' }, ...named];
+}
+
 /** The id of the tenant that is chosen in the panel; undefined for none, and for an expression. */
 export function chosenTenant(context: ILoadOptionsFunctions): string | undefined {
   const tenant = context.getCurrentNodeParameter('tenantId') as { readonly value?: unknown } | string | undefined;

@@ -8,6 +8,7 @@ export const OPERATION_NAMES: Readonly<Record<string, readonly string[]>> = {
   price: ['list', 'set', 'sync'],
   tool: ['create', 'set', 'list', 'update', 'delete', 'enable', 'disable', 'setLimits', 'execute', 'addBuiltIn'],
   agent: ['create', 'set', 'get', 'list', 'update', 'delete'],
+  skill: ['create', 'set', 'get', 'list', 'validate', 'update', 'delete'],
   mcpServer: ['add', 'list', 'health', 'refresh', 'approve', 'disconnect', 'remove'],
   secret: ['set', 'list', 'delete', 'rotate', 'encrypt'],
   oauthLogin: ['list', 'revoke'],

@@ -24,6 +24,9 @@ import { disconnectServers, removeServer } from './servers/disconnect-servers';
 import { listLogins } from './servers/list-logins';
 import { listServers } from './servers/list-servers';
 import { revokeLogin } from './servers/revoke-login';
+import { createSkill, setSkill, updateSkill } from './skills/change-skill';
+import { deleteSkill } from './skills/delete-skill';
+import { getSkill, listSkills, validateSkills } from './skills/list-skills';
 import { activateTenant, deactivateTenant } from './tenants/activate-tenant';
 import { createTenant, setTenant } from './tenants/create-tenant';
 import { deleteTenant } from './tenants/delete-tenant';
@@ -53,6 +56,7 @@ export const OPERATIONS = [
   ...[createTool, setTool, listTools, updateTool, deleteTool, enableTool, disableTool, setToolLimits, executeTool],
   ...[addBuiltInTools, setSqlRole],
   ...[createAgent, setAgent, getAgent, listAgents, updateAgent, deleteAgent],
+  ...[createSkill, setSkill, getSkill, listSkills, validateSkills, updateSkill, deleteSkill],
   ...[addServer, listServers, checkServersHealth, refreshServers, approveTools, disconnectServers, removeServer],
   ...[setSecret, listSecrets, deleteSecret, rotateKey, encryptSecrets],
   ...[listLogins, revokeLogin],
@@ -68,6 +72,7 @@ export const RESOURCES = {
   price: 'Model',
   tool: 'Tool',
   agent: 'Agent',
+  skill: 'Skill',
   mcpServer: 'MCP Server',
   secret: 'Secret',
   oauthLogin: 'OAuth Login',

@@ -47,6 +47,7 @@ export const agentShape = {
   maxIterations: z.int().min(1).max(MOST_ITERATIONS).optional(),
   tools: names.optional(),
   toolPermissions: object.optional(),
+  skills: names.optional(),
   outputSchema: object.optional(),
   limits: strictObject({ max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool }).optional(),
 };

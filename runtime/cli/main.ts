@@ -8,6 +8,7 @@ import { mcpLoginCommand } from './commands/mcp-login';
 import { migrateWorkflowCommand } from './commands/migrate-workflow';
 import { queueCommands } from './commands/queue';
 import { runCommand } from './commands/run';
+import { skillFileCommands } from './commands/skill-files';
 import { workerCommand } from './commands/worker';
 import { type CommandGroup, helpText } from './help';
 import { printError } from './output';
@@ -16,7 +17,7 @@ import { type Terminal, terminal, withTerminal } from './terminal';
 /** Commands that are not operations of administration; a run loads nothing else. */
 const OWN: readonly CommandGroup[] = [
   { title: 'Tasks', commands: [runCommand, workerCommand, ...queueCommands] },
-  { title: 'Set up', commands: [keygenCommand, mcpLoginCommand, migrateWorkflowCommand] },
+  { title: 'Set up', commands: [keygenCommand, mcpLoginCommand, ...skillFileCommands, migrateWorkflowCommand] },
 ];
 const OWN_COMMANDS = OWN.flatMap(({ commands }) => commands);
 

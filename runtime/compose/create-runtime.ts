@@ -7,6 +7,7 @@ import type { AgentResult } from '../contracts/result';
 import type { RunOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpStore } from '../contracts/tools/mcp';
+import type { SkillReader } from '../contracts/tools/skill';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { REDIS, SQL_ROLE } from '../run/plan/needs';
@@ -14,6 +15,7 @@ import type { RunEnvironment } from '../run/run';
 import { createLedgerStore } from '../storage/postgres/ledger-store';
 import { createMcpStore } from '../storage/postgres/mcp-store';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
+import { createSkillReader } from '../storage/postgres/skill-reader';
 import { createRedisConnection } from '../storage/redis/connection';
 import { createRedisOutbox } from '../storage/redis/outbox';
 import { loadTenantsStatement } from '../storage/sql/load-tenants';
@@ -66,17 +68,15 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const parsed = parseConfig(config);
   const sealer = parsed.vaultKey === undefined ? undefined : createSealer(parsed.vaultKey);
   const closers: Close[] = [];
-  const { mcpStore, postgres, ...plain } = stores(parsed, closers, sealer);
+  const { mcpStore, skills, postgres, ...plain } = stores(parsed, closers, sealer);
   const kept = { ...plain, tenants: withVault(plain.tenants, sealer) };
   const mcp = mcpServers(parsed, { store: mcpStore, sealer, login: people.login });
   const redis = parsed.redis && createRedisConnection(parsed.redis);
   if (redis !== undefined) closers.push(redis.close);
   const secrets = knownSecrets(parsed);
   const agents = readCodeAgents(parsed.plugins.agents);
-  const { selectTools, close: closeTools } = createToolSources(parsed, { mcp, redis, secrets, agents });
+  const { selectTools, close: closeTools } = createToolSources(parsed, { mcp, redis, secrets, agents, skills });
   closers.unshift(mcp.close, closeTools);
-  const redactorFor = createRunRedactor(secrets);
-  const { leaseMs } = parsed.limits;
   const outbox = redis && createRedisOutbox(redis, { ledger: kept.ledger, sealer });
   if (outbox !== undefined) closers.unshift(outbox.close);
   const { models, close: closeModels } = createProviders(parsed);
@@ -86,8 +86,8 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     models,
     agents,
     selectTools,
-    redactorFor,
-    leaseMs,
+    redactorFor: createRunRedactor(secrets),
+    leaseMs: parsed.limits.leaseMs,
     outbox,
     services: [...(parsed.sqlQuery === undefined ? [] : [SQL_ROLE]), ...(redis === undefined ? [] : [REDIS])],
   };
@@ -118,6 +118,7 @@ interface Stores {
   readonly tenants: TenantStore;
   readonly ledger: LedgerStore;
   readonly mcpStore?: McpStore;
+  readonly skills?: SkillReader;
 }
 
 function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], sealer?: Sealer): Stores {
@@ -131,6 +132,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
     tenants: plugins.tenants ?? tenantStore(postgres),
     ledger: plugins.ledger ?? ledger,
     mcpStore: createMcpStore(postgres.query),
+    skills: createSkillReader(postgres.query),
   };
 }
 

@@ -4,6 +4,7 @@ import type { AdminPorts } from '../admin/operation';
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
 import { RuntimeError } from '../errors/runtime-error';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
+import { LOAD_SKILL } from '../toolsets/skill-source';
 import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 
 interface RuntimePorts extends Pick<AdminPorts, 'tenantTools' | 'sealer' | 'redis' | 'run'> {
@@ -31,7 +32,7 @@ async function make(
     ...ports,
     postgres,
     serverDefaults: MCP_SERVER_DEFAULTS,
-    codeTools: (plugins.tools ?? []).map(({ definition }) => definition.name),
+    codeTools: [...(plugins.tools ?? []).map(({ definition }) => definition.name), LOAD_SKILL],
     codeAgents: plugins.agents ?? [],
     listedAt,
     provider: apiKey === '' ? undefined : listedAt,

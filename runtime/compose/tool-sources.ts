@@ -1,5 +1,6 @@
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
 import type { AgentDefinition } from '../contracts/tenant';
+import type { SkillReader } from '../contracts/tools/skill';
 import type { McpServers } from '../mcp/mcp-servers';
 import { createSqlReader } from '../storage/postgres/sql-reader';
 import type { RedisConnection } from '../storage/redis/connection';
@@ -15,6 +16,7 @@ import { combineSources, type SelectTools } from '../toolsets/combine-sources';
 import { createConnectedSource } from '../toolsets/connected-source';
 import { createMcpSource } from '../toolsets/mcp-source';
 import { createPluginSource } from '../toolsets/plugin-source';
+import { createSkillSource } from '../toolsets/skill-source';
 
 /** Where the tools of a run come from, in the order in which their names are given. Connects to nothing yet. */
 export function createToolSources(
@@ -24,11 +26,13 @@ export function createToolSources(
     redis,
     secrets,
     agents,
+    skills,
   }: {
     readonly mcp: McpServers;
     readonly redis?: RedisConnection;
     readonly secrets: readonly string[];
     readonly agents: readonly AgentDefinition[];
+    readonly skills?: SkillReader;
   },
 ): { readonly selectTools: SelectTools; readonly close: () => Promise<unknown> } {
   const { transports, close } = createToolTransports(config, redis);
@@ -39,6 +43,7 @@ export function createToolSources(
     secrets,
   };
   const sources = [
+    createSkillSource(skills),
     createCatalogueSource(createToolBuilder(builder)),
     createMcpSource(mcp, createServerToolBuilder(builder)),
     createPluginSource(config.plugins.tools ?? []),

@@ -84,6 +84,11 @@ export interface TaskConfigInput {
    */
   readonly disabled_tools?: readonly string[];
   /**
+   * Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own.
+   * @default those of the agent
+   */
+  readonly skills?: readonly string[];
+  /**
    * Rules for tools by name: limits, patterns, a person who is asked. They can only narrow what tenant and tier allow.
    * @default none
    */

@@ -193,6 +193,14 @@ export const TASK_OPTIONS = {
     title: 'Tools: Block',
     description: 'Never these tools, whatever else allows them. Set this where a tool would be dangerous',
   }),
+  skills: optional(z.array(z.string()).max(500)).meta({
+    guards: true,
+    standard: 'those of the agent',
+    picker: 'skill',
+    title: 'Skills',
+    description:
+      'Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own',
+  }),
   tool_permissions: optional(orEmptyList(z.custom<JsonObject>(isJsonObject, 'must be an object'))).meta({
     guards: true,
     inSettings: '`tool_config`',

@@ -2,6 +2,7 @@ import type { RuntimeError } from '../errors/runtime-error';
 import type { JsonObject } from '../util/json';
 import type { ModelPrice } from './ledger/usage';
 import type { McpServerRow } from './tools/mcp';
+import type { SkillEntry } from './tools/skill';
 
 /** A quality and price label, and the model behind it. */
 export interface Tier {
@@ -105,6 +106,8 @@ export interface AgentDefinition {
   readonly tools?: readonly string[];
   /** Rules by name of the tool, as in `tool_config.tool_permissions`. */
   readonly toolPermissions?: JsonObject;
+  /** Names of skills that it may load; `*` means all of the tenant's. Default: none, unless the task names some. */
+  readonly skills?: readonly string[];
   /** JSON Schema of its answers. */
   readonly outputSchema?: JsonObject;
   /** Limits of a run, in the words of a task's config. */
@@ -156,6 +159,8 @@ export interface TenantSnapshot {
     /** The tenant has rows of agents, of whatever name. */
     readonly isAny: boolean;
   };
+  /** Active skills that the task or its agent names. Undefined: none was named, or the store knows none. */
+  readonly skills?: readonly SkillEntry[];
 }
 
 /** Where tenants come from. Rejects with TENANT_NOT_FOUND or a DB_ code. */
@@ -164,7 +169,9 @@ export interface TenantStore {
     readonly tenantId: string;
     /** Models whose prices may be needed, beside those of tiers and of the agent. */
     readonly modelIds: readonly string[];
-    /** The name of the agent whose rows are needed. */
+    /** The name of the agent whose rows are needed, with the skills that it names. */
     readonly agent?: string;
+    /** Names of more skills that are needed; `*` means all. */
+    readonly skills?: readonly string[];
   }) => Promise<TenantSnapshot>;
 }

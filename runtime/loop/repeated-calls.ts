@@ -91,7 +91,7 @@ function recall(steps: readonly StepRecord[]): Map<string, Seen> {
   const values = new Map<string, string>();
   for (const { tool, arguments: input, outcome } of steps.flatMap(({ toolCalls }) => toolCalls)) {
     if (!isJsonObject(input) || outcome === undefined) continue;
-    const { isError, code, value: result } = outcome;
+    const { isError, code, value: result, nextTools } = outcome;
     const key = keyOf(tool, input);
     const known = seen.get(key);
     if (code === 'TOOL_REPEATED') {
@@ -102,7 +102,7 @@ function recall(steps: readonly StepRecord[]): Map<string, Seen> {
       const value = canonicalJson(result);
       const runs = known !== undefined && values.get(key) === value ? known.runs + 1 : 1;
       values.set(key, value);
-      const latest = Promise.resolve({ isError: false, value: result });
+      const latest = Promise.resolve({ isError: false, value: result, nextTools });
       seen.set(key, { runs, wasTold: false, latest, compared: Promise.resolve() });
     }
   }

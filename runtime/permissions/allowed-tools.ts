@@ -98,11 +98,12 @@ const ROW = 'custom_config.permissions';
 
 function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   if (tier !== undefined && candidate.allowedTiers?.includes(tier) === false) return false;
-  if (!isGranted(candidate, levels)) return false;
-  const names = namesOf(candidate);
   const denied = formerNamesOf(candidate);
-  return levels.every(
-    ({ enabled, disabled }) => (enabled === undefined || isNamed(names, enabled)) && !isNamed(denied, disabled),
+  if (levels.some(({ disabled }) => isNamed(denied, disabled))) return false;
+  if (candidate.needsNoGrant === true) return true;
+  const names = namesOf(candidate);
+  return (
+    isGranted(candidate, levels) && levels.every(({ enabled }) => enabled === undefined || isNamed(names, enabled))
   );
 }
 
@@ -136,7 +137,8 @@ function unknownNames(tools: readonly Candidate[], { asked = [], tier }: Policy)
     .map((tool) => describeError('TOOL_NOT_LOADED', { tool }));
 }
 
-function namesOf({ tool, alias }: Candidate): readonly string[] {
+/** The names of a tool in allow-lists. */
+export function namesOf({ tool, alias }: Pick<Candidate, 'tool' | 'alias'>): readonly string[] {
   const { name } = tool.definition;
   return alias === undefined ? [name] : [name, alias];
 }

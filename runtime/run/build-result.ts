@@ -5,6 +5,7 @@ import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
 import type { Agent } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import type { ErrorSummary } from '../errors/runtime-error';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
 import { mapExactIntegers } from '../util/exact-integer';
@@ -18,7 +19,10 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
   const { request, plan, variables, redact } = run;
   const { steps, awaiting, structured } = outcome;
   const { usage, usageEstimated, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
-  const warnings = [...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? []), ...failedTools(steps)];
+  const warnings = [
+    ...[...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? [])],
+    ...[...warningsOfTools(steps), ...failedTools(steps)],
+  ];
   return {
     task_id: request.task_id,
     trace_id: request.trace_id,
@@ -52,6 +56,12 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
     ...(plan.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };
+}
+
+/** Each warning once, whichever call came with it. */
+function warningsOfTools(steps: readonly StepRecord[]): readonly ErrorSummary[] {
+  const all = steps.flatMap(({ toolCalls }) => toolCalls.flatMap(({ outcome }) => outcome?.warnings ?? []));
+  return [...new Map(all.map((one) => [one.message, one])).values()];
 }
 
 function agentReport(agent: Agent | undefined): Pick<AgentResult, 'agent'> {

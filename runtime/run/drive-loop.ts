@@ -15,7 +15,7 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
     start: {
       messages: run.opening,
-      keepsOpening: host.connected?.memory !== undefined || plan.agent !== undefined,
+      keepsOpening: host.connected?.memory !== undefined || plan.agent !== undefined || plan.instructions.length > 0,
       progress: run.earlier,
     },
     scope: {

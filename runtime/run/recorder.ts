@@ -10,7 +10,9 @@ import { identityOf } from '../ledger/identity';
 import { startRunRecord } from '../ledger/run-record';
 import type { LoopObserver, SettledModelCall } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
+import { LOAD_SKILL } from '../toolsets/skill-source';
 import type { JsonObject, JsonValue } from '../util/json';
+import { createNarrowing } from './narrow-tools';
 import { firstReservation, nextReservation } from './reserve';
 import { followRules } from './rulings';
 import type { ClaimedRun, RunEnvironment, RunPlan } from './run';
@@ -26,7 +28,7 @@ export interface Recorder extends LoopObserver {
  * takes each tool call off its limits. Must be settled, or its lease goes on.
  */
 export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
-  const { plan, refusal } = run;
+  const { plan } = run;
   const options = recordOptions(environment, run);
   const changedVariables = changesOf(run.variables);
   const { meter, lost, ...modelCalls } = followModelCalls(run);
@@ -37,7 +39,7 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   const record = startRunRecord(options);
   return {
     meter,
-    ...(refusal === undefined ? {} : { prepareStep: () => Promise.reject(refusal) }),
+    prepareStep: prepareStepOf(run),
     settle: (end) => record.settle(end, lost()),
     modelCallEnded: async (call) => {
       const { ended, usage } = await modelCalls.ended(call);
@@ -69,6 +71,14 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
       }
     },
   };
+}
+
+/** Undefined for a run that neither ends here nor can load a skill. */
+function prepareStepOf({ plan: { toolset }, earlier, refusal }: ClaimedRun): Recorder['prepareStep'] {
+  if (refusal !== undefined) return () => Promise.reject(refusal);
+  if (earlier === undefined && toolset.find(LOAD_SKILL) === undefined) return undefined;
+  const toolsOf = createNarrowing(toolset);
+  return ({ steps }) => ({ toolset: toolsOf(steps) });
 }
 
 /** Returns the agent for the entry of the first step. */

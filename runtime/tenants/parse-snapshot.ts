@@ -73,6 +73,7 @@ const serverToolRow = z.object({
   is_quarantined: z.boolean(),
 });
 
+const skillRow = z.object({ name: z.string(), description: z.string() });
 const secretRow = z.object({ name: z.string(), is_shared: z.boolean(), sealed: z.string() });
 
 /** The columns of the load statement: JSON as text, so that equal text need not be parsed again. */
@@ -88,8 +89,9 @@ export interface SnapshotColumns {
   readonly secrets: string;
   readonly channels: string;
   readonly policy_version: string;
-  /** Present if an agent was asked for. */
+  /** Present, as skills are, if an agent or skills were asked for. */
   readonly agents?: string;
+  readonly skills?: string;
 }
 
 /** All lists of a tenant's servers together. */
@@ -116,6 +118,7 @@ export function parseSnapshot(columns: SnapshotColumns, serverTools: ServerTools
     channels: asObject(columns.channels),
     policyVersion: columns.policy_version,
     agents: columns.agents === undefined ? undefined : parseAgents(columns.agents),
+    skills: columns.skills === undefined ? undefined : readRows(skillRow, columns.skills),
   };
 }
 
@@ -166,6 +169,7 @@ const AGENT_COLUMNS = {
   max_iterations: 'maxIterations',
   tools: 'tools',
   tool_permissions: 'toolPermissions',
+  skills: 'skills',
   output_schema: 'outputSchema',
   limits: 'limits',
 };

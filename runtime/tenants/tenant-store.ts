@@ -22,6 +22,7 @@ const COLUMNS = [
   'channels',
   'policy_version',
   'agents',
+  'skills',
 ] as const satisfies (keyof SnapshotColumns)[];
 
 /** The most tenants that are loaded together. */
@@ -52,7 +53,7 @@ export function createTenantStore(options: {
       const columns = await loaderOf(asked)(tenantId.toLowerCase());
       if (columns === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
       // Each agent by itself: the prices that come with it are others.
-      const key = JSON.stringify([tenantId, asked.agent]);
+      const key = JSON.stringify([tenantId, asked.agent, asked.skills]);
       const loaded = refresh(remembered.get(key) ?? remembered.get(tenantId), columns);
       remembered.set(key, loaded);
       remembered.set(tenantId, loaded);
@@ -80,7 +81,7 @@ function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
   if (isSame(...COLUMNS) && before.columns.is_active === columns.is_active) return before;
   const serverTools = isSame('server_tools') ? before.serverTools : parseServerTools(columns.server_tools);
   const snapshot = parseSnapshot(columns, serverTools);
-  const { tools, servers } = before.snapshot;
+  const { tools, servers, skills } = before.snapshot;
   return {
     columns,
     serverTools,
@@ -88,6 +89,7 @@ function refresh(before: Loaded | undefined, columns: SnapshotColumns): Loaded {
       ...snapshot,
       ...(isSame('tools', 'secrets', 'channels') ? { tools } : {}),
       ...(isSame('servers', 'server_tools', 'secrets', 'channels') ? { servers } : {}),
+      ...(isSame('skills') ? { skills } : {}),
     },
   };
 }

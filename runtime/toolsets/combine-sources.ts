@@ -10,6 +10,7 @@ import { createToolset } from '../tools/combine-toolsets';
 import { offeredNames, plainName } from '../tools/offered-names';
 import { turn } from '../util/turn';
 import { agentOfTenant, rulesOfAgents } from './agent-of-tenant';
+import { givenSkills, LOAD_SKILL } from './skill-source';
 import type { OfferedTool, ToolLists, ToolOffer, ToolSource } from './tool-source';
 
 export interface SelectedTools {
@@ -32,6 +33,8 @@ interface SelectToolsRequest {
   readonly began?: Agent | null;
   /** Rules of the task or the caller, in the shape of tool_config; they can only narrow. */
   readonly rules: ToolLists;
+  /** Names of skills that the task names; those of the agent are intersected. */
+  readonly skills?: readonly string[];
   /** Servers given with the run, beside the tenant's own. */
   readonly servers: readonly TenantServer[];
   /** What the host has connected to this run. */
@@ -64,11 +67,13 @@ export function combineSources(
     const { snapshot, tier, agent, began, rules, servers, connected = [], signal } = request;
     const ofRows = remembered.get(snapshot.tools) ?? new Map<string, Remembered>();
     remembered.set(snapshot.tools, ofRows);
-    const ofAgents = rulesOfAgents(agentOfTenant({ name: agent, began }, snapshot, codeAgents), began ?? undefined);
-    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules]);
+    const agents = [agentOfTenant({ name: agent, began }, snapshot, codeAgents), began ?? undefined];
+    const ofAgents = rulesOfAgents(...agents);
+    const skills = givenSkills(snapshot.skills, { ofTask: request.skills, agents });
+    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules, skills]);
     const before = ofRows.get(key);
     const policy = before?.policy ?? readPolicy(request, ofAgents);
-    const asked = { snapshot, servers, connected, policy, signal };
+    const asked = { snapshot, servers, connected, policy, skills, signal };
     const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
     if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
     const selected = await select(offers, policy, otherNames(request));
@@ -109,15 +114,17 @@ function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
     ]),
   );
   return {
-    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers],
+    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers, LOAD_SKILL],
     servers: [...own, ...servers].map(({ name }) => name),
   };
 }
 
 async function select(offers: readonly ToolOffer[], policy: Policy, others: OtherNames): Promise<SelectedTools> {
   const named = withNames(offers);
-  const { tools, warnings } = await build(named);
+  let chosen: readonly TenantTool[] = [];
+  const { tools, warnings } = await build(named, () => chosen);
   const allowed = allowedTools(tools, policy);
+  chosen = allowed.tools;
   const unmatched = await unmatchedWarnings(tools, policy, others);
   return {
     tools: allowed.tools,
@@ -160,14 +167,17 @@ function hasFixedName({ identity }: OfferedTool): boolean {
   return identity === undefined;
 }
 
-async function build(named: readonly NamedOffer[]): Promise<Pick<SelectedTools, 'tools' | 'warnings'>> {
+async function build(
+  named: readonly NamedOffer[],
+  toolsOfRun: () => readonly TenantTool[],
+): Promise<Pick<SelectedTools, 'tools' | 'warnings'>> {
   const tools: TenantTool[] = [];
   const warnings: ErrorSummary[] = [];
   for (const { offered, name } of named) {
     await turn();
     const { name: wanted, identity, build: make, unusable, ...facts } = offered;
     try {
-      const tool = make(name);
+      const tool = make(name, toolsOfRun);
       tools.push(identity === undefined ? { ...facts, tool } : { ...facts, tool, formerName: plainName(wanted) });
     } catch (error) {
       const reason = errorText(error);

@@ -1,5 +1,6 @@
 import type { ConnectedTool } from '../contracts/connected';
 import type { TenantSnapshot } from '../contracts/tenant';
+import type { GivenSkills } from '../contracts/tools/skill';
 import type { TenantTool, Tool } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { TenantServer } from '../mcp/mcp-servers';
@@ -14,6 +15,8 @@ interface OfferRequest {
   /** What the host has connected to this run. */
   readonly connected: readonly ConnectedTool[];
   readonly policy: Policy;
+  /** The skills of the run. */
+  readonly skills: GivenSkills;
   readonly signal: AbortSignal;
 }
 
@@ -30,8 +33,11 @@ export interface OfferedTool extends Omit<TenantTool, 'tool' | 'formerName'> {
   readonly name: string;
   /** Tells apart two tools that ask for one name, which then both get another. Without it the name is fixed. */
   readonly identity?: JsonValue;
-  /** Makes the tool under the name that it got. Throws an Error for a tool that cannot be used. */
-  readonly build: (name: string) => Tool;
+  /**
+   * Makes the tool under the name that it got. `toolsOfRun` returns all tools of the run once they are chosen, so at its calls.
+   * Throws an Error for a tool that cannot be used.
+   */
+  readonly build: (name: string, toolsOfRun: () => readonly TenantTool[]) => Tool;
   /** The warning for a tool that cannot be used. */
   readonly unusable?: (reason: string) => ErrorSummary;
 }
@@ -54,7 +60,7 @@ export interface ToolOffer {
  */
 export interface ToolSource {
   /**
-   * What it has for a run. `before` is what it offered last under the same rows and rules: the very same object comes back
+   * What it has for a run. `before` is what it offered last under the same rows, rules and skills: the very same object comes back
    * while nothing has changed, so that a warm run builds and serialises nothing.
    */
   readonly offer: (request: OfferRequest, before: ToolOffer | undefined) => ToolOffer | Promise<ToolOffer>;

@@ -38,6 +38,7 @@ it('few files lie loose: at most 5 in the runtime itself, at most 15 in any fold
 /** Shapes on the wire: rows, keys of Redis, options of a command, the resources of administration. */
 const ON_THE_WIRE = [
   'Admin',
+  'AgentDetails',
   'CatalogueEntry',
   'DeadEntry',
   'MigrateOptions',

@@ -131,6 +131,15 @@ export const taskOptions: INodeProperties[] = [
       'Never these tools, whatever else allows them. Set this where a tool would be dangerous. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
   },
   {
+    displayName: 'Skills Names or IDs',
+    name: 'skills',
+    type: 'multiOptions',
+    typeOptions: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
+    default: [],
+    description:
+      'Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+  },
+  {
     displayName: 'Tools: Permissions',
     name: 'toolPermissions',
     type: 'json',

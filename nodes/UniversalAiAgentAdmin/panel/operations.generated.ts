@@ -8,6 +8,7 @@ export const RESOURCES = [
   { name: 'Model', value: 'price' },
   { name: 'Tool', value: 'tool' },
   { name: 'Agent', value: 'agent' },
+  { name: 'Skill', value: 'skill' },
   { name: 'MCP Server', value: 'mcpServer' },
   { name: 'Secret', value: 'secret' },
   { name: 'OAuth Login', value: 'oauthLogin' },
@@ -183,6 +184,51 @@ export const OPERATIONS = {
       description: 'Forget an agent; tasks that name it are refused',
     },
   ],
+  skill: [
+    {
+      name: 'Create',
+      value: 'create',
+      action: 'Create a skill',
+      description: 'Add a skill: instructions that a model loads when a task matches its description',
+    },
+    {
+      name: 'Create or Update',
+      value: 'set',
+      action: 'Create or update a skill',
+      description: 'Add a skill, or change the one that has this name; can be repeated',
+    },
+    {
+      name: 'Get',
+      value: 'get',
+      action: 'Get a skill',
+      description: 'The text of a skill as it was written, with its files',
+    },
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List skills',
+      description: 'The skills of a tenant and those of all tenants',
+    },
+    {
+      name: 'Validate',
+      value: 'validate',
+      action: 'Validate skills',
+      description:
+        'What is not as it should be: tools that the tenant lacks, unknown models, text against the specification',
+    },
+    {
+      name: 'Update',
+      value: 'update',
+      action: 'Update a skill',
+      description: 'Change a skill; runs that have loaded it keep its text',
+    },
+    {
+      name: 'Delete',
+      value: 'delete',
+      action: 'Delete a skill',
+      description: 'Forget a skill; agents that name it do without it',
+    },
+  ],
   mcpServer: [
     {
       name: 'Add',
@@ -316,6 +362,8 @@ export const LISTS = {
   'price.list': 'prices',
   'tool.list': 'tools',
   'agent.list': 'agents',
+  'skill.list': 'skills',
+  'skill.validate': 'skills',
   'mcpServer.list': 'servers',
   'mcpServer.health': 'servers',
   'mcpServer.refresh': 'tools',
@@ -332,7 +380,7 @@ export const LISTS = {
 /** Where a credential is hidden, by what needs it: one match hides. */
 export const HIDDEN = {
   vault: {
-    resource: ['agent', 'audit', 'price', 'run', 'sqlRole', 'tenant', 'tier', 'usage'],
+    resource: ['agent', 'audit', 'price', 'run', 'skill', 'sqlRole', 'tenant', 'tier', 'usage'],
     operation: [
       'add',
       'addBuiltIn',
@@ -357,6 +405,7 @@ export const HIDDEN = {
       'oauthLogin',
       'run',
       'secret',
+      'skill',
       'sqlRole',
       'tenant',
       'tier',
@@ -375,6 +424,7 @@ export const HIDDEN = {
       'price',
       'run',
       'secret',
+      'skill',
       'sqlRole',
       'tenant',
       'tier',

@@ -100,6 +100,15 @@ export const operationProperties: INodeProperties[] = [
         description: 'JSON Schema of the answers',
       },
       {
+        displayName: 'Skills Names or IDs',
+        name: 'skills',
+        type: 'multiOptions',
+        typeOptions: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
+        default: [],
+        description:
+          'The skills that the agent may load; an asterisk means all of the tenant. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+      },
+      {
         displayName: 'Temperature',
         name: 'temperature',
         type: 'number',
@@ -493,6 +502,117 @@ export const operationProperties: INodeProperties[] = [
     default: true,
     description: 'Whether to only report what would be moved',
     displayOptions: of('secret', 'encrypt'),
+  },
+  operations('skill', 'create'),
+  {
+    displayName: 'Shared by All Tenants',
+    name: 'shared',
+    type: 'boolean',
+    default: false,
+    description: 'Whether every tenant can use the skill, unless it has its own of this name',
+    displayOptions: of('skill', 'create', 'set', 'get', 'list', 'validate', 'update', 'delete'),
+  },
+  ...custom.owner(of('skill', 'create', 'set', 'get', 'list', 'validate', 'update', 'delete')),
+  {
+    displayName: 'Content',
+    name: 'content',
+    type: 'string',
+    typeOptions: { rows: 12 },
+    required: true,
+    default: '',
+    placeholder:
+      'e.g. ---\nname: refunds\ndescription: Pays money back. Use when a customer asks for it.\n---\nLook the order up first.',
+    description: 'The text of SKILL.md: YAML with name and description between two lines of ---, then the instructions',
+    displayOptions: of('skill', 'create', 'set'),
+  },
+  {
+    displayName: 'Additional Fields',
+    name: 'additionalFields',
+    type: 'collection',
+    placeholder: 'Add Field',
+    default: {},
+    displayOptions: of('skill', 'create', 'set'),
+    options: [
+      {
+        displayName: 'Active',
+        name: 'isActive',
+        type: 'boolean',
+        default: true,
+        description: 'Whether runs may load the skill',
+      },
+      {
+        displayName: 'Files',
+        name: 'files',
+        type: 'json',
+        default: '{}',
+        description:
+          'Other files of its folder, as JSON: {"references/FORMS.md": "text"}, or {"base64": "…"} for what is not text',
+      },
+    ],
+  },
+  {
+    displayName: 'Name',
+    name: 'name',
+    type: 'string',
+    required: true,
+    default: '',
+    placeholder: 'e.g. refunds',
+    description: 'The name in the front matter of the skill',
+    displayOptions: of('skill', 'get', 'update', 'delete'),
+  },
+  {
+    displayName: 'Filters',
+    name: 'filters',
+    type: 'collection',
+    placeholder: 'Add Filter',
+    default: {},
+    displayOptions: of('skill', 'validate'),
+    options: [
+      {
+        displayName: 'Name',
+        name: 'name',
+        type: 'string',
+        default: '',
+        placeholder: 'e.g. refunds',
+        description: 'The name in the front matter of the skill',
+      },
+    ],
+  },
+  {
+    displayName: 'Additional Fields',
+    name: 'additionalFields',
+    type: 'collection',
+    placeholder: 'Add Field',
+    default: {},
+    displayOptions: of('skill', 'update'),
+    options: [
+      {
+        displayName: 'Active',
+        name: 'isActive',
+        type: 'boolean',
+        default: true,
+        description: 'Whether runs may load the skill',
+      },
+      {
+        displayName: 'Content',
+        name: 'content',
+        type: 'string',
+        typeOptions: { rows: 12 },
+        default: '',
+        placeholder:
+          'e.g. ---\nname: refunds\ndescription: Pays money back. Use when a customer asks for it.\n---\nLook the order up first.',
+        description:
+          'The text of SKILL.md: YAML with name and description between two lines of ---, then the instructions',
+      },
+      {
+        displayName: 'Files',
+        name: 'files',
+        type: 'json',
+        default: '{}',
+        description:
+          'Other files of its folder, as JSON: {"references/FORMS.md": "text"}, or {"base64": "…"} for what is not text',
+      },
+    ],
   },
   operations('tenant', 'create'),
   {

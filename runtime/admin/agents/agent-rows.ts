@@ -5,10 +5,12 @@ import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { readToolRules } from '../../permissions/read-tool-rules';
 import { type AgentDetails, AGENTS_TABLE, lockAgentRow, readAgentRow } from '../../storage/sql/admin/manage-agents';
+import { unknownSkills } from '../../storage/sql/admin/manage-skills';
 import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
 import { whyUnusable } from '../../tools/schemas/validate-input';
 import { checkTenant } from '../check-tenant';
+import { unknownSkill } from '../skills/skill-rows';
 import { checkTiers } from '../tenants/check-settings';
 import { checkRules } from '../tools/check-rules';
 
@@ -75,6 +77,12 @@ export const changeShape = {
     title: 'Tool Rules',
     description: 'Rules by the name of the tool; they can only narrow those of the tenant',
   }),
+  skills: shape.skills.unwrap().nullish().meta({
+    group: 'more',
+    picker: 'skill',
+    title: 'Skills',
+    description: 'The skills that the agent may load; an asterisk means all of the tenant',
+  }),
   outputSchema: shape.outputSchema.unwrap().nullish().meta({
     group: 'more',
     description: 'JSON Schema of the answers',
@@ -132,10 +140,18 @@ async function checkChange(query: Query, given: Change, codeTools: readonly stri
   if (tenantId !== undefined) await checkTenant(query, tenantId);
   const rules = readToolRules({ enabled_tools: tools, tool_permissions: toolPermissions }, `agent "${given.name}"`);
   await checkRules(query, [rules], codeTools);
+  await checkSkills(query, given);
   await checkTiers(query, [tier ?? undefined, ...(modelRules ?? []).map((rule) => rule.tier)]);
   if (outputSchema === undefined || outputSchema === null) return;
   const reason = await Promise.resolve(outputSchema).then(whyUnusable).catch(errorText);
   if (reason !== undefined) throw new RuntimeError('OUTPUT_FORMAT_INVALID', { reason });
+}
+
+/** Rejects with SKILL_UNKNOWN. Of an agent for all tenants each tenant may have skills of its own. */
+async function checkSkills(query: Query, { tenantId, skills }: Change): Promise<void> {
+  if (skills === undefined || skills === null || skills.length === 0) return;
+  const [unknown] = await query<{ name: string }>(unknownSkills({ tenantId, names: skills }));
+  if (unknown !== undefined) throw unknownSkill({ tenantId, name: unknown.name });
 }
 
 function columnsOf(given: Change): Readonly<Record<string, unknown>> {
@@ -150,6 +166,7 @@ function columnsOf(given: Change): Readonly<Record<string, unknown>> {
     max_iterations: given.maxIterations,
     tools: given.tools,
     tool_permissions: given.toolPermissions,
+    skills: given.skills,
     output_schema: given.outputSchema,
     limits: given.limits,
     is_active: given.isActive,

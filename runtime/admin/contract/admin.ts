@@ -1,10 +1,10 @@
 import type { AgentAdmin } from './agent';
-import type { AuditAdmin } from './audit';
 import type { DiagnosticsAdmin } from './diagnostics';
 import type { PriceAdmin } from './price';
-import type { ApprovalAdmin, RunAdmin } from './run';
+import type { ApprovalAdmin, AuditAdmin, RunAdmin } from './run';
 import type { SecretAdmin } from './secret';
 import type { McpServerAdmin, OAuthLoginAdmin } from './server';
+import type { SkillAdmin } from './skill';
 import type { SqlRoleAdmin } from './sql-role';
 import type { TenantAdmin } from './tenant';
 import type { TierAdmin } from './tier';
@@ -22,6 +22,7 @@ export interface Admin {
   readonly tenant: TenantAdmin;
   readonly tool: ToolAdmin;
   readonly agent: AgentAdmin;
+  readonly skill: SkillAdmin;
   readonly mcpServer: McpServerAdmin;
   readonly secret: SecretAdmin;
   readonly oauthLogin: OAuthLoginAdmin;

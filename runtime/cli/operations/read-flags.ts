@@ -69,7 +69,10 @@ async function readFlag(flag: Flag, given: Exclude<Given, undefined>, take: Take
 type Reader = (flag: Flag, texts: readonly string[], take: TakeInput) => JsonValue | Promise<JsonValue>;
 
 const READERS: Readonly<Record<Flag['kind'], Reader>> = {
-  text: async (flag, [text = ''], take) => readWord(flag, text === '-' ? withoutLineEnd(await take()) : text),
+  text: async (flag, [text = ''], take) => {
+    if (text !== '-') return readWord(flag, text);
+    return readWord(flag, flag.whole ? await take() : withoutLineEnd(await take()));
+  },
   boolean: (_flag, [text]) => text === 'true',
   integer: ({ name }, [text = '']) => {
     if (/^\d{1,15}$/.test(text)) return Number(text);

@@ -92,6 +92,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     tier: 'The code of a tier; or a model, one of the two',
     modelRules: 'Take precedence over tier and model; the first that matches decides',
     tools: "Names of tools that it may call; null: all of the tenant's",
+    skills: 'Names of skills that it may load, `*` for all; null: none',
     outputSchema: 'JSON Schema of its answers',
     limits: '`max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run',
   },
@@ -100,6 +101,7 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     tier: 'The code of a tier; or a model, one of the two',
     modelRules: 'Take precedence over tier and model; the first that matches decides',
     tools: "Names of tools that it may call; null: all of the tenant's",
+    skills: 'Names of skills that it may load, `*` for all; null: none',
     outputSchema: 'JSON Schema of its answers',
     limits: '`max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run',
   },
@@ -108,8 +110,21 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     tier: 'The code of a tier; or a model, one of the two',
     modelRules: 'Take precedence over tier and model; the first that matches decides',
     tools: "Names of tools that it may call; null: all of the tenant's",
+    skills: 'Names of skills that it may load, `*` for all; null: none',
     outputSchema: 'JSON Schema of its answers',
     limits: '`max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run',
+  },
+  'skill.create': {
+    content: 'SKILL.md, kept byte for byte. Its front matter has the name',
+    files: 'Default: those that it has',
+  },
+  'skill.set': {
+    content: 'SKILL.md, kept byte for byte. Its front matter has the name',
+    files: 'Default: those that it has',
+  },
+  'skill.update': {
+    content: 'SKILL.md, kept byte for byte. Its front matter has the name',
+    files: 'Default: those that it has',
   },
   'mcpServer.add': {
     name: 'Stands before the names of its tools',

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 
 import type { ErrorCode } from '../../errors/codes';
+import type { ErrorSummary } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
 import type { AgentCallLimits } from './permission';
@@ -43,6 +44,13 @@ export interface ToolOutput {
   /** JSON for the model and for `tool_calls`; already bounded and redacted. */
   readonly value: JsonValue;
   readonly code?: ErrorCode;
+  /**
+   * Names of the tools that the model can call from the next step on, or `all` of the run. They can only narrow. Undefined:
+   * those that it could call so far.
+   */
+  readonly nextTools?: readonly string[] | 'all';
+  /** Warnings for the result of the run. */
+  readonly warnings?: readonly ErrorSummary[];
 }
 
 export type ParsedInput =
@@ -114,6 +122,8 @@ export interface TenantTool {
   readonly type: string;
   /** Its code in the catalogue. */
   readonly code?: string;
+  /** It comes with what was granted otherwise: allow-lists and grants do not decide on it, deny-lists and permissions do. */
+  readonly needsNoGrant?: boolean;
   /** Rules of its row, as they stand in the tenant's custom_config. */
   readonly permission?: unknown;
 }

@@ -31,6 +31,15 @@ export const ADMIN_CODES = family('Administration', {
     'Choose another name, or update the agent.',
   ),
   AGENT_UNKNOWN: caller('{owner} no agent "{agent}".', 'List the agents, or create this one. Nothing was changed.'),
+  SKILL_EXISTS: caller(
+    'There is a skill with the name "{skill}" already.',
+    'Choose another name, or update the skill.',
+  ),
+  SKILL_UNKNOWN: caller('{owner} no skill "{skill}".', 'List the skills, or create this one. Nothing was changed.'),
+  SKILL_INVALID: caller(
+    'The skill "{skill}" cannot be used: {issues}.',
+    'Correct its SKILL.md: agentskills.io/specification. Nothing was changed.',
+  ),
   TOOL_EXISTS: caller('There is a tool with the code "{tool}" already.', 'Choose another code, or update the tool.'),
   TOOL_UNKNOWN: caller(
     'The catalogue has no tool "{tool}".{nearest}',

@@ -34,4 +34,19 @@ export const TENANTS_CODES = family('Tenants and their settings', {
       'Create it (Agent: Create, or `agent create`), or leave the name out.',
     ),
   ),
+  SKILL_NOT_LOADED: warning(
+    tenant(
+      'The tenant has no active skill "{skill}", so the run does without it.',
+      'Check the name. Skill: List of the Admin node, or `skill list`, shows the skills of the tenant.',
+    ),
+  ),
+  SKILLS_LEFT_OUT: warning(
+    tenant('Only {count} skills can be offered to a run; the others are left out.', 'Name the skills that it needs.'),
+  ),
+  SKILL_TOOLS_MISSING: warning(
+    tenant(
+      'The skill "{skill}" does without tools that the run does not have: {tools}.',
+      'Enable them for the tenant, allow them to the agent, or correct allowed-tools of the skill; patterns in parentheses cannot be held.',
+    ),
+  ),
 });

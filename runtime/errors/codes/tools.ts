@@ -112,6 +112,18 @@ export const TOOLS_CODES = family('Tools', {
       'Connect another tool. If a person must approve its calls, connect the tool itself and set its decision to ask in the option Tools: Permissions.',
     ),
   ),
+  SKILL_NOT_FOUND: toModel(
+    caller('There is no skill "{skill}".', 'Call it with the name of one of these skills: {available}.'),
+  ),
+  SKILL_FILE_UNREADABLE: toModel(
+    caller('The file "{path}" of the skill "{skill}" cannot be read: {reason}.', 'Continue without it.'),
+  ),
+  SKILL_RUNS_ALONE: toModel(
+    tenant(
+      'The skill "{skill}" has a model or max_turns of its own, so it cannot be loaded into this run.',
+      'Continue without it. Who keeps the skill can take both out of its front matter.',
+    ),
+  ),
   TOOL_NOT_LOADED: warning(
     caller(
       'Tool "{tool}" is in the allow-list, but the tenant has no such tool for this tier.',

@@ -86,13 +86,14 @@ function chooseTools(
   { host, tenant, deadline, began }: RunOfTenant,
   { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
-  const { tools, disabled_tools, tool_permissions, agent } = config;
+  const { tools, disabled_tools, tool_permissions, skills, agent } = config;
   return selectTools({
     snapshot: tenant,
     tier,
     agent,
     began,
     rules: { enabled_tools: tools, disabled_tools, tool_permissions },
+    skills,
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,
     signal: deadline.signal,
@@ -144,10 +145,18 @@ async function loadTenant(environment: RunEnvironment, run: Run): Promise<Tenant
     tenantId: meta.tenant_id,
     modelIds: candidateModels(environment, run),
     agent: nameOfRow(config.agent),
+    skills: namedSkills(environment, run),
   };
   const loaded = await environment.tenants.load(request);
   if (!loaded.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: loaded.tenant.id });
   return loaded;
+}
+
+/** The skills that the task names, and those of its agent where that is no row. */
+function namedSkills({ agents }: RunEnvironment, { request: { config }, began }: Run): readonly string[] | undefined {
+  const ofCode = agents.find(({ name }) => name === config.agent);
+  const lists = [config.skills, ofCode?.skills, began?.skills].filter((list) => list !== undefined);
+  return lists.length === 0 ? undefined : [...new Set(lists.flat())];
 }
 
 /** The models whose prices may be needed, beside those of the tenant's tiers and of its agent. */

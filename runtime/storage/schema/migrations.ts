@@ -18,6 +18,7 @@ import decisions from './migrations/0019-decisions.sql';
 import resets from './migrations/0020-resets.sql';
 import agents from './migrations/0021-agents.sql';
 import effects from './migrations/0022-effects.sql';
+import skills from './migrations/0023-skills.sql';
 
 /** All migrations in the order in which they are applied. A migration that was published is never changed. */
 export const MIGRATIONS: readonly { readonly name: string; readonly sql: string }[] = [
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly { readonly name: string; readonly sql: string 
   { name: '0020-resets', sql: resets },
   { name: '0021-agents', sql: agents },
   { name: '0022-effects', sql: effects },
+  { name: '0023-skills', sql: skills },
 ];

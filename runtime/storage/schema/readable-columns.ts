@@ -53,6 +53,7 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     'created_at',
     'updated_at',
   ],
+  elo_agent_skills: words('id tenant_id name description version is_active created_at updated_at'),
   elo_agent_rate_windows: [],
   elo_agent_journal: [],
   elo_agent_secrets: [],

@@ -2,7 +2,7 @@
 -- Prices are those of the models that the run may use; when one of them has none, all prices come,
 -- since the model that answers may be another one and have its own.
 --
--- What stands behind "With an agent:" is left out of the statement for runs without one.
+-- What stands behind "With an agent:" is left out of the statement for runs without an agent and without skills.
 --
 -- The parameters stand in selects of their own: Postgres then expects as many rows of any array, so it keeps one plan. By the
 -- arrays' lengths it would plan anew each time, which takes twice as long as the query itself.
@@ -104,6 +104,29 @@ SELECT
       WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
     )
   )::text AS agents,
+  -- Skills without their texts, which are read when a model asks for them. One more than a run can have shows that some are left out.
+  (
+    SELECT coalesce(json_agg(json_build_object('name', name, 'description', description) ORDER BY is_named DESC, name), '[]')
+    FROM (
+      SELECT name, description, is_named
+      FROM (
+        SELECT DISTINCT ON (skill.name) skill.name, skill.description, skill.is_active, skill.name = ANY (asked.names) AS is_named
+        FROM elo_agent_skills AS skill, LATERAL (
+          SELECT array_agg(name) AS names FROM (
+            SELECT unnest((SELECT :skills::text[])) AS name
+            UNION ALL SELECT unnest(agent.skills) FROM elo_agents AS agent
+            WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
+          ) AS given
+        ) AS asked
+        WHERE (skill.tenant_id = tenant.id OR skill.tenant_id IS NULL)
+          AND (skill.name = ANY (asked.names) OR '*' = ANY (asked.names))
+        ORDER BY skill.name, skill.tenant_id NULLS LAST
+      ) AS found
+      WHERE is_active
+      ORDER BY is_named DESC, name
+      LIMIT 101
+    ) AS offered
+  )::text AS skills,
   -- Always:
   elo_agent_policy_version(tenant.id) AS policy_version
 FROM elo_v_agent_tenants AS tenant

@@ -5,8 +5,9 @@ import { named } from './named';
 interface Asked {
   readonly tenantIds: readonly string[];
   readonly modelIds: readonly string[];
-  /** Undefined: the rows of agents are not read. */
+  /** Undefined, and no skills: their rows are not read. */
   readonly agent?: string;
+  readonly skills?: readonly string[];
 }
 
 const OF_AGENT = /-- With an agent:\n[^]*?-- Always:\n/g;
@@ -16,5 +17,5 @@ const withoutAgent = named<Asked>(text.replace(OF_AGENT, ''));
 
 /** Everything that runs of these tenants need, with the prices of these models. */
 export function loadTenantsStatement(asked: Asked): Statement {
-  return asked.agent === undefined ? withoutAgent(asked) : withAgent(asked);
+  return asked.agent === undefined && asked.skills === undefined ? withoutAgent(asked) : withAgent(asked);
 }

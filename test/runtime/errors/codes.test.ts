@@ -47,12 +47,12 @@ it('what nobody can mend by waiting is not retryable', () => {
   }
 });
 
-it('what only warns is never thrown, and what the model is told has a name of a tool', () => {
+it('what only warns is never thrown, and what the model is told has a name of a tool or a skill', () => {
   const isThrown = (code: string) => sources.includes(`new RuntimeError('${code}'`);
   const kinds = Object.groupBy(codes, (code) => ERROR_CODES[code].kind ?? 'error');
   // What fails with one server is an error of the command that asked it, and a warning of a run, which goes on without it.
   expect(kinds.warning?.filter(isThrown).filter((code) => !code.startsWith('MCP_'))).toEqual([]);
-  expect(kinds.tool?.filter((code) => !code.startsWith('TOOL_'))).toEqual([]);
+  expect(kinds.tool?.filter((code) => !/^(TOOL|SKILL)_/.test(code))).toEqual([]);
 });
 
 it('a fault in the setting up of a node is told in the words of the table', () => {

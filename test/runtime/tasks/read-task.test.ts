@@ -48,6 +48,7 @@ it('takes every option that the type of the library names, and reads no other on
     max_identical_calls: 2,
     tools: ['find'],
     disabled_tools: ['send'],
+    skills: ['refunds'],
     tool_permissions: { find: { max_calls_per_run: 1 } },
     tool_choice: 'auto',
     tool_execution: 'single',

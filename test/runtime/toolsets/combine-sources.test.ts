@@ -45,7 +45,8 @@ beforeAll(async () => {
 
 it.each(Object.keys(sources))('the source %s gives the very same offer while nothing has changed', async (name) => {
   const source = sources[name] as ToolSource;
-  const asked = { snapshot, servers: [], connected: [], policy, signal };
+  const skills = { entries: [], missing: [] };
+  const asked = { snapshot, servers: [], connected: [], policy, skills, signal };
   const first = await source.offer(asked, undefined);
   expect(await source.offer(asked, first)).toBe(first);
 });

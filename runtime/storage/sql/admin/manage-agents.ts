@@ -23,6 +23,7 @@ export interface AgentDetails extends AgentEntry {
   readonly max_iterations: number | null;
   readonly tools: readonly string[] | null;
   readonly tool_permissions: JsonValue;
+  readonly skills: readonly string[] | null;
   readonly output_schema: JsonValue;
   readonly limits: JsonValue;
   readonly updated_at: string;
@@ -47,7 +48,7 @@ const OF_OWNER = 'agent.tenant_id IS NOT DISTINCT FROM :tenantId::uuid AND agent
 
 export const readAgentRow = named<Owner & { readonly name: string }>(`
 SELECT ${ENTRY}, agent.system_prompt, agent.model_rules, agent.temperature::float8 AS temperature, agent.max_iterations,
-  agent.tools, agent.tool_permissions, agent.output_schema, agent.limits, agent.updated_at::text AS updated_at
+  agent.tools, agent.tool_permissions, agent.skills, agent.output_schema, agent.limits, agent.updated_at::text AS updated_at
 FROM elo_agents AS agent WHERE ${OF_OWNER}`);
 
 export const lockAgentRow = named<Owner & { readonly name: string }>(

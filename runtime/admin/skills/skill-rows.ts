@@ -1,0 +1,150 @@
+import * as z from 'zod/v4';
+
+import type { SkillFiles } from '../../contracts/tools/skill';
+import { RuntimeError } from '../../errors/runtime-error';
+import { checkSkill } from '../../skills/check-skill';
+import { readDefinition } from '../../skills/read-skill';
+import { lockSkillRow, readSkillRow, type SkillDetails, SKILLS_TABLE } from '../../storage/sql/admin/manage-skills';
+import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import type { Query } from '../../storage/statement';
+import { checkTenant } from '../check-tenant';
+import type { WrittenSkill } from '../contract/skill';
+import { catalogue, missing } from './skill-issues';
+
+/** Description of the field `shared`. */
+export const SHARED = 'Whether every tenant can use the skill, unless it has its own of this name';
+
+const MAX_FILES = 100;
+const MAX_FILES_LENGTH = 2_000_000;
+/** Relative, without `..`: an export writes it below a folder. */
+const PATH = /^(?!\.{1,2}(?:\/|$))[^/\\:\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\:\p{Cc}]+)*$/u;
+
+const path = z
+  .string()
+  .max(200)
+  .regex(PATH, 'must be a path below the folder of the skill')
+  .refine((text) => text.toLowerCase() !== 'skill.md', 'SKILL.md is the content of the skill');
+const file = z.union([
+  z.string().transform((text) => ({ text })),
+  z.strictObject({ text: z.string() }),
+  z.strictObject({ base64: z.base64() }),
+]);
+
+export const nameField = z.string().min(1).max(64).meta({
+  placeholder: 'refunds',
+  description: 'The name in the front matter of the skill',
+});
+
+const contentField = z.string().min(1).meta({
+  rows: 12,
+  whole: true,
+  placeholder:
+    '---\nname: refunds\ndescription: Pays money back. Use when a customer asks for it.\n---\nLook the order up first.',
+  description: 'The text of SKILL.md: YAML with name and description between two lines of ---, then the instructions',
+});
+
+const more = {
+  files: z
+    .record(path, file)
+    .refine((files) => Object.keys(files).length <= MAX_FILES, `must not be more than ${MAX_FILES} files`)
+    .refine((files) => JSON.stringify(files).length <= MAX_FILES_LENGTH, 'must not be more than 2 MB together')
+    .optional()
+    .meta({
+      any: true,
+      group: 'more',
+      description:
+        'Other files of its folder, as JSON: {"references/FORMS.md": "text"}, or {"base64": "…"} for what is not text',
+    }),
+  isActive: z.boolean().optional().meta({
+    group: 'more',
+    title: 'Active',
+    initial: true,
+    description: 'Whether runs may load the skill',
+  }),
+};
+
+/** The input of a skill that comes as a whole. */
+export const wholeShape = { content: contentField, ...more };
+
+export const changeShape = {
+  name: nameField,
+  content: contentField.optional().meta({ group: 'more', rows: 12, whole: true }),
+  ...more,
+};
+
+interface Owner {
+  readonly tenantId?: string;
+  readonly name: string;
+}
+
+interface Change {
+  readonly tenantId?: string;
+  /** Undefined: that of the content. */
+  readonly name?: string;
+  readonly content?: string;
+  readonly files?: SkillFiles;
+  readonly isActive?: boolean;
+}
+
+interface Writing {
+  readonly mayInsert: boolean;
+  readonly mayUpdate: boolean;
+  readonly codeTools: readonly string[];
+}
+
+/** Writes a row: a new one, one that is there, or either. Rejects with SKILL_EXISTS, SKILL_UNKNOWN or SKILL_INVALID. */
+export async function writeSkill(query: Query, given: Change, { codeTools, ...may }: Writing): Promise<WrittenSkill> {
+  const { tenantId } = given;
+  const { name, values } = readChange(given);
+  if (tenantId !== undefined) await checkTenant(query, tenantId);
+  await query(lockName({ kind: 'skill', name: `${tenantId ?? ''} ${name}` }));
+  await writeRow(query, { tenantId, name }, { ...may, values });
+  const written = await readSkillOf(query, { tenantId, name });
+  const { issues } = checkSkill(written.content);
+  const known = await catalogue(query, codeTools);
+  return { ...written, issues: [...issues, ...(await missing(query, readDefinition(written.definition), known))] };
+}
+
+/** The name, and values by column. Throws SKILL_INVALID. */
+function readChange({ name, content, files, isActive }: Change): {
+  readonly name: string;
+  readonly values: Readonly<Record<string, unknown>>;
+} {
+  const values = { files, is_active: isActive };
+  if (content === undefined) return { name: name ?? '', values };
+  const { name: own, description, definition } = checkSkill(content);
+  if (name !== undefined && name !== own) {
+    throw new RuntimeError('SKILL_INVALID', { skill: name, issues: `its front matter has the name "${own}"` });
+  }
+  return { name: own, values: { ...values, description, content, definition } };
+}
+
+async function writeRow(
+  query: Query,
+  owner: Owner,
+  { values, mayInsert, mayUpdate }: Omit<Writing, 'codeTools'> & { readonly values: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  const [table] = await query<Table>(SKILLS_TABLE);
+  if (table === undefined)
+    throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'there is no table elo_agent_skills' });
+  const [row] = await query<{ id: string }>(lockSkillRow(owner));
+  if (row === undefined) {
+    if (!mayInsert) throw unknownSkill(owner);
+    await query(insertRow(table, { tenant_id: owner.tenantId, name: owner.name, ...values }));
+  } else {
+    if (!mayUpdate) throw new RuntimeError('SKILL_EXISTS', { skill: owner.name });
+    await query(updateRow(table, { id: row.id }, values));
+  }
+}
+
+/** Throws SKILL_UNKNOWN. */
+export async function readSkillOf(query: Query, owner: Owner): Promise<SkillDetails> {
+  const [row] = await query<SkillDetails>(readSkillRow(owner));
+  if (row === undefined) throw unknownSkill(owner);
+  return row;
+}
+
+export function unknownSkill({ tenantId, name }: Owner): RuntimeError {
+  const owner = tenantId === undefined ? 'All tenants together have' : `Tenant ${tenantId} has`;
+  return new RuntimeError('SKILL_UNKNOWN', { owner, skill: name });
+}

@@ -1,0 +1,18 @@
+import type { SkillReader } from '../../contracts/tools/skill';
+import { parseExactly } from '../../util/exact-integer';
+import type { JsonObject } from '../../util/json';
+import { type ReadSkill, readSkillStatement } from '../sql/read-skill';
+import type { Query } from '../statement';
+
+/** Skills of tenants from elo_agent_skills. Rejects with a DB_ code. */
+export function createSkillReader(query: Query): SkillReader {
+  return {
+    read: async (request) => {
+      const [row] = await query<ReadSkill>(readSkillStatement(request));
+      if (row?.is_active !== true) return undefined;
+      const { name, description, content, definition, paths, file } = row;
+      const read = { name, description, content, paths, definition: parseExactly(definition) as JsonObject };
+      return file === null ? read : { ...read, file };
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import * as z from 'zod/v4';
+
+import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill';
+import type { TenantTool, Tool, ToolContext, ToolDefinition, ToolOutput } from '../contracts/tools/tool';
+import { describeIssues } from '../errors/describe-issues';
+import { describeError } from '../errors/runtime-error';
+import { toolFailure } from '../errors/tool-failure';
+import { namesOf } from '../permissions/allowed-tools';
+import { isNamed } from '../permissions/name-pattern';
+import { hasPattern, readDefinition, toolNameOf } from '../skills/read-skill';
+import { fillArguments, splitSkill } from '../skills/skill-text';
+import type { JsonObject } from '../util/json';
+import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
+
+interface Loading {
+  /** The skills of the run. */
+  readonly entries: readonly SkillEntry[];
+  readonly reader: SkillReader;
+  readonly toolsOfRun: () => readonly TenantTool[];
+}
+
+const input = z.object({ name: z.string(), arguments: z.unknown(), file: z.string().nullish() });
+
+/** The tool with which a model loads the skills of its run. */
+export function createLoadSkill(tool: string, loading: Loading): Tool {
+  return {
+    definition: definitionOf(tool, loading.entries),
+    parseInput: (given) => {
+      const { error } = input.safeParse(given);
+      return error === undefined
+        ? { ok: true, value: given }
+        : { ok: false, issues: describeIssues(error, 'the input') };
+    },
+    isRepeatable: true,
+    isReadOnly: true,
+    execute: (given, context) => load(loading, given, { ...context, tool }),
+  };
+}
+
+function definitionOf(name: string, entries: readonly SkillEntry[]): ToolDefinition {
+  return {
+    name,
+    description:
+      'Returns the instructions of a skill. Follow them from then on. If the skill names tools, you can call only those until you load another one. With file it returns one of the files of the skill instead.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', enum: entries.map((entry) => entry.name), description: 'The name of the skill' },
+        arguments: { type: 'string', description: 'What to apply the skill to, if its instructions take arguments' },
+        file: { type: 'string', description: 'Path of a file that the skill lists or mentions' },
+      },
+      required: ['name'],
+    },
+  };
+}
+
+type LoadContext = Pick<ToolContext, 'meta' | 'redact'> & { readonly tool: string };
+
+async function load(loading: Loading, given: JsonObject, context: LoadContext): Promise<ToolOutput> {
+  const { entries, reader } = loading;
+  const { redact = redactNothing, meta } = context;
+  const { name, arguments: asked, file } = input.parse(given);
+  const path = file ?? undefined;
+  const isGiven = entries.some((entry) => entry.name === name);
+  const row = isGiven ? await reader.read({ tenantId: meta.tenant_id, name, path }) : undefined;
+  if (row === undefined) {
+    const available = entries.map((entry) => entry.name).join(', ');
+    return toolFailure('SKILL_NOT_FOUND', { skill: redact(name), available });
+  }
+  if (path !== undefined) return readFile(row, redact(path), redact);
+  const output = loadRow(row, { text: textOf(asked), tools: loading.toolsOfRun(), tool: context.tool });
+  return { ...output, value: redactJson(output.value, redact) };
+}
+
+function loadRow(
+  { name, content, definition, paths }: SkillRow,
+  { text, tools, tool }: { readonly text: string; readonly tools: readonly TenantTool[]; readonly tool: string },
+): ToolOutput {
+  const { allowedTools, model, maxTurns } = readDefinition(definition);
+  if (model !== undefined || maxTurns !== undefined) {
+    const details = { skill: name };
+    return { ...toolFailure('SKILL_RUNS_ALONE', details), warnings: [describeError('SKILL_RUNS_ALONE', details)] };
+  }
+  const others = tools.filter((one) => one.tool.definition.name !== tool);
+  const { names, unavailable } = scopeOf(allowedTools, others);
+  const missing = { skill: name, tools: unavailable.join(', ') };
+  return {
+    isError: false,
+    value: {
+      skill: name,
+      instructions: fillArguments(splitSkill(content).body, text),
+      ...(names === undefined ? {} : { tools: names }),
+      ...(unavailable.length === 0 ? {} : { unavailable_tools: unavailable }),
+      ...(paths.length === 0 ? {} : { files: paths }),
+    },
+    nextTools: names === undefined ? 'all' : [...names, tool],
+    warnings: unavailable.length === 0 ? undefined : [describeError('SKILL_TOOLS_MISSING', missing)],
+  };
+}
+
+/** What a model gives as an object is meant as text. */
+function textOf(given: unknown): string {
+  if (typeof given === 'string') return given;
+  return given === undefined || given === null ? '' : JSON.stringify(given);
+}
+
+/** Names of the tools of the run that the skill allows, and its entries that allow none. */
+function scopeOf(
+  allowed: readonly string[] | undefined,
+  tools: readonly TenantTool[],
+): { readonly names?: readonly string[]; readonly unavailable: readonly string[] } {
+  if (allowed === undefined) return { unavailable: [] };
+  const entries = allowed.map((entry) => ({ entry, names: hasPattern(entry) ? [] : [toolNameOf(entry)] }));
+  const wanted = entries.flatMap(({ names }) => names);
+  const found = tools.filter((tool) => isNamed(namesOf(tool), wanted));
+  return {
+    names: found.map(({ tool }) => tool.definition.name),
+    unavailable: entries
+      .filter(({ names }) => !found.some((tool) => isNamed(namesOf(tool), names)))
+      .map(({ entry }) => entry),
+  };
+}
+
+function readFile({ name, paths, file }: SkillRow, path: string, redact: Redact): ToolOutput {
+  const unreadable = (reason: string): ToolOutput =>
+    toolFailure('SKILL_FILE_UNREADABLE', { skill: name, path, reason });
+  if (file === undefined) return unreadable(paths.length === 0 ? 'it has no files' : `it has ${paths.join(', ')}`);
+  if (!('text' in file)) return unreadable('it is not text');
+  return { isError: false, value: { skill: name, file: path, text: redact(file.text) } };
+}
