@@ -1,9 +1,6 @@
 import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import type { JsonObject } from '../util/json';
-import { readFrontMatter } from './front-matter';
-import { hasPattern, readDefinition } from './read-skill';
-import { splitSkill } from './skill-text';
+import { hasPattern, readSkill, type SkillText } from './read-skill';
 
 const NAME = /^[\p{L}\p{M}\p{N}_-]{1,64}$/u;
 const SPECIFIED_NAME = /^(?!-)(?!.*--)[\p{Ll}\p{Lo}\p{M}\p{N}-]+(?<!-)$/u;
@@ -14,57 +11,50 @@ const ADVISED_LINES = 500;
 const MAX_CONTENT = 200_000;
 
 /** A skill that can be used. */
-export interface CheckedSkill {
+export interface CheckedSkill extends SkillText {
   readonly name: string;
   readonly description: string;
-  /** Its front matter without these two. */
-  readonly definition: JsonObject;
   /** Where it is not as the specification wants it, and what cannot be used. */
   readonly issues: readonly string[];
 }
 
 /**
- * Reads SKILL.md as agentskills.io/specification says, and as tolerantly as its guide for clients advises. Throws SKILL_INVALID
- * for a text without a name or a description.
+ * Reads SKILL.md as agentskills.io/specification says, and as tolerantly as its guide for clients advises. Rejects with
+ * SKILL_INVALID for a text without a name or a description.
  */
-export function checkSkill(content: string): CheckedSkill {
-  const { name, description, ...definition } = frontMatterOf(content);
-  const named = typeof name === 'string' ? name.trim() : '';
-  if (!NAME.test(named)) {
-    throw invalid(content, 'name must be 1 to 64 lower-case letters, digits and hyphens');
+export async function checkSkill(content: string): Promise<CheckedSkill> {
+  const skill = await read(content);
+  const { name = '', description = '' } = skill;
+  if (!NAME.test(name)) throw invalid(name, 'name must be 1 to 64 lower-case letters, digits and hyphens');
+  if (description === '') throw invalid(name, 'description must say what the skill does and when to use it');
+  if (description.length > MAX_DESCRIPTION) {
+    throw invalid(name, `description has ${description.length} characters, and ${MAX_DESCRIPTION} is the limit`);
   }
-  const described = typeof description === 'string' ? description.trim() : '';
-  if (described === '') throw invalid(content, 'description must say what the skill does and when to use it');
-  if (described.length > MAX_DESCRIPTION) {
-    throw invalid(content, `description has ${described.length} characters, and ${MAX_DESCRIPTION} is the limit`);
-  }
-  return {
-    name: named,
-    description: described,
-    definition,
-    issues: [...issuesOf(content, { name: named, definition })],
-  };
+  return { ...skill, name, description, issues: [...issuesOf({ ...skill, name })] };
 }
 
-function frontMatterOf(content: string): JsonObject {
-  if (content.length > MAX_CONTENT) throw invalid(content, `it is longer than ${MAX_CONTENT} characters`);
+async function read(content: string): Promise<SkillText> {
+  if (content.length > MAX_CONTENT) throw invalid('', `it is longer than ${MAX_CONTENT} characters`);
   try {
-    return readFrontMatter(content);
+    return await readSkill(content);
   } catch (error) {
-    throw invalid(content, errorText(error));
+    throw invalid('', errorText(error));
   }
 }
 
-function* issuesOf(
-  content: string,
-  { name, definition }: Pick<CheckedSkill, 'name' | 'definition'>,
-): Generator<string> {
-  const { allowedTools = [], model, maxTurns, compatibility = '' } = readDefinition(definition);
+function* issuesOf({
+  name = '',
+  allowedTools = [],
+  model,
+  maxTurns,
+  compatibility = '',
+  body,
+}: SkillText): Generator<string> {
   if (!SPECIFIED_NAME.test(name)) {
     yield 'its name is not as the specification wants it: lower-case letters, digits and single hyphens';
   }
   if (compatibility.length > MAX_COMPATIBILITY) yield `compatibility is longer than ${MAX_COMPATIBILITY} characters`;
-  if (splitSkill(content).body.split('\n').length > ADVISED_LINES) {
+  if (body.split('\n').length > ADVISED_LINES) {
     yield `it has more than ${ADVISED_LINES} lines: move details into files of its folder`;
   }
   const patterns = allowedTools.filter(hasPattern);
@@ -74,7 +64,6 @@ function* issuesOf(
   }
 }
 
-function invalid(content: string, reason: string): RuntimeError {
-  const [, skill = ''] = /^name:[ \t]*([\w-]{1,64})[ \t]*$/m.exec(content.slice(0, 2000)) ?? [];
-  return new RuntimeError('SKILL_INVALID', { skill, issues: reason });
+function invalid(skill: string, reason: string): RuntimeError {
+  return new RuntimeError('SKILL_INVALID', { skill: skill.slice(0, 64), issues: reason });
 }

@@ -1,7 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { readFrontMatter } from './front-matter';
+import { splitSkill } from './skill-text';
 
-/** What the front matter of a skill says beside name and description. */
-export interface SkillDefinition {
+/** SKILL.md, read. */
+export interface SkillText {
+  readonly name?: string;
+  readonly description?: string;
   /** Undefined: it narrows nothing. Empty: none. */
   readonly allowedTools?: readonly string[];
   /** A model of its own. */
@@ -10,23 +14,29 @@ export interface SkillDefinition {
   readonly maxTurns?: string;
   readonly license?: string;
   readonly compatibility?: string;
+  /** The instructions. */
+  readonly body: string;
 }
 
 /**
- * Reads front matter that is parsed. `tools` is another word for `allowed-tools`; `model` and `max_turns` may stand under
- * `metadata`, since the specification does not know them.
+ * Reads SKILL.md as far as it can be read. `tools` is another word for `allowed-tools`; `model` and `max_turns` may stand under
+ * `metadata`, since the specification does not know them. Rejects with an Error for front matter that is not YAML.
  */
-export function readDefinition(frontMatter: JsonObject): SkillDefinition {
+export async function readSkill(content: string): Promise<SkillText> {
+  const frontMatter = await readFrontMatter(content);
   const { metadata } = frontMatter;
   const all: JsonObject = { ...(isJsonObject(metadata) ? metadata : {}), ...frontMatter };
   const tools = frontMatter['allowed-tools'] ?? frontMatter.allowed_tools ?? frontMatter.tools;
   const model = textOf(all.model);
   return {
+    name: textOf(frontMatter.name),
+    description: textOf(frontMatter.description),
     allowedTools: tools === undefined ? undefined : readTools(tools),
     model: model === 'inherit' ? undefined : model,
     maxTurns: textOf(all.max_turns ?? all['max-turns']),
     license: textOf(frontMatter.license),
     compatibility: textOf(frontMatter.compatibility),
+    body: splitSkill(content).body,
   };
 }
 

@@ -2,13 +2,15 @@ import * as z from 'zod/v4';
 
 import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill';
 import type { TenantTool, Tool, ToolContext, ToolDefinition, ToolOutput } from '../contracts/tools/tool';
+import type { ErrorCode } from '../errors/codes';
 import { describeIssues } from '../errors/describe-issues';
-import { describeError } from '../errors/runtime-error';
+import { describeError, type ErrorDetails } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { namesOf } from '../permissions/allowed-tools';
 import { isNamed } from '../permissions/name-pattern';
-import { hasPattern, readDefinition, toolNameOf } from '../skills/read-skill';
-import { fillArguments, splitSkill } from '../skills/skill-text';
+import { hasPattern, readSkill, type SkillText, toolNameOf } from '../skills/read-skill';
+import { fillArguments } from '../skills/skill-text';
 import type { JsonObject } from '../util/json';
 import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
 
@@ -68,19 +70,24 @@ async function load(loading: Loading, given: JsonObject, context: LoadContext): 
     return toolFailure('SKILL_NOT_FOUND', { skill: redact(name), available });
   }
   if (path !== undefined) return readFile(row, redact(path), redact);
-  const output = loadRow(row, { text: textOf(asked), tools: loading.toolsOfRun(), tool: context.tool });
+  const skill = await readSkill(row.content).catch(errorText);
+  if (typeof skill === 'string') return withWarning('SKILL_UNREADABLE', { skill: name, reason: redact(skill) });
+  const asText = textOf(asked);
+  const output = loaded(row, { skill, asText, tools: loading.toolsOfRun(), tool: context.tool });
   return { ...output, value: redactJson(output.value, redact) };
 }
 
-function loadRow(
-  { name, content, definition, paths }: SkillRow,
-  { text, tools, tool }: { readonly text: string; readonly tools: readonly TenantTool[]; readonly tool: string },
-): ToolOutput {
-  const { allowedTools, model, maxTurns } = readDefinition(definition);
-  if (model !== undefined || maxTurns !== undefined) {
-    const details = { skill: name };
-    return { ...toolFailure('SKILL_RUNS_ALONE', details), warnings: [describeError('SKILL_RUNS_ALONE', details)] };
-  }
+interface Loaded {
+  readonly skill: SkillText;
+  readonly asText: string;
+  readonly tools: readonly TenantTool[];
+  /** The name of the tool that loads skills. */
+  readonly tool: string;
+}
+
+function loaded({ name, paths }: SkillRow, { skill, asText, tools, tool }: Loaded): ToolOutput {
+  const { allowedTools, model, maxTurns, body } = skill;
+  if (model !== undefined || maxTurns !== undefined) return withWarning('SKILL_RUNS_ALONE', { skill: name });
   const others = tools.filter((one) => one.tool.definition.name !== tool);
   const { names, unavailable } = scopeOf(allowedTools, others);
   const missing = { skill: name, tools: unavailable.join(', ') };
@@ -88,7 +95,7 @@ function loadRow(
     isError: false,
     value: {
       skill: name,
-      instructions: fillArguments(splitSkill(content).body, text),
+      instructions: fillArguments(body, asText),
       ...(names === undefined ? {} : { tools: names }),
       ...(unavailable.length === 0 ? {} : { unavailable_tools: unavailable }),
       ...(paths.length === 0 ? {} : { files: paths }),
@@ -96,6 +103,11 @@ function loadRow(
     nextTools: names === undefined ? 'all' : [...names, tool],
     warnings: unavailable.length === 0 ? undefined : [describeError('SKILL_TOOLS_MISSING', missing)],
   };
+}
+
+/** A failure that the caller is told of too. */
+function withWarning(code: ErrorCode, details: ErrorDetails): ToolOutput {
+  return { ...toolFailure(code, details), warnings: [describeError(code, details)] };
 }
 
 /** What a model gives as an object is meant as text. */

@@ -1,12 +1,12 @@
-import { errorText } from '../../errors/to-runtime-error';
+import { isRuntimeError } from '../../errors/runtime-error';
 import { checkSkill } from '../../skills/check-skill';
-import { readDefinition } from '../../skills/read-skill';
 import {
   listSkillRows,
   readSkillRows,
   type SkillDetails,
   type SkillSummary,
 } from '../../storage/sql/admin/manage-skills';
+import type { Query } from '../../storage/statement';
 import { checkTenant } from '../check-tenant';
 import type { AdminPorts } from '../operation';
 import { operation } from '../operation';
@@ -52,19 +52,24 @@ export const validateSkills = operation({
     const known = await toolsOf(ports, tenantId);
     const skills = [];
     for (const row of rows) {
-      const found = await missing(query, readDefinition(row.definition), known);
-      skills.push({ name: row.name, scope: row.scope, issues: [...issuesOf(row), ...found] });
+      skills.push({ name: row.name, scope: row.scope, issues: await issuesOf(query, row, known) });
     }
     return { ...shownScope(tenantId), skills };
   },
   isGood: ({ skills }) => skills.every(({ issues }) => issues.length === 0),
 });
 
-function issuesOf({ content }: SkillDetails): readonly string[] {
+async function issuesOf(
+  query: Query,
+  { content }: SkillDetails,
+  known: ReturnType<typeof knownAmong>,
+): Promise<readonly string[]> {
   try {
-    return checkSkill(content).issues;
+    const skill = await checkSkill(content);
+    return [...skill.issues, ...(await missing(query, skill, known))];
   } catch (error) {
-    return [errorText(error)];
+    if (isRuntimeError(error) && error.code === 'SKILL_INVALID') return [error.message];
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import { isNamed } from '../../permissions/name-pattern';
-import { hasPattern, type SkillDefinition, toolNameOf } from '../../skills/read-skill';
+import { hasPattern, type SkillText, toolNameOf } from '../../skills/read-skill';
 import { knownModels } from '../../storage/sql/admin/manage-skills';
 import { type KnownTool, knownTools } from '../../storage/sql/admin/manage-tools';
 import type { Query } from '../../storage/statement';
@@ -12,7 +12,7 @@ type Known = (entry: string) => boolean;
 /** Tools and models that a skill names and that there are not. */
 export async function missing(
   query: Query,
-  { allowedTools = [], model }: SkillDefinition,
+  { allowedTools = [], model }: SkillText,
   known: Known,
 ): Promise<readonly string[]> {
   const tools = allowedTools.filter((entry) => !hasPattern(entry) && !known(toolNameOf(entry)));

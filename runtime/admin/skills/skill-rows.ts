@@ -3,7 +3,6 @@ import * as z from 'zod/v4';
 import type { SkillFiles } from '../../contracts/tools/skill';
 import { RuntimeError } from '../../errors/runtime-error';
 import { checkSkill } from '../../skills/check-skill';
-import { readDefinition } from '../../skills/read-skill';
 import { lockSkillRow, readSkillRow, type SkillDetails, SKILLS_TABLE } from '../../storage/sql/admin/manage-skills';
 import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
@@ -95,28 +94,28 @@ interface Writing {
 /** Writes a row: a new one, one that is there, or either. Rejects with SKILL_EXISTS, SKILL_UNKNOWN or SKILL_INVALID. */
 export async function writeSkill(query: Query, given: Change, { codeTools, ...may }: Writing): Promise<WrittenSkill> {
   const { tenantId } = given;
-  const { name, values } = readChange(given);
+  const { name, values } = await readChange(given);
   if (tenantId !== undefined) await checkTenant(query, tenantId);
   await query(lockName({ kind: 'skill', name: `${tenantId ?? ''} ${name}` }));
   await writeRow(query, { tenantId, name }, { ...may, values });
   const written = await readSkillOf(query, { tenantId, name });
-  const { issues } = checkSkill(written.content);
-  const known = await catalogue(query, codeTools);
-  return { ...written, issues: [...issues, ...(await missing(query, readDefinition(written.definition), known))] };
+  const skill = await checkSkill(written.content);
+  const lacks = await missing(query, skill, await catalogue(query, codeTools));
+  return { ...written, issues: [...skill.issues, ...lacks] };
 }
 
-/** The name, and values by column. Throws SKILL_INVALID. */
-function readChange({ name, content, files, isActive }: Change): {
+/** The name, and values by column. Rejects with SKILL_INVALID. */
+async function readChange({ name, content, files, isActive }: Change): Promise<{
   readonly name: string;
   readonly values: Readonly<Record<string, unknown>>;
-} {
+}> {
   const values = { files, is_active: isActive };
   if (content === undefined) return { name: name ?? '', values };
-  const { name: own, description, definition } = checkSkill(content);
+  const { name: own, description } = await checkSkill(content);
   if (name !== undefined && name !== own) {
     throw new RuntimeError('SKILL_INVALID', { skill: name, issues: `its front matter has the name "${own}"` });
   }
-  return { name: own, values: { ...values, description, content, definition } };
+  return { name: own, values: { ...values, description, content } };
 }
 
 async function writeRow(

@@ -1,5 +1,3 @@
-import type { JsonObject } from '../../util/json';
-
 /** A skill as the model sees it before it loads it. */
 export interface SkillEntry {
   readonly name: string;
@@ -17,8 +15,6 @@ export interface GivenSkills {
 export interface SkillRow extends SkillEntry {
   /** SKILL.md as it was written. */
   readonly content: string;
-  /** The rest of its front matter, unchecked. */
-  readonly definition: JsonObject;
   /** Paths of the other files of its folder. */
   readonly paths: readonly string[];
   /** The file that was asked for; undefined if there is none of this path. */

@@ -118,6 +118,12 @@ export const TOOLS_CODES = family('Tools', {
   SKILL_FILE_UNREADABLE: toModel(
     caller('The file "{path}" of the skill "{skill}" cannot be read: {reason}.', 'Continue without it.'),
   ),
+  SKILL_UNREADABLE: toModel(
+    tenant(
+      'The skill "{skill}" cannot be read: {reason}.',
+      'Continue without it. Who keeps the skill finds out more with Skill: Validate, or `skill validate`.',
+    ),
+  ),
   SKILL_RUNS_ALONE: toModel(
     tenant(
       'The skill "{skill}" has a model or max_turns of its own, so it cannot be loaded into this run.',

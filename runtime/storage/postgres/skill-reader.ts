@@ -1,6 +1,4 @@
 import type { SkillReader } from '../../contracts/tools/skill';
-import { parseExactly } from '../../util/exact-integer';
-import type { JsonObject } from '../../util/json';
 import { type ReadSkill, readSkillStatement } from '../sql/read-skill';
 import type { Query } from '../statement';
 
@@ -10,8 +8,7 @@ export function createSkillReader(query: Query): SkillReader {
     read: async (request) => {
       const [row] = await query<ReadSkill>(readSkillStatement(request));
       if (row?.is_active !== true) return undefined;
-      const { name, description, content, definition, paths, file } = row;
-      const read = { name, description, content, paths, definition: parseExactly(definition) as JsonObject };
+      const { is_active: _isActive, file, ...read } = row;
       return file === null ? read : { ...read, file };
     },
   };

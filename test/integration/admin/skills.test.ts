@@ -27,7 +27,7 @@ it('a skill is created, changed, listed and deleted, and its versions are counte
   const created = await skills().create({ tenantId, content: skill('refunds', 'license: MIT\n') });
   expect(created).toMatchObject({
     ...{ name: 'refunds', scope: 'tenant', description: 'For refunds.', version: 1, is_active: true },
-    ...{ content: skill('refunds', 'license: MIT\n'), definition: { license: 'MIT' }, files: {}, issues: [] },
+    ...{ content: skill('refunds', 'license: MIT\n'), files: {}, issues: [] },
   });
   expect((await failureOf(skills().create({ tenantId, content: skill('refunds') }))).code).toBe('SKILL_EXISTS');
   expect(await skills().set({ tenantId, content: skill('refunds'), files: { 'a/b.md': 'B' } })).toMatchObject({

@@ -1,21 +1,21 @@
 import { checkSkill } from '../../../runtime/skills/check-skill';
-import { readDefinition } from '../../../runtime/skills/read-skill';
-import { fillArguments, splitSkill } from '../../../runtime/skills/skill-text';
+import { readSkill } from '../../../runtime/skills/read-skill';
+import { fillArguments } from '../../../runtime/skills/skill-text';
 
 const skill = (frontMatter: string, body = 'Do it.') => `---\n${frontMatter}\n---\n${body}`;
 
 // The examples of agentskills.io/specification, read on 2026-11-27.
-it('reads the minimal example of the specification', () => {
+it('reads the minimal example of the specification', async () => {
   const content = `---\nname: skill-name\ndescription: A description of what this skill does and when to use it.\n---\n`;
-  expect(checkSkill(content)).toEqual({
+  expect(await checkSkill(content)).toEqual({
     name: 'skill-name',
     description: 'A description of what this skill does and when to use it.',
-    definition: {},
+    body: '',
     issues: [],
   });
 });
 
-it('reads the example of the specification with optional fields, all of them as text', () => {
+it('reads the example of the specification with optional fields, all of them as text', async () => {
   const frontMatter = [
     'name: pdf-processing',
     'description: Extract PDF text, fill forms, merge files. Use when handling PDFs.',
@@ -24,20 +24,19 @@ it('reads the example of the specification with optional fields, all of them as 
     'metadata:\n  author: example-org\n  version: 1.0',
     'allowed-tools: Bash(git:*) Bash(jq:*) Read',
   ].join('\n');
-  const { definition, issues } = checkSkill(skill(frontMatter));
-  expect(definition).toMatchObject({ license: 'Apache-2.0', metadata: { author: 'example-org', version: '1.0' } });
-  expect(readDefinition(definition).allowedTools).toEqual(['Bash(git:*)', 'Bash(jq:*)', 'Read']);
+  const { issues, ...read } = await checkSkill(skill(frontMatter));
+  expect(read).toMatchObject({ license: 'Apache-2.0', compatibility: 'Requires Python 3.14+ and uv', body: 'Do it.' });
+  expect(read.allowedTools).toEqual(['Bash(git:*)', 'Bash(jq:*)', 'Read']);
   expect(issues).toEqual(['patterns of arguments cannot be held, so it does without Bash(git:*), Bash(jq:*)']);
 });
 
-it('reads the five fields and the body of a skill with tools, model and max_turns', () => {
+it('reads the five fields and the body of a skill with tools, model and max_turns', async () => {
   const body = 'You are a research assistant. Find information about: $ARGUMENTS';
   const content = skill(
     'name: researcher\ndescription: Web research skill\ntools:\n  - web_search\n  - fetch_url\nmodel: agentchat\nmax_turns: 5',
     `${body}\n`,
   );
-  const { name, description, definition } = checkSkill(content);
-  expect({ name, description, ...readDefinition(definition), body: splitSkill(content).body }).toMatchObject({
+  expect(await checkSkill(content)).toMatchObject({
     name: 'researcher',
     description: 'Web research skill',
     allowedTools: ['web_search', 'fetch_url'],
@@ -56,17 +55,16 @@ it.each([
   ['quotes', 'description: "Use: always"', 'Use: always'],
   ['a folded text', 'description: >\n  Use\n  always', 'Use always'],
   ['a number', 'description: 12', '12'],
-])('reads a description with %s', (_what, line, description) => {
-  expect(checkSkill(skill(`name: a\n${line}`)).description).toBe(description);
+])('reads a description with %s', async (_what, line, description) => {
+  expect((await checkSkill(skill(`name: a\n${line}`))).description).toBe(description);
 });
 
 it.each([
   ['CRLF and a byte order mark', '\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\nBody\r\n', 'Body'],
   ['nothing after the front matter', '---\nname: a\ndescription: b\n---', ''],
   ['a rule in the body', '---\nname: a\ndescription: b\n---\nOne\n---\nTwo', 'One\n---\nTwo'],
-])('reads a text with %s', (_what, content, body) => {
-  expect(checkSkill(content)).toMatchObject({ name: 'a', description: 'b' });
-  expect(splitSkill(content).body).toBe(body);
+])('reads a text with %s', async (_what, content, body) => {
+  expect(await checkSkill(content)).toMatchObject({ name: 'a', description: 'b', body });
 });
 
 it.each([
@@ -82,8 +80,8 @@ it.each([
   ['a name that every object has', skill('name: a\ndescription: b\n__proto__: c'), /nothing can have/],
   ['deep nesting', skill(`name: a\ndescription: b\nmetadata: ${'['.repeat(8000)}`), /not YAML|too deeply/],
   ['too much of it', skill(`name: a\ndescription: b\nlicense: ${'c'.repeat(20_001)}`), /longer than/],
-])('refuses %s', (_what, content, reason) => {
-  expect(() => checkSkill(content)).toThrow(reason);
+])('refuses %s', async (_what, content, reason) => {
+  await expect(checkSkill(content)).rejects.toThrow(reason);
 });
 
 it.each([
@@ -92,19 +90,24 @@ it.each([
   ['two hyphens', 'name: pdf--processing', /not as the specification wants/],
   ['a long compatibility', `name: a\ncompatibility: ${'c'.repeat(501)}`, /compatibility is longer/],
   ['a model', 'name: a\nmetadata:\n  model: openai/gpt-4o', /model or max_turns of its own/],
-])('takes a skill with %s, and reports it', (_what, lines, issue) => {
-  const { issues } = checkSkill(skill(`${lines}\ndescription: b`));
+])('takes a skill with %s, and reports it', async (_what, lines, issue) => {
+  const { issues } = await checkSkill(skill(`${lines}\ndescription: b`));
   expect(issues.join()).toMatch(issue);
 });
 
 it.each([
-  ['a text', 'find_orders, pay  orders.*', ['find_orders', 'pay', 'orders.*']],
-  ['nothing', '', []],
-  ['a list', ['a', 'b c'], ['a', 'b', 'c']],
-  ['a pattern with spaces, and one that is not closed', 'Bash(git add *) Read(', ['Bash(git add *)', 'Read(']],
-  ['what is no name', [{ a: 'b' }], ['{"a":"b"}']],
-])('reads the allowed tools from %s', (_what, given, tools) => {
-  expect(readDefinition({ 'allowed-tools': given }).allowedTools).toEqual(tools);
+  ['a text', 'allowed-tools: find_orders, pay  orders.*', ['find_orders', 'pay', 'orders.*']],
+  ['nothing', 'allowed-tools:', []],
+  ['a list', 'tools: [a, b c]', ['a', 'b', 'c']],
+  [
+    'a pattern with spaces, and one that is not closed',
+    'allowed_tools: Bash(git add *) Read(',
+    ['Bash(git add *)', 'Read('],
+  ],
+  ['what is no name', 'allowed-tools: [{ a: b }]', ['{"a":"b"}']],
+  ['no such line', 'license: MIT', undefined],
+])('reads the allowed tools from %s', async (_what, line, tools) => {
+  expect((await readSkill(skill(`name: a\n${line}`))).allowedTools).toEqual(tools);
 });
 
 it('puts arguments in once, and does not expand them again', () => {

@@ -13,8 +13,6 @@ BEGIN
       description TEXT NOT NULL,
       -- SKILL.md, byte for byte.
       content TEXT NOT NULL,
-      -- What its front matter says beside name and description.
-      definition JSONB NOT NULL DEFAULT '{}',
       -- The other files of its folder by path: {"references/FORMS.md": {"text": "..."}, "assets/logo.png": {"base64": "..."}}.
       files JSONB NOT NULL DEFAULT '{}',
       version INT NOT NULL DEFAULT 1,

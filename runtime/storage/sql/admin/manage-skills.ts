@@ -1,5 +1,4 @@
 import type { SkillFiles } from '../../../contracts/tools/skill';
-import type { JsonObject } from '../../../util/json';
 import { named } from '../named';
 import { tableStatement } from './write-row';
 
@@ -16,8 +15,6 @@ export interface SkillSummary {
 export interface SkillDetails extends SkillSummary {
   /** SKILL.md as it was written. */
   readonly content: string;
-  /** The rest of its front matter. */
-  readonly definition: JsonObject;
   readonly files: SkillFiles;
   readonly updated_at: string;
 }
@@ -38,7 +35,7 @@ ORDER BY skill.name, skill.tenant_id NULLS LAST`);
 
 const OF_OWNER = 'skill.tenant_id IS NOT DISTINCT FROM :tenantId::uuid AND skill.name = :name';
 
-const DETAILS = `${SUMMARY}, skill.content, skill.definition, skill.files, skill.updated_at::text AS updated_at`;
+const DETAILS = `${SUMMARY}, skill.content, skill.files, skill.updated_at::text AS updated_at`;
 
 export const readSkillRow = named<Owner & { readonly name: string }>(
   `SELECT ${DETAILS} FROM elo_agent_skills AS skill WHERE ${OF_OWNER}`,
