@@ -1,3 +1,5 @@
+import { parse } from 'yaml';
+
 import { errorText } from '../errors/to-runtime-error';
 import { isDeeperThan, isJsonObject, type JsonObject, prototypeKeyIn } from '../util/json';
 import { splitSkill } from './skill-text';
@@ -7,14 +9,13 @@ const MAX_LENGTH = 20_000;
 
 /**
  * Reads the YAML at the beginning of SKILL.md; every scalar comes as text. A value with an unquoted colon, which other programs
- * accept, is read as text too. Rejects with an Error.
+ * accept, is read as text too. Throws an Error.
  */
-export async function readFrontMatter(content: string): Promise<JsonObject> {
+export function readFrontMatter(content: string): JsonObject {
   const { frontMatter } = splitSkill(content);
   if (frontMatter === undefined) throw new Error('it must begin with YAML between two lines of ---');
   if (frontMatter.length > MAX_LENGTH) throw new Error(`its front matter is longer than ${MAX_LENGTH} characters`);
-  // Loaded when it is used: no run needs it.
-  const read = parseYaml(frontMatter, await import('yaml'));
+  const read = parseYaml(frontMatter);
   if (!isJsonObject(read)) throw new Error('its front matter must be a list of "key: value"');
   if (isDeeperThan(read, MAX_DEPTH)) throw new Error('its front matter is nested too deeply');
   const key = prototypeKeyIn(read);
@@ -22,16 +23,14 @@ export async function readFrontMatter(content: string): Promise<JsonObject> {
   return read;
 }
 
-type Yaml = Pick<typeof import('yaml'), 'parse'>;
-
-function parseYaml(text: string, yaml: Yaml): unknown {
+function parseYaml(text: string): unknown {
   try {
-    return parseStrictly(text, yaml);
+    return parseStrictly(text);
   } catch (error) {
     const quoted = quoteColons(text);
     if (quoted === text) throw unreadable(error);
     try {
-      return parseStrictly(quoted, yaml);
+      return parseStrictly(quoted);
     } catch {
       throw unreadable(error);
     }
@@ -39,8 +38,8 @@ function parseYaml(text: string, yaml: Yaml): unknown {
 }
 
 /** Aliases are refused: a few of them make gigabytes. */
-const parseStrictly = (text: string, yaml: Yaml): unknown =>
-  yaml.parse(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error', prettyErrors: false });
+const parseStrictly = (text: string): unknown =>
+  parse(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error', prettyErrors: false });
 
 const unreadable = (error: unknown): Error => new Error(`its front matter is not YAML: ${errorText(error)}`);
 

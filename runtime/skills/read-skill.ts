@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { readFrontMatter } from './front-matter';
 import { splitSkill } from './skill-text';
 
 /** SKILL.md, read. */
@@ -23,7 +22,9 @@ export interface SkillText {
  * `metadata`, since the specification does not know them. Rejects with an Error for front matter that is not YAML.
  */
 export async function readSkill(content: string): Promise<SkillText> {
-  const frontMatter = await readFrontMatter(content);
+  // The parser is loaded with the first skill.
+  const { readFrontMatter } = await import('./front-matter');
+  const frontMatter = readFrontMatter(content);
   const { metadata } = frontMatter;
   const all: JsonObject = { ...(isJsonObject(metadata) ? metadata : {}), ...frontMatter };
   const tools = frontMatter['allowed-tools'] ?? frontMatter.allowed_tools ?? frontMatter.tools;
