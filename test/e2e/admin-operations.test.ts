@@ -247,6 +247,39 @@ it('agents', async () => {
   await refused('AGENT_UNKNOWN', ['agent', 'delete', agent], ['agent', 'delete', ...own]);
 });
 
+it('skills', async () => {
+  const content = (description: string): string => `---\nname: refunds\ndescription: ${description}\n---\nDo it.\n`;
+  const [owner, skill] = [
+    { tenantId, shared: false },
+    { tenantId, shared: false, name: 'refunds' },
+  ];
+  const files = '{"references/RULES.md":"30 days"}';
+  await same(
+    ['skill', 'create', { ...owner, content: content('Pays back.'), additionalFields: { files } }],
+    ['skill', 'create', '-', ...acme, '--files', files],
+    { input: content('Pays back.') },
+  );
+  await refused(
+    'SKILL_EXISTS',
+    ['skill', 'create', { ...owner, content: content('Again.') }],
+    ['skill', 'create', ...acme, `--content=${content('Again.')}`],
+  );
+  await same(
+    ['skill', 'set', { ...owner, content: content('Pays.') }],
+    ['skill', 'set', ...acme, `--content=${content('Pays.')}`],
+  );
+  await same(['skill', 'get', skill], ['skill', 'get', 'refunds', ...acme]);
+  await same(
+    ['skill', 'update', { ...skill, additionalFields: { isActive: false } }],
+    ['skill', 'update', 'refunds', ...acme, '--no-active'],
+  );
+  await refused('SKILL_INVALID', ['skill', 'set', { ...owner, content: 'x' }], ['skill', 'set', 'x', ...acme]);
+  await same(['skill', 'list', owner], ['skill', 'list', ...acme], { list: 'skills' });
+  await same(['skill', 'validate', owner], ['skill', 'validate', ...acme], { list: 'skills' });
+  await same(['skill', 'delete', skill], ['skill', 'delete', 'refunds', ...acme]);
+  await refused('SKILL_UNKNOWN', ['skill', 'delete', skill], ['skill', 'delete', 'refunds', ...acme]);
+});
+
 it('tiers and prices', async () => {
   await same(
     ['tier', 'set', { code: 'gold', modelId: 'openai/gpt-4o-mini', additionalFields: { rank: 9 } }],

@@ -3,9 +3,10 @@ import path from 'node:path';
 
 import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
 
+const SKILL = '---\nname: orders\ndescription: Counts orders. Use when a customer asks for them.\n---\nCount them.';
 const PICTURES = path.resolve(__dirname, '../..', '.cache/screenshots');
 
 let n8n: N8n;
@@ -18,7 +19,11 @@ beforeAll(async () => {
   mkdirSync(PICTURES, { recursive: true });
   n8n = await connect();
   [database, models] = await Promise.all([createMigratedDatabase(), startModelServer()]);
-  models.always(() => textReply('You have 5 orders.').body);
+  models.always(({ messages }) => {
+    const { role } = messages.at(-1) ?? {};
+    if (role === 'tool') return textReply('You have 5 orders.').body;
+    return toolReply([{ name: 'load_skill', arguments: { name: 'orders' } }]).body;
+  });
   const tenantId = { __rl: true, mode: 'id', value: await addTenant(database) };
   const credentials = {
     openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-agents', url: models.url }),
@@ -33,18 +38,26 @@ beforeAll(async () => {
     name: 'Agents',
     nodes: [
       node('Start', 'n8n-nodes-base.manualTrigger', { credentials: undefined, parameters: {} }),
-      node('Create Agent', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
+      node('Create Skill', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
         position: [220, 0],
-        parameters: { ...agent, operation: 'create', additionalFields: { tier: 'expert', maxIterations: 3 } },
+        parameters: { resource: 'skill', operation: 'create', tenantId, shared: false, content: SKILL },
+      }),
+      node('Create Agent', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
+        position: [440, 0],
+        parameters: {
+          ...{ ...agent, operation: 'create' },
+          additionalFields: { tier: 'expert', maxIterations: 3, skills: ['orders'] },
+        },
       }),
       node('Ask', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
         typeVersion: 3,
-        position: [440, 0],
+        position: [660, 0],
         parameters: { tenantId, message: 'How many orders have I?' },
       }),
     ],
     connections: {
-      Start: { main: [[{ node: 'Create Agent', type: 'main', index: 0 }]] },
+      Start: { main: [[{ node: 'Create Skill', type: 'main', index: 0 }]] },
+      'Create Skill': { main: [[{ node: 'Create Agent', type: 'main', index: 0 }]] },
       'Create Agent': { main: [[{ node: 'Ask', type: 'main', index: 0 }]] },
     },
   }));
@@ -67,6 +80,10 @@ async function execute(expected: string): Promise<void> {
 it('an agent that Admin creates is picked from the list of the tenant, and answers with its prompt and model', async () => {
   const { page } = editor;
   await editor.openWorkflow(workflowId);
+  await editor.openNode('Create Skill');
+  await execute('orders');
+  await editor.screenshot(path.join(PICTURES, 'skill-create.png'));
+  await page.keyboard.press('Escape');
   await editor.openNode('Create Agent');
   await page.waitForLoadState('networkidle');
   await execute('You answer customers.');
@@ -80,8 +97,10 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
   expect(models.received.at(-1)).toMatchObject({
     model: 'anthropic/claude-3-5-sonnet',
     messages: [
-      { role: 'system', content: 'You answer customers.' },
+      { role: 'system', content: expect.stringMatching(/^You answer customers\.[^]*<name>orders<\/name>/) as string },
       { role: 'user', content: 'How many orders have I?' },
+      { role: 'assistant' },
+      { role: 'tool', content: expect.stringContaining('Count them.') as string },
     ],
   });
 });

@@ -72,6 +72,43 @@ it('first-tenant.json makes an empty database answer with a tool, without SQL', 
   expect(reply.json).toMatchObject([{ agent_tier: 'pro', output: expect.stringContaining('1001') as string }]);
 });
 
+it('agent-from-a-row.json answers with the prompt of the row, and with the model of its rule', async () => {
+  const tenant = await addTenant(database);
+  models.always(() => textReply('Two orders.').body);
+  await examples.whilePublished('agent-from-a-row.json', {
+    use: async (id) => {
+      await execute(id, 'Start');
+      await execute(id, 'Start');
+      for (const plan of ['pro', 'free']) {
+        const { json } = await n8n.callWebhook('agent-from-a-row', { tenant, plan, message: 'My orders?' });
+        expect(json).toMatchObject({
+          output: 'Two orders.',
+          agent_tier: plan === 'free' ? 'small' : 'pro',
+          agent: { name: 'support', source: 'virtual', version: 1 },
+        });
+      }
+    },
+  });
+  expect(models.received.at(-1)?.messages[0]?.content).toContain('bicycle parts');
+});
+
+it('skill.json writes a skill, and the agent loads it when the message calls for it', async () => {
+  models.always(({ messages, tools = [] }) => {
+    if (messages.at(-1)?.role === 'tool') return textReply('You get 20 EUR.').body;
+    expect(messages[0]?.content).toContain('<name>refunds</name>');
+    return toolReply([{ name: tools[0]?.function.name ?? '', arguments: { name: 'refunds', arguments: '1001' } }]).body;
+  });
+  const tenantId = { __rl: true, mode: 'id', value: await addTenant(database) };
+  const id = await examples.load('skill.json', { 'Universal AI Agent': { tenantId } });
+  const [answer] = (await execute(id, 'Start'))['Universal AI Agent'] as object[];
+  expect(answer).toMatchObject({
+    output: 'You get 20 EUR.',
+    warnings: [],
+    result: { tool_calls: [{ tool: 'load_skill', result: { skill: 'refunds' } }] },
+  });
+  expect(JSON.stringify(answer)).toContain('not given it: 1001');
+});
+
 it('onboarding-form.json creates the tenant that a person fills in', async () => {
   await database.query(
     `INSERT INTO elo_agent_tools (code, name, description, parameters_schema, mcp_endpoint)
