@@ -249,25 +249,18 @@ it('agents', async () => {
 
 it('skills', async () => {
   const content = (description: string): string => `---\nname: refunds\ndescription: ${description}\n---\nDo it.\n`;
-  const [owner, skill] = [
-    { tenantId, shared: false },
-    { tenantId, shared: false, name: 'refunds' },
-  ];
-  const files = '{"references/RULES.md":"30 days"}';
+  const owner = { tenantId, shared: false };
+  const skill = { ...owner, name: 'refunds' };
+  const [files, text] = ['{"references/RULES.md":"30 days"}', content('Pays back.')];
   await same(
-    ['skill', 'create', { ...owner, content: content('Pays back.'), additionalFields: { files } }],
+    ['skill', 'create', { ...owner, content: text, additionalFields: { files } }],
     ['skill', 'create', '-', ...acme, '--files', files],
-    { input: content('Pays back.') },
+    { input: text },
   );
-  await refused(
-    'SKILL_EXISTS',
-    ['skill', 'create', { ...owner, content: content('Again.') }],
-    ['skill', 'create', ...acme, `--content=${content('Again.')}`],
-  );
-  await same(
-    ['skill', 'set', { ...owner, content: content('Pays.') }],
-    ['skill', 'set', ...acme, `--content=${content('Pays.')}`],
-  );
+  const again = { ...owner, content: content('Again.') };
+  const flag = `--content=${again.content}`;
+  await refused('SKILL_EXISTS', ['skill', 'create', again], ['skill', 'create', ...acme, flag]);
+  await same(['skill', 'set', again], ['skill', 'set', ...acme, flag]);
   await same(['skill', 'get', skill], ['skill', 'get', 'refunds', ...acme]);
   await same(
     ['skill', 'update', { ...skill, additionalFields: { isActive: false } }],

@@ -80,8 +80,8 @@ it('agent-from-a-row.json answers with the prompt of the row, and with the model
       await execute(id, 'Start');
       await execute(id, 'Start');
       for (const plan of ['pro', 'free']) {
-        const { json } = await n8n.callWebhook('agent-from-a-row', { tenant, plan, message: 'My orders?' });
-        expect(json).toMatchObject({
+        const reply = await n8n.callWebhook('agent-from-a-row', { tenant, plan, message: 'My orders?' });
+        expect(reply.json).toMatchObject({
           output: 'Two orders.',
           agent_tier: plan === 'free' ? 'small' : 'pro',
           agent: { name: 'support', source: 'virtual', version: 1 },
