@@ -38,11 +38,13 @@ export async function getSkills(this: ILoadOptionsFunctions): Promise<INodePrope
   const { skills } = await withAdmin(this, ({ admin }) =>
     admin.skill.list(tenantId === undefined ? { shared: true } : { tenantId }),
   );
-  const active = new Map(
-    skills.filter(({ is_active: isActive }) => isActive).map((skill) => [skill.name, skill.description]),
-  );
-  const named = [...active].map(([name, description]) => ({ name, value: name, description }));
-  return [{ name: 'All of the Tenant', value: '*' }, ...named];
+  // The tenant's own one comes first, and hides that of all tenants.
+  const first = skills.filter(({ name }, index) => skills.findIndex((other) => other.name === name) === index);
+  const active = first.filter(({ is_active: isActive }) => isActive);
+  return [
+    { name: 'All of the Tenant', value: '*' },
+    ...active.map(({ name, description }) => ({ name, value: name, description })),
+  ];
 }
 
 /** The id of the tenant that is chosen in the panel; undefined for none, and for an expression. */

@@ -43,7 +43,10 @@ export function createToolSources(
     secrets,
   };
   const sources = [
-    createSkillSource(skills),
+    createSkillSource(skills, {
+      maxFileBytes: config.limits.maxToolOutputBytes,
+      codeTools: (config.plugins.tools ?? []).map(({ definition }) => definition.name),
+    }),
     createCatalogueSource(createToolBuilder(builder)),
     createMcpSource(mcp, createServerToolBuilder(builder)),
     createPluginSource(config.plugins.tools ?? []),

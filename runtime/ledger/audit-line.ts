@@ -15,7 +15,7 @@ export function auditLine(call: ToolCallRecord, redact: Redact): ToolCallRecord 
   return {
     ...call,
     arguments: shown(call.arguments, redact),
-    outcome: call.outcome && { ...call.outcome, value: null },
+    outcome: call.outcome && { isError: call.outcome.isError, code: call.outcome.code, value: null },
   };
 }
 

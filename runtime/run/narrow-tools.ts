@@ -1,10 +1,10 @@
 import type { StepRecord } from '../contracts/ledger/journal';
 import type { Toolset } from '../contracts/tools/tool';
 import { createToolset } from '../tools/combine-toolsets';
+import { LOAD_SKILL } from '../toolsets/skill-source';
 
 /**
- * Returns the toolset of a step: what the last call that said so, such as the loading of a skill, has left of `all`. The same object
- * while that is the same.
+ * Returns the toolset of a step: what the skill that was loaded last has left of `all`. The same object while that is the same.
  */
 export function createNarrowing(all: Toolset): (steps: readonly StepRecord[]) => Toolset {
   let left: { readonly key: string; readonly toolset: Toolset } | undefined;
@@ -18,6 +18,6 @@ export function createNarrowing(all: Toolset): (steps: readonly StepRecord[]) =>
 }
 
 function nextTools(steps: readonly StepRecord[]): readonly string[] | 'all' {
-  const outcomes = steps.flatMap(({ toolCalls }) => toolCalls.map(({ outcome }) => outcome));
-  return outcomes.findLast((outcome) => outcome?.nextTools !== undefined)?.nextTools ?? 'all';
+  const loads = steps.flatMap(({ toolCalls }) => toolCalls.filter(({ tool }) => tool === LOAD_SKILL));
+  return loads.findLast(({ outcome }) => outcome?.nextTools !== undefined)?.outcome?.nextTools ?? 'all';
 }

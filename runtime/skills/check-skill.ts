@@ -2,7 +2,8 @@ import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { hasPattern, readSkill, type SkillText } from './read-skill';
 
-const NAME = /^[\p{L}\p{M}\p{N}_-]{1,64}$/u;
+const NAME = /^[\p{L}\p{M}\p{N}_-]+$/u;
+const MAX_NAME = 64;
 const SPECIFIED_NAME = /^(?!-)(?!.*--)[\p{Ll}\p{Lo}\p{M}\p{N}-]+(?<!-)$/u;
 const MAX_DESCRIPTION = 1024;
 const MAX_COMPATIBILITY = 500;
@@ -25,8 +26,12 @@ export interface CheckedSkill extends SkillText {
 export async function checkSkill(content: string): Promise<CheckedSkill> {
   const skill = await read(content);
   const { name = '', description = '' } = skill;
-  if (!NAME.test(name)) throw invalid(name, 'name must be 1 to 64 lower-case letters, digits and hyphens');
+  if (!NAME.test(name) || name.length > MAX_NAME)
+    throw invalid(name, 'name must be 1 to 64 lower-case letters, digits and hyphens');
   if (description === '') throw invalid(name, 'description must say what the skill does and when to use it');
+  if (!description.isWellFormed() || description.includes('\0')) {
+    throw invalid(name, 'description holds a NUL or half of a surrogate pair');
+  }
   if (description.length > MAX_DESCRIPTION) {
     throw invalid(name, `description has ${description.length} characters, and ${MAX_DESCRIPTION} is the limit`);
   }
@@ -65,5 +70,5 @@ function* issuesOf({
 }
 
 function invalid(skill: string, reason: string): RuntimeError {
-  return new RuntimeError('SKILL_INVALID', { skill: skill.slice(0, 64), issues: reason });
+  return new RuntimeError('SKILL_INVALID', { skill: skill.slice(0, MAX_NAME), issues: reason });
 }

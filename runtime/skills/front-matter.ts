@@ -5,11 +5,12 @@ import { isDeeperThan, isJsonObject, type JsonObject, prototypeKeyIn } from '../
 import { splitSkill } from './skill-text';
 
 const MAX_DEPTH = 10;
-const MAX_LENGTH = 20_000;
+/** More YAML of the kind that is hard to read would hold the process too long. */
+const MAX_LENGTH = 5000;
 
 /**
- * Reads the YAML at the beginning of SKILL.md; every scalar comes as text. A value with an unquoted colon, which other programs
- * accept, is read as text too. Throws an Error.
+ * Reads the YAML at the beginning of SKILL.md; every scalar comes as text. A description with an unquoted colon, which other
+ * programs accept, is read as text too. Throws an Error.
  */
 export function readFrontMatter(content: string): JsonObject {
   const { frontMatter } = splitSkill(content);
@@ -43,10 +44,9 @@ const parseStrictly = (text: string): unknown =>
 
 const unreadable = (error: unknown): Error => new Error(`its front matter is not YAML: ${errorText(error)}`);
 
-/** `description: Use this when: the user asks` with the value in quotes. */
+/** `description: Use this when: the user asks` with the value in quotes. Of lines that guard nothing is guessed. */
 function quoteColons(text: string): string {
-  return text.replace(
-    /^([\w-]+):[ \t]+(?!["'|>[{])(.*(?:: |:$).*)$/gm,
-    (_line, key: string, value: string) => `${key}: ${JSON.stringify(value.trimEnd())}`,
+  return text.replace(/^(description|compatibility):[ \t]+([^\s"'|>[{].*)$/gm, (line, key: string, value: string) =>
+    /: |:\s*$/.test(value) ? `${key}: ${JSON.stringify(value.trimEnd())}` : line,
   );
 }

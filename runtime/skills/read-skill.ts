@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
+import { misspelt, nearestKey } from '../util/known-keys';
 import { splitSkill } from './skill-text';
 
 /** SKILL.md, read. */
@@ -17,22 +18,27 @@ export interface SkillText {
   readonly body: string;
 }
 
+const TOOLS = ['allowed-tools', 'allowed_tools', 'tools'];
+const MAX_TOOLS = 200;
+
 /**
  * Reads SKILL.md as far as it can be read. `tools` is another word for `allowed-tools`; `model` and `max_turns` may stand under
- * `metadata`, since the specification does not know them. Rejects with an Error for front matter that is not YAML.
+ * `metadata`, since the specification does not know them. Rejects with an Error for front matter that is not YAML, and for a key
+ * that seems to have been meant to guard.
  */
 export async function readSkill(content: string): Promise<SkillText> {
   // The parser is loaded with the first skill.
   const { readFrontMatter } = await import('./front-matter');
   const frontMatter = readFrontMatter(content);
+  refuseMisspelt(frontMatter);
   const { metadata } = frontMatter;
   const all: JsonObject = { ...(isJsonObject(metadata) ? metadata : {}), ...frontMatter };
-  const tools = frontMatter['allowed-tools'] ?? frontMatter.allowed_tools ?? frontMatter.tools;
+  const tools = TOOLS.find((key) => Object.hasOwn(frontMatter, key));
   const model = textOf(all.model);
   return {
-    name: textOf(frontMatter.name),
+    name: textOf(frontMatter.name)?.normalize('NFC'),
     description: textOf(frontMatter.description),
-    allowedTools: tools === undefined ? undefined : readTools(tools),
+    allowedTools: tools === undefined ? undefined : readTools(frontMatter[tools] ?? null),
     model: model === 'inherit' ? undefined : model,
     maxTurns: textOf(all.max_turns ?? all['max-turns']),
     license: textOf(frontMatter.license),
@@ -41,10 +47,21 @@ export async function readSkill(content: string): Promise<SkillText> {
   };
 }
 
+function refuseMisspelt(frontMatter: JsonObject): void {
+  for (const key of Object.keys(frontMatter).filter((name) => !TOOLS.includes(name))) {
+    if (nearestKey(key, ['allowed-tools']) !== undefined)
+      throw new Error(`it has no key ${misspelt(key, 'allowed-tools')}`);
+    if (nearestKey(key, ['disallowed-tools']) !== undefined)
+      throw new Error(`${key} cannot be held: name allowed-tools`);
+  }
+}
+
 /** What can be neither a text nor a list names nothing, so that no tool is left. */
 function readTools(given: JsonValue): readonly string[] {
-  const texts = [given].flat().map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
-  return texts.flatMap((text) => text.match(/[^\s,(]+(?:\([^)]*\)?)?|\([^)]*\)?/g) ?? []);
+  const texts = [given].flat().map((one) => (typeof one === 'string' ? one : one === null ? '' : JSON.stringify(one)));
+  const entries = texts.flatMap((text) => text.match(/[^\s,(]+(?:\([^)]*\)?)?|\([^)]*\)?/g) ?? []);
+  if (entries.length > MAX_TOOLS) throw new Error(`it has more than ${MAX_TOOLS} allowed tools`);
+  return entries;
 }
 
 /** `mcp__github__create_issue` of other programs is our `github.create_issue`. */

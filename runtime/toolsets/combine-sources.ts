@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
+
 import type { ConnectedTool } from '../contracts/connected';
 import type { Agent, AgentDefinition, TenantSnapshot, ToolRow } from '../contracts/tenant';
+import type { GivenSkills } from '../contracts/tools/skill';
 import type { TenantTool, Toolset } from '../contracts/tools/tool';
 import { describeError, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -67,10 +70,10 @@ export function combineSources(
     const { snapshot, tier, agent, began, rules, servers, connected = [], signal } = request;
     const ofRows = remembered.get(snapshot.tools) ?? new Map<string, Remembered>();
     remembered.set(snapshot.tools, ofRows);
-    const agents = [agentOfTenant({ name: agent, began }, snapshot, codeAgents), began ?? undefined];
-    const ofAgents = rulesOfAgents(...agents);
-    const skills = givenSkills(snapshot.skills, { ofTask: request.skills, agents });
-    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules, skills]);
+    const now = agentOfTenant({ name: agent, began }, snapshot, codeAgents);
+    const ofAgents = rulesOfAgents(now, began ?? undefined);
+    const skills = skillsOf(request, now);
+    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules, versionOf(skills)]);
     const before = ofRows.get(key);
     const policy = before?.policy ?? readPolicy(request, ofAgents);
     const asked = { snapshot, servers, connected, policy, skills, signal };
@@ -82,6 +85,17 @@ export function combineSources(
     ofRows.set(key, { policy, offers, selected });
     return selected;
   };
+}
+
+/** Skills of the task and its agents: a run that began without an agent began without its skills. */
+function skillsOf({ snapshot, skills, began }: SelectToolsRequest, now: Agent | undefined): GivenSkills {
+  return givenSkills(snapshot.skills, { ofTask: skills, agents: [now, began === null ? {} : began] });
+}
+
+/** The same text for the same skills. Their descriptions are long, and there may be a hundred. */
+function versionOf(skills: GivenSkills): string {
+  if (skills.entries.length === 0) return skills.missing.join();
+  return createHash('sha256').update(JSON.stringify(skills)).digest('base64');
 }
 
 /** Two snapshots with the same one have the same rules. */

@@ -12,6 +12,7 @@ import { isNamed } from '../permissions/name-pattern';
 import { hasPattern, readSkill, type SkillText, toolNameOf } from '../skills/read-skill';
 import { fillArguments } from '../skills/skill-text';
 import type { JsonObject } from '../util/json';
+import { listKeys } from '../util/known-keys';
 import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
 
 interface Loading {
@@ -19,6 +20,8 @@ interface Loading {
   readonly entries: readonly SkillEntry[];
   readonly reader: SkillReader;
   readonly toolsOfRun: () => readonly TenantTool[];
+  /** Longer files are cut. */
+  readonly maxFileBytes: number;
 }
 
 const input = z.object({ name: z.string(), arguments: z.unknown(), file: z.string().nullish() });
@@ -62,19 +65,22 @@ async function load(loading: Loading, given: JsonObject, context: LoadContext): 
   const { entries, reader } = loading;
   const { redact = redactNothing, meta } = context;
   const { name, arguments: asked, file } = input.parse(given);
-  const path = file ?? undefined;
+  // Models fill fields that they need not.
+  const path = file === '' || file === 'SKILL.md' ? undefined : (file ?? undefined);
   const isGiven = entries.some((entry) => entry.name === name);
   const row = isGiven ? await reader.read({ tenantId: meta.tenant_id, name, path }) : undefined;
   if (row === undefined) {
     const available = entries.map((entry) => entry.name).join(', ');
     return toolFailure('SKILL_NOT_FOUND', { skill: redact(name), available });
   }
-  if (path !== undefined) return readFile(row, redact(path), redact);
-  const skill = await readSkill(row.content).catch(errorText);
-  if (typeof skill === 'string') return withWarning('SKILL_UNREADABLE', { skill: name, reason: redact(skill) });
-  const asText = textOf(asked);
-  const output = loaded(row, { skill, asText, tools: loading.toolsOfRun(), tool: context.tool });
-  return { ...output, value: redactJson(output.value, redact) };
+  if (path !== undefined) return readFile(row, { path: redact(path), redact, maxBytes: loading.maxFileBytes });
+  try {
+    const skill = await readSkill(row.content);
+    const asText = textOf(asked);
+    return loaded(row, { skill, asText, tools: loading.toolsOfRun(), tool: context.tool, redact });
+  } catch (error) {
+    return withWarning('SKILL_UNREADABLE', { skill: name, reason: redact(errorText(error)) });
+  }
 }
 
 interface Loaded {
@@ -83,23 +89,26 @@ interface Loaded {
   readonly tools: readonly TenantTool[];
   /** The name of the tool that loads skills. */
   readonly tool: string;
+  readonly redact: Redact;
 }
 
-function loaded({ name, paths }: SkillRow, { skill, asText, tools, tool }: Loaded): ToolOutput {
+/** Throws an Error where the text becomes too long. */
+function loaded({ name, paths }: SkillRow, { skill, asText, tools, tool, redact }: Loaded): ToolOutput {
   const { allowedTools, model, maxTurns, body } = skill;
   if (model !== undefined || maxTurns !== undefined) return withWarning('SKILL_RUNS_ALONE', { skill: name });
   const others = tools.filter((one) => one.tool.definition.name !== tool);
   const { names, unavailable } = scopeOf(allowedTools, others);
-  const missing = { skill: name, tools: unavailable.join(', ') };
+  const missing = { skill: name, tools: redact(listKeys(unavailable)) };
+  const value: JsonObject = {
+    skill: name,
+    instructions: fillArguments(body, asText),
+    ...(names === undefined ? {} : { tools: names }),
+    ...(unavailable.length === 0 ? {} : { unavailable_tools: unavailable }),
+    ...(paths.length === 0 ? {} : { files: paths }),
+  };
   return {
     isError: false,
-    value: {
-      skill: name,
-      instructions: fillArguments(body, asText),
-      ...(names === undefined ? {} : { tools: names }),
-      ...(unavailable.length === 0 ? {} : { unavailable_tools: unavailable }),
-      ...(paths.length === 0 ? {} : { files: paths }),
-    },
+    value: redactJson(value, redact),
     nextTools: names === undefined ? 'all' : [...names, tool],
     warnings: unavailable.length === 0 ? undefined : [describeError('SKILL_TOOLS_MISSING', missing)],
   };
@@ -133,10 +142,22 @@ function scopeOf(
   };
 }
 
-function readFile({ name, paths, file }: SkillRow, path: string, redact: Redact): ToolOutput {
+function readFile(
+  { name, paths, file }: SkillRow,
+  { path, redact, maxBytes }: { readonly path: string; readonly redact: Redact; readonly maxBytes: number },
+): ToolOutput {
   const unreadable = (reason: string): ToolOutput =>
     toolFailure('SKILL_FILE_UNREADABLE', { skill: name, path, reason });
   if (file === undefined) return unreadable(paths.length === 0 ? 'it has no files' : `it has ${paths.join(', ')}`);
   if (!('text' in file)) return unreadable('it is not text');
-  return { isError: false, value: { skill: name, file: path, text: redact(file.text) } };
+  const text = redact(file.text);
+  const isCut = Buffer.byteLength(text) > maxBytes;
+  const shown = isCut
+    ? Buffer.from(text)
+        .subarray(0, maxBytes)
+        .toString('utf8')
+        .replace(/\uFFFD$/, '')
+    : text;
+  const { message } = describeError('TOOL_OUTPUT_TRUNCATED', { limitBytes: maxBytes });
+  return { isError: false, value: { skill: name, file: path, text: shown, ...(isCut ? { warning: message } : {}) } };
 }

@@ -14,7 +14,10 @@ const MAX_SKILLS = 100;
  */
 export function givenSkills(
   all: readonly SkillEntry[] = [],
-  { ofTask, agents }: { readonly ofTask?: readonly string[]; readonly agents: readonly (Agent | undefined)[] },
+  {
+    ofTask,
+    agents,
+  }: { readonly ofTask?: readonly string[]; readonly agents: readonly (Pick<Agent, 'skills'> | undefined)[] },
 ): GivenSkills {
   const ofAgents = agents.flatMap((agent) =>
     agent === undefined ? [] : [agent.skills ?? (ofTask === undefined ? [] : ['*'])],
@@ -30,19 +33,27 @@ export function givenSkills(
 const NO_SKILLS: GivenSkills = { entries: [], missing: [] };
 
 /** Skills of the tenant, behind the one tool that loads them. */
-export function createSkillSource(reader: SkillReader | undefined): ToolSource {
+export function createSkillSource(
+  reader: SkillReader | undefined,
+  { maxFileBytes, codeTools }: { readonly maxFileBytes: number; readonly codeTools: readonly string[] },
+): ToolSource {
   return {
     offer: ({ skills, snapshot }, before) => {
       if (before !== undefined) return before;
       if (skills.entries.length + skills.missing.length === 0) return NO_TOOLS;
-      return offerOf(skills, { reader, isTaken: snapshot.tools.some(({ code }) => code === LOAD_SKILL) });
+      const isTaken = [...snapshot.tools.map(({ code }) => code), ...codeTools].includes(LOAD_SKILL);
+      return offerOf(skills, { reader, maxFileBytes, isTaken });
     },
   };
 }
 
 function offerOf(
   { entries, missing }: GivenSkills,
-  { reader, isTaken }: { readonly reader: SkillReader | undefined; readonly isTaken: boolean },
+  {
+    reader,
+    maxFileBytes,
+    isTaken,
+  }: { readonly reader: SkillReader | undefined; readonly maxFileBytes: number; readonly isTaken: boolean },
 ): ToolOffer {
   const offered = reader === undefined ? [] : entries.slice(0, MAX_SKILLS);
   const warnings = missing.map((skill) => describeError('SKILL_NOT_LOADED', { skill }));
@@ -58,7 +69,7 @@ function offerOf(
         name: LOAD_SKILL,
         type: 'builtin',
         needsNoGrant: true,
-        build: (name, toolsOfRun) => createLoadSkill(name, { entries: offered, reader, toolsOfRun }),
+        build: (name, toolsOfRun) => createLoadSkill(name, { entries: offered, reader, toolsOfRun, maxFileBytes }),
       },
     ],
     instructions: catalogue(offered),

@@ -254,7 +254,7 @@ it('skills', async () => {
   const [files, text] = ['{"references/RULES.md":"30 days"}', content('Pays back.')];
   await same(
     ['skill', 'create', { ...owner, content: text, additionalFields: { files } }],
-    ['skill', 'create', '-', ...acme, '--files', files],
+    ['skill', 'create', '--content', '-', ...acme, '--files', files],
     { input: text },
   );
   const again = { ...owner, content: content('Again.') };
@@ -266,7 +266,11 @@ it('skills', async () => {
     ['skill', 'update', { ...skill, additionalFields: { isActive: false } }],
     ['skill', 'update', 'refunds', ...acme, '--no-active'],
   );
-  await refused('SKILL_INVALID', ['skill', 'set', { ...owner, content: 'x' }], ['skill', 'set', 'x', ...acme]);
+  await refused(
+    'SKILL_INVALID',
+    ['skill', 'set', { ...owner, content: 'x' }],
+    ['skill', 'set', '--content', 'x', ...acme],
+  );
   await same(['skill', 'list', owner], ['skill', 'list', ...acme], { list: 'skills' });
   await same(['skill', 'validate', owner], ['skill', 'validate', ...acme], { list: 'skills' });
   await same(['skill', 'delete', skill], ['skill', 'delete', 'refunds', ...acme]);
@@ -394,12 +398,8 @@ it('diagnostics', async () => {
   await same(['diagnostics', 'schema'], ['diagnostics', 'schema']);
   await same(['diagnostics', 'prepareDatabase'], ['diagnostics', 'prepare-database']);
   await same(['diagnostics', 'summary'], ['diagnostics', 'summary']);
-  const toolServer = 'ftp://files';
-  await refused(
-    'ADMIN_INPUT_INVALID',
-    ['diagnostics', 'addDemoTenant', { toolServer }],
-    ['diagnostics', 'add-demo-tenant', '--tool-server', toolServer],
-  );
+  const demo = ['diagnostics', 'add-demo-tenant', '--tool-server', 'ftp://files'];
+  await refused('ADMIN_INPUT_INVALID', ['diagnostics', 'addDemoTenant', { toolServer: 'ftp://files' }], demo);
   await same(['diagnostics', 'addDemoTenant'], ['diagnostics', 'add-demo-tenant']);
 });
 

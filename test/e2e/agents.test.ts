@@ -81,6 +81,7 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
   const { page } = editor;
   await editor.openWorkflow(workflowId);
   await editor.openNode('Create Skill');
+  await page.waitForLoadState('networkidle');
   await execute('orders');
   await editor.screenshot(path.join(PICTURES, 'skill-create.png'));
   await page.keyboard.press('Escape');

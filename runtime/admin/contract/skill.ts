@@ -3,7 +3,7 @@ import type { SkillDetails, SkillSummary } from '../../storage/sql/admin/manage-
 import type { Scope, ScopeShown } from './scope';
 
 /** Files of a skill's folder by path, without SKILL.md; a text stands for `{text}`. */
-type GivenFiles = Readonly<Record<string, string | SkillFile>>;
+export type GivenFiles = Readonly<Record<string, string | SkillFile>>;
 
 interface SkillText {
   /** SKILL.md, kept byte for byte. Its front matter has the name. */

@@ -7,7 +7,7 @@ import { lockSkillRow, readSkillRow, type SkillDetails, SKILLS_TABLE } from '../
 import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
 import { checkTenant } from '../check-tenant';
-import type { WrittenSkill } from '../contract/skill';
+import type { GivenFiles, WrittenSkill } from '../contract/skill';
 import { catalogue, missing } from './skill-issues';
 
 /** Description of the field `shared`. */
@@ -29,6 +29,9 @@ const file = z.union([
   z.strictObject({ base64: z.base64() }),
 ]);
 
+const hasBelow = (one: string, files: object): boolean =>
+  Object.keys(files).some((other) => other.startsWith(`${one}/`));
+
 export const nameField = z.string().min(1).max(64).meta({
   placeholder: 'refunds',
   description: 'The name in the front matter of the skill',
@@ -44,7 +47,9 @@ const contentField = z.string().min(1).meta({
 
 const more = {
   files: z
-    .record(path, file)
+    .custom<GivenFiles>((files) => !Object.hasOwn(files as object, '__proto__'), 'has a name that nothing can have')
+    .pipe(z.record(path, file))
+    .refine((files) => !Object.keys(files).some((one) => hasBelow(one, files)), 'has a folder and a file of one name')
     .refine((files) => Object.keys(files).length <= MAX_FILES, `must not be more than ${MAX_FILES} files`)
     .refine((files) => JSON.stringify(files).length <= MAX_FILES_LENGTH, 'must not be more than 2 MB together')
     .optional()

@@ -2,7 +2,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { SkillFile } from '../../contracts/tools/skill';
-import { UsageError } from '../arguments';
+import { toRuntimeError } from '../../errors/to-runtime-error';
+import { decodeUtf8, UsageError } from '../arguments';
 import { command, FLAG, TENANT, text } from '../command';
 import { withToolRuntime } from '../environment';
 import { printJson } from '../output';
@@ -21,22 +22,26 @@ export const skillFileCommands = [
     options: SCOPE,
     run: async (scope, paths) => {
       if (paths.length === 0) throw new UsageError('skill import needs PATH....');
-      const skills = (await Promise.all(paths.map((given) => findSkills(path.resolve(given))))).flat();
+      const found = (await Promise.all(paths.map((given) => findSkills(path.resolve(given))))).flat();
       return withToolRuntime(async ({ admin }) => {
-        const written = [];
-        for (const skill of skills) {
-          const { name, version, issues } = await admin.skill.set({ ...scopeOf(scope), ...skill });
-          written.push({ name, version, issues });
+        const [skills, failed] = [[] as object[], [] as object[]];
+        for (const { at, leftOut, ...skill } of found) {
+          try {
+            const { name, version, issues } = await admin.skill.set({ ...scopeOf(scope), ...skill });
+            skills.push({ name, version, issues, ...(leftOut.length === 0 ? {} : { left_out: leftOut }) });
+          } catch (error) {
+            failed.push({ path: at, ...toRuntimeError(error).toSummary() });
+          }
         }
-        printJson({ skills: written });
-        return 0;
+        printJson({ skills, ...(failed.length === 0 ? {} : { failed }) });
+        return failed.length === 0 ? 0 : 1;
       });
     },
   }),
   command({
     words: 'skill export',
     names: ['NAME'],
-    help: 'Print the SKILL.md of a skill, or write its folder with --folder, byte for byte.',
+    help: 'Print the SKILL.md of a skill, or write its folder below --folder, byte for byte.',
     options: { ...SCOPE, folder: text('DIR') },
     run: ({ folder, ...scope }, [name = '']) =>
       withToolRuntime(async ({ admin }) => {
@@ -46,12 +51,15 @@ export const skillFileCommands = [
           return 0;
         }
         const own = below(path.resolve(folder), name);
-        const all = Object.entries(files).map(([at, file]): [string, Uint8Array] => [below(own, at), bytesOf(file)]);
-        for (const [at, bytes] of [[path.join(own, 'SKILL.md'), Buffer.from(content)] as const, ...all]) {
+        const all = [
+          [path.join(own, 'SKILL.md'), Buffer.from(content)] as const,
+          ...Object.entries(files).map(([at, file]) => [below(own, at), bytesOf(file)] as const),
+        ];
+        for (const [at, bytes] of all) {
           await mkdir(path.dirname(at), { recursive: true });
           await writeFile(at, bytes);
         }
-        printJson({ folder: own, files: all.length + 1 });
+        printJson({ folder: own, files: all.length });
         return 0;
       }),
   }),
@@ -70,82 +78,87 @@ const scopeOf = ({ tenant, shared }: Scope): { readonly tenantId?: string; reado
 /** A path under a folder. Throws a UsageError for one that leaves it. */
 function below(folder: string, name: string): string {
   const found = path.resolve(folder, name);
-  if (found.startsWith(folder + path.sep)) return found;
+  const [first] = path.relative(folder, found).split(path.sep);
+  if (first !== '..' && first !== '') return found;
   throw new UsageError('The skill has a path that leaves its folder, so it is not written.');
 }
 
 interface FoundSkill {
+  /** The path of its SKILL.md. */
+  readonly at: string;
   readonly content: string;
+  /** Undefined for a file that was named by itself: the skill keeps those that it has. */
   readonly files?: Readonly<Record<string, SkillFile>>;
+  /** Paths in its folder that are no part of it. */
+  readonly leftOut: readonly string[];
 }
 
 /** Throws a UsageError where there is no skill. */
 async function findSkills(given: string): Promise<readonly FoundSkill[]> {
-  const found = await statOf(given);
-  if (found.isFile()) return [{ content: await readSkillFile(given) }];
+  const found = await stat(given).catch(() => undefined);
+  if (found === undefined) throw new UsageError(`${given} cannot be read.`);
+  if (found.isFile()) return [{ at: given, content: await readSkillFile(given), leftOut: [] }];
   const skills = await skillsIn(given, 0);
   if (skills.length === 0) throw new UsageError(`There is no SKILL.md in ${given}.`);
   return skills;
 }
 
-async function statOf(given: string): Promise<Awaited<ReturnType<typeof stat>>> {
-  try {
-    return await stat(given);
-  } catch {
-    throw new UsageError(`${given} cannot be read.`);
-  }
-}
-
 async function skillsIn(folder: string, depth: number): Promise<readonly FoundSkill[]> {
-  const entries = await entriesOf(folder);
-  const own = entries.find((entry) => entry.isFile() && entry.name.toLowerCase() === 'skill.md');
+  const { files, folders } = await entriesOf(folder);
+  const own = files.find((name) => name.toLowerCase() === 'skill.md');
   if (own !== undefined) {
-    const content = await readSkillFile(path.join(folder, own.name));
-    const files = (await filesIn(folder, '', 0)).filter(([name]) => name !== own.name);
-    return [{ content, files: Object.fromEntries(files) }];
+    const at = path.join(folder, own);
+    const content = await readSkillFile(at);
+    const { found, leftOut } = await filesIn(folder, '', 0);
+    return [{ at, content, files: Object.fromEntries(found.filter(([name]) => name !== own)), leftOut }];
   }
   if (depth >= MAX_DEPTH) return [];
-  const folders = entries.filter((entry) => entry.isDirectory());
-  return (await Promise.all(folders.map(({ name }) => skillsIn(path.join(folder, name), depth + 1)))).flat();
+  return (await Promise.all(folders.map((name) => skillsIn(path.join(folder, name), depth + 1)))).flat();
 }
 
-async function filesIn(root: string, at: string, depth: number): Promise<readonly (readonly [string, SkillFile])[]> {
-  if (depth > MAX_DEPTH) return [];
-  const found = [];
-  for (const entry of await entriesOf(path.join(root, at))) {
-    const name = at === '' ? entry.name : `${at}/${entry.name}`;
-    if (entry.isFile()) found.push([name, toFile(await readFile(path.join(root, name)))] as const);
-    else if (entry.isDirectory()) found.push(...(await filesIn(root, name, depth + 1)));
-  }
-  return found;
+interface FoundFiles {
+  readonly found: readonly (readonly [string, SkillFile])[];
+  readonly leftOut: readonly string[];
 }
 
-/** Files and folders in the order of their names: no links, nothing hidden, no packages. */
-async function entriesOf(folder: string) {
-  const entries = await readdir(folder, { withFileTypes: true });
-  return entries
-    .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules')
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
+async function filesIn(root: string, at: string, depth: number): Promise<FoundFiles> {
+  if (depth > MAX_DEPTH) return { found: [], leftOut: [at] };
+  const { files, folders, others } = await entriesOf(path.join(root, at));
+  const pathOf = (name: string): string => (at === '' ? name : `${at}/${name}`);
+  const own = files.map(async (name) => [pathOf(name), toFile(await readFile(path.join(root, at, name)))] as const);
+  const inner = await Promise.all(folders.map((name) => filesIn(root, pathOf(name), depth + 1)));
+  return {
+    found: [...(await Promise.all(own)), ...inner.flatMap(({ found }) => found)],
+    leftOut: [...others.map(pathOf), ...inner.flatMap(({ leftOut }) => leftOut)],
+  };
+}
+
+/** Names in a folder, sorted; `others` are links, what is hidden, and packages. */
+async function entriesOf(folder: string): Promise<{
+  readonly files: readonly string[];
+  readonly folders: readonly string[];
+  readonly others: readonly string[];
+}> {
+  const entries = (await readdir(folder, { withFileTypes: true })).sort((one, other) =>
+    one.name < other.name ? -1 : 1,
+  );
+  const isOther = ({ name }: { readonly name: string }): boolean => name.startsWith('.') || name === 'node_modules';
+  const wanted = entries.filter((entry) => !isOther(entry));
+  const files = wanted.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const folders = wanted.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const taken = new Set([...files, ...folders]);
+  return { files, folders, others: entries.map(({ name }) => name).filter((name) => !taken.has(name)) };
 }
 
 async function readSkillFile(file: string): Promise<string> {
-  const content = exactText(await readFile(file));
+  const content = decodeUtf8(await readFile(file), true);
   if (content === undefined) throw new UsageError(`${file} is not UTF-8 text.`);
   return content;
 }
 
-/** The text of bytes that are UTF-8, with a byte order mark; undefined for others. */
-function exactText(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
 /** A text with a NUL is none that a database keeps. */
 function toFile(bytes: Buffer): SkillFile {
-  const content = exactText(bytes);
+  const content = decodeUtf8(bytes, true);
   return content === undefined || content.includes('\0') ? { base64: bytes.toString('base64') } : { text: content };
 }
 

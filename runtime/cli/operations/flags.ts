@@ -115,8 +115,12 @@ function valueOf({ name, kind, ...flag }: Named, { format = '' }: Property, word
   if (flag.secret) return '-';
   const own = isNamed({ kind, ...flag }) ? name.replaceAll('-', '_').toUpperCase() : (FORMATS[format] ?? 'TEXT');
   const text = words.length > 1 ? words.join('|') : [own, ...words].join('|');
-  return VALUES[kind] ?? (kind === 'list' && !flag.whole ? `${text},...` : text);
+  return VALUES[kind] ?? `${text}${(flag.whole ? WHOLE : PARTS)[kind] ?? ''}`;
 }
+
+/** Added to the placeholder of a value that is taken in parts, or as a whole. */
+const PARTS: Readonly<Partial<Record<Kind, string>>> = { list: ',...' };
+const WHOLE: typeof PARTS = { text: '|-' };
 
 type Named = Pick<Flag, 'name' | 'kind' | 'required' | 'secret' | 'tenant' | 'whole'>;
 
@@ -139,9 +143,9 @@ function wordsOf(key: string): string {
 /** True for a secret that has to be there: it has no option, and comes on standard input. */
 export const isUnseen = ({ secret, required }: Flag): boolean => secret && required;
 
-/** True for a text that has to be there: it may stand behind the words without its option. */
-export const isNamed = (flag: Pick<Flag, 'kind' | 'required' | 'secret' | 'tenant'>): boolean =>
-  flag.kind === 'text' && flag.required && !flag.secret && !flag.tenant;
+/** True for a short text that has to be there: it may stand behind the words without its option. */
+export const isNamed = (flag: Pick<Flag, 'kind' | 'required' | 'secret' | 'tenant' | 'whole'>): boolean =>
+  flag.kind === 'text' && flag.required && !flag.secret && !flag.tenant && !flag.whole;
 
 export const namesOf = (flags: readonly Flag[]): string =>
   flags

@@ -13,16 +13,16 @@ interface Asked {
 }
 
 /** Standard input to its end; throws a UsageError the second time. */
-type TakeInput = () => Promise<string>;
+type TakeInput = (exact?: boolean) => Promise<string>;
 
 /** The input of an operation from the options and names of its command. Throws a UsageError. */
 export async function readFlags(asked: Asked): Promise<JsonObject> {
   const given = withNames(asked);
   assertWhole(asked, given);
   let taken: Promise<string> | undefined;
-  const take: TakeInput = () => {
+  const take: TakeInput = (exact) => {
     if (taken !== undefined) throw new UsageError('Only one value can be read from standard input (-).');
-    return (taken = readStandardInput());
+    return (taken = readStandardInput(exact));
   };
   const input: Record<string, JsonValue> = {};
   for (const flag of asked.flags) {
@@ -71,7 +71,7 @@ type Reader = (flag: Flag, texts: readonly string[], take: TakeInput) => JsonVal
 const READERS: Readonly<Record<Flag['kind'], Reader>> = {
   text: async (flag, [text = ''], take) => {
     if (text !== '-') return readWord(flag, text);
-    return readWord(flag, flag.whole ? await take() : withoutLineEnd(await take()));
+    return readWord(flag, flag.whole ? await take(true) : withoutLineEnd(await take()));
   },
   boolean: (_flag, [text]) => text === 'true',
   integer: ({ name }, [text = '']) => {

@@ -45,7 +45,7 @@ export interface ToolOutput {
   readonly value: JsonValue;
   readonly code?: ErrorCode;
   /**
-   * Names of the tools that the model can call from the next step on, or `all` of the run. They can only narrow. Undefined:
+   * Names of the tools that the model can call from the next step on, or `all` of the run; read of `load_skill` alone. Undefined:
    * those that it could call so far.
    */
   readonly nextTools?: readonly string[] | 'all';

@@ -155,8 +155,8 @@ async function loadTenant(environment: RunEnvironment, run: Run): Promise<Tenant
 /** The skills that the task names, and those of its agent where that is no row. */
 function namedSkills({ agents }: RunEnvironment, { request: { config }, began }: Run): readonly string[] | undefined {
   const ofCode = agents.find(({ name }) => name === config.agent);
-  const lists = [config.skills, ofCode?.skills, began?.skills].filter((list) => list !== undefined);
-  return lists.length === 0 ? undefined : [...new Set(lists.flat())];
+  const names = [config.skills, ofCode?.skills, began?.skills].flatMap((list) => list ?? []);
+  return names.length === 0 ? undefined : [...new Set(names)];
 }
 
 /** The models whose prices may be needed, beside those of the tenant's tiers and of its agent. */

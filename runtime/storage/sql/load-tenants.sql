@@ -104,11 +104,12 @@ SELECT
       WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
     )
   )::text AS agents,
-  -- Skills without their texts, which are read when a model asks for them. One more than a run can have shows that some are left out.
+  -- Skills without their texts, which are read when a model asks for them. Of those that only a star names one more than a run can
+  -- have, which shows that some are left out.
   (
     SELECT coalesce(json_agg(json_build_object('name', name, 'description', description) ORDER BY is_named DESC, name), '[]')
     FROM (
-      SELECT name, description, is_named
+      SELECT name, description, is_named, row_number() OVER (PARTITION BY is_named ORDER BY name) AS place
       FROM (
         SELECT DISTINCT ON (skill.name) skill.name, skill.description, skill.is_active, skill.name = ANY (asked.names) AS is_named
         FROM elo_agent_skills AS skill, LATERAL (
@@ -123,9 +124,8 @@ SELECT
         ORDER BY skill.name, skill.tenant_id NULLS LAST
       ) AS found
       WHERE is_active
-      ORDER BY is_named DESC, name
-      LIMIT 101
     ) AS offered
+    WHERE is_named OR place <= 101
   )::text AS skills,
   -- Always:
   elo_agent_policy_version(tenant.id) AS policy_version

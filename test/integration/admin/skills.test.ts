@@ -54,6 +54,12 @@ it.each([
   ['an absolute path', { content: skill('a'), files: { '/etc/x': '' } }, 'ADMIN_INPUT_INVALID'],
   ['dots within a path', { content: skill('a'), files: { 'a/../../x': '' } }, 'ADMIN_INPUT_INVALID'],
   ['a backslash', { content: skill('a'), files: { 'a\\..\\x': '' } }, 'ADMIN_INPUT_INVALID'],
+  ['a file and a folder of one name', { content: skill('a'), files: { a: '', 'a/b': '' } }, 'ADMIN_INPUT_INVALID'],
+  [
+    'a name that every object has',
+    { content: skill('a'), files: JSON.parse('{"__proto__":"x"}') as Record<string, string> },
+    'ADMIN_INPUT_INVALID',
+  ],
   ['a second SKILL.md', { content: skill('a'), files: { 'skill.MD': '' } }, 'ADMIN_INPUT_INVALID'],
   ['bytes that are none', { content: skill('a'), files: { x: { base64: '%' } } }, 'ADMIN_INPUT_INVALID'],
 ])('refuses %s, and changes nothing', async (_what, given, code) => {
@@ -114,7 +120,10 @@ it('the folder of a skill comes back byte for byte', async () => {
   const imported = await cli(['skill', 'import', path.join(folder, 'in'), '--tenant', tenantId]);
   expect(imported).toMatchObject({ exitCode: 0, stderr: '' });
   expect(JSON.parse(imported.stdout)).toEqual({
-    skills: ['plain', 'raw'].map((name) => ({ name, version: 1, issues: [] })),
+    skills: [
+      { name: 'plain', version: 1, issues: [] },
+      { name: 'raw', version: 1, issues: [], left_out: ['.git'] },
+    ],
   });
   const out = path.join(folder, 'out');
   const exported = await cli(['skill', 'export', 'raw', '--tenant', tenantId, '--folder', out]);
@@ -131,13 +140,30 @@ it('the folder of a skill comes back byte for byte', async () => {
   expect(JSON.parse(again.stdout)).toMatchObject({ skills: [{ name: 'raw', version: 1 }] });
 });
 
+it('an import that fails for one skill names its file, and writes the others', async () => {
+  const mixed = path.join(folder, 'mixed');
+  for (const [name, text] of [
+    ['a', skill('good')],
+    ['b', 'no front matter'],
+  ] as const) {
+    await mkdir(path.join(mixed, name), { recursive: true });
+    await writeFile(path.join(mixed, name, 'SKILL.md'), text);
+  }
+  const { exitCode, stdout } = await cli(['skill', 'import', mixed, '--tenant', tenantId]);
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    skills: [{ name: 'good' }],
+    failed: [{ path: path.join(mixed, 'b', 'SKILL.md'), code: 'SKILL_INVALID' }],
+  });
+});
+
 it('standard input is the text of a skill, to its last line end', async () => {
-  const created = await cli(['skill', 'create', '-', '--tenant', tenantId], skill('piped'));
+  const created = await cli(['skill', 'create', '--content', '-', '--tenant', tenantId], skill('piped'));
   expect(created).toMatchObject({ exitCode: 0 });
   expect(await skills().get({ tenantId, name: 'piped' })).toMatchObject({ content: skill('piped') });
   const good = await cli(['skill', 'validate', '--tenant', tenantId]);
   expect(good.exitCode).toBe(0);
-  await cli(['skill', 'set', '-', '--tenant', tenantId], skill('piped', 'allowed-tools: gone\n'));
+  await cli(['skill', 'set', '--content', '-', '--tenant', tenantId], skill('piped', 'allowed-tools: gone\n'));
   expect(await cli(['skill', 'validate', '--tenant', tenantId])).toMatchObject({
     exitCode: 1,
     stdout: expect.stringContaining('there are no tools gone') as string,

@@ -1,4 +1,4 @@
-import { createRuntime } from '../../../runtime';
+import { createRuntime, type Tool } from '../../../runtime';
 import { createMemoryLedger, createMemoryTenants } from '../../../runtime/testing';
 import { addMcpServer, addTenant, useMcpServer } from '../../support/servers/database';
 import { startMcpServer } from '../../support/servers/mcp-server';
@@ -209,7 +209,7 @@ it('files of a skill are listed when it is loaded, and read one by one', async (
     tenantId,
     { skills: ['pdf'] },
     toolReply([loads('pdf', { file: 'references/FORMS.md' })]),
-    toolReply([loads('pdf')]),
+    toolReply([loads('pdf', { file: '' })]),
     toolReply(['assets/logo.png', '../pdf', '__proto__'].map((file) => loads('pdf', { file }))),
   );
   expect(calls.map(({ result, error }) => result ?? error)).toMatchObject([
@@ -220,6 +220,73 @@ it('files of a skill are listed when it is loaded, and read one by one', async (
     { code: 'SKILL_FILE_UNREADABLE' },
   ]);
   expect(tools.map((names) => names.length)).toEqual([4, 4, 2, 2]);
+});
+
+it('arguments cannot make a text that fills the memory, and long files are cut', async () => {
+  const tenantId = await tenantWith(content('bomb', '', '$ARGUMENTS'.repeat(10_000)));
+  await admin().skill.create({ tenantId, content: content('long'), files: { 'a.md': 'ä'.repeat(70_000) } });
+  const { calls } = await run(
+    tenantId,
+    { skills: ['*'] },
+    toolReply([loads('bomb', { arguments: 'x'.repeat(50_000) }), loads('long', { file: 'a.md' })]),
+  );
+  expect(calls[0]).toMatchObject({ error: { code: 'SKILL_UNREADABLE' } });
+  expect(calls[1]?.result).toMatchObject({
+    text: 'ä'.repeat(32_768),
+    warning: expect.stringContaining('65536') as string,
+  });
+});
+
+it('a tool of a plugin cannot say which tools come next', async () => {
+  const tenantId = await tenantWith(content('a', 'allowed-tools: widen\n'));
+  const widen: Tool = {
+    ...tool('widen'),
+    execute: () => Promise.resolve({ isError: false, value: null, nextTools: 'all' }),
+  };
+  const runtime = createRuntime({
+    database: { url: fixture.database.url },
+    model: { apiKey: 'sk', baseUrl: fixture.models.url },
+    plugins: { tools: [widen, tool('pay')] },
+  });
+  const start = fixture.models.received.length;
+  fixture.models.script(toolReply([loads('a')]), toolReply([{ name: 'widen' }]), textReply('Done'));
+  await runtime.run(aTask(tenantId, { skills: ['a'] }));
+  const within = ['widen', 'load_skill'];
+  expect(shownSince(start).tools).toEqual([['load_skill', 'widen', 'pay'], within, within]);
+  await runtime.close();
+});
+
+it('skills that lists name are there, however many the tenant has', async () => {
+  const tenantId = await addTenant(fixture.database);
+  await fixture.database.query(
+    `INSERT INTO elo_agent_skills (tenant_id, name, description, content)
+     SELECT $1, 'skill-' || lpad(n::text, 3, '0'), 'Skill', '---' FROM generate_series(1, 150) AS n`,
+    [tenantId],
+  );
+  const all = Array.from({ length: 150 }, (_one, index) => `skill-${String(index + 1).padStart(3, '0')}`);
+  await admin().agent.create({ tenantId, name: 'many', skills: all });
+  const { system, result } = await run(tenantId, { agent: 'many', skills: ['skill-140'] });
+  expect(system.match(/(?<=<name>)[^<]+/g)).toEqual(['skill-140']);
+  expect(result.warnings).toEqual([]);
+  const cut = await run(tenantId, { agent: 'many' });
+  expect(cut.system.match(/<skill>/g)).toHaveLength(100);
+  expect(cut.result.warnings).toMatchObject([{ code: 'SKILLS_LEFT_OUT' }]);
+});
+
+it('a run that began under a label alone has no skills of an agent that was made since', async () => {
+  const tenantId = await tenantWith(content('a'));
+  const config = { agent: 'label', tool_permissions: { pay: { decision: 'ask' } } };
+  const runtime = createRuntime({
+    database: { url: fixture.database.url },
+    model: { apiKey: 'sk', baseUrl: fixture.models.url },
+    plugins: { tools: [tool('pay')] },
+  });
+  fixture.models.script(toolReply([{ name: 'pay', arguments: {} }]), textReply('Done'));
+  const waits = await runtime.run(aTask(tenantId, config));
+  await admin().agent.create({ tenantId, name: 'label', skills: ['a'] });
+  await runtime.run(aTask(tenantId, { ...config, approval: { run_id: waits.run_id, decision: 'approve' } }));
+  expect(fixture.models.received.at(-1)?.tools?.map(({ function: { name } }) => name)).toEqual(['pay']);
+  await runtime.close();
 });
 
 it('allow-lists and grants do not take load_skill away, deny-lists and permissions do', async () => {
@@ -234,15 +301,19 @@ it('allow-lists and grants do not take load_skill away, deny-lists and permissio
 
 it('a skill that is loaded again is in force again', async () => {
   const tenantId = await tenantWith(content('a', 'allowed-tools: echo\n'), content('b', 'allowed-tools: pay\n'));
-  const steps = ['a', 'b', 'a', 'b', 'a'].map((name) => toolReply([loads(name)]));
-  const { tools } = await run(tenantId, { skills: ['*'] }, ...steps);
-  expect(tools.slice(1).map(([first]) => first)).toEqual(['echo', 'pay', 'echo', 'pay', 'echo']);
+  const order = ['a', 'b', 'a', 'b', 'a', 'b', 'a', 'a', 'a'];
+  const { tools } = await run(tenantId, { skills: ['*'] }, ...order.map((name) => toolReply([loads(name)])));
+  expect(tools.slice(1).map(([first]) => first)).toEqual(order.map((name) => (name === 'a' ? 'echo' : 'pay')));
+  const again = ['a', 'a', 'a', 'a'].map((name) => toolReply([loads(name)]));
+  fixture.models.script(...again);
+  expect((await failureOf(fixture.runtime.run(aTask(tenantId, { skills: ['a'] })))).code).toBe('LOOP_DETECTED');
 });
 
 it('secrets of the run are blanked in what a skill says', async () => {
-  const tenantId = await tenantWith(content('leak', '', 'The key is sk-test-key.'));
-  const { calls } = await run(tenantId, { skills: ['leak'] }, toolReply([loads('leak')]));
-  expect(JSON.stringify(calls)).not.toContain('sk-test-key');
+  const tenantId = await tenantWith(content('leak', 'allowed-tools: sk-test-key\n', 'The key is sk-test-key.'));
+  const { result } = await run(tenantId, { skills: ['leak'] }, toolReply([loads('leak')]));
+  expect(result.warnings).toHaveLength(1);
+  expect(JSON.stringify(result)).not.toContain('sk-test-key');
 });
 
 it('a run that waits for a person goes on within the skill that it has loaded, whatever became of it since', async () => {

@@ -71,6 +71,15 @@ it.each([
   ['no front matter', 'name: a', /must begin with YAML/],
   ['no name', skill('description: b'), /name must be/],
   ['a name with a path', skill('name: ../a\ndescription: b'), /name must be/],
+  [
+    'a name of too many letters that count double',
+    skill(`name: ${'\u{20000}'.repeat(33)}\ndescription: b`),
+    /name must be/,
+  ],
+  ['a NUL in the description', skill('name: a\ndescription: "a\\0b"'), /holds a NUL/],
+  ['a misspelt key that guards', skill('name: a\ndescription: b\nAllowed-Tools: pay'), /did you mean "allowed-tools"/],
+  ['a key that guards and cannot be held', skill('name: a\ndescription: b\ndisallowed-tools: pay'), /cannot be held/],
+  ['more tools than can be held', skill(`name: a\ndescription: b\ntools: ${'q '.repeat(201)}`), /more than 200/],
   ['a name that is too long', skill(`name: ${'a'.repeat(65)}\ndescription: b`), /name must be/],
   ['no description', skill('name: a\ndescription: " "'), /description must say/],
   ['a long description', skill(`name: a\ndescription: ${'b'.repeat(1025)}`), /1025 characters/],
@@ -78,8 +87,8 @@ it.each([
   ['a list', skill('- a'), /must be a list of "key: value"/],
   ['aliases', skill(`name: a\ndescription: &x b\nmetadata: [*x, *x]`), /not YAML/],
   ['a name that every object has', skill('name: a\ndescription: b\n__proto__: c'), /nothing can have/],
-  ['deep nesting', skill(`name: a\ndescription: b\nmetadata: ${'['.repeat(8000)}`), /not YAML|too deeply/],
-  ['too much of it', skill(`name: a\ndescription: b\nlicense: ${'c'.repeat(20_001)}`), /longer than/],
+  ['deep nesting', skill(`name: a\ndescription: b\nmetadata: ${'['.repeat(4500)}`), /not YAML|too deeply/],
+  ['too much of it', skill(`name: a\ndescription: b\nlicense: ${'c'.repeat(5001)}`), /longer than/],
 ])('refuses %s', async (_what, content, reason) => {
   await expect(checkSkill(content)).rejects.toThrow(reason);
 });
@@ -98,6 +107,7 @@ it.each([
 it.each([
   ['a text', 'allowed-tools: find_orders, pay  orders.*', ['find_orders', 'pay', 'orders.*']],
   ['nothing', 'allowed-tools:', []],
+  ['no value at all', '? allowed-tools', []],
   ['a list', 'tools: [a, b c]', ['a', 'b', 'c']],
   [
     'a pattern with spaces, and one that is not closed',
@@ -110,10 +120,16 @@ it.each([
   expect((await readSkill(skill(`name: a\n${line}`))).allowedTools).toEqual(tools);
 });
 
+it('reads a description with a colon, and no comment as a tool', async () => {
+  const content = skill('name: a\ndescription: Use when: asked\nallowed-tools: look # not: pay');
+  expect(await readSkill(content)).toMatchObject({ description: 'Use when: asked', allowedTools: ['look'] });
+});
+
 it('puts arguments in once, and does not expand them again', () => {
   expect(fillArguments('Find $ARGUMENTS for $ARGUMENTS.', '$ARGUMENTS $& {{x}}')).toBe(
     'Find $ARGUMENTS $& {{x}} for $ARGUMENTS $& {{x}}.',
   );
   expect(fillArguments('Find.', 'cats')).toBe('Find.\n\nARGUMENTS: cats');
   expect(fillArguments('Find $ARGUMENTS.', '')).toBe('Find .');
+  expect(() => fillArguments('$ARGUMENTS'.repeat(19_000), 'x'.repeat(20_000))).toThrow('longer than 250000 characters');
 });
