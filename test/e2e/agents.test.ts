@@ -36,6 +36,8 @@ beforeAll(async () => {
   const agent = { resource: 'agent', tenantId, shared: false, name: 'support', systemPrompt: 'You answer customers.' };
   ({ id: workflowId } = await n8n.createWorkflow({
     name: 'Agents',
+    // n8n cannot go on from a node of a workflow that was never saved in the editor without it.
+    pinData: {},
     nodes: [
       node('Start', 'n8n-nodes-base.manualTrigger', { credentials: undefined, parameters: {} }),
       node('Create Skill', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
