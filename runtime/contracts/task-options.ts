@@ -197,7 +197,7 @@ export const TASK_OPTIONS = {
     guards: true,
     standard: 'those of the agent',
     picker: 'skill',
-    title: 'Skills',
+    title: 'Tools: Skills',
     description:
       'Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own',
   }),

@@ -131,7 +131,7 @@ export const taskOptions: INodeProperties[] = [
       'Never these tools, whatever else allows them. Set this where a tool would be dangerous. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
   },
   {
-    displayName: 'Skills Names or IDs',
+    displayName: 'Tools: Skills Names or IDs',
     name: 'skills',
     type: 'multiOptions',
     typeOptions: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
