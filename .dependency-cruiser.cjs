@@ -42,7 +42,19 @@ module.exports = {
     only(
       'toolsets-join-tools',
       own('toolsets'),
-      own('toolsets', 'tools', 'agents', 'skills', 'mcp', 'permissions', 'ledger', 'tasks', 'contracts', 'errors', 'util'),
+      own(
+        'toolsets',
+        'tools',
+        'agents',
+        'skills',
+        'mcp',
+        'permissions',
+        'ledger',
+        'tasks',
+        'contracts',
+        'errors',
+        'util',
+      ),
     ),
     only('tasks-know-no-part', own('tasks'), own('tasks', 'contracts', 'errors', 'util')),
     rule(

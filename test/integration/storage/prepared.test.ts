@@ -70,3 +70,11 @@ it('keeps one plan for loading tenants, however many there are', async () => {
   await own.close();
   await migrated.close();
 });
+
+it('asks for agents and skills only where a run names some', () => {
+  const plain = { tenantIds: [], modelIds: [] };
+  const parts = /elo_agents|elo_agent_skills/;
+  expect(loadTenantsStatement(plain).text).not.toMatch(parts);
+  expect(loadTenantsStatement({ ...plain, agent: 'support' }).text).toMatch(parts);
+  expect(loadTenantsStatement({ ...plain, skills: ['refunds'] }).text).toMatch(parts);
+});
