@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import type { SkillFile } from '../../contracts/tools/skill';
 import { toRuntimeError } from '../../errors/to-runtime-error';
+import { escapeHidden } from '../../util/text/escape-hidden';
 import { decodeUtf8, UsageError } from '../arguments';
 import { command, FLAG, TENANT, text } from '../command';
 import { withToolRuntime } from '../environment';
@@ -47,7 +48,8 @@ export const skillFileCommands = [
       withToolRuntime(async ({ admin }) => {
         const { content, files } = await admin.skill.get({ ...scopeOf(scope), name });
         if (folder === undefined) {
-          terminal().stdout.write(content);
+          const { stdout } = terminal();
+          stdout.write(stdout.isTTY === true ? escapeHidden(content) : content);
           return 0;
         }
         const own = below(path.resolve(folder), name);

@@ -4,7 +4,13 @@ import { createRuntime, type Runtime } from '../../../runtime';
 import { postgresCredential } from '../../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../../support/servers/database';
 import { type ReceivedRequest, sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ModelServer, startModelServer, textReply, toolReply } from '../../support/servers/model-server';
+import {
+  type ModelServer,
+  type ScriptedReply,
+  startModelServer,
+  textReply,
+  toolReply,
+} from '../../support/servers/model-server';
 import { startRedis, type TestRedis } from '../../support/servers/redis';
 import { failureOf } from '../../support/values/agent-fixture';
 import { errorLine, runCli } from '../../support/worlds/cli';
@@ -29,6 +35,9 @@ beforeAll(async () => {
   runtime = createRuntime({ database: { url: database.url }, model: { apiKey: API_KEY, baseUrl: models.url } });
   const support = { name: 'support', systemPrompt: 'You support.', tier: 'expert', temperature: 0.1 };
   await runtime.admin.agent.create({ tenantId: tenant, ...support });
+  const content = '---\nname: orders\ndescription: Finds orders.\nallowed-tools: find_orders\n---\nFind them.';
+  await runtime.admin.skill.create({ tenantId: tenant, content });
+  await runtime.admin.agent.create({ tenantId: tenant, name: 'skilled', skills: ['orders'] });
   env = {
     DATABASE_URL: database.url,
     REDIS_URL: redis.url,
@@ -182,9 +191,10 @@ interface Traces extends Ending {
 }
 
 /** How a new task ends that goes through the door, and what it leaves in tables and on servers: all but ids and times. */
-async function tracesOf(door: Door, config: object = {}): Promise<Traces> {
+async function tracesOf(door: Door, config: object = {}, first: readonly ScriptedReply[] = []): Promise<Traces> {
   const call = { name: 'find_orders', id: 'call-1', arguments: { customer: 'Ada' } };
   models.script(
+    ...first,
     toolReply([call], { prompt: 400, completion: 100 }),
     textReply('Two orders.', { prompt: 450, completion: 140, cost: 0.0003 }),
   );
@@ -240,6 +250,23 @@ it.each(DOORS.filter(namesAgents))(
     expect(await tracesOf(door, ofAgent)).toEqual(expected);
   },
 );
+
+it.each(DOORS.filter(namesAgents))('%s loads the skill of the agent, as the library does', async (_name, door) => {
+  const loads = [toolReply([{ name: 'load_skill', id: 'call-0', arguments: { name: 'orders' } }])];
+  const expected = await tracesOf(throughLibrary, { agent: 'skilled' }, loads);
+  const toolsOf = ({ body }: Json): unknown => (body as { tools: unknown }).tools;
+  expect(expected).toMatchObject({
+    result: { result: { tool_calls: [{ result: { instructions: 'Find them.', tools: ['find_orders'] } }, {}] } },
+    bill: [{ model_calls: 3 }],
+    audit: [{ tool: 'load_skill', decision: 'allow' }, { tool: 'find_orders' }],
+  });
+  expect(expected.modelRequests.map(toolsOf)).toMatchObject([
+    [{ function: { name: 'load_skill' } }, { function: { name: 'find_orders' } }],
+    [{ function: { name: 'find_orders' } }, { function: { name: 'load_skill' } }],
+    [{}, {}],
+  ]);
+  expect(await tracesOf(door, { agent: 'skilled' }, loads)).toEqual(expected);
+});
 
 /** What every door reports of a failed run; a report of the queue names its tool calls without the result around them. */
 function spentOf({ result: { result, ...rest }, ...traces }: Traces): object {
