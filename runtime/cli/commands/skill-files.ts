@@ -24,6 +24,7 @@ export const skillFileCommands = [
     run: async (scope, paths) => {
       if (paths.length === 0) throw new UsageError('skill import needs PATH....');
       const found = (await Promise.all(paths.map((given) => findSkills(path.resolve(given))))).flat();
+      refuseTwins(found);
       return withToolRuntime(async ({ admin }) => {
         const [skills, failed] = [[] as object[], [] as object[]];
         for (const { at, leftOut, ...skill } of found) {
@@ -103,6 +104,17 @@ async function findSkills(given: string): Promise<readonly FoundSkill[]> {
   const skills = await skillsIn(given, 0);
   if (skills.length === 0) throw new UsageError(`There is no SKILL.md in ${given}.`);
   return skills;
+}
+
+/** Throws a UsageError for two skills of one name: the second would take the place of the first. */
+function refuseTwins(found: readonly FoundSkill[]): void {
+  const names = new Map<string, string>();
+  for (const { at, content } of found) {
+    const [, name = at] = /^name:[ \t]*["']?([^"'\s]+)/m.exec(content) ?? [];
+    const other = names.get(name);
+    if (other !== undefined) throw new UsageError(`Two skills have the name ${name}: ${other} and ${at}.`);
+    names.set(name, at);
+  }
 }
 
 async function skillsIn(folder: string, depth: number): Promise<readonly FoundSkill[]> {

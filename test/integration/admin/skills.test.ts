@@ -157,6 +157,17 @@ it('an import that fails for one skill names its file, and writes the others', a
   });
 });
 
+it('an import refuses two skills of one name, and writes neither', async () => {
+  const twins = path.join(folder, 'twins');
+  for (const name of ['a', 'b']) {
+    await mkdir(path.join(twins, name), { recursive: true });
+    await writeFile(path.join(twins, name, 'SKILL.md'), skill('twin'));
+  }
+  const { exitCode, stderr } = await cli(['skill', 'import', twins, '--tenant', tenantId]);
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Two skills have the name twin') as string]);
+  expect((await skills().list({ tenantId })).skills).toEqual([]);
+});
+
 it('standard input is the text of a skill, to its last line end', async () => {
   const created = await cli(['skill', 'create', '--content', '-', '--tenant', tenantId], skill('piped'));
   expect(created).toMatchObject({ exitCode: 0 });
