@@ -47,7 +47,7 @@ export const agentShape = {
   maxIterations: z.int().min(1).max(MOST_ITERATIONS).optional(),
   tools: names.optional(),
   toolPermissions: object.optional(),
-  skills: names.optional(),
+  skills: z.array(z.string().normalize().min(1).max(200)).max(500).optional(),
   outputSchema: object.optional(),
   limits: strictObject({ max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool }).optional(),
 };

@@ -193,7 +193,7 @@ export const TASK_OPTIONS = {
     title: 'Tools: Block',
     description: 'Never these tools, whatever else allows them. Set this where a tool would be dangerous',
   }),
-  skills: optional(z.array(z.string()).max(500)).meta({
+  skills: optional(z.array(z.string().normalize()).max(500)).meta({
     guards: true,
     standard: 'those of the agent',
     picker: 'skill',

@@ -137,6 +137,6 @@ function cleanFailure({ scope: { redact } }: LoopInput, failure: ReturnType<type
 /** What the same call gave before, and a word that it was not made again. */
 async function repeatedOutput(call: ToolCallMessage, { earlier, count }: Omit<Repeated, 'kind'>): Promise<ToolOutput> {
   const { code, message, hint } = describeError('TOOL_REPEATED', { tool: call.function.name, count });
-  const { value, nextTools } = await earlier;
-  return { isError: false, code, value: { warning: { code, message, hint }, result: value }, nextTools };
+  const { value } = await earlier;
+  return { isError: false, code, value: { warning: { code, message, hint }, result: value } };
 }

@@ -44,13 +44,11 @@ interface Seen {
 
 /**
  * Refuses a call once it has been made `limit - 1` times with the same answer. Failed calls have a limit of their own and do
- * not count.
+ * not count, nor do calls that choose the next tools: the same skill may be loaded again after another one.
  * `before` are the steps of earlier runs.
  */
 export function createRepeatedCalls(limit: number, before: readonly StepRecord[] = []): RepeatedCalls {
-  const seen = new Map<string, Seen>();
-  const scopes = followScopes(seen);
-  recall(before, { seen, scopes });
+  const seen = recall(before);
   const usedUp = (key: string): Seen | undefined => {
     const known = seen.get(key);
     return known === undefined || known.runs < limit - 1 ? undefined : known;
@@ -60,7 +58,6 @@ export function createRepeatedCalls(limit: number, before: readonly StepRecord[]
     const compared = compare(before?.latest, latest).then((isSame) => {
       if (!isSame && seen.get(key) === now) seen.set(key, { ...now, runs: 1 });
     });
-    void latest.then((output?: ToolOutput) => output?.nextTools && scopes.enter(key)).catch(() => undefined);
     const now: Seen = { runs: (before?.runs ?? 0) + 1, wasTold: false, latest, compared };
     seen.set(key, now);
   };
@@ -88,51 +85,34 @@ export function createRepeatedCalls(limit: number, before: readonly StepRecord[]
 
 const keyOf = (tool: string, input: JsonObject): string => `${tool} ${canonicalJson(input)}`;
 
-interface Scopes {
-  readonly enter: (key: string) => void;
-}
-
-/** Calls that change which tools there are, such as loading a skill: after another one they may be made again. */
-function followScopes(seen: Map<string, Seen>): Scopes {
-  let current: string | undefined;
-  return {
-    enter: (key) => {
-      if (current !== undefined && current !== key) seen.delete(current);
-      current = key;
-    },
-  };
-}
-
 /** What the calls of these steps would have left here. */
-function recall(
-  steps: readonly StepRecord[],
-  { seen, scopes }: { readonly seen: Map<string, Seen>; readonly scopes: Scopes },
-): void {
+function recall(steps: readonly StepRecord[]): Map<string, Seen> {
+  const seen = new Map<string, Seen>();
   const values = new Map<string, string>();
   for (const { tool, arguments: input, outcome } of steps.flatMap(({ toolCalls }) => toolCalls)) {
     if (!isJsonObject(input) || outcome === undefined) continue;
     const { isError, code, value: result, nextTools } = outcome;
     const key = keyOf(tool, input);
-    if (nextTools !== undefined) scopes.enter(key);
     const known = seen.get(key);
     if (code === 'TOOL_REPEATED') {
       if (known !== undefined) known.wasTold = true;
-    } else if (isError) {
+    } else if (isError || nextTools !== undefined) {
       seen.delete(key);
     } else {
       const value = canonicalJson(result);
       const runs = known !== undefined && values.get(key) === value ? known.runs + 1 : 1;
       values.set(key, value);
-      const latest = Promise.resolve({ isError: false, value: result, nextTools });
+      const latest = Promise.resolve({ isError: false, value: result });
       seen.set(key, { runs, wasTold: false, latest, compared: Promise.resolve() });
     }
   }
+  return seen;
 }
 
 async function compare(before: Promise<ToolOutput> | undefined, now: Promise<ToolOutput>): Promise<boolean> {
   try {
     const output = await now;
-    if (output.isError) return false;
+    if (output.isError || output.nextTools !== undefined) return false;
     return before === undefined || canonicalJson((await before).value) === canonicalJson(output.value);
   } catch {
     return false;

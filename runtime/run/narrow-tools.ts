@@ -1,5 +1,5 @@
 import type { StepRecord } from '../contracts/ledger/journal';
-import type { Toolset } from '../contracts/tools/tool';
+import type { Tool, Toolset } from '../contracts/tools/tool';
 import { createToolset } from '../tools/combine-toolsets';
 import { LOAD_SKILL } from '../toolsets/skill-source';
 
@@ -7,12 +7,17 @@ import { LOAD_SKILL } from '../toolsets/skill-source';
  * Returns the toolset of a step: what the skill that was loaded last has left of `all`. The same object while that is the same.
  */
 export function createNarrowing(all: Toolset): (steps: readonly StepRecord[]) => Toolset {
+  // When the run has no skills any more, the name may be that of another tool.
+  const found = (name: string): Tool | undefined => {
+    const tool = all.find(name);
+    return name === LOAD_SKILL && tool?.loadsSkills !== true ? undefined : tool;
+  };
   let left: { readonly key: string; readonly toolset: Toolset } | undefined;
   return (steps) => {
     const names = nextTools(steps);
     if (names === 'all') return all;
     const key = JSON.stringify(names);
-    if (left?.key !== key) left = { key, toolset: createToolset(names.flatMap((name) => all.find(name) ?? [])) };
+    if (left?.key !== key) left = { key, toolset: createToolset(names.flatMap((name) => found(name) ?? [])) };
     return left.toolset;
   };
 }

@@ -76,7 +76,7 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
 /** Undefined for a run that neither ends here nor can load a skill. */
 function prepareStepOf({ plan: { toolset }, earlier, refusal }: ClaimedRun): Recorder['prepareStep'] {
   if (refusal !== undefined) return () => Promise.reject(refusal);
-  if (earlier === undefined && toolset.find(LOAD_SKILL) === undefined) return undefined;
+  if (earlier === undefined && toolset.find(LOAD_SKILL)?.loadsSkills !== true) return undefined;
   const toolsOf = createNarrowing(toolset);
   return ({ steps }) => ({ toolset: toolsOf(steps) });
 }

@@ -6,11 +6,10 @@ import { splitSkill } from './skill-text';
 
 const MAX_DEPTH = 10;
 /** More YAML of the kind that is hard to read would hold the process too long. */
-const MAX_LENGTH = 5000;
+const MAX_LENGTH = 3000;
 
 /**
- * Reads the YAML at the beginning of SKILL.md; every scalar comes as text. A description with an unquoted colon, which other
- * programs accept, is read as text too. Throws an Error.
+ * Reads the YAML at the beginning of SKILL.md; every scalar comes as text. Throws an Error.
  */
 export function readFrontMatter(content: string): JsonObject {
   const { frontMatter } = splitSkill(content);
@@ -24,29 +23,22 @@ export function readFrontMatter(content: string): JsonObject {
   return read;
 }
 
+/** Aliases are refused: a few of them make gigabytes. */
 function parseYaml(text: string): unknown {
   try {
-    return parseStrictly(text);
+    return parse(quoteProse(text), { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error', prettyErrors: false });
   } catch (error) {
-    const quoted = quoteColons(text);
-    if (quoted === text) throw unreadable(error);
-    try {
-      return parseStrictly(quoted);
-    } catch {
-      throw unreadable(error);
-    }
+    throw new Error(`its front matter is not YAML: ${errorText(error)}`, { cause: error });
   }
 }
 
-/** Aliases are refused: a few of them make gigabytes. */
-const parseStrictly = (text: string): unknown =>
-  parse(text, { schema: 'failsafe', maxAliasCount: 0, logLevel: 'error', prettyErrors: false });
+/** Keys whose values are read as YAML, since they guard or have a structure. */
+const STRICT = /^(?:name|metadata|model|max[_-]turns)$|tools?/i;
+const LINE = /^([\w-]+):[ \t]+([^\s"'|>].*)$(?!\r?\n[ \t]+\S)/gm;
 
-const unreadable = (error: unknown): Error => new Error(`its front matter is not YAML: ${errorText(error)}`);
-
-/** `description: Use this when: the user asks` with the value in quotes. Of lines that guard nothing is guessed. */
-function quoteColons(text: string): string {
-  return text.replace(/^(description|compatibility):[ \t]+([^\s"'|>[{].*)$/gm, (line, key: string, value: string) =>
-    /: |:\s*$/.test(value) ? `${key}: ${JSON.stringify(value.trimEnd())}` : line,
+/** Values of one line that are for people, in quotes: other programs take `Use when: asked`, `[file] [mode]` and `Issue #5`. */
+function quoteProse(text: string): string {
+  return text.replace(LINE, (line, key: string, value: string) =>
+    STRICT.test(key) ? line : `${key}: ${JSON.stringify(value.trimEnd())}`,
   );
 }

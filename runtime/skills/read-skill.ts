@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
-import { misspelt, nearestKey } from '../util/known-keys';
 import { splitSkill } from './skill-text';
 
 /** SKILL.md, read. */
@@ -47,21 +46,39 @@ export async function readSkill(content: string): Promise<SkillText> {
   };
 }
 
+/** A key that seems to say which tools there are, under a name that nobody reads. */
 function refuseMisspelt(frontMatter: JsonObject): void {
-  for (const key of Object.keys(frontMatter).filter((name) => !TOOLS.includes(name))) {
-    if (nearestKey(key, ['allowed-tools']) !== undefined)
-      throw new Error(`it has no key ${misspelt(key, 'allowed-tools')}`);
-    if (nearestKey(key, ['disallowed-tools']) !== undefined)
-      throw new Error(`${key} cannot be held: name allowed-tools`);
-  }
+  const { metadata } = frontMatter;
+  const inMetadata = isJsonObject(metadata) ? Object.keys(metadata).filter((key) => GUARDS.test(key)) : [];
+  const [found] = [
+    ...Object.keys(frontMatter).filter((key) => /tools?/i.test(key) && !TOOLS.includes(key)),
+    ...inMetadata,
+  ];
+  if (found !== undefined) throw new Error(`its key "${found}" is not read: name the tools in allowed-tools`);
 }
+
+const GUARDS = /(allow|enable|permit|deny|denie|disable).*tools?|^tools$/i;
 
 /** What can be neither a text nor a list names nothing, so that no tool is left. */
 function readTools(given: JsonValue): readonly string[] {
   const texts = [given].flat().map((one) => (typeof one === 'string' ? one : one === null ? '' : JSON.stringify(one)));
-  const entries = texts.flatMap((text) => text.match(/[^\s,(]+(?:\([^)]*\)?)?|\([^)]*\)?/g) ?? []);
+  const entries = texts.flatMap(splitTools);
   if (entries.length > MAX_TOOLS) throw new Error(`it has more than ${MAX_TOOLS} allowed tools`);
   return entries;
+}
+
+/** Names between blanks and commas; what stands in parentheses, or is glued to them, is not divided. */
+function splitTools(text: string): readonly string[] {
+  let depth = 0;
+  const marked = Array.from(text, (char) => {
+    if (char === '(') depth += 1;
+    if (char === ')') depth -= 1;
+    return depth <= 0 && /[\s,]/.test(char) ? '\n' : char.replace('\n', ' ');
+  });
+  return marked
+    .join('')
+    .split('\n')
+    .filter((entry) => entry !== '');
 }
 
 /** `mcp__github__create_issue` of other programs is our `github.create_issue`. */
@@ -70,7 +87,7 @@ export function toolNameOf(entry: string): string {
 }
 
 /** An entry such as `Bash(git:*)` allows some arguments only, which cannot be held: it must not allow all. */
-export const hasPattern = (entry: string): boolean => entry.includes('(');
+export const hasPattern = (entry: string): boolean => /[()]/.test(entry);
 
 function textOf(given: JsonValue | undefined): string | undefined {
   return typeof given === 'string' && given.trim() !== '' ? given.trim() : undefined;

@@ -38,6 +38,7 @@ export function createLoadSkill(tool: string, loading: Loading): Tool {
     },
     isRepeatable: true,
     isReadOnly: true,
+    loadsSkills: true,
     execute: (given, context) => load(loading, given, { ...context, tool }),
   };
 }
@@ -148,7 +149,8 @@ function readFile(
 ): ToolOutput {
   const unreadable = (reason: string): ToolOutput =>
     toolFailure('SKILL_FILE_UNREADABLE', { skill: name, path, reason });
-  if (file === undefined) return unreadable(paths.length === 0 ? 'it has no files' : `it has ${paths.join(', ')}`);
+  if (file === undefined)
+    return unreadable(paths.length === 0 ? 'it has no files' : `it has ${redact(paths.join(', '))}`);
   if (!('text' in file)) return unreadable('it is not text');
   const text = redact(file.text);
   const isCut = Buffer.byteLength(text) > maxBytes;

@@ -56,8 +56,9 @@ function offerOf(
   }: { readonly reader: SkillReader | undefined; readonly maxFileBytes: number; readonly isTaken: boolean },
 ): ToolOffer {
   const offered = reader === undefined ? [] : entries.slice(0, MAX_SKILLS);
-  const warnings = missing.map((skill) => describeError('SKILL_NOT_LOADED', { skill }));
-  if (offered.length < entries.length) warnings.push(describeError('SKILLS_LEFT_OUT', { count: MAX_SKILLS }));
+  const unread = reader === undefined ? entries.map(({ name }) => name) : [];
+  const warnings = [...missing, ...unread].map((skill) => describeError('SKILL_NOT_LOADED', { skill }));
+  if (entries.length > MAX_SKILLS) warnings.push(describeError('SKILLS_LEFT_OUT', { count: MAX_SKILLS }));
   if (reader === undefined || offered.length === 0) return { tools: [], warnings };
   if (isTaken)
     warnings.push(

@@ -6,6 +6,7 @@ import { checkSkill } from '../../skills/check-skill';
 import { lockSkillRow, readSkillRow, type SkillDetails, SKILLS_TABLE } from '../../storage/sql/admin/manage-skills';
 import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
+import { isJsonObject } from '../../util/json';
 import { checkTenant } from '../check-tenant';
 import type { GivenFiles, WrittenSkill } from '../contract/skill';
 import { catalogue, missing } from './skill-issues';
@@ -18,11 +19,9 @@ const MAX_FILES_LENGTH = 2_000_000;
 /** Relative, without `..`: an export writes it below a folder. */
 const PATH = /^(?!\.{1,2}(?:\/|$))[^/\\:\p{Cc}]+(?:\/(?!\.{1,2}(?:\/|$))[^/\\:\p{Cc}]+)*$/u;
 
-const path = z
-  .string()
-  .max(200)
-  .regex(PATH, 'must be a path below the folder of the skill')
-  .refine((text) => text.toLowerCase() !== 'skill.md', 'SKILL.md is the content of the skill');
+const path = z.string().refine((text) => text.length <= 200 && PATH.test(text) && text.toLowerCase() !== 'skill.md', {
+  error: ({ input }) => `${JSON.stringify(input)} must be a path below the folder of the skill, other than SKILL.md`,
+});
 const file = z.union([
   z.string().transform((text) => ({ text })),
   z.strictObject({ text: z.string() }),
@@ -32,7 +31,7 @@ const file = z.union([
 const hasBelow = (one: string, files: object): boolean =>
   Object.keys(files).some((other) => other.startsWith(`${one}/`));
 
-export const nameField = z.string().min(1).max(64).meta({
+export const nameField = z.string().normalize().min(1).max(64).meta({
   placeholder: 'refunds',
   description: 'The name in the front matter of the skill',
 });
@@ -47,8 +46,11 @@ const contentField = z.string().min(1).meta({
 
 const more = {
   files: z
-    .custom<GivenFiles>((files) => !Object.hasOwn(files as object, '__proto__'), 'has a name that nothing can have')
-    .pipe(z.record(path, file))
+    .custom<GivenFiles>(isJsonObject, 'must be a JSON object')
+    // An object may have any name for a key, even constructor.
+    .transform((files) => Object.entries(files))
+    .pipe(z.array(z.tuple([path, file])))
+    .transform((files): SkillFiles => Object.fromEntries(files))
     .refine((files) => !Object.keys(files).some((one) => hasBelow(one, files)), 'has a folder and a file of one name')
     .refine((files) => Object.keys(files).length <= MAX_FILES, `must not be more than ${MAX_FILES} files`)
     .refine((files) => JSON.stringify(files).length <= MAX_FILES_LENGTH, 'must not be more than 2 MB together')

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { SkillFile } from '../../contracts/tools/skill';
-import { toRuntimeError } from '../../errors/to-runtime-error';
+import { errorText, toRuntimeError } from '../../errors/to-runtime-error';
 import { escapeHidden } from '../../util/text/escape-hidden';
 import { decodeUtf8, UsageError } from '../arguments';
 import { command, FLAG, TENANT, text } from '../command';
@@ -23,19 +23,21 @@ export const skillFileCommands = [
     options: SCOPE,
     run: async (scope, paths) => {
       if (paths.length === 0) throw new UsageError('skill import needs PATH....');
-      const found = (await Promise.all(paths.map((given) => findSkills(path.resolve(given))))).flat();
-      refuseTwins(found);
+      const found: Found = { skills: [], unreadable: [], leftOut: [] };
+      for (const given of paths) await look(path.resolve(given), found);
+      const { twins, skills: single } = withoutTwins(found.skills);
+      const failed: object[] = [...found.unreadable, ...twins];
       return withToolRuntime(async ({ admin }) => {
-        const [skills, failed] = [[] as object[], [] as object[]];
-        for (const { at, leftOut, ...skill } of found) {
+        const skills = [];
+        for (const { at, ...skill } of single) {
           try {
             const { name, version, issues } = await admin.skill.set({ ...scopeOf(scope), ...skill });
-            skills.push({ name, version, issues, ...(leftOut.length === 0 ? {} : { left_out: leftOut }) });
+            skills.push({ name, version, issues });
           } catch (error) {
             failed.push({ path: at, ...toRuntimeError(error).toSummary() });
           }
         }
-        printJson({ skills, ...(failed.length === 0 ? {} : { failed }) });
+        printJson({ skills, failed, left_out: found.leftOut });
         return failed.length === 0 ? 0 : 1;
       });
     },
@@ -55,13 +57,10 @@ export const skillFileCommands = [
         }
         const own = below(path.resolve(folder), name);
         const all = [
-          [path.join(own, 'SKILL.md'), Buffer.from(content)] as const,
           ...Object.entries(files).map(([at, file]) => [below(own, at), bytesOf(file)] as const),
+          [path.join(own, 'SKILL.md'), Buffer.from(content)] as const,
         ];
-        for (const [at, bytes] of all) {
-          await mkdir(path.dirname(at), { recursive: true });
-          await writeFile(at, bytes);
-        }
+        await writeAll(all);
         printJson({ folder: own, files: all.length });
         return 0;
       }),
@@ -86,88 +85,116 @@ function below(folder: string, name: string): string {
   throw new UsageError('The skill has a path that leaves its folder, so it is not written.');
 }
 
+/** Throws a UsageError for a file that cannot be written. */
+async function writeAll(files: readonly (readonly [string, Uint8Array])[]): Promise<void> {
+  for (const [at, bytes] of files) {
+    try {
+      await mkdir(path.dirname(at), { recursive: true });
+      await writeFile(at, bytes);
+    } catch (error) {
+      throw new UsageError(`${at} cannot be written: ${errorText(error)}.`);
+    }
+  }
+}
+
 interface FoundSkill {
   /** The path of its SKILL.md. */
   readonly at: string;
   readonly content: string;
   /** Undefined for a file that was named by itself: the skill keeps those that it has. */
   readonly files?: Readonly<Record<string, SkillFile>>;
-  /** Paths in its folder that are no part of it. */
-  readonly leftOut: readonly string[];
+}
+
+/** What an import finds, in the order of the names. */
+interface Found {
+  readonly skills: FoundSkill[];
+  readonly unreadable: object[];
+  /** Paths that are not looked into: links, what is hidden, packages, and what lies too deep. */
+  readonly leftOut: string[];
 }
 
 /** Throws a UsageError where there is no skill. */
-async function findSkills(given: string): Promise<readonly FoundSkill[]> {
-  const found = await stat(given).catch(() => undefined);
-  if (found === undefined) throw new UsageError(`${given} cannot be read.`);
-  if (found.isFile()) return [{ at: given, content: await readSkillFile(given), leftOut: [] }];
-  const skills = await skillsIn(given, 0);
-  if (skills.length === 0) throw new UsageError(`There is no SKILL.md in ${given}.`);
-  return skills;
+async function look(given: string, found: Found): Promise<void> {
+  const { skills, unreadable } = found;
+  const before = skills.length + unreadable.length;
+  const state = await stat(given).catch(() => undefined);
+  if (state === undefined) throw new UsageError(`${given} cannot be read.`);
+  if (state.isFile()) await addSkill({ at: given }, found);
+  else await lookInto(given, 0, found);
+  if (skills.length + unreadable.length === before) throw new UsageError(`There is no SKILL.md in ${given}.`);
 }
 
-/** Throws a UsageError for two skills of one name: the second would take the place of the first. */
-function refuseTwins(found: readonly FoundSkill[]): void {
-  const names = new Map<string, string>();
-  for (const { at, content } of found) {
-    const [, name = at] = /^name:[ \t]*["']?([^"'\s]+)/m.exec(content) ?? [];
-    const other = names.get(name);
-    if (other !== undefined) throw new UsageError(`Two skills have the name ${name}: ${other} and ${at}.`);
-    names.set(name, at);
-  }
-}
-
-async function skillsIn(folder: string, depth: number): Promise<readonly FoundSkill[]> {
-  const { files, folders } = await entriesOf(folder);
+async function lookInto(folder: string, depth: number, found: Found): Promise<void> {
+  const { files, folders } = await entriesOf(folder, found);
   const own = files.find((name) => name.toLowerCase() === 'skill.md');
   if (own !== undefined) {
-    const at = path.join(folder, own);
-    const content = await readSkillFile(at);
-    const { found, leftOut } = await filesIn(folder, '', 0);
-    return [{ at, content, files: Object.fromEntries(found.filter(([name]) => name !== own)), leftOut }];
+    const all = await filesIn({ root: folder, at: '', depth: 0 }, found);
+    const others = Object.fromEntries(all.filter(([name]) => name !== own));
+    await addSkill({ at: path.join(folder, own), files: others }, found);
+  } else if (depth >= MAX_DEPTH) {
+    found.leftOut.push(...folders.map((name) => path.join(folder, name)));
+  } else {
+    for (const name of folders) await lookInto(path.join(folder, name), depth + 1, found);
   }
-  if (depth >= MAX_DEPTH) return [];
-  return (await Promise.all(folders.map((name) => skillsIn(path.join(folder, name), depth + 1)))).flat();
 }
 
-interface FoundFiles {
-  readonly found: readonly (readonly [string, SkillFile])[];
-  readonly leftOut: readonly string[];
+async function addSkill(skill: Omit<FoundSkill, 'content'>, { skills, unreadable }: Found): Promise<void> {
+  const content = decodeUtf8(await readFile(skill.at), true);
+  if (content !== undefined) skills.push({ ...skill, content });
+  else unreadable.push({ path: skill.at, code: 'SKILL_INVALID', message: 'It is not UTF-8 text.' });
 }
 
-async function filesIn(root: string, at: string, depth: number): Promise<FoundFiles> {
-  if (depth > MAX_DEPTH) return { found: [], leftOut: [at] };
-  const { files, folders, others } = await entriesOf(path.join(root, at));
-  const pathOf = (name: string): string => (at === '' ? name : `${at}/${name}`);
-  const own = files.map(async (name) => [pathOf(name), toFile(await readFile(path.join(root, at, name)))] as const);
-  const inner = await Promise.all(folders.map((name) => filesIn(root, pathOf(name), depth + 1)));
+/** Two skills of one name: the second would take the place of the first. */
+function withoutTwins(skills: readonly FoundSkill[]): {
+  readonly skills: readonly FoundSkill[];
+  readonly twins: readonly object[];
+} {
+  const byName = Map.groupBy(skills, ({ at, content }) => /^name:[ \t]*["']?([^"'\s]+)/m.exec(content)?.[1] ?? at);
+  const twins = [...byName].flatMap(([name, all]) => (all.length < 2 ? [] : all.map(({ at }) => ({ name, at }))));
+  const message = (name: string): string => `Several skills have the name "${name}", so none of them is written.`;
   return {
-    found: [...(await Promise.all(own)), ...inner.flatMap(({ found }) => found)],
-    leftOut: [...others.map(pathOf), ...inner.flatMap(({ leftOut }) => leftOut)],
+    skills: skills.filter(({ at }) => !twins.some((twin) => twin.at === at)),
+    twins: twins.map(({ name, at }) => ({ path: at, code: 'SKILL_EXISTS', message: message(name) })),
   };
 }
 
-/** Names in a folder, sorted; `others` are links, what is hidden, and packages. */
-async function entriesOf(folder: string): Promise<{
-  readonly files: readonly string[];
-  readonly folders: readonly string[];
-  readonly others: readonly string[];
-}> {
+interface Place {
+  /** The folder of the skill. */
+  readonly root: string;
+  /** The path below it. */
+  readonly at: string;
+  readonly depth: number;
+}
+
+async function filesIn({ root, at, depth }: Place, found: Found): Promise<readonly (readonly [string, SkillFile])[]> {
+  const { files, folders } = await entriesOf(path.join(root, at), depth === 0 ? undefined : found);
+  const pathOf = (name: string): string => (at === '' ? name : `${at}/${name}`);
+  const all = await Promise.all(
+    files.map(async (name) => [pathOf(name), toFile(await readFile(path.join(root, at, name)))] as const),
+  );
+  if (depth >= MAX_DEPTH) {
+    found.leftOut.push(...folders.map((name) => path.join(root, at, name)));
+    return all;
+  }
+  const inner = [];
+  for (const name of folders) inner.push(...(await filesIn({ root, at: pathOf(name), depth: depth + 1 }, found)));
+  return [...all, ...inner];
+}
+
+/** Names in a folder, sorted. Links, what is hidden, and packages are left out. */
+async function entriesOf(
+  folder: string,
+  found: Found | undefined,
+): Promise<{ readonly files: readonly string[]; readonly folders: readonly string[] }> {
   const entries = (await readdir(folder, { withFileTypes: true })).sort((one, other) =>
     one.name < other.name ? -1 : 1,
   );
-  const isOther = ({ name }: { readonly name: string }): boolean => name.startsWith('.') || name === 'node_modules';
-  const wanted = entries.filter((entry) => !isOther(entry));
+  const wanted = entries.filter(({ name }) => !name.startsWith('.') && name !== 'node_modules');
   const files = wanted.filter((entry) => entry.isFile()).map(({ name }) => name);
   const folders = wanted.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   const taken = new Set([...files, ...folders]);
-  return { files, folders, others: entries.map(({ name }) => name).filter((name) => !taken.has(name)) };
-}
-
-async function readSkillFile(file: string): Promise<string> {
-  const content = decodeUtf8(await readFile(file), true);
-  if (content === undefined) throw new UsageError(`${file} is not UTF-8 text.`);
-  return content;
+  found?.leftOut.push(...entries.filter(({ name }) => !taken.has(name)).map(({ name }) => path.join(folder, name)));
+  return { files, folders };
 }
 
 /** A text with a NUL is none that a database keeps. */

@@ -45,8 +45,8 @@ export interface ToolOutput {
   readonly value: JsonValue;
   readonly code?: ErrorCode;
   /**
-   * Names of the tools that the model can call from the next step on, or `all` of the run; read of `load_skill` alone. Undefined:
-   * those that it could call so far.
+   * Names of the tools that the model can call from the next step on, or `all` of the run. Undefined: those that it could call so
+   * far. This and `warnings` are set by tools of the runtime alone.
    */
   readonly nextTools?: readonly string[] | 'all';
   /** Warnings for the result of the run. */
@@ -98,6 +98,8 @@ export interface Tool {
   readonly isRepeatable?: boolean | ((input: JsonObject) => boolean);
   /** It changes nothing anywhere, whatever its arguments. Undefined: it may. */
   readonly isReadOnly?: boolean;
+  /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
+  readonly loadsSkills?: boolean;
   /** What the rules say on its calls; undefined where there are none. */
   readonly policy?: CallPolicy;
   /** Should not reject: failure is an output with isError. A rejection becomes one. */

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -55,11 +55,7 @@ it.each([
   ['dots within a path', { content: skill('a'), files: { 'a/../../x': '' } }, 'ADMIN_INPUT_INVALID'],
   ['a backslash', { content: skill('a'), files: { 'a\\..\\x': '' } }, 'ADMIN_INPUT_INVALID'],
   ['a file and a folder of one name', { content: skill('a'), files: { a: '', 'a/b': '' } }, 'ADMIN_INPUT_INVALID'],
-  [
-    'a name that every object has',
-    { content: skill('a'), files: JSON.parse('{"__proto__":"x"}') as Record<string, string> },
-    'ADMIN_INPUT_INVALID',
-  ],
+  ['no files at all', { content: skill('a'), files: null as never }, 'ADMIN_INPUT_INVALID'],
   ['a second SKILL.md', { content: skill('a'), files: { 'skill.MD': '' } }, 'ADMIN_INPUT_INVALID'],
   ['bytes that are none', { content: skill('a'), files: { x: { base64: '%' } } }, 'ADMIN_INPUT_INVALID'],
 ])('refuses %s, and changes nothing', async (_what, given, code) => {
@@ -67,6 +63,23 @@ it.each([
   const write = 'name' in given ? skills().update({ tenantId, ...given }) : skills().set({ tenantId, ...given });
   expect((await failureOf(write)).code).toBe(code);
   expect(await skills().list({ tenantId })).toMatchObject({ skills: [{ name: 'refunds', version: 1 }] });
+});
+
+it('takes files of any name', async () => {
+  const files = JSON.parse('{"__proto__": "a", "constructor": "b", "x/__proto__": "c"}') as Record<string, string>;
+  const { files: kept } = await skills().set({ tenantId, content: skill('odd'), files });
+  expect(Object.entries(kept).sort()).toEqual([
+    ['__proto__', { text: 'a' }],
+    ['constructor', { text: 'b' }],
+    ['x/__proto__', { text: 'c' }],
+  ]);
+});
+
+it('finds a name in either of its spellings', async () => {
+  await skills().create({ tenantId, content: skill('cafe\u0301') });
+  expect(await skills().get({ tenantId, name: 'cafe\u0301' })).toMatchObject({ name: 'caf\u00e9' });
+  const agent = { tenantId, name: 'waiter', skills: ['cafe\u0301'] };
+  expect(await fixture.runtime.admin.agent.create(agent)).toMatchObject({ skills: ['caf\u00e9'] });
 });
 
 it('keeps the skills of tenants apart', async () => {
@@ -117,13 +130,14 @@ it('the folder of a skill comes back byte for byte', async () => {
   await mkdir(second, { recursive: true });
   await writeFile(path.join(second, 'skill.md'), skill('plain'));
 
+  await symlink(own, path.join(folder, 'in', 'linked'));
+  await mkdir(path.join(folder, 'in', '.hidden'));
   const imported = await cli(['skill', 'import', path.join(folder, 'in'), '--tenant', tenantId]);
   expect(imported).toMatchObject({ exitCode: 0, stderr: '' });
   expect(JSON.parse(imported.stdout)).toEqual({
-    skills: [
-      { name: 'plain', version: 1, issues: [] },
-      { name: 'raw', version: 1, issues: [], left_out: ['.git'] },
-    ],
+    skills: ['plain', 'raw'].map((name) => ({ name, version: 1, issues: [] })),
+    failed: [],
+    left_out: ['.hidden', 'linked', 'raw/.git'].map((name) => path.join(folder, 'in', name)),
   });
   const out = path.join(folder, 'out');
   const exported = await cli(['skill', 'export', 'raw', '--tenant', tenantId, '--folder', out]);
@@ -145,6 +159,7 @@ it('an import that fails for one skill names its file, and writes the others', a
   for (const [name, text] of [
     ['a', skill('good')],
     ['b', 'no front matter'],
+    ['c', Buffer.from([0xff, 0xfe])],
   ] as const) {
     await mkdir(path.join(mixed, name), { recursive: true });
     await writeFile(path.join(mixed, name, 'SKILL.md'), text);
@@ -153,19 +168,20 @@ it('an import that fails for one skill names its file, and writes the others', a
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
     skills: [{ name: 'good' }],
-    failed: [{ path: path.join(mixed, 'b', 'SKILL.md'), code: 'SKILL_INVALID' }],
+    failed: ['c', 'b'].map((name) => ({ path: path.join(mixed, name, 'SKILL.md'), code: 'SKILL_INVALID' })),
   });
 });
 
-it('an import refuses two skills of one name, and writes neither', async () => {
+it('an import writes neither of two skills with one name', async () => {
   const twins = path.join(folder, 'twins');
-  for (const name of ['a', 'b']) {
+  for (const [name, own] of Object.entries({ a: 'twin', b: 'twin', c: 'single' })) {
     await mkdir(path.join(twins, name), { recursive: true });
-    await writeFile(path.join(twins, name, 'SKILL.md'), skill('twin'));
+    await writeFile(path.join(twins, name, 'SKILL.md'), skill(own));
   }
-  const { exitCode, stderr } = await cli(['skill', 'import', twins, '--tenant', tenantId]);
-  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Two skills have the name twin') as string]);
-  expect((await skills().list({ tenantId })).skills).toEqual([]);
+  const { exitCode, stdout } = await cli(['skill', 'import', twins, '--tenant', tenantId]);
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ skills: [{ name: 'single' }], failed: [{ code: 'SKILL_EXISTS' }, {}] });
+  expect((await skills().list({ tenantId })).skills).toMatchObject([{ name: 'single' }]);
 });
 
 it('standard input is the text of a skill, to its last line end', async () => {

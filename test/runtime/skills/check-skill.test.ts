@@ -77,8 +77,6 @@ it.each([
     /name must be/,
   ],
   ['a NUL in the description', skill('name: a\ndescription: "a\\0b"'), /holds a NUL/],
-  ['a misspelt key that guards', skill('name: a\ndescription: b\nAllowed-Tools: pay'), /did you mean "allowed-tools"/],
-  ['a key that guards and cannot be held', skill('name: a\ndescription: b\ndisallowed-tools: pay'), /cannot be held/],
   ['more tools than can be held', skill(`name: a\ndescription: b\ntools: ${'q '.repeat(201)}`), /more than 200/],
   ['a name that is too long', skill(`name: ${'a'.repeat(65)}\ndescription: b`), /name must be/],
   ['no description', skill('name: a\ndescription: " "'), /description must say/],
@@ -87,8 +85,8 @@ it.each([
   ['a list', skill('- a'), /must be a list of "key: value"/],
   ['aliases', skill(`name: a\ndescription: &x b\nmetadata: [*x, *x]`), /not YAML/],
   ['a name that every object has', skill('name: a\ndescription: b\n__proto__: c'), /nothing can have/],
-  ['deep nesting', skill(`name: a\ndescription: b\nmetadata: ${'['.repeat(4500)}`), /not YAML|too deeply/],
-  ['too much of it', skill(`name: a\ndescription: b\nlicense: ${'c'.repeat(5001)}`), /longer than/],
+  ['deep nesting', skill(`name: a\ndescription: b\nmetadata: ${'['.repeat(2500)}`), /not YAML|too deeply/],
+  ['too much of it', skill(`name: a\ndescription: b\nlicense: ${'c'.repeat(3001)}`), /longer than/],
 ])('refuses %s', async (_what, content, reason) => {
   await expect(checkSkill(content)).rejects.toThrow(reason);
 });
@@ -109,6 +107,9 @@ it.each([
   ['nothing', 'allowed-tools:', []],
   ['no value at all', '? allowed-tools', []],
   ['a list', 'tools: [a, b c]', ['a', 'b', 'c']],
+  ['a pattern with a star behind it', 'allowed-tools: Bash(git:*)*', ['Bash(git:*)*']],
+  ['patterns within patterns', 'tools: ["Bash(echo (x) * )"]', ['Bash(echo (x) * )']],
+  ['a parenthesis that closes nothing', 'tools: a) b', ['a)', 'b']],
   [
     'a pattern with spaces, and one that is not closed',
     'allowed_tools: Bash(git add *) Read(',
@@ -123,6 +124,23 @@ it.each([
 it('reads a description with a colon, and no comment as a tool', async () => {
   const content = skill('name: a\ndescription: Use when: asked\nallowed-tools: look # not: pay');
   expect(await readSkill(content)).toMatchObject({ description: 'Use when: asked', allowedTools: ['look'] });
+});
+
+it.each([
+  ...['Allowed-Tools', 'allowedTools', 'disallowed-tools', 'Tools', 'tool', 'tools-allowed', 'enabled_tools'],
+  ...['only-tools', 'metadata:\n  allowed-tools', 'metadata:\n  tools'],
+])('refuses %j, which seems to guard and is not read', async (key) => {
+  await expect(checkSkill(skill(`name: a\ndescription: b\n${key}: pay`))).rejects.toThrow(/is not read/);
+});
+
+it('takes what other programs have in their front matter', async () => {
+  const lines = [
+    ...['argument-hint: [file] [mode]', 'when_to_use: Use when: asked', 'user-invocable: true', 'context: fork'],
+    ...['agent: Explore', 'disable-model-invocation: false', 'version: 1.0', 'tags: [a, b]', 'hooks:\n  Stop: x'],
+    ...['license: Issue #5', 'metadata:\n  tool-version: 2\n  emoji: x'],
+  ];
+  const read = await checkSkill(skill(`name: a\ndescription: Issue #5: fix it\n${lines.join('\n')}`));
+  expect(read).toMatchObject({ description: 'Issue #5: fix it', license: 'Issue #5', issues: [] });
 });
 
 it('puts arguments in once, and does not expand them again', () => {
