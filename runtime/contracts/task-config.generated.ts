@@ -84,7 +84,7 @@ export interface TaskConfigInput {
    */
   readonly disabled_tools?: readonly string[];
   /**
-   * Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own.
+   * Skills that the model may load, from those of the agent; an asterisk means all. Set this when the task needs its own instructions.
    * @default those of the agent
    */
   readonly skills?: readonly string[];

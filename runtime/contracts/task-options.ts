@@ -199,7 +199,7 @@ export const TASK_OPTIONS = {
     picker: 'skill',
     title: 'Tools: Skills',
     description:
-      'Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own',
+      'Skills that the model may load, from those of the agent; an asterisk means all. Set this when the task needs its own instructions',
   }),
   tool_permissions: optional(orEmptyList(z.custom<JsonObject>(isJsonObject, 'must be an object'))).meta({
     guards: true,

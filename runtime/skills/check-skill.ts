@@ -7,7 +7,7 @@ const MAX_NAME = 64;
 const SPECIFIED_NAME = /^(?!-)(?!.*--)[\p{Ll}\p{Lo}\p{M}\p{N}-]+(?<!-)$/u;
 const MAX_DESCRIPTION = 1024;
 const MAX_COMPATIBILITY = 500;
-/** The specification asks for less than 500 lines. */
+/** The specification recommends fewer than 500 lines. */
 const ADVISED_LINES = 500;
 const MAX_CONTENT = 200_000;
 
@@ -15,7 +15,7 @@ const MAX_CONTENT = 200_000;
 export interface CheckedSkill extends SkillText {
   readonly name: string;
   readonly description: string;
-  /** Where it is not as the specification wants it, and what cannot be used. */
+  /** Deviations from the specification, and parts that are not supported. */
   readonly issues: readonly string[];
 }
 
@@ -56,16 +56,17 @@ function* issuesOf({
   body,
 }: SkillText): Generator<string> {
   if (!SPECIFIED_NAME.test(name)) {
-    yield 'its name is not as the specification wants it: lower-case letters, digits and single hyphens';
+    yield 'its name does not follow the specification: lower-case letters, digits and single hyphens';
   }
   if (compatibility.length > MAX_COMPATIBILITY) yield `compatibility is longer than ${MAX_COMPATIBILITY} characters`;
   if (body.split('\n').length > ADVISED_LINES) {
     yield `it has more than ${ADVISED_LINES} lines: move details into files of its folder`;
   }
   const patterns = allowedTools.filter(hasPattern);
-  if (patterns.length > 0) yield `patterns of arguments cannot be held, so it does without ${patterns.join(', ')}`;
+  if (patterns.length > 0)
+    yield `argument patterns are not supported, so these entries allow nothing: ${patterns.join(', ')}`;
   if (model !== undefined || maxTurns !== undefined) {
-    yield 'it has a model or max_turns of its own, so it cannot be loaded yet';
+    yield 'it sets model or max_turns, which is not supported yet, so it cannot be loaded';
   }
 }
 

@@ -5,7 +5,7 @@ import { isDeeperThan, isJsonObject, type JsonObject, prototypeKeyIn } from '../
 import { splitSkill } from './skill-text';
 
 const MAX_DEPTH = 10;
-/** More YAML of the kind that is hard to read would hold the process too long. */
+/** Malformed YAML takes time with the square of its length; this much blocks for about 30 ms. */
 const MAX_LENGTH = 3000;
 
 /**
@@ -32,11 +32,11 @@ function parseYaml(text: string): unknown {
   }
 }
 
-/** Keys whose values are read as YAML, since they guard or have a structure. */
+/** Keys whose values are read as YAML: they restrict the skill, or have a structure. */
 const STRICT = /^(?:name|metadata|model|max[_-]turns)$|tools?/i;
 const LINE = /^([\w-]+):[ \t]+([^\s"'|>].*)$(?!\r?\n[ \t]+\S)/gm;
 
-/** Values of one line that are for people, in quotes: other programs take `Use when: asked`, `[file] [mode]` and `Issue #5`. */
+/** Quotes one-line values of the other keys: other programs accept `Use when: asked`, `[file] [mode]` and `Issue #5`. */
 function quoteProse(text: string): string {
   return text.replace(LINE, (line, key: string, value: string) =>
     STRICT.test(key) ? line : `${key}: ${JSON.stringify(value.trimEnd())}`,

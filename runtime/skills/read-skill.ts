@@ -11,7 +11,6 @@ export interface SkillText {
   readonly model?: string;
   /** How many model calls it may make. */
   readonly maxTurns?: string;
-  readonly license?: string;
   readonly compatibility?: string;
   /** The instructions. */
   readonly body: string;
@@ -40,13 +39,12 @@ export async function readSkill(content: string): Promise<SkillText> {
     allowedTools: tools === undefined ? undefined : readTools(frontMatter[tools] ?? null),
     model: model === 'inherit' ? undefined : model,
     maxTurns: textOf(all.max_turns ?? all['max-turns']),
-    license: textOf(frontMatter.license),
     compatibility: textOf(frontMatter.compatibility),
     body: splitSkill(content).body,
   };
 }
 
-/** A key that seems to say which tools there are, under a name that nobody reads. */
+/** Rejects unknown keys that seem to restrict tools. Throws an Error. */
 function refuseMisspelt(frontMatter: JsonObject): void {
   const { metadata } = frontMatter;
   const inMetadata = isJsonObject(metadata) ? Object.keys(metadata).filter((key) => GUARDS.test(key)) : [];
@@ -59,7 +57,7 @@ function refuseMisspelt(frontMatter: JsonObject): void {
 
 const GUARDS = /(allow|enable|permit|deny|denie|disable).*tools?|^tools$/i;
 
-/** What can be neither a text nor a list names nothing, so that no tool is left. */
+/** Returns no names for a value that is neither a text nor a list, so that no tool is left. */
 function readTools(given: JsonValue): readonly string[] {
   const texts = [given].flat().map((one) => (typeof one === 'string' ? one : one === null ? '' : JSON.stringify(one)));
   const entries = texts.flatMap(splitTools);
@@ -67,7 +65,7 @@ function readTools(given: JsonValue): readonly string[] {
   return entries;
 }
 
-/** Names between blanks and commas; what stands in parentheses, or is glued to them, is not divided. */
+/** Splits at blanks and commas outside parentheses. */
 function splitTools(text: string): readonly string[] {
   let depth = 0;
   const marked = Array.from(text, (char) => {
@@ -86,7 +84,7 @@ export function toolNameOf(entry: string): string {
   return entry.replace(/^mcp__(.+?)__(.+)$/, '$1.$2');
 }
 
-/** An entry such as `Bash(git:*)` allows some arguments only, which cannot be held: it must not allow all. */
+/** True for entries such as `Bash(git:*)`. Argument patterns are not supported, so these entries allow nothing. */
 export const hasPattern = (entry: string): boolean => /[()]/.test(entry);
 
 function textOf(given: JsonValue | undefined): string | undefined {

@@ -137,7 +137,7 @@ export const taskOptions: INodeProperties[] = [
     typeOptions: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
     default: [],
     description:
-      'Skills that the model may load, of those of the agent; an asterisk means all. Set this when the task needs instructions of its own. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+      'Skills that the model may load, from those of the agent; an asterisk means all. Set this when the task needs its own instructions. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
   },
   {
     displayName: 'Tools: Permissions',

@@ -213,8 +213,7 @@ export const OPERATIONS = {
       name: 'Validate',
       value: 'validate',
       action: 'Validate skills',
-      description:
-        'What is not as it should be: tools that the tenant lacks, unknown models, text against the specification',
+      description: 'Issues of skills: tools that the tenant lacks, unknown models, deviations from the specification',
     },
     {
       name: 'Update',
@@ -226,7 +225,7 @@ export const OPERATIONS = {
       name: 'Delete',
       value: 'delete',
       action: 'Delete a skill',
-      description: 'Forget a skill; agents that name it do without it',
+      description: 'Delete a skill; agents that name it continue without it',
     },
   ],
   mcpServer: [

@@ -4,13 +4,14 @@ import { agentNameField, agentShape, ONE_MODEL } from '../../agents/agent-schema
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { readToolRules } from '../../permissions/read-tool-rules';
-import { type AgentDetails, AGENTS_TABLE, lockAgentRow, readAgentRow } from '../../storage/sql/admin/manage-agents';
+import { AGENT_ROWS, type AgentDetails, readAgentRow } from '../../storage/sql/admin/manage-agents';
 import { unknownSkills } from '../../storage/sql/admin/manage-skills';
-import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import type { RowOwner } from '../../storage/sql/admin/scoped-rows';
 import type { Query } from '../../storage/statement';
 import { whyUnusable } from '../../tools/schemas/validate-input';
 import { checkTenant } from '../check-tenant';
-import { unknownSkill } from '../skills/skill-rows';
+import { type ScopedKind, unknownRow, type WriteMode, writeScopedRow } from '../scoped-row';
+import { SKILLS } from '../skills/skill-rows';
 import { checkTiers } from '../tenants/check-settings';
 import { checkRules } from '../tools/check-rules';
 
@@ -23,6 +24,12 @@ export const nameField = agentNameField.meta({
 });
 
 const { name: _name, ...shape } = agentShape;
+
+export const AGENTS: ScopedKind = {
+  rows: AGENT_ROWS,
+  exists: (agent) => new RuntimeError('AGENT_EXISTS', { agent }),
+  unknown: (owner, agent) => new RuntimeError('AGENT_UNKNOWN', { owner, agent }),
+};
 
 /** The input for a row. */
 export const changeShape = {
@@ -105,34 +112,14 @@ type Change = z.output<z.ZodObject<typeof changeShape>> & { readonly tenantId?: 
 export async function writeAgent(
   query: Query,
   { tenantId, ...given }: Change,
-  {
-    mayInsert,
-    mayUpdate,
-    codeTools,
-  }: { readonly mayInsert: boolean; readonly mayUpdate: boolean; readonly codeTools: readonly string[] },
+  { codeTools, ...mode }: WriteMode & { readonly codeTools: readonly string[] },
 ): Promise<AgentDetails> {
   const owner = { tenantId, name: given.name };
   await checkChange(query, { tenantId, ...given }, codeTools);
-  await query(lockName({ kind: 'agent', name: `${tenantId ?? ''} ${given.name}` }));
-  const table = await agentsTable(query);
-  const [row] = await query<{ id: string }>(lockAgentRow(owner));
-  const values = { tenant_id: tenantId, ...columnsOf(given) };
-  if (row === undefined) {
-    if (!mayInsert) throw unknownAgent(owner);
-    await query(insertRow(table, values));
-  } else {
-    if (!mayUpdate) throw new RuntimeError('AGENT_EXISTS', { agent: given.name });
-    await query(updateRow(table, { id: row.id }, values));
-  }
+  await writeScopedRow(query, AGENTS, { ...mode, owner, values: columnsOf(given) });
   const written = await readAgentOf(query, owner);
   if (written.tier === null || written.model === null) return written;
   throw new RuntimeError('ADMIN_INPUT_INVALID', { operation: 'agent.set', issues: `the agent ${ONE_MODEL}` });
-}
-
-async function agentsTable(query: Query): Promise<Table> {
-  const [table] = await query<Table>(AGENTS_TABLE);
-  if (table !== undefined) return table;
-  throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'there is no table elo_agents' });
 }
 
 async function checkChange(query: Query, given: Change, codeTools: readonly string[]): Promise<void> {
@@ -151,12 +138,11 @@ async function checkChange(query: Query, given: Change, codeTools: readonly stri
 async function checkSkills(query: Query, { tenantId, skills }: Change): Promise<void> {
   if (skills === undefined || skills === null || skills.length === 0) return;
   const [unknown] = await query<{ name: string }>(unknownSkills({ tenantId, names: skills }));
-  if (unknown !== undefined) throw unknownSkill({ tenantId, name: unknown.name });
+  if (unknown !== undefined) throw unknownRow(SKILLS, { tenantId, name: unknown.name });
 }
 
 function columnsOf(given: Change): Readonly<Record<string, unknown>> {
   return {
-    name: given.name,
     description: given.description,
     system_prompt: given.systemPrompt,
     tier: given.tier,
@@ -173,19 +159,9 @@ function columnsOf(given: Change): Readonly<Record<string, unknown>> {
   };
 }
 
-interface Owner {
-  readonly tenantId?: string;
-  readonly name: string;
-}
-
 /** Throws AGENT_UNKNOWN. */
-export async function readAgentOf(query: Query, owner: Owner): Promise<AgentDetails> {
+export async function readAgentOf(query: Query, owner: RowOwner): Promise<AgentDetails> {
   const [row] = await query<AgentDetails>(readAgentRow(owner));
-  if (row === undefined) throw unknownAgent(owner);
+  if (row === undefined) throw unknownRow(AGENTS, owner);
   return row;
-}
-
-export function unknownAgent({ tenantId, name }: Owner): RuntimeError {
-  const owner = tenantId === undefined ? 'All tenants together have' : `Tenant ${tenantId} has`;
-  return new RuntimeError('AGENT_UNKNOWN', { owner, agent: name });
 }

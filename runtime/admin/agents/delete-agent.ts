@@ -1,7 +1,7 @@
-import { deleteAgentRow } from '../../storage/sql/admin/manage-agents';
 import { operation } from '../operation';
-import { scoped, shownScope } from '../scope';
-import { nameField, SHARED, unknownAgent } from './agent-rows';
+import { scoped } from '../scope';
+import { deleteScopedRow } from '../scoped-row';
+import { AGENTS, nameField, SHARED } from './agent-rows';
 
 export const deleteAgent = operation({
   name: 'agent.delete',
@@ -9,9 +9,5 @@ export const deleteAgent = operation({
   action: 'Delete an agent',
   description: 'Forget an agent; tasks that name it are refused',
   input: scoped(SHARED, { name: nameField }),
-  run: async ({ postgres: { query } }, { tenantId, name }) => {
-    const deleted = await query(deleteAgentRow({ tenantId, name }));
-    if (deleted.length === 0) throw unknownAgent({ tenantId, name });
-    return { ...shownScope(tenantId), name, deleted: true as const };
-  },
+  run: ({ postgres: { query } }, owner) => deleteScopedRow(query, AGENTS, owner),
 });

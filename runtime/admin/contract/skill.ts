@@ -15,10 +15,10 @@ interface SkillText {
 
 type Named = Scope & { readonly name: string };
 
-/** A skill as it was written, and what is not as it should be. */
+/** A skill as it was written, with its issues. */
 export type WrittenSkill = SkillDetails & { readonly issues: readonly string[] };
 
-/** What is wrong with a skill; nothing for one that is as it should be. */
+/** Issues of a skill; none for a valid one. */
 interface SkillCheck extends Pick<SkillSummary, 'name' | 'scope'> {
   readonly issues: readonly string[];
 }
@@ -39,7 +39,7 @@ export interface SkillAdmin {
   /** The tenant's own skills and those of all tenants. */
   readonly list: (scope: Scope) => Promise<ScopeShown & { readonly skills: readonly SkillSummary[] }>;
   readonly update: (skill: Named & Partial<SkillText>) => Promise<WrittenSkill>;
-  /** Looks at each skill, or at one, for what is not as it should be. */
+  /** Checks each skill, or one: unknown tools and models, deviations from the specification. */
   readonly validate: (
     scope: Scope & { readonly name?: string },
   ) => Promise<ScopeShown & { readonly skills: readonly SkillCheck[] }>;

@@ -8,11 +8,11 @@ import {
 } from '../../storage/sql/admin/manage-skills';
 import type { Query } from '../../storage/statement';
 import { checkTenant } from '../check-tenant';
-import type { AdminPorts } from '../operation';
-import { operation } from '../operation';
+import { type AdminPorts, operation } from '../operation';
 import { scoped, shownScope } from '../scope';
+import { unknownRow } from '../scoped-row';
 import { catalogue, knownAmong, missing } from './skill-issues';
-import { nameField, readSkillOf, SHARED, unknownSkill } from './skill-rows';
+import { nameField, readSkillOf, SHARED, SKILLS } from './skill-rows';
 
 export const getSkill = operation({
   name: 'skill.get',
@@ -40,15 +40,14 @@ export const validateSkills = operation({
   name: 'skill.validate',
   title: 'Validate',
   action: 'Validate skills',
-  description:
-    'What is not as it should be: tools that the tenant lacks, unknown models, text against the specification',
+  description: 'Issues of skills: tools that the tenant lacks, unknown models, deviations from the specification',
   lists: 'skills',
   input: scoped(SHARED, { name: nameField.optional().meta({ group: 'filters' }) }),
   run: async (ports, { tenantId, name }) => {
     const { query } = ports.postgres;
     if (tenantId !== undefined) await checkTenant(query, tenantId);
     const rows = await query<SkillDetails>(readSkillRows({ tenantId, name }));
-    if (name !== undefined && rows.length === 0) throw unknownSkill({ tenantId, name });
+    if (name !== undefined && rows.length === 0) throw unknownRow(SKILLS, { tenantId, name });
     const known = await toolsOf(ports, tenantId);
     const skills = [];
     for (const row of rows) {

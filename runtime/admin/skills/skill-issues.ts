@@ -9,18 +9,18 @@ import { plainName } from '../../tools/offered-names';
 /** Names that tools have for people and for models. */
 type Known = (entry: string) => boolean;
 
-/** Tools and models that a skill names and that there are not. */
+/** Returns the issues of a skill that names unknown tools or an unknown model. */
 export async function missing(
   query: Query,
   { allowedTools = [], model }: SkillText,
   known: Known,
 ): Promise<readonly string[]> {
   const tools = allowedTools.filter((entry) => !hasPattern(entry) && !known(toolNameOf(entry)));
-  const issues = tools.length === 0 ? [] : [`there are no tools ${tools.join(', ')}`];
+  const issues = tools.length === 0 ? [] : [`unknown tools: ${tools.join(', ')}`];
   if (model === undefined || BUILT_IN_TIERS.some(({ code, modelId }) => code === model || modelId === model))
     return issues;
   const rows = await query(knownModels({ names: [model] }));
-  return rows.length > 0 ? issues : [...issues, `its model "${model}" is neither a tier nor a model with a price`];
+  return rows.length > 0 ? issues : [...issues, `unknown model: "${model}" is neither a tier nor a model with a price`];
 }
 
 export async function catalogue(query: Query, codeTools: readonly string[]): Promise<Known> {

@@ -3,13 +3,20 @@ import * as z from 'zod/v4';
 import type { SkillFiles } from '../../contracts/tools/skill';
 import { RuntimeError } from '../../errors/runtime-error';
 import { checkSkill } from '../../skills/check-skill';
-import { lockSkillRow, readSkillRow, type SkillDetails, SKILLS_TABLE } from '../../storage/sql/admin/manage-skills';
-import { insertRow, lockName, type Table, updateRow } from '../../storage/sql/admin/write-row';
+import { readSkillRow, SKILL_ROWS, type SkillDetails } from '../../storage/sql/admin/manage-skills';
+import type { RowOwner } from '../../storage/sql/admin/scoped-rows';
 import type { Query } from '../../storage/statement';
 import { isJsonObject } from '../../util/json';
 import { checkTenant } from '../check-tenant';
 import type { GivenFiles, WrittenSkill } from '../contract/skill';
+import { type ScopedKind, unknownRow, type WriteMode, writeScopedRow } from '../scoped-row';
 import { catalogue, missing } from './skill-issues';
+
+export const SKILLS: ScopedKind = {
+  rows: SKILL_ROWS,
+  exists: (skill) => new RuntimeError('SKILL_EXISTS', { skill }),
+  unknown: (owner, skill) => new RuntimeError('SKILL_UNKNOWN', { owner, skill }),
+};
 
 /** Description of the field `shared`. */
 export const SHARED = 'Whether every tenant can use the skill, unless it has its own of this name';
@@ -78,11 +85,6 @@ export const changeShape = {
   ...more,
 };
 
-interface Owner {
-  readonly tenantId?: string;
-  readonly name: string;
-}
-
 interface Change {
   readonly tenantId?: string;
   /** Undefined: that of the content. */
@@ -92,20 +94,17 @@ interface Change {
   readonly isActive?: boolean;
 }
 
-interface Writing {
-  readonly mayInsert: boolean;
-  readonly mayUpdate: boolean;
-  readonly codeTools: readonly string[];
-}
-
 /** Writes a row: a new one, one that is there, or either. Rejects with SKILL_EXISTS, SKILL_UNKNOWN or SKILL_INVALID. */
-export async function writeSkill(query: Query, given: Change, { codeTools, ...may }: Writing): Promise<WrittenSkill> {
-  const { tenantId } = given;
+export async function writeSkill(
+  query: Query,
+  given: Change,
+  { codeTools, ...mode }: WriteMode & { readonly codeTools: readonly string[] },
+): Promise<WrittenSkill> {
   const { name, values } = await readChange(given);
-  if (tenantId !== undefined) await checkTenant(query, tenantId);
-  await query(lockName({ kind: 'skill', name: `${tenantId ?? ''} ${name}` }));
-  await writeRow(query, { tenantId, name }, { ...may, values });
-  const written = await readSkillOf(query, { tenantId, name });
+  const owner = { tenantId: given.tenantId, name };
+  if (owner.tenantId !== undefined) await checkTenant(query, owner.tenantId);
+  await writeScopedRow(query, SKILLS, { ...mode, owner, values });
+  const written = await readSkillOf(query, owner);
   const skill = await checkSkill(written.content);
   const lacks = await missing(query, skill, await catalogue(query, codeTools));
   return { ...written, issues: [...skill.issues, ...lacks] };
@@ -125,32 +124,9 @@ async function readChange({ name, content, files, isActive }: Change): Promise<{
   return { name: own, values: { ...values, description, content } };
 }
 
-async function writeRow(
-  query: Query,
-  owner: Owner,
-  { values, mayInsert, mayUpdate }: Omit<Writing, 'codeTools'> & { readonly values: Readonly<Record<string, unknown>> },
-): Promise<void> {
-  const [table] = await query<Table>(SKILLS_TABLE);
-  if (table === undefined)
-    throw new RuntimeError('DB_SCHEMA_MISSING', { reason: 'there is no table elo_agent_skills' });
-  const [row] = await query<{ id: string }>(lockSkillRow(owner));
-  if (row === undefined) {
-    if (!mayInsert) throw unknownSkill(owner);
-    await query(insertRow(table, { tenant_id: owner.tenantId, name: owner.name, ...values }));
-  } else {
-    if (!mayUpdate) throw new RuntimeError('SKILL_EXISTS', { skill: owner.name });
-    await query(updateRow(table, { id: row.id }, values));
-  }
-}
-
 /** Throws SKILL_UNKNOWN. */
-export async function readSkillOf(query: Query, owner: Owner): Promise<SkillDetails> {
+export async function readSkillOf(query: Query, owner: RowOwner): Promise<SkillDetails> {
   const [row] = await query<SkillDetails>(readSkillRow(owner));
-  if (row === undefined) throw unknownSkill(owner);
+  if (row === undefined) throw unknownRow(SKILLS, owner);
   return row;
-}
-
-export function unknownSkill({ tenantId, name }: Owner): RuntimeError {
-  const owner = tenantId === undefined ? 'All tenants together have' : `Tenant ${tenantId} has`;
-  return new RuntimeError('SKILL_UNKNOWN', { owner, skill: name });
 }

@@ -105,7 +105,7 @@ interface FoundSkill {
   readonly files?: Readonly<Record<string, SkillFile>>;
 }
 
-/** What an import finds, in the order of the names. */
+/** Findings of an import, sorted by path. */
 interface Found {
   readonly skills: FoundSkill[];
   readonly unreadable: object[];
@@ -117,10 +117,12 @@ interface Found {
 async function look(given: string, found: Found): Promise<void> {
   const { skills, unreadable } = found;
   const before = skills.length + unreadable.length;
-  const state = await stat(given).catch(() => undefined);
-  if (state === undefined) throw new UsageError(`${given} cannot be read.`);
-  if (state.isFile()) await addSkill({ at: given }, found);
-  else await lookInto(given, 0, found);
+  try {
+    if ((await stat(given)).isFile()) await addSkill({ at: given }, found);
+    else await lookInto(given, 0, found);
+  } catch (error) {
+    throw new UsageError(`${given} cannot be read: ${errorText(error)}.`);
+  }
   if (skills.length + unreadable.length === before) throw new UsageError(`There is no SKILL.md in ${given}.`);
 }
 
@@ -144,7 +146,7 @@ async function addSkill(skill: Omit<FoundSkill, 'content'>, { skills, unreadable
   else unreadable.push({ path: skill.at, code: 'SKILL_INVALID', message: 'It is not UTF-8 text.' });
 }
 
-/** Two skills of one name: the second would take the place of the first. */
+/** Separates skills that share a name: the second would overwrite the first. */
 function withoutTwins(skills: readonly FoundSkill[]): {
   readonly skills: readonly FoundSkill[];
   readonly twins: readonly object[];
@@ -197,7 +199,7 @@ async function entriesOf(
   return { files, folders };
 }
 
-/** A text with a NUL is none that a database keeps. */
+/** Keeps as bytes what Postgres cannot store as text. */
 function toFile(bytes: Buffer): SkillFile {
   const content = decodeUtf8(bytes, true);
   return content === undefined || content.includes('\0') ? { base64: bytes.toString('base64') } : { text: content };

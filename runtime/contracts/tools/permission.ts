@@ -38,7 +38,7 @@ export interface ToolRules {
   readonly enabled?: readonly string[];
   readonly disabled: readonly string[];
   readonly permissions: readonly { readonly name: string; readonly permission: ToolPermission }[];
-  /** What holds for tools that no rule grants: `read-only` offers those that change nothing, `deny` none. Undefined: all. */
+  /** Default for tools that no rule grants: `read-only` offers those that change nothing, `deny` none. Undefined: all. */
   readonly otherwise?: 'read-only' | 'deny';
   /** Names that are granted here: those of `enabled`, and those whose permission says `allow` or `ask`. */
   readonly granted: readonly string[];

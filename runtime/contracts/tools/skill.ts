@@ -1,18 +1,18 @@
 /** A skill as the model sees it before it loads it. */
 export interface SkillEntry {
   readonly name: string;
-  /** What it does, and when to use it. */
+  /** Purpose of the skill, and when to use it. */
   readonly description: string;
 }
 
-/** Skills that a run was given, and names of those that there are not. */
+/** Skills of a run, and names without a skill. */
 export interface GivenSkills {
   readonly entries: readonly SkillEntry[];
   readonly missing: readonly string[];
 }
 
 /** A row of elo_agent_skills. */
-export interface SkillRow extends SkillEntry {
+export interface SkillRow extends Pick<SkillEntry, 'name'> {
   /** SKILL.md as it was written. */
   readonly content: string;
   /** Paths of the other files of its folder. */

@@ -36,7 +36,7 @@ export const TENANTS_CODES = family('Tenants and their settings', {
   ),
   SKILL_NOT_LOADED: warning(
     tenant(
-      'The tenant has no active skill "{skill}", so the run does without it.',
+      'The tenant has no active skill "{skill}", so the run continues without it.',
       'Check the name. Skill: List of the Admin node, or `skill list`, shows the skills of the tenant.',
     ),
   ),
@@ -45,8 +45,8 @@ export const TENANTS_CODES = family('Tenants and their settings', {
   ),
   SKILL_TOOLS_MISSING: warning(
     tenant(
-      'The skill "{skill}" does without tools that the run does not have: {tools}.',
-      'Enable them for the tenant, allow them to the agent, or correct allowed-tools of the skill; patterns in parentheses cannot be held.',
+      'The skill "{skill}" allows tools that the run does not have: {tools}.',
+      'Enable them for the tenant, allow them to the agent, or correct allowed-tools of the skill. Argument patterns in parentheses are not supported.',
     ),
   ),
 });

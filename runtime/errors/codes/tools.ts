@@ -121,13 +121,13 @@ export const TOOLS_CODES = family('Tools', {
   SKILL_UNREADABLE: toModel(
     tenant(
       'The skill "{skill}" cannot be read: {reason}.',
-      'Continue without it. Who keeps the skill finds out more with Skill: Validate, or `skill validate`.',
+      'Continue without it. For the operator: Skill: Validate, or `skill validate`, reports its issues.',
     ),
   ),
   SKILL_RUNS_ALONE: toModel(
     tenant(
-      'The skill "{skill}" has a model or max_turns of its own, so it cannot be loaded into this run.',
-      'Continue without it. Who keeps the skill can take both out of its front matter.',
+      'The skill "{skill}" sets model or max_turns, so it cannot be loaded into this run.',
+      'Continue without it. For the operator: remove both from its front matter.',
     ),
   ),
   TOOL_NOT_LOADED: warning(

@@ -11,7 +11,7 @@ import type { RunPlan } from '../run';
 
 interface ModelRequirements {
   readonly config: AgentTask['config'];
-  /** What the task itself says. */
+  /** Settings of the task itself. */
   readonly asked: AgentTask['config'];
   readonly snapshot: TenantSnapshot;
   readonly budget: Budget;

@@ -94,16 +94,16 @@ it('names the tools that there are not, and a model that nobody knows', async ()
   const other = await addTenant(fixture.database);
   const lines = 'tools: [find_orders, echo, gone, "lost.*"]\nmodel: agentchat\n';
   const created = await skills().create({ tenantId, content: skill('refunds', lines) });
-  const unusable = 'it has a model or max_turns of its own, so it cannot be loaded yet';
+  const unusable = 'it sets model or max_turns, which is not supported yet, so it cannot be loaded';
   const issues = [
-    ...[unusable, 'there are no tools gone, lost.*'],
-    'its model "agentchat" is neither a tier nor a model with a price',
+    ...[unusable, 'unknown tools: gone, lost.*'],
+    'unknown model: "agentchat" is neither a tier nor a model with a price',
   ];
   expect(created.issues).toEqual(issues);
   expect(await skills().validate({ tenantId })).toMatchObject({ skills: [{ name: 'refunds', issues }] });
   await skills().create({ tenantId: other, content: skill('refunds', 'allowed-tools: find_orders\n') });
   expect((await skills().validate({ tenantId: other, name: 'refunds' })).skills).toEqual([
-    { name: 'refunds', scope: 'tenant', issues: ['there are no tools find_orders'] },
+    { name: 'refunds', scope: 'tenant', issues: ['unknown tools: find_orders'] },
   ]);
   await skills().set({ tenantId, content: skill('refunds', 'model: pro\n') });
   expect((await skills().validate({ tenantId })).skills).toMatchObject([{ issues: [unusable] }]);
@@ -193,7 +193,7 @@ it('standard input is the text of a skill, to its last line end', async () => {
   await cli(['skill', 'set', '--content', '-', '--tenant', tenantId], skill('piped', 'allowed-tools: gone\n'));
   expect(await cli(['skill', 'validate', '--tenant', tenantId])).toMatchObject({
     exitCode: 1,
-    stdout: expect.stringContaining('there are no tools gone') as string,
+    stdout: expect.stringContaining('unknown tools: gone') as string,
   });
 });
 

@@ -52,6 +52,10 @@ it('what the model is told of skills stays as it was when the run began', async 
   models().script(toolReply([{ name: 'look', arguments: { n: 1 }, id: 'a' }], usage), reply);
   const run = world.runUntilKilled(asks);
   await asked;
+  await eventually(async () => {
+    const rows = await world.journalRows(task.task_id);
+    return rows.some(({ entry }) => entry !== '') ? true : undefined;
+  });
   await run.kill();
   const [before] = models().received.slice(-1);
   await skills().delete({ tenantId, name: 'refunds' });

@@ -25,9 +25,11 @@ it('reads the example of the specification with optional fields, all of them as 
     'allowed-tools: Bash(git:*) Bash(jq:*) Read',
   ].join('\n');
   const { issues, ...read } = await checkSkill(skill(frontMatter));
-  expect(read).toMatchObject({ license: 'Apache-2.0', compatibility: 'Requires Python 3.14+ and uv', body: 'Do it.' });
+  expect(read).toMatchObject({ compatibility: 'Requires Python 3.14+ and uv', body: 'Do it.' });
   expect(read.allowedTools).toEqual(['Bash(git:*)', 'Bash(jq:*)', 'Read']);
-  expect(issues).toEqual(['patterns of arguments cannot be held, so it does without Bash(git:*), Bash(jq:*)']);
+  expect(issues).toEqual([
+    'argument patterns are not supported, so these entries allow nothing: Bash(git:*), Bash(jq:*)',
+  ]);
 });
 
 it('reads the five fields and the body of a skill with tools, model and max_turns', async () => {
@@ -92,11 +94,11 @@ it.each([
 });
 
 it.each([
-  ['capitals', 'name: PDF-Processing', /not as the specification wants/],
-  ['a hyphen at the beginning', 'name: -pdf', /not as the specification wants/],
-  ['two hyphens', 'name: pdf--processing', /not as the specification wants/],
+  ['capitals', 'name: PDF-Processing', /does not follow the specification/],
+  ['a hyphen at the beginning', 'name: -pdf', /does not follow the specification/],
+  ['two hyphens', 'name: pdf--processing', /does not follow the specification/],
   ['a long compatibility', `name: a\ncompatibility: ${'c'.repeat(501)}`, /compatibility is longer/],
-  ['a model', 'name: a\nmetadata:\n  model: openai/gpt-4o', /model or max_turns of its own/],
+  ['a model', 'name: a\nmetadata:\n  model: openai/gpt-4o', /sets model or max_turns/],
 ])('takes a skill with %s, and reports it', async (_what, lines, issue) => {
   const { issues } = await checkSkill(skill(`${lines}\ndescription: b`));
   expect(issues.join()).toMatch(issue);
@@ -140,7 +142,7 @@ it('takes what other programs have in their front matter', async () => {
     ...['license: Issue #5', 'metadata:\n  tool-version: 2\n  emoji: x'],
   ];
   const read = await checkSkill(skill(`name: a\ndescription: Issue #5: fix it\n${lines.join('\n')}`));
-  expect(read).toMatchObject({ description: 'Issue #5: fix it', license: 'Issue #5', issues: [] });
+  expect(read).toMatchObject({ description: 'Issue #5: fix it', issues: [] });
 });
 
 it('puts arguments in once, and does not expand them again', () => {

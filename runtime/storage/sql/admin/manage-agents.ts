@@ -1,12 +1,12 @@
 import type { JsonValue } from '../../../util/json';
 import { named } from '../named';
-import { tableStatement } from './write-row';
+import { OF_OWNER, type RowOwner, scopedRows } from './scoped-rows';
 
 /** An agent in a list: a row, one of this process, or a name with nothing but rules. */
 export interface AgentEntry {
   readonly name: string;
   readonly source: 'virtual' | 'code' | 'rules';
-  /** Whose row it is; null for what is no row. */
+  /** Owner of the row; null for an entry that is not a row. */
   readonly scope: 'tenant' | 'shared' | null;
   readonly description: string | null;
   readonly tier: string | null;
@@ -33,30 +33,15 @@ const ENTRY = `
 agent.name, 'virtual' AS source, CASE WHEN agent.tenant_id IS NULL THEN 'shared' ELSE 'tenant' END AS scope, agent.description,
   agent.tier, agent.model, agent.version, agent.is_active`;
 
-interface Owner {
-  /** Undefined: the rows of all tenants. */
-  readonly tenantId?: string;
-}
-
 /** A tenant's own agents and those of all tenants; or only the latter. */
-export const listAgentRows = named<Owner>(`
+export const listAgentRows = named<Omit<RowOwner, 'name'>>(`
 SELECT ${ENTRY} FROM elo_agents AS agent
 WHERE agent.tenant_id = :tenantId::uuid OR agent.tenant_id IS NULL
 ORDER BY agent.name, agent.tenant_id NULLS LAST`);
 
-const OF_OWNER = 'agent.tenant_id IS NOT DISTINCT FROM :tenantId::uuid AND agent.name = :name';
-
-export const readAgentRow = named<Owner & { readonly name: string }>(`
+export const readAgentRow = named<RowOwner>(`
 SELECT ${ENTRY}, agent.system_prompt, agent.model_rules, agent.temperature::float8 AS temperature, agent.max_iterations,
   agent.tools, agent.tool_permissions, agent.skills, agent.output_schema, agent.limits, agent.updated_at::text AS updated_at
 FROM elo_agents AS agent WHERE ${OF_OWNER}`);
 
-export const lockAgentRow = named<Owner & { readonly name: string }>(
-  `SELECT agent.id::text AS id FROM elo_agents AS agent WHERE ${OF_OWNER} FOR UPDATE`,
-);
-
-export const deleteAgentRow = named<Owner & { readonly name: string }>(
-  `DELETE FROM elo_agents AS agent WHERE ${OF_OWNER} RETURNING agent.id`,
-);
-
-export const AGENTS_TABLE = tableStatement('elo_agents');
+export const AGENT_ROWS = scopedRows('elo_agents');

@@ -1,6 +1,6 @@
 import type { SkillFiles } from '../../../contracts/tools/skill';
 import { named } from '../named';
-import { tableStatement } from './write-row';
+import { OF_OWNER, type RowOwner, scopedRows } from './scoped-rows';
 
 /** A skill in a list. */
 export interface SkillSummary {
@@ -22,52 +22,35 @@ export interface SkillDetails extends SkillSummary {
 const SUMMARY = `
 skill.name, CASE WHEN skill.tenant_id IS NULL THEN 'shared' ELSE 'tenant' END AS scope, skill.description, skill.version, skill.is_active`;
 
-interface Owner {
-  /** Undefined: the rows of all tenants. */
-  readonly tenantId?: string;
-}
-
 /** A tenant's own skills and those of all tenants; or only the latter. */
-export const listSkillRows = named<Owner>(`
+export const listSkillRows = named<Omit<RowOwner, 'name'>>(`
 SELECT ${SUMMARY} FROM elo_agent_skills AS skill
 WHERE skill.tenant_id = :tenantId::uuid OR skill.tenant_id IS NULL
 ORDER BY skill.name, skill.tenant_id NULLS LAST`);
 
-const OF_OWNER = 'skill.tenant_id IS NOT DISTINCT FROM :tenantId::uuid AND skill.name = :name';
-
 const DETAILS = `${SUMMARY}, skill.content, skill.files, skill.updated_at::text AS updated_at`;
 
-export const readSkillRow = named<Owner & { readonly name: string }>(
-  `SELECT ${DETAILS} FROM elo_agent_skills AS skill WHERE ${OF_OWNER}`,
-);
+export const readSkillRow = named<RowOwner>(`SELECT ${DETAILS} FROM elo_agent_skills AS skill WHERE ${OF_OWNER}`);
 
 /** All of an owner, or the one of a name. */
-export const readSkillRows = named<Owner & { readonly name?: string }>(`
+export const readSkillRows = named<Partial<RowOwner>>(`
 SELECT ${DETAILS} FROM elo_agent_skills AS skill
 WHERE (skill.tenant_id = :tenantId::uuid OR skill.tenant_id IS NULL) AND (:name::text IS NULL OR skill.name = :name)
 ORDER BY skill.name, skill.tenant_id NULLS LAST`);
 
-export const lockSkillRow = named<Owner & { readonly name: string }>(
-  `SELECT skill.id::text AS id FROM elo_agent_skills AS skill WHERE ${OF_OWNER} FOR UPDATE`,
-);
-
-export const deleteSkillRow = named<Owner & { readonly name: string }>(
-  `DELETE FROM elo_agent_skills AS skill WHERE ${OF_OWNER} RETURNING skill.id`,
-);
-
-/** Those of the names that no skill has: of the tenant and of all tenants, or of anybody. */
-export const unknownSkills = named<Owner & { readonly names: readonly string[] }>(`
+/** Names without a skill: of the tenant and of all tenants, or, without a tenant, of anybody. */
+export const unknownSkills = named<Omit<RowOwner, 'name'> & { readonly names: readonly string[] }>(`
 SELECT given.name FROM unnest(:names::text[]) AS given (name)
 WHERE given.name <> '*' AND NOT EXISTS (
   SELECT FROM elo_agent_skills AS skill
   WHERE skill.name = given.name AND (:tenantId::uuid IS NULL OR skill.tenant_id IS NULL OR skill.tenant_id = :tenantId::uuid)
 )`);
 
-/** Those of the names that are a tier, or a model with a price. */
+/** Names that are a tier, or a model with a price. */
 export const knownModels = named<{ readonly names: readonly string[] }>(`
 SELECT name FROM (
   SELECT code::text AS name FROM elo_agent_tiers UNION SELECT model_id FROM elo_agent_tiers
   UNION SELECT model_id FROM elo_model_pricing
 ) AS known WHERE name = ANY (:names::text[])`);
 
-export const SKILLS_TABLE = tableStatement('elo_agent_skills');
+export const SKILL_ROWS = scopedRows('elo_agent_skills');
