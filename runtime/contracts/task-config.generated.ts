@@ -16,6 +16,18 @@ export interface TaskConfigInput {
   readonly message?: string;
   /** Facts for the model, in a marked block before the message. */
   readonly context?: JsonValue;
+  /** Values for {{customer.name}} in prompts, skills and arguments of tools. Set this when one text serves many cases; it is no place for secrets. */
+  readonly variables?: JsonObject;
+  /**
+   * Whether variables are filled into `system_prompt`; those of agents and skills always are.
+   * @default on
+   */
+  readonly system_prompt_is_template?: boolean;
+  /**
+   * Whether variables are filled into the message too. Turn it on only for messages of your own: what a user writes must not be a template.
+   * @default off
+   */
+  readonly message_is_template?: boolean;
   /** Another model than the one of the tier, within what the tenant may use. */
   readonly model_override?: string;
   /**

@@ -1,7 +1,9 @@
 import * as z from 'zod/v4';
 
+import { parseExactly } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { withoutExponent } from '../util/text/without-exponent';
+import { issueOfVariables } from '../util/variables/store';
 
 /** Takes an empty list for an empty map too, as PHP writes it. */
 export const orEmptyList = <T extends z.ZodType>(schema: T): z.ZodPipe<z.ZodTransform, T> =>
@@ -38,6 +40,21 @@ export const TASK_DEFAULTS = {
 } as const;
 export const MOST_ITERATIONS = 50;
 
+/** Variables by name, as plain JSON: a caller's dates become text. */
+const variables = z.custom<JsonObject>(isJsonObject, 'must be an object').transform((given, context) => {
+  const refuse = (message: string): never => {
+    context.issues.push({ code: 'custom', message, input: given });
+    return z.NEVER;
+  };
+  try {
+    const plain = parseExactly(JSON.stringify(given)) as JsonObject;
+    const issue = issueOfVariables(plain);
+    return issue === undefined ? plain : refuse(issue);
+  } catch {
+    return refuse('must be JSON');
+  }
+});
+
 /**
  * The one table of what a task's `config` may say. The options of `run` are read from it; the node's options, the type
  * `TaskConfigInput` and the table of docs/configuration.md are generated. Metadata: `guards` (a slip in it must not leave the task without it); the
@@ -72,6 +89,24 @@ export const TASK_OPTIONS = {
     any: true,
     node: 'Input: Context',
     description: 'Facts for the model, in a marked block before the message',
+  }),
+  variables: optional(orEmptyList(variables)).meta({
+    title: 'Input: Variables',
+    placeholder: '{ "customer": { "name": "Ann" } }',
+    description:
+      'Values for {{customer.name}} in prompts, skills and arguments of tools. Set this when one text serves many cases; it is no place for secrets.',
+  }),
+  system_prompt_is_template: optional(z.boolean()).meta({
+    node: 'off for an expression',
+    standard: 'on',
+    description: 'Whether variables are filled into `system_prompt`; those of agents and skills always are',
+  }),
+  message_is_template: optional(z.boolean()).meta({
+    standard: 'off',
+    title: 'Input: Fill Variables in Message',
+    initial: true,
+    description:
+      'Whether variables are filled into the message too. Turn it on only for messages of your own: what a user writes must not be a template.',
   }),
   model_override: optionalText.meta({
     guards: true,

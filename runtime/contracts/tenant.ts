@@ -33,6 +33,14 @@ export interface TenantSettings {
   readonly monthlyTokenLimit?: string;
   /** The limit as text, as it stands in the database. */
   readonly runsPerMinute?: string;
+  /** A name such as `Europe/Berlin`, unchecked. */
+  readonly timeZone?: string;
+  /** Tells models the date, and the three below. */
+  readonly tellContext?: boolean;
+  readonly language?: string;
+  readonly agentPersonality?: string;
+  /** Told and never enforced. */
+  readonly workingHours?: string;
   /** Rules for tools, as they stand in the database. */
   readonly toolConfig?: unknown;
   /** The hosts of MCP servers that a workflow may bring with it, as they stand in the database; undefined: any. */

@@ -6,14 +6,21 @@ import type { ErrorCode } from '../errors/codes';
 import type { ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
-import type { JsonObject, JsonValue } from '../util/json';
+import { findExcess, type JsonObject, type JsonValue } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
+import { createFiller, type Variables } from '../util/variables/fill';
 import { argumentsOf, parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 
 /** A tool call that may run, or the reason why it must not. */
 export type AdmittedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
-  | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
+  | {
+      readonly kind: 'run';
+      readonly tool: Tool;
+      readonly value: JsonObject;
+      /** Variables that its arguments name and the run does not have. */
+      readonly unknown: readonly string[];
+    }
   | Repeated
   /** An earlier run made it, and its outcome is on record. */
   | { readonly kind: 'known'; readonly record: ToolCallRecord }
@@ -34,11 +41,12 @@ export async function admitToolCall(
     readonly index: number;
     readonly limit: number;
     readonly redact?: Redact;
+    readonly variables: Variables;
     readonly checkedFor: CheckedFor & { readonly signal: AbortSignal };
   },
 ): Promise<AdmittedToolCall> {
   const tool = call.function.name;
-  const parsed = argumentsOf(call);
+  const parsed = filledArguments(call, context);
   const input: JsonValue = parsed.ok ? parsed.value : call.function.arguments;
   const refuse = (code: ErrorCode, details: ErrorDetails): AdmittedToolCall => ({
     kind: 'refused',
@@ -53,11 +61,35 @@ export async function admitToolCall(
   if (known === undefined) return refuse('TOOL_NOT_FOUND', { available: listNames(context.toolset) });
   if (context.finishReason === 'length') return refuse('TOOL_ARGUMENTS_TRUNCATED', {});
   if (!isWhole(context.finishReason)) return refuse('TOOL_CALL_INCOMPLETE', {});
-  if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: issuesOf(call, parsed.issues, context.redact) });
+  if (!parsed.ok) return refuse('TOOL_INVALID_ARGS', { issues: parsed.issues });
   const checked = await checkArguments(known, parsed.value, context.checkedFor);
   if (!checked.ok)
     return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
-  return { kind: 'run', call, input: checked.value, tool: known, value: checked.value };
+  return { kind: 'run', call, input: checked.value, tool: known, value: checked.value, unknown: parsed.unknown };
+}
+
+type FilledArguments =
+  | { readonly ok: true; readonly value: JsonObject; readonly unknown: readonly string[] }
+  | { readonly ok: false; readonly issues: string };
+
+/** The arguments with variables in place of their placeholders, before anybody looks at them: what is checked is what is sent. */
+function filledArguments(
+  call: ToolCallMessage,
+  { variables, redact }: { readonly variables: Variables; readonly redact?: Redact },
+): FilledArguments {
+  const parsed = argumentsOf(call);
+  if (!parsed.ok) return { ok: false, issues: issuesOf(call, parsed.issues, redact) };
+  if (variables.size === 0) return { ...parsed, unknown: [] };
+  try {
+    const filler = createFiller(variables);
+    const value = filler.json(parsed.value);
+    const excess = findExcess(value);
+    return excess === undefined
+      ? { ok: true, value, unknown: filler.unknown() }
+      : { ok: false, issues: `they ${excess}` };
+  } catch (error) {
+    return { ok: false, issues: errorText(error) };
+  }
 }
 
 /** The parser quotes some characters of what it read, so it is given a text without secrets for that. */

@@ -9,8 +9,9 @@ import { toolFailure } from '../errors/tool-failure';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
+import { listKeys } from '../util/known-keys';
 import { mapConcurrent } from '../util/map-concurrent';
-import { redactJson, redactNothing } from '../util/redaction/redact';
+import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
 import { turn } from '../util/turn';
 import type { AdmittedToolCall, RunnableCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
@@ -122,11 +123,20 @@ async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOu
   try {
     const context = { ...input.scope, toolCallId: prepared.call.id, signal: input.stop.signal };
     // A tool that does not heed the signal must not keep the run past its end.
-    return await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
+    const output = await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
+    return withUnknown(prepared, output, input.scope.redact);
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
+}
+
+/** A result says what was left as it is in the arguments. */
+function withUnknown({ call, unknown }: RunnableCall, output: ToolOutput, redact: Redact = redactNothing): ToolOutput {
+  if (unknown.length === 0) return output;
+  const where = `the arguments of ${call.function.name}`;
+  const warning = describeError('VARIABLE_UNKNOWN', { where, names: redact(listKeys(unknown)) });
+  return { ...output, warnings: [...(output.warnings ?? []), warning] };
 }
 
 /** What a model wrote and what a plugin threw may be quoted in it. */

@@ -100,7 +100,8 @@ async function prepare(
   const call = step.calls[index] as ToolCallMessage;
   const limit = input.settings.limits.maxToolCallsPerStep;
   const { finishReason } = step;
-  const context = { toolset, finishReason, index, limit, redact, checkedFor: checkedFor(input) };
+  const variables = step.variables ?? input.scope.variables;
+  const context = { toolset, finishReason, index, limit, redact, variables, checkedFor: checkedFor(input) };
   const prepared = await admitToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };

@@ -8,11 +8,21 @@ import type { JsonObject } from '../util/json';
 import { callsOf } from './run-state';
 import { outcomeMessage, withSingleToolReminder } from './transcript';
 
+/** How a task begins. */
+interface Beginning {
+  /** The transcript, unless the journal has it. */
+  readonly opening: readonly Message[];
+  readonly variables: JsonObject;
+}
+
 /**
  * How far a task is by its journal; undefined when nothing is on record. The transcript is the one that the next model call
- * would have been sent. `opening` is what it begins with, unless the journal has it.
+ * would have been sent.
  */
-export function rebuildRun(opening: readonly Message[], journal: readonly JournalEntry[]): Progress | undefined {
+export function rebuildRun(
+  { opening, variables: given }: Beginning,
+  journal: readonly JournalEntry[],
+): Progress | undefined {
   const entries = journal.filter(isStep).sort((one, other) => one.step - other.step);
   const last = entries.at(-1);
   if (last === undefined) return undefined;
@@ -28,8 +38,10 @@ export function rebuildRun(opening: readonly Message[], journal: readonly Journa
     messages.push(...messagesOf(entry, step));
   }
   const { callCounts, approvals, spent } = last;
-  const pending = isPending ? { ...stepOf(last), outcomes: Object.fromEntries(endedIn(last, ended)) } : undefined;
-  const variables = lastVariables(ended);
+  const variablesOf = (calls: readonly ToolCallEntry[]): JsonObject => ({ ...given, ...lastVariables(calls) });
+  const outcomes = Object.fromEntries(endedIn(last, ended));
+  const before = ended.filter(({ step }) => step < last.step);
+  const pending = isPending ? { ...stepOf(last), outcomes, variables: variablesOf(before) } : undefined;
   return {
     messages,
     openingLength: kept?.length,
@@ -39,7 +51,7 @@ export function rebuildRun(opening: readonly Message[], journal: readonly Journa
     pending,
     approvals,
     spent,
-    variables,
+    variables: variablesOf(ended),
     agent: entries[0]?.agent,
   };
 }

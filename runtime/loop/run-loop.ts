@@ -83,7 +83,10 @@ async function pendingStep(input: LoopInput, state: RunState): Promise<OpenStep 
   if (progress === undefined) return undefined;
   const { pending } = progress;
   const isLast = !mayAsk(input, state);
-  if (pending !== undefined) return { ...pending, calls: callsOf(pending), isLast, isFinal: false };
+  if (pending !== undefined) {
+    const variables = pending.variables && new Map(Object.entries(pending.variables));
+    return { ...pending, variables, calls: callsOf(pending), isLast, isFinal: false };
+  }
   if (!isLast) await input.observer.beforeToolCalls({ next: state.iterations + 1, calls: [] });
   return undefined;
 }

@@ -3,6 +3,7 @@ import type { Approval, Step, StepRecord } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message, ToolCallMessage } from '../contracts/message';
 import type { ToolDefinition, Toolset } from '../contracts/tools/tool';
+import type { Variables } from '../util/variables/fill';
 import type { LoopInput } from './loop-contract';
 import { createRepeatedCalls, type RepeatedCalls } from './repeated-calls';
 
@@ -32,7 +33,9 @@ export interface RunState {
 }
 
 /** A model call that ended, and what is left to do of its step. */
-export type OpenStep = NonNullable<LoopProgress['pending']> & {
+export type OpenStep = Omit<NonNullable<LoopProgress['pending']>, 'variables'> & {
+  /** What its arguments are filled with, for a step that an earlier run began; undefined: the variables of now. */
+  readonly variables?: Variables;
   readonly calls: readonly ToolCallMessage[];
   /** No model call follows. */
   readonly isLast: boolean;

@@ -9,7 +9,7 @@ import type { ErrorSummary } from '../errors/runtime-error';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
 import { mapExactIntegers } from '../util/exact-integer';
-import type { JsonValue } from '../util/json';
+import type { JsonObject, JsonValue } from '../util/json';
 import { type Redact, redactJson } from '../util/redaction/redact';
 import { failedTools } from './failed-tools';
 import type { ClaimedRun } from './run';
@@ -52,7 +52,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     duration_ms: elapsedMs(run.startedAt),
     warnings: warnings.map(({ code, message, hint }) => ({ code, message, hint })),
     ...(outcome.truncated ? { truncated: true } : {}),
-    ...(variables.size === 0 ? {} : { variables: withText(Object.fromEntries(variables)) }),
+    ...(variables.size === 0 ? {} : { variables: readable(Object.fromEntries(variables), redact) as JsonObject }),
     ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
     ...(plan.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };

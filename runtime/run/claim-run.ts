@@ -77,7 +77,7 @@ async function claimNew(
   const { journal = [] } = claimed;
   const resumed = await toGoOn(environment, run, agentOnRecord(journal));
   // An earlier run goes on with the history that it had, if it had one.
-  const progress = rebuildRun(openingOf(resumed), journal);
+  const progress = rebuildRun(beginningOf(resumed), journal);
   return claimedRun(resumed, { key, opening, earlier: withSpent(progress, opening, claimed) });
 }
 
@@ -103,8 +103,12 @@ function claimedRun(
   run: PlannedRun & Pick<ClaimedRun, 'refusal'>,
   claimed: Pick<ClaimedRun, 'key' | 'opening' | 'earlier'>,
 ): Claim {
-  const variables = new Map(Object.entries(claimed.earlier?.variables ?? {}));
+  const variables = new Map(Object.entries({ ...run.plan.config.variables, ...claimed.earlier?.variables }));
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
+}
+
+function beginningOf(run: PlannedRun): Parameters<typeof rebuildRun>[0] {
+  return { opening: openingOf(run), variables: run.plan.config.variables ?? {} };
 }
 
 function openingOf({ plan }: PlannedRun, history: readonly Message[] = []): readonly Message[] {
@@ -115,7 +119,7 @@ function openingOf({ plan }: PlannedRun, history: readonly Message[] = []): read
     message,
     context,
     singleTool: plan.settings.toolExecution === 'single',
-    instructions: [...plan.instructions, ...(plan.format === undefined ? [] : [plan.format.instructions])],
+    instructions: [...(plan.format === undefined ? [] : [plan.format.instructions]), ...plan.instructions],
   });
 }
 
@@ -148,7 +152,7 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
   const { taskId, traceId = request.trace_id, saved, decidedBy } = claimed;
   const waited = saved.progress;
   // The journal has what was done since the run waited, by whoever went on with it.
-  const last = rebuildRun(openingOf(run), claimed.journal ?? []) ?? waited;
+  const last = rebuildRun(beginningOf(run), claimed.journal ?? []) ?? waited;
   const earlier = {
     ...withDecision(last, waited, { decision, decidedBy }),
     spent: mostSpent(last.spent, claimed.spent ?? waited.spent),

@@ -21,6 +21,7 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
     scope: {
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
+      timeZone: run.tenant.tenant.settings.timeZone,
       egress: host.egress,
       redact: run.redact,
     },

@@ -16,7 +16,7 @@ interface Settled {
  * another attempt that holds the task does, since a task has one answer.
  */
 export async function settleRun(
-  { request: { config, meta }, plan, needs, earlier }: ClaimedRun,
+  { request: { config, meta }, plan, needs, earlier, variables }: ClaimedRun,
   recorder: Recorder,
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {
@@ -24,7 +24,7 @@ export async function settleRun(
   const spent = addSpent(earlier?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total });
   const saved = progress && {
     task: { config, meta },
-    progress: { ...progress, spent, variables: result.variables ?? {}, agent: plan.agent },
+    progress: { ...progress, spent, variables: Object.fromEntries(variables), agent: plan.agent },
     ...(needs.length === 0 ? {} : { needs }),
   };
   const state = error === undefined ? (saved === undefined ? 'done' : 'waiting') : 'failed';

@@ -1,3 +1,5 @@
+import type { Filler } from '../util/variables/fill';
+
 const SKILL = /^\uFEFF?---[ \t]*\r?\n(?<frontMatter>[^]*?)(?<=\n)---[ \t]*(?:\r?\n(?<body>[^]*))?$/;
 
 /** The YAML and the Markdown of SKILL.md; undefined YAML for a text that does not begin with it. */
@@ -11,13 +13,19 @@ const ARGUMENTS = '$ARGUMENTS';
 const MAX_FILLED = 250_000;
 
 /**
- * Puts the arguments in place of each `$ARGUMENTS`, once: what they hold is not expanded again. A text without the word gets them
- * at its end. Throws an Error for what becomes too long.
+ * Puts variables in place of `{{name}}` and the arguments in place of each `$ARGUMENTS`, once: what they hold is not expanded again.
+ * A text without the word gets them at its end. Throws an Error for what becomes too long.
  */
-export function fillArguments(body: string, given: string): string {
-  const places = body.split(ARGUMENTS);
-  const length = body.length + Math.max(1, places.length - 1) * given.length;
-  if (length > MAX_FILLED) throw new Error(`with these arguments it is longer than ${MAX_FILLED} characters`);
+export function fillSkill(
+  body: string,
+  { given, filler }: { readonly given: string; readonly filler: Filler },
+): string {
+  const places = body.split(ARGUMENTS).map(filler.text);
+  const filled = places.reduce((sum, { length }) => sum + length, 0);
+  const length = filled + Math.max(1, places.length - 1) * given.length;
+  if (length > MAX_FILLED)
+    throw new Error(`with its arguments and variables it is longer than ${MAX_FILLED} characters`);
   if (places.length > 1) return places.join(given);
-  return given === '' ? body : `${body}\n\nARGUMENTS: ${given}`;
+  const [text = ''] = places;
+  return given === '' ? text : `${text}\n\nARGUMENTS: ${given}`;
 }

@@ -21,6 +21,11 @@ export function parseSettings(text: string | null): TenantSettings {
     monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
     monthlyTokenLimit: limitText(raw.monthly_token_limit),
     runsPerMinute: limitText(raw.runs_per_minute),
+    timeZone: nonEmpty(raw.timezone),
+    tellContext: typeof raw.tell_context === 'boolean' ? raw.tell_context : undefined,
+    language: wordsOf(raw.language),
+    agentPersonality: wordsOf(raw.agent_personality),
+    workingHours: wordsOf(raw.working_hours),
     toolConfig: raw.tool_config,
     mcpAllowedHosts: raw.mcp_allowed_hosts,
     callbackHosts: raw.callback_hosts,
@@ -31,6 +36,8 @@ const SETTINGS: readonly string[] = words(`
   default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
   monthly_token_limit runs_per_minute tool_config mcp_allowed_hosts callback_hosts
 `);
+/** These are read too, and guard nothing. */
+const TOLD: readonly string[] = words('timezone tell_context language agent_personality working_hours');
 const GUARDS: Guards = {
   isShared: true,
   keys: SETTINGS.filter((key) => key !== 'default_tier'),
@@ -43,7 +50,7 @@ const GUARDS: Guards = {
 
 /** Other programs keep settings of theirs there too. But what looks like a slip in one of ours that guards is refused. */
 function refuseNearMisses(raw: JsonObject): void {
-  const unknown = Object.keys(raw).filter((key) => !SETTINGS.includes(key));
+  const unknown = Object.keys(raw).filter((key) => !SETTINGS.includes(key) && !TOLD.includes(key));
   const [missed] = nearMisses(unknown, GUARDS);
   if (missed === undefined) return;
   const reason = `there is no such setting (did you mean "${missed.instead}"?)`;
@@ -52,6 +59,12 @@ function refuseNearMisses(raw: JsonObject): void {
 
 function nonEmpty(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** What a model is told: text, or any other value as JSON. */
+function wordsOf(value: JsonValue | undefined): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function positiveInteger(value: JsonValue | undefined): number | undefined {

@@ -78,15 +78,20 @@ function prepareTool(transport: ToolTransport, settings: ToolSettings): Prepared
 }
 
 function toTool(prepared: PreparedTool, options: ToolBuilderOptions): Tool {
-  const { name, description, inputSchema } = prepared.settings;
+  const { name, description, inputSchema, storeAs } = prepared.settings;
+  const words = storeAs === undefined ? description : `${description}\n\n${keptIn(storeAs)}`;
   return {
-    definition: { name, description, inputSchema },
+    definition: { name, description: words, inputSchema },
     parseInput: compileInputSchema(inputSchema),
     isRepeatable: isRepeatable(prepared),
     isReadOnly: prepared.settings.isReadOnly ?? prepared.isReadOnly,
     execute: (input, context) => executeTool({ ...prepared, options }, input, context),
   };
 }
+
+/** Tells the model of a variable that it may name in arguments. */
+const keptIn = (variable: string): string =>
+  `The result is kept as the variable ${variable}: write {{${variable}}} in an argument of a later tool call to pass it on as it is.`;
 
 /** What the row says counts before what is known of the transport or the built-in tool. */
 function isRepeatable({ settings, isRepeatable: known }: PreparedTool): Tool['isRepeatable'] {

@@ -1,11 +1,12 @@
 import type { ToolContext, ToolOutput } from '../contracts/tools/tool';
 import type { PreparedTool, ToolSettings } from '../contracts/tools/tool-transport';
-import { type ErrorDetails, isRuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorDetails, isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
-import type { JsonObject } from '../util/json';
+import type { JsonObject, JsonValue } from '../util/json';
 import { createRedactor, type Redact, redactBoth } from '../util/redaction/redact';
+import { storeVariable } from '../util/variables/store';
 import { readOutput } from './tool-output';
 
 /** However often a server says that it is still at work. The run's own deadline may end the call sooner. */
@@ -43,13 +44,16 @@ export async function executeTool(tool: ExecutedTool, input: JsonObject, context
       meta: context.meta,
       signal: deadline.signal,
       variables: context.variables,
+      timeZone: context.timeZone,
       egress: context.egress,
       maxOutputBytes: options.maxOutputBytes,
       onProgress: () => deadline.extend(MAX_CALL_MS),
     });
     const redactReply =
       reply.secrets === undefined ? redact : redactBoth(redact, createRedactor(new Set(reply.secrets)));
-    return readOutput(reply, { tool: name, redact: redactReply, limitBytes: options.maxOutputBytes });
+    const output = readOutput(reply, { tool: name, redact: redactReply, limitBytes: options.maxOutputBytes });
+    const own = reply.store && { name: reply.store.name, value: redactReply(reply.store.text) };
+    return withStored(tool, output, { context, own });
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });
     if (deadline.cause() === 'cancelled') return toolFailure('TOOL_CANCELLED', { tool: name });
@@ -58,6 +62,25 @@ export async function executeTool(tool: ExecutedTool, input: JsonObject, context
   } finally {
     deadline.dispose();
   }
+}
+
+interface Stored {
+  readonly name: string;
+  readonly value: JsonValue;
+}
+
+/** Keeps a result for arguments of later calls. A failure leaves what was kept before. */
+function withStored(
+  { settings: { name: tool, storeAs } }: ExecutedTool,
+  output: ToolOutput,
+  { context: { variables }, own }: { readonly context: ToolContext; readonly own?: Stored },
+): ToolOutput {
+  if (output.isError) return output;
+  const stored = storeAs === undefined ? own : { name: storeAs, value: own?.value ?? output.value };
+  const reason = stored && storeVariable(variables, stored.name, stored.value);
+  if (stored === undefined || reason === undefined) return output;
+  const warning = describeError('VARIABLE_NOT_STORED', { tool, name: stored.name, reason });
+  return { ...output, warnings: [...(output.warnings ?? []), warning] };
 }
 
 function redactedDetails(details: ErrorDetails, redact: Redact): ErrorDetails {

@@ -5,6 +5,7 @@ import type { ToolSettings } from '../contracts/tools/tool-transport';
 import { type JsonObject, type JsonValue, tryParseJson, withoutPrototypeKeys } from '../util/json';
 import { strictObject } from '../util/known-keys';
 import { parseSetting } from '../util/parse-setting';
+import { issueOfName } from '../util/variables/store';
 import { NO_ARGUMENTS, objectSchema } from './schemas/object-schema';
 
 const MAX_TIMEOUT_MS = 600_000;
@@ -19,6 +20,7 @@ const customConfigSchema = strictObject({
   allowed_hosts: z.array(z.string().toLowerCase()).default([]),
   repeatable: z.boolean().optional(),
   read_only: z.boolean().optional(),
+  store_as: z.string().optional(),
   transport_config: z.record(z.string(), z.unknown()).default({}),
   // Read with the other rules.
   permissions: z.unknown(),
@@ -26,7 +28,7 @@ const customConfigSchema = strictObject({
 });
 
 /** What transport_config may hold where the transport has no settings of its own. */
-const plainConfigSchema = strictObject({ repeatable: z.unknown(), read_only: z.unknown() });
+const plainConfigSchema = strictObject({ repeatable: z.unknown(), read_only: z.unknown(), store_as: z.unknown() });
 /** These read their settings themselves. */
 const CONFIGURED = ['rest', 'builtin'];
 
@@ -50,6 +52,7 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
     secrets: row.secrets ?? [],
     isRepeatable: config.repeatable === true,
     isReadOnly: config.read_only as boolean | undefined,
+    storeAs: config.store_as as string | undefined,
   };
 }
 
@@ -70,16 +73,24 @@ export function readToolConfig(row: Pick<ToolRow, 'customConfig' | 'transportCon
 /** A tenant's own is laid over the row's, key by key. */
 function readConfig(
   ofRow: JsonObject,
-  { transport_config: own, repeatable, read_only }: z.output<typeof customConfigSchema>,
+  { transport_config: own, repeatable, read_only, store_as }: z.output<typeof customConfigSchema>,
 ): JsonObject {
   const config: JsonObject = {
     ...{ ...ofRow, ...(own as JsonObject) },
     ...(repeatable === undefined ? {} : { repeatable }),
     ...(read_only === undefined ? {} : { read_only }),
+    ...(store_as === undefined ? {} : { store_as }),
   };
   const wrong = ['repeatable', 'read_only'].find((key) => !['undefined', 'boolean'].includes(typeof config[key]));
-  if (wrong === undefined) return config;
-  throw new Error(`its transport_config.${wrong} is neither true nor false`);
+  if (wrong !== undefined) throw new Error(`its transport_config.${wrong} is neither true nor false`);
+  const issue = issueOfStoreAs(config.store_as);
+  if (issue !== undefined) throw new Error(`its transport_config.store_as cannot be used: ${issue}`);
+  return config;
+}
+
+function issueOfStoreAs(name: JsonValue | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  return typeof name === 'string' ? issueOfName(name) : 'it is no text';
 }
 
 function positive(timeoutMs: number | null): number | undefined {

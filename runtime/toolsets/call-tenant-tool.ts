@@ -54,7 +54,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   const call: SingleCall = { ...key, taking };
   const redact = parts.redactorFor(snapshot);
   const refused = await refusal(parts, call, parsed);
-  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, egress, signal }));
+  const { timeZone } = snapshot.tenant.settings;
+  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, egress, signal, timeZone }));
   const record: ToolCallRecord = {
     step: 0,
     id,
@@ -103,12 +104,13 @@ function execute(
     readonly meta: CallMeta;
     readonly egress?: EgressFilter;
     readonly signal: AbortSignal;
+    readonly timeZone?: string;
   },
 ): Promise<ToolOutput> {
-  const { call, redact, egress, signal } = context;
+  const { call, redact, egress, signal, timeZone } = context;
   const input: JsonObject = parsed.ok ? parsed.value : {};
   const meta = { ...context.meta, tenant_id: call.tenantId, task_id: call.taskId };
-  return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact, egress });
+  return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact, egress, timeZone });
 }
 
 /** A tool that is there, but for the vault that does not open its secret. */

@@ -4,16 +4,17 @@ import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill
 import type { TenantTool, Tool, ToolContext, ToolDefinition, ToolOutput } from '../contracts/tools/tool';
 import type { ErrorCode } from '../errors/codes';
 import { describeIssues } from '../errors/describe-issues';
-import { describeError, type ErrorDetails } from '../errors/runtime-error';
+import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { namesOf } from '../permissions/allowed-tools';
 import { isNamed } from '../permissions/name-pattern';
 import { hasPattern, readSkill, type SkillText, toolNameOf } from '../skills/read-skill';
-import { fillArguments } from '../skills/skill-text';
+import { fillSkill } from '../skills/skill-text';
 import type { JsonObject } from '../util/json';
 import { listKeys } from '../util/known-keys';
 import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
+import { createFiller, type Filler } from '../util/variables/fill';
 
 interface Loading {
   /** The skills of the run. */
@@ -60,7 +61,7 @@ function definitionOf(name: string, entries: readonly SkillEntry[]): ToolDefinit
   };
 }
 
-type LoadContext = Pick<ToolContext, 'meta' | 'redact'> & { readonly tool: string };
+type LoadContext = Pick<ToolContext, 'meta' | 'redact' | 'variables'> & { readonly tool: string };
 
 async function load(loading: Loading, given: JsonObject, context: LoadContext): Promise<ToolOutput> {
   const { entries, reader } = loading;
@@ -78,7 +79,8 @@ async function load(loading: Loading, given: JsonObject, context: LoadContext): 
   try {
     const skill = await readSkill(row.content);
     const asText = textOf(asked);
-    return loaded(row, { skill, asText, tools: loading.toolsOfRun(), tool: context.tool, redact });
+    const filler = createFiller(context.variables);
+    return loaded(row, { skill, asText, filler, tools: loading.toolsOfRun(), tool: context.tool, redact });
   } catch (error) {
     return withWarning('SKILL_UNREADABLE', { skill: name, reason: redact(errorText(error)) });
   }
@@ -87,6 +89,7 @@ async function load(loading: Loading, given: JsonObject, context: LoadContext): 
 interface Loaded {
   readonly skill: SkillText;
   readonly asText: string;
+  readonly filler: Filler;
   readonly tools: readonly TenantTool[];
   /** The name of the tool that loads skills. */
   readonly tool: string;
@@ -94,15 +97,14 @@ interface Loaded {
 }
 
 /** Throws an Error where the text becomes too long. */
-function loaded({ name, paths }: SkillRow, { skill, asText, tools, tool, redact }: Loaded): ToolOutput {
+function loaded({ name, paths }: SkillRow, { skill, asText, filler, tools, tool, redact }: Loaded): ToolOutput {
   const { allowedTools, model, maxTurns, body } = skill;
   if (model !== undefined || maxTurns !== undefined) return withWarning('SKILL_RUNS_ALONE', { skill: name });
   const others = tools.filter((one) => one.tool.definition.name !== tool);
   const { names, unavailable } = scopeOf(allowedTools, others);
-  const missing = { skill: name, tools: redact(listKeys(unavailable)) };
   const value: JsonObject = {
     skill: name,
-    instructions: fillArguments(body, asText),
+    instructions: fillSkill(body, { given: asText, filler }),
     ...(names === undefined ? {} : { tools: names }),
     ...(unavailable.length === 0 ? {} : { unavailable_tools: unavailable }),
     ...(paths.length === 0 ? {} : { files: paths }),
@@ -111,8 +113,22 @@ function loaded({ name, paths }: SkillRow, { skill, asText, tools, tool, redact 
     isError: false,
     value: redactJson(value, redact),
     nextTools: names === undefined ? 'all' : [...names, tool],
-    warnings: unavailable.length === 0 ? undefined : [describeError('SKILL_TOOLS_MISSING', missing)],
+    warnings: warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(listKeys(filler.unknown())) }),
   };
+}
+
+/** Undefined where nothing is missing. */
+function warningsOf(
+  skill: string,
+  { tools, variables }: { readonly tools: string; readonly variables: string },
+): readonly ErrorSummary[] | undefined {
+  const warnings = [
+    ...(tools === '' ? [] : [describeError('SKILL_TOOLS_MISSING', { skill, tools })]),
+    ...(variables === ''
+      ? []
+      : [describeError('VARIABLE_UNKNOWN', { where: `the skill "${skill}"`, names: variables })]),
+  ];
+  return warnings.length === 0 ? undefined : warnings;
 }
 
 /** A failure that the caller is told of too. */

@@ -4,6 +4,23 @@ import type { INodeProperties } from 'n8n-workflow';
 /** Options that a task has too, under the same names in snake case. */
 export const taskOptions: INodeProperties[] = [
   {
+    displayName: 'Input: Variables',
+    name: 'variables',
+    type: 'json',
+    default: '{}',
+    placeholder: '{ "customer": { "name": "Ann" } }',
+    description:
+      'Values for {{customer.name}} in prompts, skills and arguments of tools. Set this when one text serves many cases; it is no place for secrets.',
+  },
+  {
+    displayName: 'Input: Fill Variables in Message',
+    name: 'messageIsTemplate',
+    type: 'boolean',
+    default: true,
+    description:
+      'Whether variables are filled into the message too. Turn it on only for messages of your own: what a user writes must not be a template.',
+  },
+  {
     displayName: 'Model: Override Name or ID',
     name: 'modelOverride',
     type: 'options',

@@ -81,17 +81,38 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
   const tenant = read('tenantId');
   const agent = locatedText(read('agent'));
   const tier = read('tier');
+  const prompt = promptOf(read('systemPrompt'));
+  refuseTemplateOfUser(item, options);
   return {
     config: {
       ...options,
+      ...(prompt.includes('{{') && isExpression(context, 'systemPrompt') ? { system_prompt_is_template: false } : {}),
       agent: agent === '' ? undefined : agent,
       agent_tier: tier === '' ? undefined : (tier as string),
-      system_prompt: promptOf(read('systemPrompt')),
+      system_prompt: prompt,
       message: promptOf(isFromChat(context) ? context.getInputData()[index]?.json.chatInput : read('message')),
       context: readContext(library, readSetting(item, 'context')),
     },
     meta: { tenant_id: locatedText(tenant), ...readIdentity(item) },
   };
+}
+
+/** n8n has filled it, and what it was filled with is no template. */
+function isExpression(context: IExecuteFunctions, parameter: string): boolean {
+  return typedText(context, parameter).startsWith('=');
+}
+
+function typedText(context: IExecuteFunctions, parameter: string): string {
+  const typed = context.getNode().parameters[parameter];
+  return typeof typed === 'string' ? typed : '';
+}
+
+/** What somebody wrote in a chat must not name variables. */
+function refuseTemplateOfUser({ context, library }: TaskItem, { message_is_template: isTemplate }: IDataObject): void {
+  const isOfUser = isFromChat(context) || typedText(context, 'message').includes('chatInput');
+  if (isTemplate !== true || !isOfUser) return;
+  const issues = 'Input: Fill Variables in Message is for messages of your own, and this one comes from a chat';
+  throw new library.RuntimeError('INPUT_INVALID', { issues });
 }
 
 /** The source takes no expression, so n8n need not be asked. */

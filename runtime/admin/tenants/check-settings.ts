@@ -10,10 +10,14 @@ import { parseSettings } from '../../tenants/parse-settings';
 import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
 import { isTextList } from '../../util/json';
+import { zonedTime } from '../../util/text/zoned-time';
 import { checkRules } from '../tools/check-rules';
 
 /** Settings that a run reads only when it needs them. */
-export const CHECKED_SETTINGS = ['callback_hosts', 'mcp_allowed_hosts', 'max_iterations', 'default_tier', 'max_tier'];
+export const CHECKED_SETTINGS = [
+  ...['callback_hosts', 'mcp_allowed_hosts', 'max_iterations', 'default_tier', 'max_tier'],
+  ...['timezone', 'tell_context'],
+];
 
 interface NewSettings {
   /** The keys that were given. */
@@ -50,6 +54,11 @@ export async function checkSettings(
       () => refuseUnread('max_iterations', settings.maxIterations, 'it is not a whole number above 0'),
     ],
     ['default_tier', () => refuseUnread('default_tier', settings.defaultTier, 'it is no text')],
+    [
+      'timezone',
+      () => refuseUnread('timezone', zoneOf(settings.timeZone), 'it is no time zone, such as Europe/Berlin'),
+    ],
+    ['tell_context', () => refuseUnread('tell_context', settings.tellContext, 'it is neither true nor false')],
   ]);
   for (const setting of changed) own.get(setting)?.();
   await checkTiers(query, [isNew('default_tier') && settings.defaultTier, isNew('max_tier') && settings.maxTier]);
@@ -61,6 +70,11 @@ export async function checkTiers(query: Query, given: readonly (string | false |
   const rows = await query<TierModelRow>(LIST_TIERS);
   const tierRows = rows.map(({ code, name, model_id: modelId }) => ({ code, name: name ?? code, modelId }));
   for (const tier of named) findTier(mergeTiers(tierRows), tier);
+}
+
+/** Undefined for a zone that nobody knows. */
+function zoneOf(zone: string | undefined): string | undefined {
+  return zone !== undefined && zonedTime(zone, new Date()).isKnown ? zone : undefined;
 }
 
 function isSet(value: unknown): boolean {

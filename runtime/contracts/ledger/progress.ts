@@ -24,6 +24,8 @@ export interface LoopProgress {
     'step' | 'finishReason' | 'durationMs' | 'message' | 'calls' | 'wereDropped' | 'sent'
   > & {
     readonly outcomes: Readonly<Record<string, ToolCallRecord>>;
+    /** The run's variables before any of its calls. Default: those of now, since none has ended. */
+    readonly variables?: JsonObject;
   };
   /** Approvals by the id of the call. */
   readonly approvals: Readonly<Record<string, Approval>>;

@@ -31,9 +31,11 @@ export interface ToolSettings {
   readonly isRepeatable: boolean;
   /** It changes nothing, as the row or the server says; undefined where neither says anything. */
   readonly isReadOnly?: boolean;
+  /** The variable of the run that keeps its last result. */
+  readonly storeAs?: string;
 }
 
-export interface TransportCall extends Pick<ToolContext, 'meta' | 'variables' | 'egress'> {
+export interface TransportCall extends Pick<ToolContext, 'meta' | 'variables' | 'egress' | 'timeZone'> {
   readonly input: JsonObject;
   /** Aborts on cancel and at the tool's own time-out. */
   readonly signal: AbortSignal;
@@ -57,6 +59,8 @@ export interface TransportReply {
     readonly status?: number;
     readonly when?: string;
   };
+  /** A variable of the run for it to set. */
+  readonly store?: { readonly name: string; readonly text: string };
   /** Told to the model beside the text of an answer that is no failure. */
   readonly warning?: ErrorCode;
 }
@@ -74,7 +78,7 @@ export interface PreparedTool {
   /** What the transport knows about that, where the row says nothing. */
   readonly isRepeatable?: Tool['isRepeatable'];
   readonly isReadOnly?: boolean;
-  readonly call: (call: TransportCall) => Promise<TransportReply>;
+  readonly call: (call: TransportCall) => TransportReply | Promise<TransportReply>;
 }
 
 /** A transport that reads `config` once for each tool, so that a row that it cannot use is not offered. */

@@ -24,6 +24,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The run's variables, which tools may set. */
   readonly variables: Map<string, JsonValue>;
+  /** The tenant's, unchecked. */
+  readonly timeZone?: string;
   /** Blanks every secret that the run knows, beside the tool's own. */
   readonly redact?: Redact;
   /** The host's own rules for outgoing requests, such as n8n's. Asked beside ours, for addresses that a model wrote. */

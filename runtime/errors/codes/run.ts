@@ -33,6 +33,24 @@ export const RUN_CODES = family('How a run ends', {
       'Raise settings.max_iterations of the tenant; the hard ceiling is {ceiling}.',
     ),
   ),
+  VARIABLE_UNKNOWN: warning(
+    caller(
+      'Unknown variables in {where}: {names}. They were left as they are.',
+      'Give them in Input: Variables, which is `variables` of the task, or correct their names.',
+    ),
+  ),
+  VARIABLE_NOT_STORED: warning(
+    tenant(
+      'The result of "{tool}" was not kept as the variable "{name}": {reason}.',
+      'Let the tool give less, or remove store_as from its configuration.',
+    ),
+  ),
+  TIME_ZONE_UNKNOWN: warning(
+    tenant(
+      'The time zone "{zone}" of the tenant is not known, so UTC is used.',
+      'Set timezone of its settings to a name such as Europe/Berlin.',
+    ),
+  ),
   FINAL_ANSWER_MISSING: warning(
     tenant(
       'The model gave no final answer when asked for one: the text is the last one it wrote before, if any.',

@@ -13,10 +13,12 @@ import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
+import { fillVariables } from './fill-variables';
 import { needsOf } from './needs';
 import { formatOf } from './output-format';
 import { resolveLimits } from './resolve-limits';
 import { requestToRun } from './saved-request';
+import { factsOf } from './tenant-facts';
 
 /** Rejects with a code of the tenant's or the caller's, such as TENANT_INACTIVE, TIER_UNKNOWN, AGENT_NOT_FOUND or POLICY_INVALID. */
 export async function planRun(environment: RunEnvironment, given: Run): Promise<PlannedRun> {
@@ -41,7 +43,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const { settings } = tenant.tenant;
   const now = agentOfTenant({ name: request.config.agent, began: run.began }, tenant, environment.agents);
   const agent = run.began === undefined ? now : (run.began ?? undefined);
-  const config = applyAgent(request, now, agent);
+  const { config, warnings: textWarnings } = fillVariables(applyAgent(request, now, agent), request.config);
   const budget = readBudget(settings, config);
   const {
     selected,
@@ -53,19 +55,21 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
   const { billed, warnings: billWarnings } = billing(config, { isFree, budget });
+  const facts = factsOf(settings);
   const plan: RunPlan = {
     ...chosen,
     config,
     agent,
     selected,
     toolset: tools.toolset,
-    instructions: tools.instructions,
+    instructions: facts.text === undefined ? tools.instructions : [...tools.instructions, facts.text],
     settings: { ...loopSettings(config, modelId, limits), ...(connected.model && ITS_OWN) },
     format: connected.format ?? formatOf(agent),
     budget,
     billed,
     warnings: [
       ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
+      ...[...textWarnings, ...facts.warnings],
       ...(config.agent !== undefined && now === undefined && agent === undefined
         ? [describeError('AGENT_UNDEFINED', { agent: config.agent })]
         : []),

@@ -94,4 +94,6 @@ export const CATALOGUE_ROWS: readonly CatalogueRow[] = [
   builtin('sql_query', 'SQL Query', FROM_PRO),
   builtin('redis_get', 'Read Redis Key', FROM_SMALL),
   builtin('set_variable', 'Set Variable', FROM_SMALL),
+  builtin('get_variable', 'Get Variable', FROM_SMALL),
+  builtin('time_now', 'Get Time', FROM_SMALL),
 ];

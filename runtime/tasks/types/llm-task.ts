@@ -60,6 +60,10 @@ const MAX_ITERATIONS = 2;
 /** Says what the model is to do, in the words of an agent without tools. Throws INPUT_INVALID. */
 function toAgentTask(task: QueueTask, config: LlmConfig, type: LlmType): ReadyTask {
   const { model, message, prompt } = config;
+  if (prompt !== undefined && task.config.message_is_template === true) {
+    const issues = 'config.message_is_template: a prompt holds the message of a user, so it is no template';
+    throw new RuntimeError('INPUT_INVALID', { issues });
+  }
   // What only this type reads means nothing to an agent.
   const shared = Object.entries(task.config).filter(([key]) => !OWN_KEYS.includes(key));
   const own: JsonObject = {

@@ -34,5 +34,8 @@ export interface BuiltinTool {
   /** What its transport_config may hold. */
   readonly config: z.ZodType;
   /** Reads the row once. Throws an Error whose message says why the tool cannot be offered. */
-  readonly prepare: (settings: ToolSettings, ports: BuiltinPorts) => (call: TransportCall) => Promise<TransportReply>;
+  readonly prepare: (
+    settings: ToolSettings,
+    ports: BuiltinPorts,
+  ) => (call: TransportCall) => TransportReply | Promise<TransportReply>;
 }

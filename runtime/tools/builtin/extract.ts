@@ -1,5 +1,7 @@
-import type { TransportReply } from '../../contracts/tools/tool-transport';
+import type { TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
+import type { JsonObject, JsonValue } from '../../util/json';
+import { issueOfName, issueOfSetting } from '../../util/variables/store';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';
 import { fitList } from './fit-json';
@@ -16,6 +18,7 @@ export const extract: BuiltinTool = {
     properties: {
       url: { type: 'string', description: 'http or https' },
       selector: { type: 'string', description: 'CSS selector', maxLength: MAX_SELECTOR_LENGTH },
+      store_as: { type: 'string', description: 'Name of a variable that keeps the text, for {{name}} in later calls' },
     },
     required: ['url', 'selector'],
     additionalProperties: false,
@@ -26,11 +29,12 @@ export const extract: BuiltinTool = {
     const fetchPage = fetchPageFor(settings);
     const { name: tool } = settings;
     return async (call): Promise<TransportReply> => {
-      const { selector } = call.input;
+      const { selector, store_as: variable } = call.input;
       if (typeof selector !== 'string' || selector.length > MAX_SELECTOR_LENGTH) {
         const issues = `selector must be string of at most ${MAX_SELECTOR_LENGTH} characters`;
         throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues });
       }
+      refuseName(tool, variable);
       const fetched = await fetchPage(call);
       if ('failure' in fetched) return fetched.failure;
       const { url, isHtml, text, isCut } = fetched.page;
@@ -40,12 +44,33 @@ export const extract: BuiltinTool = {
         throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `selector is not valid: ${found.reason}` });
       }
       const matches = found.kind === 'matches' ? found : { texts: [], isCut: false };
+      const stored = storedText(call, matches.texts);
       const json = fitList(matches.texts, call.maxOutputBytes, (kept, isShort) => ({
         url,
         matches: kept,
         ...(isShort || matches.isCut || isCut ? { truncated: true } : {}),
+        ...stored?.told,
       }));
-      return { text: json, isCut: false };
+      return { text: json, isCut: false, store: stored?.store };
     };
   },
 };
+
+/** Throws TOOL_INVALID_ARGS before anything is fetched. */
+function refuseName(tool: string, variable: JsonValue | undefined): void {
+  // Models fill fields that they need not.
+  if (variable === undefined || variable === null || variable === '') return;
+  const issue = typeof variable === 'string' ? issueOfName(variable) : 'it must be string';
+  if (issue !== undefined) throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `store_as: ${issue}` });
+}
+
+/** The variable that keeps the text, and what the result says of it. Undefined: none does. */
+function storedText(
+  { input: { store_as: name }, variables }: TransportCall,
+  texts: readonly string[],
+): { readonly told: JsonObject; readonly store?: TransportReply['store'] } | undefined {
+  if (typeof name !== 'string' || name === '' || texts.length === 0) return undefined;
+  const text = texts.join('\n');
+  const issue = issueOfSetting(variables, name, text);
+  return issue === undefined ? { told: { stored_as: name }, store: { name, text } } : { told: { not_stored: issue } };
+}

@@ -4,8 +4,8 @@ import type { ToolSettings } from '../../contracts/tools/tool-transport';
 import { strictObject } from '../../util/known-keys';
 import { parseSetting } from '../../util/parse-setting';
 
-/** The keys of transport_config that every built-in tool has: which one it is, and whether its calls may be repeated. */
-const SHARED = { builtin: z.unknown(), repeatable: z.unknown(), read_only: z.unknown() };
+/** Keys of transport_config that every built-in tool has: which one it is, and what holds for tools of all transports. */
+const SHARED = { builtin: z.unknown(), repeatable: z.unknown(), read_only: z.unknown(), store_as: z.unknown() };
 
 /** The schema of a built-in tool's transport_config. */
 export function configOf<T extends z.core.$ZodLooseShape>(own: T): z.ZodObject<T & typeof SHARED, z.core.$strict> {

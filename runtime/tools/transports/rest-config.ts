@@ -41,6 +41,7 @@ const schema = strictObject({
   result_path: z.string().min(1).optional(),
   repeatable: z.boolean().optional(),
   read_only: z.boolean().optional(),
+  store_as: z.string().optional(),
 });
 
 /** Reads transport_config. Throws an Error that names the field, never its value, which may be a secret. */
@@ -53,6 +54,7 @@ export function readRestConfig(config: JsonObject): RestConfig {
     headers,
     repeatable: _repeatable,
     read_only: _readOnly,
+    store_as: _storeAs,
     ...rest
   } = parsed;
   checkHeaders(headers);

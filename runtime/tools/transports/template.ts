@@ -1,12 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
+import { onlyPlaceholder, placeholdersIn, replacePlaceholders } from '../../util/text/placeholders';
 
-/** `{{name}}`, where the argument of that name goes. */
-const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
-const ONE_PLACEHOLDER = /^\{\{\s*([^{}\s]+)\s*\}\}$/;
-
-/** The names that a template asks for. */
+/** The names that a template asks for: `{{name}}`, where the argument of that name goes. */
 export function placeholdersOf(template: JsonValue): readonly string[] {
-  if (typeof template === 'string') return Array.from(template.matchAll(PLACEHOLDER), (match) => match[1] as string);
+  if (typeof template === 'string') return placeholdersIn(template);
   if (typeof template !== 'object' || template === null) return [];
   return Object.values(template as JsonObject).flatMap(placeholdersOf);
 }
@@ -22,7 +19,7 @@ export function fillText(
 ): string | undefined {
   const names = placeholdersOf(template);
   if (names.some((name) => argumentText(input, name) === undefined)) return undefined;
-  return template.replace(PLACEHOLDER, (_match, name: string) => encode(argumentText(input, name) ?? ''));
+  return replacePlaceholders(template, (name) => encode(argumentText(input, name) ?? ''));
 }
 
 /** An argument as text; undefined when it is missing or null. */
@@ -47,7 +44,7 @@ export function fillJson(template: JsonValue, input: JsonObject): JsonValue | un
 }
 
 function fillValue(template: string, input: JsonObject): JsonValue | undefined {
-  const name = ONE_PLACEHOLDER.exec(template)?.[1];
+  const name = onlyPlaceholder(template);
   if (name === undefined) return fillText(template, input);
   return Object.hasOwn(input, name) ? input[name] : undefined;
 }

@@ -120,6 +120,8 @@ async function throughNode(item: object, parameters: object, typeVersion = 3): P
   const { json } = outputOf(ended, 'Agent')[0] as { json: Json };
   // What the item has beside the result is for workflows and n8n's own panels.
   const { output, tool_calls: count, tokenUsage, steps, error, ...result } = json;
+  // Of what was refused as it was read there is no result.
+  if (result.result === undefined) return { result, error: error as Json };
   const { text, tool_calls: calls } = result.result as { text: string; tool_calls: readonly object[] };
   expect([output, count]).toEqual([text, calls.length]);
   return error === undefined ? { result } : { result, error: error as Json };
@@ -127,7 +129,11 @@ async function throughNode(item: object, parameters: object, typeVersion = 3): P
 
 /** The task as a person enters it in the panel; its ids are by n8n. */
 function throughFields({ config, meta }: Task, typeVersion = 3): Promise<Ending> {
-  const options = { maxIterations: config.max_iterations, temperature: config.temperature, includeTrace: true };
+  const { variables, message_is_template: messageIsTemplate } = config;
+  const options = {
+    ...{ maxIterations: config.max_iterations, temperature: config.temperature, includeTrace: true },
+    ...(variables === undefined ? {} : { variables: JSON.stringify(variables), messageIsTemplate }),
+  };
   const moved = {
     context: JSON.stringify(config.context),
     identity: { clientId: meta.client_id, dialogId: meta.dialog_id, userId: meta.user_id, sessionId: meta.session_id },
@@ -266,6 +272,55 @@ it.each(DOORS.filter(namesAgents))('%s loads the skill of the agent, as the libr
     [{}, {}],
   ]);
   expect(await tracesOf(door, { agent: 'skilled' }, loads)).toEqual(expected);
+});
+
+it.each(DOORS)('%s fills variables in, as the library does', async (_name, door) => {
+  const template = {
+    variables: { customer: { name: 'Ada' }, own: '{{customer}}' },
+    system_prompt: 'You serve {{customer.name}}{{own}}{{none}}.',
+    message: 'What does {{customer.name}} have?',
+    message_is_template: true,
+  };
+  const reply = toolReply([{ name: 'find_orders', id: 'call-0', arguments: { of: '{{customer}}' } }]);
+  const expected = await tracesOf(throughLibrary, template, [reply]);
+  const [first] = expected.modelRequests as readonly { readonly body: { readonly messages: readonly Json[] } }[];
+  expect(first?.body.messages).toMatchObject([
+    { content: 'You serve Ada{{customer}}{{none}}.' },
+    { content: expect.stringMatching(/What does Ada have\?$/) as string },
+  ]);
+  expect(expected).toMatchObject({
+    result: { variables: template.variables, warnings: [{ code: 'VARIABLE_UNKNOWN' }, { code: 'COST_DIFFERS' }] },
+    toolRequests: [{ body: { arguments: { of: { name: 'Ada' } } } }, {}],
+    audit: [{ arguments: { of: { name: 'Ada' } } }, {}],
+  });
+  expect(await tracesOf(door, template, [reply])).toEqual(expected);
+});
+
+it("in the node's fields, n8n fills expressions: what they give is no template, nor is what a chat says", async () => {
+  const tenantId = { __rl: true, mode: 'id', value: tenant };
+  const item = { chatInput: 'Hi {{secret}}', text: 'Serve {{secret}} {{none}}.' };
+  const options = { variables: '{ "secret": "S3" }' };
+  models.requests.length = 0;
+  models.script(textReply('Hello'));
+  const { result } = await throughNode(item, {
+    tenantId,
+    systemPrompt: '={{ $json.text }}',
+    promptType: 'auto',
+    options,
+  });
+  expect(result.warnings).toEqual([]);
+  expect(models.requests.map(parsed)).toMatchObject([
+    { body: { messages: [{ content: item.text }, { content: item.chatInput }] } },
+  ]);
+  const filled = { ...options, messageIsTemplate: true };
+  for (const message of [{ promptType: 'auto' }, { message: '=Hi {{ $json.chatInput }}' }]) {
+    const { error } = await throughNode(item, { tenantId, ...message, options: filled });
+    expect(error).toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringContaining('comes from a chat') as string,
+    });
+  }
+  expect(models.requests).toHaveLength(1);
 });
 
 /** What every door reports of a failed run; a report of the queue names its tool calls without the result around them. */

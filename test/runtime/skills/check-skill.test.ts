@@ -1,6 +1,7 @@
 import { checkSkill } from '../../../runtime/skills/check-skill';
 import { readSkill } from '../../../runtime/skills/read-skill';
-import { fillArguments } from '../../../runtime/skills/skill-text';
+import { fillSkill } from '../../../runtime/skills/skill-text';
+import { createFiller } from '../../../runtime/util/variables/fill';
 
 const skill = (frontMatter: string, body = 'Do it.') => `---\n${frontMatter}\n---\n${body}`;
 
@@ -145,11 +146,14 @@ it('takes what other programs have in their front matter', async () => {
   expect(read).toMatchObject({ description: 'Issue #5: fix it', issues: [] });
 });
 
-it('puts arguments in once, and does not expand them again', () => {
-  expect(fillArguments('Find $ARGUMENTS for $ARGUMENTS.', '$ARGUMENTS $& {{x}}')).toBe(
+it('puts arguments and variables in once, and does not expand them again', () => {
+  const filler = createFiller(new Map([['x', '{{y}} $ARGUMENTS']]));
+  const fill = (body: string, given: string) => fillSkill(body, { given, filler });
+  expect(fill('Find $ARGUMENTS for $ARGUMENTS.', '$ARGUMENTS $& {{x}}')).toBe(
     'Find $ARGUMENTS $& {{x}} for $ARGUMENTS $& {{x}}.',
   );
-  expect(fillArguments('Find.', 'cats')).toBe('Find.\n\nARGUMENTS: cats');
-  expect(fillArguments('Find $ARGUMENTS.', '')).toBe('Find .');
-  expect(() => fillArguments('$ARGUMENTS'.repeat(19_000), 'x'.repeat(20_000))).toThrow('longer than 250000 characters');
+  expect(fill('{{x}}: $ARGUMENTS', 'cats')).toBe('{{y}} $ARGUMENTS: cats');
+  expect(fill('Find {{x}}.', 'cats')).toBe('Find {{y}} $ARGUMENTS.\n\nARGUMENTS: cats');
+  expect(fill('Find $ARGUMENTS.', '')).toBe('Find .');
+  expect(() => fill('$ARGUMENTS'.repeat(19_000), 'x'.repeat(20_000))).toThrow('longer than 250000 characters');
 });

@@ -89,12 +89,30 @@ describe('settings', () => {
 
   it('of other programs are left alone', () => {
     const foreign = {
-      ...{ ai_mode: 'auto', agent_personality: 'kind', debounce_seconds: 5, working_hours: {}, currency: 'BRL' },
-      ...{ timezone: 'UTC', language: 'pt', max_operators: 3, max_dialogs_per_month: 100, max_time: 5, min_tier: 'x' },
+      ...{
+        ai_mode: 'auto',
+        debounce_seconds: 5,
+        currency: 'BRL',
+        max_operators: 3,
+        max_dialogs_per_month: 100,
+        max_time: 5,
+        min_tier: 'x',
+      },
       ...{ allowed_hosts: [], cost_limit: 1, cost_limit_usd: 1, monthly_limit: 1, token_limit: 1, per_minute: 1 },
       ...{ monthly_message_limit: 1, bot_config: {}, callback_url: 'http://x/', tools: [], default_model: 'm' },
     };
     expect(Object.values(settingsOf(foreign)).every((value) => value === undefined)).toBe(true);
+  });
+
+  it('that are told to models are read, and guard nothing', () => {
+    const told = { agent_personality: 'kind', working_hours: { mon: '9-18' }, timezone: 'UTC', language: 'pt' };
+    expect(settingsOf({ ...told, tell_context: true })).toMatchObject({
+      ...{ agentPersonality: 'kind', workingHours: '{"mon":"9-18"}', timeZone: 'UTC', language: 'pt' },
+      tellContext: true,
+    });
+    expect(settingsOf({ timezone: 7, tell_context: 'yes', language: '' })).toMatchObject({
+      ...{ timeZone: undefined, tellContext: undefined, language: undefined },
+    });
   });
 
   it('take a number in a text for a number', () => expect(settingsOf({ max_iterations: '7' }).maxIterations).toBe(7));

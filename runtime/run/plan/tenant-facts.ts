@@ -1,0 +1,30 @@
+import type { TenantSettings } from '../../contracts/tenant';
+import { describeError, type ErrorSummary } from '../../errors/runtime-error';
+import { zonedTime } from '../../util/text/zoned-time';
+
+interface TenantFacts {
+  /** One block for the end of the system prompt. Undefined: the tenant does not tell it. */
+  readonly text?: string;
+  readonly warnings: readonly ErrorSummary[];
+}
+
+/** What a model is told of the day and of the tenant, with `tell_context`. Without the time, so that a cached prompt holds for a day. */
+export function factsOf(settings: TenantSettings, now = new Date()): TenantFacts {
+  if (settings.tellContext !== true) return { warnings: [] };
+  const { language, agentPersonality, workingHours, timeZone: asked } = settings;
+  const { date, weekday, timeZone, isKnown } = zonedTime(asked, now);
+  const lines: readonly (readonly [string, string | undefined])[] = [
+    ['Date', `${date} (${weekday})`],
+    ['Time zone', timeZone],
+    ['Language', language],
+    ['Personality', agentPersonality],
+    ['Working hours', workingHours],
+  ];
+  const told = lines.flatMap(([word, value]) =>
+    value === undefined ? [] : `${word}: ${value.replaceAll('<', '&lt;')}`,
+  );
+  return {
+    text: `<tenant_context>\n${told.join('\n')}\n</tenant_context>`,
+    warnings: isKnown ? [] : [describeError('TIME_ZONE_UNKNOWN', { zone: asked ?? '' })],
+  };
+}

@@ -1,0 +1,81 @@
+import { isJsonObject, isList, type JsonValue } from '../json';
+import { onlyPlaceholder, replacePlaceholders } from '../text/placeholders';
+
+export type Variables = ReadonlyMap<string, JsonValue>;
+
+/** Puts variables in place of `{{name}}`, `{{name.key}}` and `{{name[0]}}`, once: values are never read as templates. */
+export interface Filler {
+  /** The text; a value that is no text as JSON, null as nothing. Throws an Error for what becomes too long. */
+  readonly text: (template: string) => string;
+  /** The JSON, all texts in it filled. A text that is nothing but a placeholder becomes the value itself. Throws like `text`. */
+  readonly json: <T extends JsonValue>(template: T) => T;
+  /** Paths without a value, which were left as they are: at most ten. */
+  readonly unknown: () => readonly string[];
+}
+
+/** The most characters that a filler puts in. */
+const MAX_FILLED = 250_000;
+const MAX_PLACEHOLDERS = 10_000;
+const MAX_UNKNOWN = 10;
+const SHOWN_LENGTH = 100;
+
+/** A name of a variable: letters of any script, digits, `_` and `-`, beginning with a letter or `_`. */
+export const VARIABLE_NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_-]{0,63}$/u;
+const PATH = /^(?<name>[\p{L}_][\p{L}\p{M}\p{N}_-]{0,63})(?<rest>(?:\.[\p{L}\p{M}\p{N}_$-]+|\[\d{1,9}\])*)$/u;
+const KEY = /[\p{L}\p{M}\p{N}_$-]+/gu;
+
+/**
+ * Makes a filler for one use: a prompt, a skill, the arguments of a call.
+ *
+ * @example createFiller(new Map([['sel', '#id']])).json({ selector: '{{sel}}' }) // { selector: '#id' }
+ */
+export function createFiller(variables: Variables): Filler {
+  const unknown = new Set<string>();
+  let filled = 0;
+  let seen = 0;
+  const take = (text: string): string => {
+    filled += text.length;
+    if (filled > MAX_FILLED) throw new Error(`its variables hold more than ${MAX_FILLED} characters`);
+    return text;
+  };
+  /** Undefined for what is left as it is: a path without a value, and what is no path, such as `{{ $json.id }}`. */
+  const find = (path: string): JsonValue | undefined => {
+    if (++seen > MAX_PLACEHOLDERS) throw new Error(`it has more than ${MAX_PLACEHOLDERS} placeholders`);
+    const { name = '', rest = '' } = PATH.exec(path)?.groups ?? {};
+    if (name === '') return undefined;
+    const value = valueAt(variables.get(name), rest.match(KEY) ?? []);
+    if (value === undefined && unknown.size < MAX_UNKNOWN) unknown.add(path.slice(0, SHOWN_LENGTH));
+    return value;
+  };
+  const textAt = (path: string): string | undefined => {
+    const value = find(path);
+    return value === undefined ? undefined : take(textOf(value));
+  };
+  const text = (template: string): string => replacePlaceholders(template, textAt);
+  const json = (template: JsonValue): JsonValue => {
+    if (typeof template === 'string') {
+      const path = onlyPlaceholder(template);
+      if (path === undefined) return text(template);
+      const value = find(path);
+      if (value === undefined) return template;
+      take(textOf(value));
+      return value;
+    }
+    if (isList(template)) return template.map(json);
+    if (!isJsonObject(template)) return template;
+    return Object.fromEntries(Object.entries(template).map(([key, inner]) => [key, json(inner)]));
+  };
+  return { text, json: json as Filler['json'], unknown: () => [...unknown] };
+}
+
+function valueAt(root: JsonValue | undefined, keys: readonly string[]): JsonValue | undefined {
+  return keys.reduce<JsonValue | undefined>((at, key) => {
+    if (isList(at)) return /^\d+$/.test(key) ? at[Number(key)] : undefined;
+    return isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  }, root);
+}
+
+function textOf(value: JsonValue): string {
+  if (value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

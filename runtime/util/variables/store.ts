@@ -1,0 +1,39 @@
+import type { JsonObject, JsonValue } from '../json';
+import { VARIABLE_NAME, type Variables } from './fill';
+
+const PROTOTYPE_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
+const MAX_VARIABLES = 100;
+const MAX_TOTAL_BYTES = 64 * 1024;
+
+/** Sets a variable, or returns why it cannot be set. */
+export function storeVariable(variables: Map<string, JsonValue>, name: string, value: JsonValue): string | undefined {
+  const issue = issueOfSetting(variables, name, value);
+  if (issue === undefined) variables.set(name, value);
+  return issue;
+}
+
+/** Returns why a variable cannot be set. */
+export function issueOfSetting(variables: Variables, name: string, value: JsonValue): string | undefined {
+  return issueOfName(name) ?? issueOfAll(new Map(variables).set(name, value));
+}
+
+/** Returns why these cannot be the variables of a run. */
+export function issueOfVariables(given: JsonObject): string | undefined {
+  for (const name of Object.keys(given)) {
+    const issue = issueOfName(name);
+    if (issue !== undefined) return issue;
+  }
+  return issueOfAll(new Map(Object.entries(given)));
+}
+
+/** Returns why no variable can have this name. */
+export function issueOfName(name: string): string | undefined {
+  if (VARIABLE_NAME.test(name) && !PROTOTYPE_KEYS.includes(name)) return undefined;
+  return 'the name of a variable is 1 to 64 letters, digits, _ and -, and begins with a letter or _';
+}
+
+function issueOfAll(variables: Variables): string | undefined {
+  if (variables.size > MAX_VARIABLES) return `only ${MAX_VARIABLES} variables fit`;
+  const bytes = Buffer.byteLength(JSON.stringify([...variables]));
+  return bytes > MAX_TOTAL_BYTES ? `all variables together are longer than ${MAX_TOTAL_BYTES} bytes` : undefined;
+}
