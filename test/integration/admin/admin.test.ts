@@ -119,6 +119,8 @@ describe('tenants', () => {
       [{ max_iterations: 'many' }, 'SETTING_INVALID'],
       [{ runs_per_minute: 0 }, 'SETTING_INVALID'],
       [{ callback_hosts: 'x' }, 'SETTING_INVALID'],
+      [{ timezone: 'Mars/Base' }, 'SETTING_INVALID'],
+      [{ tell_context: 'yes' }, 'SETTING_INVALID'],
       [{ mcp_allowed_hosts: ['a b'] }, 'SETTING_INVALID'],
       [{ default_tier: 'gold' }, 'TIER_UNKNOWN'],
       [{ max_tier: 'gold' }, 'TIER_UNKNOWN'],

@@ -22,6 +22,8 @@ const ALL = [
   'sql_query',
   'redis_get',
   'set_variable',
+  'get_variable',
+  'time_now',
 ];
 
 let database: TestDatabase;
@@ -105,8 +107,9 @@ describe('in a new database', () => {
         .map(({ name }) => name)
         .filter((name) => name !== 'sql_query');
     expect(await ofTier('nano')).toEqual([]);
-    expect(await ofTier('small')).toEqual(['redis_get', 'set_variable']);
-    expect(await ofTier('optima')).toEqual(['http_request', 'web_fetch', 'extract', 'redis_get', 'set_variable']);
+    const small = ['redis_get', 'set_variable', 'get_variable', 'time_now'];
+    expect(await ofTier('small')).toEqual(small);
+    expect(await ofTier('optima')).toEqual(['http_request', 'web_fetch', 'extract', ...small]);
     expect(await ofTier('pro')).toContain('neo4j_query');
     await runtime.close();
   });

@@ -139,6 +139,12 @@ describe('llm_extraction', () => {
     expect(error).toMatchObject({ code: 'INPUT_INVALID', message: containing('config.prompt is longer than') });
   });
 
+  it('refuses to take a prompt with the message of a user for a template', async () => {
+    const config = { message: 'Hi', prompt: 'Read: {{message}}', message_is_template: true, variables: { a: 1 } };
+    const error = await failureOf(fixture.runtime.handle(extraction(config)));
+    expect(error).toMatchObject({ code: 'INPUT_INVALID', message: containing('config.message_is_template') });
+  });
+
   it('another answer asked for under the same id is a conflict', async () => {
     fixture.models.script(textReply('{"value":true}'));
     const one = extraction({ output_schema: SCHEMA });

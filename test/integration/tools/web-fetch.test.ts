@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 
+import type { JsonValue } from '../../../runtime/util/json';
 import { startServer, type TestServer } from '../../support/servers/http-server';
 import { containing } from '../../support/setup/matchers';
 import { until } from '../../support/values/until';
@@ -187,6 +188,25 @@ describe('extract', () => {
       code: 'TOOL_INVALID_ARGS',
       value: { message: containing('selector is not valid') },
     });
+  });
+
+  it('keeps the text in a variable, and says so', async () => {
+    const keep = (variable: JsonValue, variables: Map<string, JsonValue>, selector = 'li') =>
+      callTool(row('extract'), { url: site.url, selector, store_as: variable }, { variables });
+    const variables = new Map<string, JsonValue>();
+    expect((await keep('colours', variables)).value).toMatchObject({ stored_as: 'colours' });
+    await keep('heading', variables, 'h2');
+    await keep('', variables);
+    expect([...variables]).toEqual([['colours', 'red\nblue & green']]);
+    const asked = site.requests.length;
+    expect((await keep('a b', variables)).output).toMatchObject({
+      code: 'TOOL_INVALID_ARGS',
+      value: { message: containing('store_as: the name of a variable') },
+    });
+    expect(site.requests).toHaveLength(asked);
+    const full = new Map<string, JsonValue>([['a', 'x'.repeat(65_525)]]);
+    expect((await keep('b', full)).value).toMatchObject({ not_stored: containing('longer than 65536 bytes') });
+    expect([...full.keys()]).toEqual(['a']);
   });
 
   it('reads HTML only', async () => {

@@ -45,6 +45,16 @@ describe('the endpoint', () => {
   });
 });
 
+describe('the variable that keeps the result', () => {
+  it.each([[{ transportConfig: { store_as: 'order' } }], [{ customConfig: { store_as: 'order' } }]])('is %j', (row) => {
+    expect(read(row).storeAs).toBe('order');
+  });
+
+  it.each([[7], ['a b'], ['__proto__'], ['']])('cannot be %j', (name) => {
+    expect(() => read({ transportConfig: { store_as: name } })).toThrow('transport_config.store_as cannot be used');
+  });
+});
+
 describe('the schema', () => {
   const schemaOf = (parametersSchema: unknown, customConfig = {}) =>
     read({ parametersSchema, customConfig }).inputSchema;
