@@ -6,7 +6,8 @@ import { addTenant, createMigratedDatabase, type TestDatabase } from '../support
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
 
-const SKILL = '---\nname: orders\ndescription: Counts orders. Use when a customer asks for them.\n---\nCount them.';
+const SKILL =
+  '---\nname: orders\ndescription: Counts orders. Use when a customer asks for them.\n---\nCount those of {{shop}}.';
 const PICTURES = path.resolve(__dirname, '../..', '.cache/screenshots');
 
 let n8n: N8n;
@@ -33,7 +34,13 @@ beforeAll(async () => {
     ...{ id: name, name, type, typeVersion: 1, position: [0, 0], credentials },
     ...rest,
   });
-  const agent = { resource: 'agent', tenantId, shared: false, name: 'support', systemPrompt: 'You answer customers.' };
+  const agent = {
+    resource: 'agent',
+    tenantId,
+    shared: false,
+    name: 'support',
+    systemPrompt: 'You answer customers of {{shop}}.',
+  };
   ({ id: workflowId } = await n8n.createWorkflow({
     name: 'Agents',
     // n8n cannot go on from a node of a workflow that was never saved in the editor without it.
@@ -54,7 +61,11 @@ beforeAll(async () => {
       node('Ask', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
         typeVersion: 3,
         position: [660, 0],
-        parameters: { tenantId, message: 'How many orders have I?' },
+        parameters: {
+          tenantId,
+          message: 'How many orders have I at {{shop}}?',
+          options: { variables: '{ "shop": "Bikes" }' },
+        },
       }),
     ],
     connections: {
@@ -79,7 +90,7 @@ async function execute(expected: string): Promise<void> {
   await one('[data-test-id="output-panel"]').getByText(expected).first().waitFor();
 }
 
-it('an agent that Admin creates is picked from the list of the tenant, and answers with its prompt and model', async () => {
+it('an agent that Admin creates is picked from the list of the tenant, and answers with its prompt, model and variables', async () => {
   const { page } = editor;
   await editor.openWorkflow(workflowId);
   await editor.openNode('Create Skill');
@@ -89,7 +100,7 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
   await page.keyboard.press('Escape');
   await editor.openNode('Create Agent');
   await page.waitForLoadState('networkidle');
-  await execute('You answer customers.');
+  await execute('You answer customers of {{shop}}.');
   await editor.screenshot(path.join(PICTURES, 'agent-create.png'));
   await page.keyboard.press('Escape');
   await editor.openNode('Ask');
@@ -100,10 +111,13 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
   expect(models.received.at(-1)).toMatchObject({
     model: 'anthropic/claude-3-5-sonnet',
     messages: [
-      { role: 'system', content: expect.stringMatching(/^You answer customers\.[^]*<name>orders<\/name>/) as string },
-      { role: 'user', content: 'How many orders have I?' },
+      {
+        role: 'system',
+        content: expect.stringMatching(/^You answer customers of Bikes\.[^]*<name>orders<\/name>/) as string,
+      },
+      { role: 'user', content: 'How many orders have I at {{shop}}?' },
       { role: 'assistant' },
-      { role: 'tool', content: expect.stringContaining('Count them.') as string },
+      { role: 'tool', content: expect.stringContaining('Count those of Bikes.') as string },
     ],
   });
 });
