@@ -13,14 +13,13 @@ import { argumentsOf, parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 
 /** A tool call that may run, or the reason why it must not. */
-export type AdmittedToolCall = { readonly call: ToolCallMessage; readonly input: JsonValue } & (
-  | {
-      readonly kind: 'run';
-      readonly tool: Tool;
-      readonly value: JsonObject;
-      /** Variables that its arguments name and the run does not have. */
-      readonly unknown: readonly string[];
-    }
+export type AdmittedToolCall = {
+  readonly call: ToolCallMessage;
+  readonly input: JsonValue;
+  /** Variables that its arguments name and the run does not have. */
+  readonly unknown?: readonly string[];
+} & (
+  | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
   | Repeated
   /** An earlier run made it, and its outcome is on record. */
   | { readonly kind: 'known'; readonly record: ToolCallRecord }
@@ -52,6 +51,7 @@ export async function admitToolCall(
     kind: 'refused',
     call,
     input,
+    unknown: parsed.ok ? parsed.unknown : undefined,
     code,
     details: { tool, ...details },
   });
@@ -69,7 +69,7 @@ export async function admitToolCall(
 }
 
 type FilledArguments =
-  | { readonly ok: true; readonly value: JsonObject; readonly unknown: readonly string[] }
+  | { readonly ok: true; readonly value: JsonObject; readonly unknown?: readonly string[] }
   | { readonly ok: false; readonly issues: string };
 
 /** The arguments with variables in place of their placeholders, before anybody looks at them: what is checked is what is sent. */
@@ -79,14 +79,14 @@ function filledArguments(
 ): FilledArguments {
   const parsed = argumentsOf(call);
   if (!parsed.ok) return { ok: false, issues: issuesOf(call, parsed.issues, redact) };
-  if (variables.size === 0) return { ...parsed, unknown: [] };
+  if (variables.size === 0) return parsed;
   try {
     const filler = createFiller(variables);
     const value = filler.json(parsed.value);
     const excess = findExcess(value);
     return excess === undefined
       ? { ok: true, value, unknown: filler.unknown() }
-      : { ok: false, issues: `they ${excess}` };
+      : { ok: false, issues: `with its variables, the input ${excess}` };
   } catch (error) {
     return { ok: false, issues: errorText(error) };
   }

@@ -67,7 +67,7 @@ async function runOne(
   const startedAt = monotonicMs();
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
-  const { output, message } = toMessage(prepared, await run(prepared));
+  const { output, message } = toMessage(prepared, withUnknown(prepared, await run(prepared), input.scope.redact));
   const record: ToolCallRecord = {
     step,
     id,
@@ -123,18 +123,17 @@ async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOu
   try {
     const context = { ...input.scope, toolCallId: prepared.call.id, signal: input.stop.signal };
     // A tool that does not heed the signal must not keep the run past its end.
-    const output = await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
-    return withUnknown(prepared, output, input.scope.redact);
+    return await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
 }
 
-/** A result says what was left as it is in the arguments. */
-function withUnknown({ call, unknown }: RunnableCall, output: ToolOutput, redact: Redact = redactNothing): ToolOutput {
+/** Adds a warning of what was left as it is in the arguments. */
+function withUnknown({ call, unknown = [] }: Undone, output: ToolOutput, redact: Redact = redactNothing): ToolOutput {
   if (unknown.length === 0) return output;
-  const where = `the arguments of ${call.function.name}`;
+  const where = `the arguments of ${redact(call.function.name)}`;
   const warning = describeError('VARIABLE_UNKNOWN', { where, names: redact(listKeys(unknown)) });
   return { ...output, warnings: [...(output.warnings ?? []), warning] };
 }

@@ -53,6 +53,7 @@ export function rebuildRun(
     spent,
     variables: variablesOf(ended),
     agent: entries[0]?.agent,
+    changes: Math.max(-1, ...ended.map(placeOf)) + 1,
   };
 }
 
@@ -77,7 +78,7 @@ function stepOf(entry: Step): Omit<NonNullable<LoopProgress['pending']>, 'outcom
 
 function endedIn({ step }: Step, ended: readonly ToolCallEntry[]): ReadonlyMap<string, ToolCallRecord> {
   const calls = ended.filter((call) => call.step === step);
-  return new Map(calls.map(({ variables: _kept, ...record }) => [record.id, record]));
+  return new Map(calls.map(({ variables: _kept, change: _place, ...record }) => [record.id, record]));
 }
 
 /** A step that another one follows: its results were written with that one's entry. */
@@ -103,6 +104,8 @@ function missing(step: number, toolCallId: string): never {
 }
 
 function lastVariables(ended: readonly ToolCallEntry[]): JsonObject {
-  const inOrder = [...ended].sort((one, other) => one.step - other.step);
+  const inOrder = [...ended].sort((one, other) => one.step - other.step || placeOf(one) - placeOf(other));
   return Object.fromEntries(inOrder.flatMap(({ variables = {} }) => Object.entries(variables)));
 }
+
+const placeOf = ({ change = -1 }: ToolCallEntry): number => change;

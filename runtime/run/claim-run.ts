@@ -107,8 +107,10 @@ function claimedRun(
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
 }
 
+/** A run without its opening on record had no instructions but its prompt. */
 function beginningOf(run: PlannedRun): Parameters<typeof rebuildRun>[0] {
-  return { opening: openingOf(run), variables: run.plan.config.variables ?? {} };
+  const opening = openingOf({ ...run, plan: { ...run.plan, instructions: [] } });
+  return { opening, variables: run.plan.config.variables ?? {} };
 }
 
 function openingOf({ plan }: PlannedRun, history: readonly Message[] = []): readonly Message[] {

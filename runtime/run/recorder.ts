@@ -2,7 +2,7 @@ import { addSpent, assertRunBudget } from '../billing/budget';
 import { estimateUsage } from '../billing/estimate-usage';
 import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
-import type { Spent, Step } from '../contracts/ledger/journal';
+import type { Spent, Step, ToolCallEntry } from '../contracts/ledger/journal';
 import type { BillingLine, OpenCall, Reservation, RunEnd } from '../contracts/ledger/ledger';
 import type { ModelCallRecord, Usage } from '../contracts/ledger/usage';
 import { auditLine } from '../ledger/audit-line';
@@ -11,7 +11,7 @@ import { startRunRecord } from '../ledger/run-record';
 import type { LoopObserver, SettledModelCall } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
 import { LOAD_SKILL } from '../toolsets/skill-source';
-import type { JsonObject, JsonValue } from '../util/json';
+import type { JsonValue } from '../util/json';
 import { createNarrowing } from './narrow-tools';
 import { firstReservation, nextReservation } from './reserve';
 import { followRules } from './rulings';
@@ -30,7 +30,7 @@ export interface Recorder extends LoopObserver {
 export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
   const { plan } = run;
   const options = recordOptions(environment, run);
-  const changedVariables = changesOf(run.variables);
+  const changedVariables = changesOf(run);
   const { meter, lost, ...modelCalls } = followModelCalls(run);
   const spent = (): Spent => spentSoFar(meter, run);
   const written = (step: Omit<Step, 'spent'>): Step => ({ ...step, spent: spent(), ...agentOf(step, plan) });
@@ -67,7 +67,7 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
       if (!wasSent) record.withdraw(id);
       // What became of one that was cancelled on its way nobody knows, and the next run is told so.
       else if (outcome.code !== 'TOOL_CANCELLED') {
-        record.journal({ ...call, variables: changedVariables() }, !isRepeatable);
+        record.journal({ ...call, ...changedVariables() }, !isRepeatable);
       }
     },
   };
@@ -159,14 +159,20 @@ function spentSoFar(meter: UsageMeter, { earlier }: ClaimedRun): Spent {
   return earlier === undefined ? own : addSpent(earlier.spent, own);
 }
 
-/** All of them, when any has changed since the last time. */
-function changesOf(variables: ReadonlyMap<string, JsonValue>): () => JsonObject | undefined {
-  const asText = (): string => (variables.size === 0 ? '{}' : JSON.stringify(Object.fromEntries(variables)));
-  let known = asText();
+/** Returns variables that have changed since the last time. A tool may also change a value that is there. */
+function changesOf({ variables, earlier }: ClaimedRun): () => Pick<ToolCallEntry, 'variables' | 'change'> {
+  const known = new Map<string, string>();
+  let change = earlier?.changes ?? 0;
+  const changed = (): readonly (readonly [string, JsonValue])[] =>
+    [...variables].filter(([name, value]) => {
+      const text = JSON.stringify(value);
+      const isNew = known.get(name) !== text;
+      known.set(name, text);
+      return isNew;
+    });
+  changed();
   return () => {
-    const now = asText();
-    if (now === known) return undefined;
-    known = now;
-    return Object.fromEntries(variables);
+    const entries = changed();
+    return entries.length === 0 ? {} : { variables: Object.fromEntries(entries), change: change++ };
   };
 }

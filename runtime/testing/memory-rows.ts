@@ -102,7 +102,9 @@ export function onRecord({ calls }: TenantRows, row: TaskRow): OnRecord {
 }
 
 export function entriesOf(row: TaskRow | undefined): readonly JournalEntry[] {
-  return [...(row?.journal.values() ?? [])].map((text) => parseExactly(text) as JournalEntry);
+  // Sorted by id, as the database returns them.
+  const sorted = [...(row?.journal ?? [])].sort(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([, text]) => parseExactly(text) as JournalEntry);
 }
 
 /** The calls that are about to be sent count as sent where there is room. */

@@ -1,10 +1,10 @@
 import type { ToolContext, ToolOutput } from '../contracts/tools/tool';
-import type { PreparedTool, ToolSettings } from '../contracts/tools/tool-transport';
+import type { PreparedTool, ToolSettings, TransportReply } from '../contracts/tools/tool-transport';
 import { describeError, type ErrorDetails, isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline } from '../util/abort';
-import type { JsonObject, JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { createRedactor, type Redact, redactBoth } from '../util/redaction/redact';
 import { storeVariable } from '../util/variables/store';
 import { readOutput } from './tool-output';
@@ -52,8 +52,7 @@ export async function executeTool(tool: ExecutedTool, input: JsonObject, context
     const redactReply =
       reply.secrets === undefined ? redact : redactBoth(redact, createRedactor(new Set(reply.secrets)));
     const output = readOutput(reply, { tool: name, redact: redactReply, limitBytes: options.maxOutputBytes });
-    const own = reply.store && { name: reply.store.name, value: redactReply(reply.store.text) };
-    return withStored(tool, output, { context, own });
+    return withStored(tool, output, { context, kept: reply.kept, redact: redactReply });
   } catch (error) {
     if (deadline.cause() === 'timeout') return toolFailure('TOOL_TIMEOUT', { tool: name, timeoutMs });
     if (deadline.cause() === 'cancelled') return toolFailure('TOOL_CANCELLED', { tool: name });
@@ -64,23 +63,32 @@ export async function executeTool(tool: ExecutedTool, input: JsonObject, context
   }
 }
 
-interface Stored {
-  readonly name: string;
-  readonly value: JsonValue;
+interface Storing {
+  readonly context: ToolContext;
+  readonly kept: TransportReply['kept'];
+  readonly redact: Redact;
 }
 
 /** Keeps a result for arguments of later calls. A failure leaves what was kept before. */
 function withStored(
   { settings: { name: tool, storeAs } }: ExecutedTool,
   output: ToolOutput,
-  { context: { variables }, own }: { readonly context: ToolContext; readonly own?: Stored },
+  { context: { variables }, kept, redact }: Storing,
 ): ToolOutput {
   if (output.isError) return output;
-  const stored = storeAs === undefined ? own : { name: storeAs, value: own?.value ?? output.value };
-  const reason = stored && storeVariable(variables, stored.name, stored.value);
-  if (stored === undefined || reason === undefined) return output;
-  const warning = describeError('VARIABLE_NOT_STORED', { tool, name: stored.name, reason });
-  return { ...output, warnings: [...(output.warnings ?? []), warning] };
+  const value = kept === undefined ? keptValue(output) : redact(kept.text);
+  const names = [storeAs, kept?.as].filter((name) => name !== undefined);
+  const refused = names.flatMap((name) => {
+    const reason = value === undefined ? 'it was cut off' : storeVariable(variables, name, value);
+    return reason === undefined ? [] : describeError('VARIABLE_NOT_STORED', { tool, name: redact(name), reason });
+  });
+  return refused.length === 0 ? output : { ...output, warnings: [...(output.warnings ?? []), ...refused] };
+}
+
+/** The answer itself, without words of ours around it; undefined for a part of one. */
+function keptValue({ code, value }: ToolOutput): JsonValue | undefined {
+  if (code === 'TOOL_OUTPUT_TRUNCATED') return undefined;
+  return code !== undefined && isJsonObject(value) ? value.text : value;
 }
 
 function redactedDetails(details: ErrorDetails, redact: Redact): ErrorDetails {

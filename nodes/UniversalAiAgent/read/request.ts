@@ -47,6 +47,7 @@ export function readTask(item: TaskItem): IDataObject {
   refuseUntrustedTenant(context, library);
   const isItem = readSetting(item, 'inputMode') === 'item';
   const options = readOptions(item.options, library);
+  refuseTemplate(item, options, isItem);
   const task = isItem ? taskOfItem(context, index, options) : taskOfFields(item, options);
   return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
 }
@@ -82,7 +83,6 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
   const agent = locatedText(read('agent'));
   const tier = read('tier');
   const prompt = promptOf(read('systemPrompt'));
-  refuseTemplateOfUser(item, options);
   return {
     config: {
       ...options,
@@ -99,19 +99,20 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
 
 /** n8n has filled it, and what it was filled with is no template. */
 function isExpression(context: IExecuteFunctions, parameter: string): boolean {
-  return typedText(context, parameter).startsWith('=');
-}
-
-function typedText(context: IExecuteFunctions, parameter: string): string {
   const typed = context.getNode().parameters[parameter];
-  return typeof typed === 'string' ? typed : '';
+  return typeof typed === 'string' && typed.startsWith('=');
 }
 
-/** What somebody wrote in a chat must not name variables. */
-function refuseTemplateOfUser({ context, library }: TaskItem, { message_is_template: isTemplate }: IDataObject): void {
-  const isOfUser = isFromChat(context) || typedText(context, 'message').includes('chatInput');
-  if (isTemplate !== true || !isOfUser) return;
-  const issues = 'Input: Fill Variables in Message is for messages of your own, and this one comes from a chat';
+/** A user, or a model, may have written what a chat, an item or an expression returns. */
+function refuseTemplate(
+  { context, library }: TaskItem,
+  { message_is_template: isTemplate }: IDataObject,
+  isItem: boolean,
+): void {
+  const isOwn = !isItem && !isFromChat(context) && !isExpression(context, 'message');
+  if (isTemplate !== true || isOwn) return;
+  const issues =
+    'Input: Fill Variables in Message needs a message that you typed in: a chat, an item or an expression may hold what a user wrote';
   throw new library.RuntimeError('INPUT_INVALID', { issues });
 }
 

@@ -59,8 +59,10 @@ export interface StepRecord extends Pick<Step, 'step' | 'finishReason' | 'durati
 
 /** A tool call that ended. */
 export interface ToolCallEntry extends ToolCallRecord {
-  /** All variables of the run, when they have changed. */
+  /** Variables that have changed since the entry before it, in the order of time. */
   readonly variables?: JsonObject;
+  /** Place of that entry among those with variables. */
+  readonly change?: number;
 }
 
 /** What is on record of a task's steps: one entry a model call, one a tool call. */

@@ -35,6 +35,8 @@ export interface LoopProgress {
 export interface Progress extends LoopProgress {
   readonly spent: Spent;
   readonly variables: JsonObject;
+  /** How many entries of the journal have changed them. Default: none. */
+  readonly changes?: number;
   /** The agent as it was when the run began. */
   readonly agent?: Agent;
 }

@@ -59,8 +59,8 @@ export interface TransportReply {
     readonly status?: number;
     readonly when?: string;
   };
-  /** A variable of the run for it to set. */
-  readonly store?: { readonly name: string; readonly text: string };
+  /** Text that a variable keeps in place of the answer, and another variable that the model named for it. */
+  readonly kept?: { readonly text: string; readonly as?: string };
   /** Told to the model beside the text of an answer that is no failure. */
   readonly warning?: ErrorCode;
 }

@@ -43,7 +43,8 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const { settings } = tenant.tenant;
   const now = agentOfTenant({ name: request.config.agent, began: run.began }, tenant, environment.agents);
   const agent = run.began === undefined ? now : (run.began ?? undefined);
-  const { config, warnings: textWarnings } = fillVariables(applyAgent(request, now, agent), request.config);
+  const texts = { asked: request.config, redact: environment.redactorFor(tenant) };
+  const { config, warnings: textWarnings } = fillVariables(applyAgent(request, now, agent), texts);
   const budget = readBudget(settings, config);
   const {
     selected,

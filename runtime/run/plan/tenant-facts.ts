@@ -8,6 +8,8 @@ interface TenantFacts {
   readonly warnings: readonly ErrorSummary[];
 }
 
+const SHOWN_LENGTH = 60;
+
 /** What a model is told of the day and of the tenant, with `tell_context`. Without the time, so that a cached prompt holds for a day. */
 export function factsOf(settings: TenantSettings, now = new Date()): TenantFacts {
   if (settings.tellContext !== true) return { warnings: [] };
@@ -21,10 +23,10 @@ export function factsOf(settings: TenantSettings, now = new Date()): TenantFacts
     ['Working hours', workingHours],
   ];
   const told = lines.flatMap(([word, value]) =>
-    value === undefined ? [] : `${word}: ${value.replaceAll('<', '&lt;')}`,
+    value === undefined ? [] : `${word}: ${value.replaceAll('<', '&lt;').replaceAll(/\s*\n\s*/g, ' ')}`,
   );
   return {
     text: `<tenant_context>\n${told.join('\n')}\n</tenant_context>`,
-    warnings: isKnown ? [] : [describeError('TIME_ZONE_UNKNOWN', { zone: asked ?? '' })],
+    warnings: isKnown ? [] : [describeError('TIME_ZONE_UNKNOWN', { zone: (asked ?? '').slice(0, SHOWN_LENGTH) })],
   };
 }

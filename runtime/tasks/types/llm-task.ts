@@ -60,10 +60,6 @@ const MAX_ITERATIONS = 2;
 /** Says what the model is to do, in the words of an agent without tools. Throws INPUT_INVALID. */
 function toAgentTask(task: QueueTask, config: LlmConfig, type: LlmType): ReadyTask {
   const { model, message, prompt } = config;
-  if (prompt !== undefined && task.config.message_is_template === true) {
-    const issues = 'config.message_is_template: a prompt holds the message of a user, so it is no template';
-    throw new RuntimeError('INPUT_INVALID', { issues });
-  }
   // What only this type reads means nothing to an agent.
   const shared = Object.entries(task.config).filter(([key]) => !OWN_KEYS.includes(key));
   const own: JsonObject = {
@@ -77,11 +73,15 @@ function toAgentTask(task: QueueTask, config: LlmConfig, type: LlmType): ReadyTa
     tools: [],
     tool_choice: 'auto',
     approval: null,
+    ...NO_VARIABLES,
     ...(model === undefined ? {} : { model_override: model }),
   };
   const { task_id, trace_id, task_type, meta } = task;
   return readTask({ task_id, trace_id, task_type, meta, config: own });
 }
+
+/** Its texts hold examples and messages of users. */
+const NO_VARIABLES = { variables: null, system_prompt_is_template: false, message_is_template: null };
 
 const PLACE = /\{\{\s*message\s*\}\}/g;
 

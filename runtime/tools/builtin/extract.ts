@@ -44,17 +44,27 @@ export const extract: BuiltinTool = {
         throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `selector is not valid: ${found.reason}` });
       }
       const matches = found.kind === 'matches' ? found : { texts: [], isCut: false };
-      const stored = storedText(call, matches.texts);
+      const { kept, told } = keep(call, matches.texts.join('\n'));
       const json = fitList(matches.texts, call.maxOutputBytes, (kept, isShort) => ({
         url,
         matches: kept,
         ...(isShort || matches.isCut || isCut ? { truncated: true } : {}),
-        ...stored?.told,
+        ...told,
       }));
-      return { text: json, isCut: false, store: stored?.store };
+      return { text: json, isCut: false, kept };
     };
   },
 };
+
+/** The text for variables, and what the result says of the one that the model named. */
+function keep(
+  { input: { store_as: name }, variables }: TransportCall,
+  text: string,
+): { readonly kept: TransportReply['kept']; readonly told: JsonObject } {
+  if (typeof name !== 'string' || name === '' || text === '') return { kept: { text }, told: {} };
+  const issue = issueOfSetting(variables, name, text);
+  return { kept: { text, as: name }, told: issue === undefined ? { stored_as: name } : { not_stored: issue } };
+}
 
 /** Throws TOOL_INVALID_ARGS before anything is fetched. */
 function refuseName(tool: string, variable: JsonValue | undefined): void {
@@ -62,15 +72,4 @@ function refuseName(tool: string, variable: JsonValue | undefined): void {
   if (variable === undefined || variable === null || variable === '') return;
   const issue = typeof variable === 'string' ? issueOfName(variable) : 'it must be string';
   if (issue !== undefined) throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `store_as: ${issue}` });
-}
-
-/** The variable that keeps the text, and what the result says of it. Undefined: none does. */
-function storedText(
-  { input: { store_as: name }, variables }: TransportCall,
-  texts: readonly string[],
-): { readonly told: JsonObject; readonly store?: TransportReply['store'] } | undefined {
-  if (typeof name !== 'string' || name === '' || texts.length === 0) return undefined;
-  const text = texts.join('\n');
-  const issue = issueOfSetting(variables, name, text);
-  return issue === undefined ? { told: { stored_as: name }, store: { name, text } } : { told: { not_stored: issue } };
 }

@@ -15,9 +15,9 @@ export interface Filler {
 
 /** The most characters that a filler puts in. */
 const MAX_FILLED = 250_000;
-const MAX_PLACEHOLDERS = 10_000;
+const MAX_PLACEHOLDERS = 2000;
+const MAX_PATH_LENGTH = 200;
 const MAX_UNKNOWN = 10;
-const SHOWN_LENGTH = 100;
 
 /** A name of a variable: letters of any script, digits, `_` and `-`, beginning with a letter or `_`. */
 export const VARIABLE_NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_-]{0,63}$/u;
@@ -40,11 +40,11 @@ export function createFiller(variables: Variables): Filler {
   };
   /** Undefined for what is left as it is: a path without a value, and what is no path, such as `{{ $json.id }}`. */
   const find = (path: string): JsonValue | undefined => {
+    const parsed = variables.size === 0 && unknown.size >= MAX_UNKNOWN ? undefined : parsePath(path);
+    if (parsed === undefined) return undefined;
     if (++seen > MAX_PLACEHOLDERS) throw new Error(`it has more than ${MAX_PLACEHOLDERS} placeholders`);
-    const { name = '', rest = '' } = PATH.exec(path)?.groups ?? {};
-    if (name === '') return undefined;
-    const value = valueAt(variables.get(name), rest.match(KEY) ?? []);
-    if (value === undefined && unknown.size < MAX_UNKNOWN) unknown.add(path.slice(0, SHOWN_LENGTH));
+    const value = valueAt(variables.get(parsed.name), parsed.keys);
+    if (value === undefined && unknown.size < MAX_UNKNOWN) unknown.add(path);
     return value;
   };
   const textAt = (path: string): string | undefined => {
@@ -66,6 +66,12 @@ export function createFiller(variables: Variables): Filler {
     return Object.fromEntries(Object.entries(template).map(([key, inner]) => [key, json(inner)]));
   };
   return { text, json: json as Filler['json'], unknown: () => [...unknown] };
+}
+
+function parsePath(path: string): { readonly name: string; readonly keys: readonly string[] } | undefined {
+  if (path.length > MAX_PATH_LENGTH) return undefined;
+  const { name, rest = '' } = PATH.exec(path)?.groups ?? {};
+  return name === undefined ? undefined : { name, keys: rest.match(KEY) ?? [] };
 }
 
 function valueAt(root: JsonValue | undefined, keys: readonly string[]): JsonValue | undefined {

@@ -26,7 +26,7 @@ const written = (taskId: string, count: number) =>
     return rows.filter(({ entry }) => entry !== '').length === count ? true : undefined;
   });
 const set = (name: string, value: unknown, id: string) => ({ name: 'set_variable', arguments: { name, value }, id });
-const pay = (n: string, id: string) => ({ name: 'pay', arguments: { n }, id });
+const pay = (n: string | number, id: string) => ({ name: 'pay', arguments: { n }, id });
 
 it('a run whose process died after set_variable goes on with the variable, and calls nothing twice', async () => {
   const asks = await newTask({ who: 'Ann', n: 1 });
@@ -92,4 +92,60 @@ it('the day and the tenant that a model was told of stay while a task runs', asy
   expect(await world.runAgain(asks)).toMatchObject({ status: 'completed' });
   expect(models().received.at(-1)?.messages).toEqual(before?.messages);
   expect(JSON.stringify(before?.messages)).toContain('Language: de');
+});
+
+it('of what the calls of a step set, the last holds after a crash', async () => {
+  const asks = await newTask({ who: 'Ann', n: 1 });
+  const { reply, asked } = neverAnswered();
+  models().script(
+    toolReply([set('m', 1, 'z'), set('n', 2, 'y'), set('n', 3, 'a')], usage),
+    toolReply([set('n', 4, 'c'), set('n', 5, 'b')], usage),
+    reply,
+  );
+  const sequential = { ...asks, config: { ...asks.config, tool_execution: 'sequential' } };
+  const run = world.runUntilKilled(sequential);
+  await asked;
+  await written(asks.task_id, 5);
+  await run.kill();
+  models().script(textReply('Done.', usage));
+  const result = await world.runAgain(sequential);
+  expect(result).toMatchObject({ status: 'completed', variables: { who: 'Ann', m: 1, n: 5 } });
+});
+
+it('a tenant that begins to tell its context while a task runs leaves the prompt of that task as it was', async () => {
+  const asks = await newTask({ who: 'Ann' });
+  const { reply, asked } = neverAnswered();
+  models().script(toolReply([{ name: 'look', arguments: { n: 1 }, id: 'a' }], usage), reply);
+  const run = world.runUntilKilled(asks);
+  await asked;
+  await written(asks.task_id, 1);
+  await run.kill();
+  await world.agent().runtime.admin.tenant.update({ tenantId: asks.meta.tenant_id, settings: { tell_context: true } });
+  models().script(textReply('Done.', usage));
+  expect(await world.runAgain(asks)).toMatchObject({ status: 'completed' });
+  expect(models().received.at(-1)?.messages[0]).toEqual({ role: 'system', content: 'Serve Ann.' });
+});
+
+it('of what two processes set in the same step, the last holds', async () => {
+  const asks = await newTask({ who: 'Ann', n: 1 });
+  const sequential = { ...asks, config: { ...asks.config, tool_execution: 'sequential' } };
+  const hold = world.holdTool('look');
+  const { reply, asked } = neverAnswered();
+  models().script(
+    toolReply([set('n', 2, 'b'), pay(1, 'o'), { name: 'look', arguments: { n: 1 }, id: 'm' }, set('n', 3, 'a')], usage),
+    reply,
+  );
+  const first = world.runUntilKilled(sequential);
+  await hold.asked;
+  await written(asks.task_id, 2);
+  await first.kill();
+  hold.open();
+  await world.letLeaseLapse(asks.task_id);
+  const second = world.runUntilKilled(sequential);
+  await asked;
+  await written(asks.task_id, 4);
+  await second.kill();
+  models().script(textReply('Done.', usage));
+  expect(await world.runAgain(sequential)).toMatchObject({ status: 'completed', variables: { who: 'Ann', n: 3 } });
+  expect(world.received('pay', asks.task_id)).toBe(1);
 });

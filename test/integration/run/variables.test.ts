@@ -7,17 +7,20 @@ import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../su
 
 let fixture: AgentFixture;
 let server: TestServer;
+let texts: TestServer;
 
 beforeAll(async () => {
   fixture = await startAgentFixture();
+  texts = await startServer((_request, response) => void response.setHeader('content-type', 'text/plain').end('hello'));
   server = await startServer(({ body }, response) => sendJson(response, { got: JSON.parse(body) as unknown }));
 });
-afterAll(() => Promise.all([fixture.close(), server.close()]));
+afterAll(() => Promise.all([fixture.close(), server.close(), texts.close()]));
 
 interface GivenTool {
   readonly code: string;
   readonly transport?: string;
-  readonly endpoint?: null;
+  readonly endpoint?: string | null;
+  readonly schema?: object;
   readonly customConfig?: object;
 }
 
@@ -160,6 +163,46 @@ it('store_as keeps the result of a tool, as the model is told', async () => {
   expect(told).toContain('write {{found}} in an argument');
   expect(Object.keys(done.variables ?? {})).toEqual(['long', 'found']);
   expect(done.warnings).toMatchObject([{ code: 'VARIABLE_NOT_STORED', message: containing('"page"') }]);
+});
+
+it('an unknown name in arguments that are refused is told too, and a tool sees the text that came', async () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer' } } };
+  const tenantId = await tenantWith([
+    { code: 'count', schema },
+    { code: 'plain', endpoint: texts.url, customConfig: { store_as: 'page' } },
+  ]);
+  const done = await run(
+    tenantId,
+    { variables: { a: 1 } },
+    toolReply([
+      { name: 'count', arguments: { n: '{{many}}' } },
+      { name: 'plain', arguments: {} },
+    ]),
+    echo({ text: '{{page}}' }),
+  );
+  expect(done.calls).toMatchObject([{ error: { code: 'TOOL_INVALID_ARGS' } }, {}, { arguments: { text: 'hello' } }]);
+  expect(done.warnings).toMatchObject([{ code: 'VARIABLE_UNKNOWN', message: containing('of count: "many"') }]);
+});
+
+it('of what calls set, the last holds, whatever the model calls them, also for a run that waited', async () => {
+  const rules = { pay: { decision: 'ask' } };
+  const tenantId = await tenantWith([{ code: 'pay' }, builtin('set_variable')], {
+    tool_config: { tool_permissions: rules },
+  });
+  const set = (name: string, value: number, id: string) => ({ name: 'set_variable', arguments: { name, value }, id });
+  fixture.models.script(
+    toolReply([set('note', 1, 'z'), set('amount', 2, 'a'), set('last', 1, 'y'), set('last', 2, 'b')]),
+    toolReply([{ name: 'pay', arguments: { amount: '{{amount}}', last: '{{last}}' }, id: 'p' }]),
+  );
+  const task = aTask(tenantId, { variables: { amount: 1000 }, tool_execution: 'sequential' });
+  const waiting = await fixture.runtime.run(task);
+  const asked = { amount: 2, last: 2 };
+  expect(waiting).toMatchObject({ awaiting: { arguments: asked } });
+  fixture.models.script(textReply('Paid.'));
+  const approval = { run_id: waiting.run_id, decision: 'approve' };
+  const result = await fixture.runtime.run({ ...task, config: { message: '', approval } });
+  expect(result).toMatchObject({ status: 'completed', variables: { ...asked, note: 1 } });
+  expect(sentBy('pay').at(-1)).toMatchObject({ arguments: asked });
 });
 
 it('rules and approvals are about what is sent, and a run that waited keeps its variables', async () => {

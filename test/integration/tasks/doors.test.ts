@@ -312,12 +312,18 @@ it("in the node's fields, n8n fills expressions: what they give is no template, 
   expect(models.requests.map(parsed)).toMatchObject([
     { body: { messages: [{ content: item.text }, { content: item.chatInput }] } },
   ]);
-  const filled = { ...options, messageIsTemplate: true };
-  for (const message of [{ promptType: 'auto' }, { message: '=Hi {{ $json.chatInput }}' }]) {
-    const { error } = await throughNode(item, { tenantId, ...message, options: filled });
+  const filled = { tenantId, options: { ...options, messageIsTemplate: true } };
+  const written = [
+    [{ promptType: 'auto' }],
+    [{ message: '={{ JSON.stringify($json) }}' }],
+    [{ message: '={{ $json.text }}' }],
+    [{ options: { ...filled.options, inputMode: 'item' } }],
+  ];
+  for (const [parameters] of written) {
+    const { error } = await throughNode(item, { ...filled, ...parameters });
     expect(error).toMatchObject({
       code: 'INPUT_INVALID',
-      message: expect.stringContaining('comes from a chat') as string,
+      message: expect.stringContaining('that you typed in') as string,
     });
   }
   expect(models.requests).toHaveLength(1);

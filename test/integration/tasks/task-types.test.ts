@@ -139,11 +139,18 @@ describe('llm_extraction', () => {
     expect(error).toMatchObject({ code: 'INPUT_INVALID', message: containing('config.prompt is longer than') });
   });
 
-  it('refuses to take a prompt with the message of a user for a template', async () => {
-    const config = { message: 'Hi', prompt: 'Read: {{message}}', message_is_template: true, variables: { a: 1 } };
-    const error = await failureOf(fixture.runtime.handle(extraction(config)));
-    expect(error).toMatchObject({ code: 'INPUT_INVALID', message: containing('config.message_is_template') });
-  });
+  it.each([[{ prompt: 'Read {{who}}: {{message}}' }], [{}]])(
+    'takes no text for a template of variables: %j',
+    async (more) => {
+      const given = { message: 'I am {{who}}', examples: ['{{who}}'], system_prompt: 'Read {{who}}.' };
+      const variables = { variables: { who: 'Ann' }, message_is_template: true, system_prompt_is_template: true };
+      fixture.models.script(textReply('{}'));
+      const answer = await fixture.runtime.handle(extraction({ ...given, ...variables, ...more }));
+      const asked = JSON.stringify(fixture.models.received.at(-1)?.messages);
+      expect(asked).not.toContain('Ann');
+      expect(JSON.stringify(answer)).not.toContain('VARIABLE_UNKNOWN');
+    },
+  );
 
   it('another answer asked for under the same id is a conflict', async () => {
     fixture.models.script(textReply('{"value":true}'));

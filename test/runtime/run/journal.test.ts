@@ -68,12 +68,15 @@ function replyTo(script: Script, world: World, { messages }: ModelRequest): Assi
     // Where calls are dropped, so are their ids, and the next run is free to use them.
     id: script.toolExecution === 'single' ? `${place}-${index}` : id,
     type: 'function' as const,
-    function: { name: tool, arguments: isBroken ? '{"n": ' : JSON.stringify({ n: `${place}-${index}` }) },
+    function: {
+      name: tool,
+      arguments: isBroken ? '{"n": ' : JSON.stringify({ n: `${place}-${index}`, after: '{{last}}' }),
+    },
   }));
   return { role: 'assistant', content: null, tool_calls: calls };
 }
 
-function toolsOf({ act }: Process, { sent }: World): Tool[] {
+function toolsOf({ act }: Process, { sent }: World, isInOrder: boolean): Tool[] {
   const tool = (name: string, isRepeatable: boolean): Tool => ({
     definition: { name, description: `Does ${name}`, inputSchema: { type: 'object' } },
     parseInput: (value) => ({ ok: true, value }),
@@ -82,6 +85,7 @@ function toolsOf({ act }: Process, { sent }: World): Tool[] {
       act(() => {
         sent.push(`${name} ${JSON.stringify(n)}`);
         if (name === 'remember') variables.set(`v${JSON.stringify(n)}`, n);
+        if (name === 'remember' && isInOrder) variables.set('last', n);
         return { isError: false, value: { did: name, n } };
       }),
   });
@@ -95,7 +99,8 @@ async function attempt(script: Script, world: World, livesFor = Infinity): Promi
   const runtime = createRuntime({
     plugins: {
       tenants: memoryTenants([]),
-      tools: toolsOf({ act, died }, world),
+      // Of calls at the same time, one that is made again comes last.
+      tools: toolsOf({ act, died }, world, script.toolExecution !== 'parallel'),
       ledger: {
         ...world.ledger,
         claim: (request) => act(() => claim(request)),
@@ -124,7 +129,7 @@ async function attempt(script: Script, world: World, livesFor = Infinity): Promi
 }
 
 const aCall: fc.Arbitrary<ScriptedCall> = fc.record({
-  tool: fc.constantFrom('once', 'once', 'again', 'remember', 'missing'),
+  tool: fc.constantFrom('once', 'once', 'again', 'remember', 'remember', 'remember', 'missing'),
   // Models repeat ids, leave them out, and give the names of what every object has.
   id: fc.constantFrom('a', 'b', '', '__proto__', 'constructor'),
   isBroken: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),

@@ -1,11 +1,13 @@
 import type { TaskConfig } from '../../../../runtime/contracts/task';
 import { fillVariables } from '../../../../runtime/run/plan/fill-variables';
 import { readTask } from '../../../../runtime/tasks/read-task';
+import { createRedactor } from '../../../../runtime/util/redaction/redact';
 
 const given = { message: 'Hi {{name}}', system_prompt: 'Serve {{name}}.', variables: { name: 'Ann' } };
 const base = readTask({ config: given, meta: { tenant_id: '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f' } }).config;
+const redact = createRedactor(['sk-very-secret-key']);
 const filled = (config: Partial<TaskConfig>, asked: Partial<TaskConfig> = { ...base, ...config }) => {
-  const { config: made, warnings } = fillVariables({ ...base, ...config }, asked);
+  const { config: made, warnings } = fillVariables({ ...base, ...config }, { asked, redact });
   return { prompt: made.system_prompt, message: made.message, warnings };
 };
 
@@ -36,6 +38,16 @@ it('names what is unknown, also where a task has no variables', () => {
       { code: 'VARIABLE_UNKNOWN', message: 'Unknown variables in the message: "name". They were left as they are.' },
     ],
   });
+});
+
+it('blanks a secret in the place of a name', () => {
+  const { warnings } = filled({ system_prompt: '{{sk-very-secret-key}}' });
+  expect(JSON.stringify(warnings)).not.toContain('sk-very');
+});
+
+it('takes any number of placeholders where there are no variables', () => {
+  const prompt = Array.from({ length: 20_000 }, (_, index) => `{{v${index}}}`).join('');
+  expect(filled({ system_prompt: prompt, variables: {} })).toMatchObject({ prompt, warnings: [{}] });
 });
 
 it('refuses a prompt that becomes too long', () => {
