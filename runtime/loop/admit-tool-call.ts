@@ -3,11 +3,12 @@ import { type FinishReason, isWhole } from '../contracts/model';
 import type { CheckedFor, ParsedInput, Tool, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
-import type { ErrorDetails } from '../errors/runtime-error';
+import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import { findExcess, type JsonObject, type JsonValue } from '../util/json';
-import type { Redact } from '../util/redaction/redact';
+import { listKeys } from '../util/known-keys';
+import { type Redact, redactNothing } from '../util/redaction/redact';
 import { createFiller, type Variables } from '../util/variables/fill';
 import { argumentsOf, parseArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
@@ -75,11 +76,15 @@ type FilledArguments =
 /** The arguments with variables in place of their placeholders, before anybody looks at them: what is checked is what is sent. */
 function filledArguments(
   call: ToolCallMessage,
-  { variables, redact }: { readonly variables: Variables; readonly redact?: Redact },
+  {
+    variables,
+    toolset,
+    redact,
+  }: { readonly variables: Variables; readonly toolset: Toolset; readonly redact?: Redact },
 ): FilledArguments {
   const parsed = argumentsOf(call);
   if (!parsed.ok) return { ok: false, issues: issuesOf(call, parsed.issues, redact) };
-  if (variables.size === 0) return parsed;
+  if (variables.size === 0 && !mayName(call, toolset)) return parsed;
   try {
     const filler = createFiller(variables);
     const value = filler.json(parsed.value);
@@ -90,6 +95,21 @@ function filledArguments(
   } catch (error) {
     return { ok: false, issues: errorText(error) };
   }
+}
+
+/** A placeholder in a run that has no variables is a mistake only if a tool could have set one. */
+function mayName({ function: { arguments: text } }: ToolCallMessage, { definitions, find }: Toolset): boolean {
+  return text.includes('{{') && definitions.some(({ name }) => find(name)?.setsVariables === true);
+}
+
+/** Returns a warning of variables that were left as they are in the arguments of a call. */
+export function unknownVariables(
+  { call, unknown = [] }: AdmittedToolCall,
+  redact: Redact = redactNothing,
+): readonly ErrorSummary[] {
+  if (unknown.length === 0) return [];
+  const where = `the arguments of ${redact(call.function.name)}`;
+  return [describeError('VARIABLE_UNKNOWN', { where, names: redact(listKeys(unknown)) })];
 }
 
 /** The parser quotes some characters of what it read, so it is given a text without secrets for that. */

@@ -9,11 +9,10 @@ import { toolFailure } from '../errors/tool-failure';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
-import { listKeys } from '../util/known-keys';
 import { mapConcurrent } from '../util/map-concurrent';
 import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
 import { turn } from '../util/turn';
-import type { AdmittedToolCall, RunnableCall } from './admit-tool-call';
+import { type AdmittedToolCall, type RunnableCall, unknownVariables } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat, type Repeated } from './repeated-calls';
 import { approvalOf, type RunState } from './run-state';
@@ -130,12 +129,9 @@ async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOu
   }
 }
 
-/** Adds a warning of what was left as it is in the arguments. */
-function withUnknown({ call, unknown = [] }: Undone, output: ToolOutput, redact: Redact = redactNothing): ToolOutput {
-  if (unknown.length === 0) return output;
-  const where = `the arguments of ${redact(call.function.name)}`;
-  const warning = describeError('VARIABLE_UNKNOWN', { where, names: redact(listKeys(unknown)) });
-  return { ...output, warnings: [...(output.warnings ?? []), warning] };
+function withUnknown(prepared: Undone, output: ToolOutput, redact: Redact | undefined): ToolOutput {
+  const warnings = unknownVariables(prepared, redact);
+  return warnings.length === 0 ? output : { ...output, warnings: [...(output.warnings ?? []), ...warnings] };
 }
 
 /** What a model wrote and what a plugin threw may be quoted in it. */

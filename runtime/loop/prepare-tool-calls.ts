@@ -129,8 +129,12 @@ function isDecided({ call, input }: RunnableCall, state: RunState): boolean {
   return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
 }
 
-function refuse({ call, input }: AdmittedToolCall, code: ErrorCode, details: ErrorDetails = {}): AdmittedToolCall {
-  return { kind: 'refused', call, input, code, details: { tool: call.function.name, ...details } };
+function refuse(
+  { call, input, unknown }: AdmittedToolCall,
+  code: ErrorCode,
+  details: ErrorDetails = {},
+): AdmittedToolCall {
+  return { kind: 'refused', call, input, unknown, code, details: { tool: call.function.name, ...details } };
 }
 
 function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state: RunState): AdmittedToolCall {

@@ -38,7 +38,7 @@ export function rebuildRun(
     messages.push(...messagesOf(entry, step));
   }
   const { callCounts, approvals, spent } = last;
-  const variablesOf = (calls: readonly ToolCallEntry[]): JsonObject => ({ ...given, ...lastVariables(calls) });
+  const variablesOf = (calls: readonly ToolCallEntry[]): JsonObject => changed(given, calls);
   const outcomes = Object.fromEntries(endedIn(last, ended));
   const before = ended.filter(({ step }) => step < last.step);
   const pending = isPending ? { ...stepOf(last), outcomes, variables: variablesOf(before) } : undefined;
@@ -78,7 +78,9 @@ function stepOf(entry: Step): Omit<NonNullable<LoopProgress['pending']>, 'outcom
 
 function endedIn({ step }: Step, ended: readonly ToolCallEntry[]): ReadonlyMap<string, ToolCallRecord> {
   const calls = ended.filter((call) => call.step === step);
-  return new Map(calls.map(({ variables: _kept, change: _place, ...record }) => [record.id, record]));
+  return new Map(
+    calls.map(({ variables: _kept, removed: _removed, change: _place, ...record }) => [record.id, record]),
+  );
 }
 
 /** A step that another one follows: its results were written with that one's entry. */
@@ -103,9 +105,14 @@ function missing(step: number, toolCallId: string): never {
   throw new RuntimeError('INTERNAL_ERROR', { reason });
 }
 
-function lastVariables(ended: readonly ToolCallEntry[]): JsonObject {
-  const inOrder = [...ended].sort((one, other) => one.step - other.step || placeOf(one) - placeOf(other));
-  return Object.fromEntries(inOrder.flatMap(({ variables = {} }) => Object.entries(variables)));
+function changed(given: JsonObject, calls: readonly ToolCallEntry[]): JsonObject {
+  const inOrder = [...calls].sort((one, other) => one.step - other.step || placeOf(one) - placeOf(other));
+  const variables = new Map(Object.entries(given));
+  for (const { variables: set = {}, removed = [] } of inOrder) {
+    for (const [name, value] of Object.entries(set)) variables.set(name, value);
+    for (const name of removed) variables.delete(name);
+  }
+  return Object.fromEntries(variables);
 }
 
 const placeOf = ({ change = -1 }: ToolCallEntry): number => change;

@@ -13,12 +13,13 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
   const fixed = fixArguments(permission.fixedArguments, inputSchema);
   const checkRules = compileArgumentRules(permission, inputSchema, fixed.names);
   const capped = timeoutMs === undefined ? tool.execute : withTimeout(tool, timeoutMs);
-  const { isRepeatable, isReadOnly, loadsSkills } = tool;
+  const { isRepeatable, isReadOnly, loadsSkills, setsVariables } = tool;
   const guarded: Tool = {
     definition: tool.definition,
     isRepeatable,
     isReadOnly,
     loadsSkills,
+    setsVariables,
     parseInput: (input, checkedFor) => {
       return whenKnown(tool.parseInput(input, checkedFor), (parsed): ParsedInput =>
         parsed.ok ? named(checkRules(parsed.value), name) : parsed,

@@ -77,8 +77,9 @@ async function claimNew(
   const { journal = [] } = claimed;
   const resumed = await toGoOn(environment, run, agentOnRecord(journal));
   // An earlier run goes on with the history that it had, if it had one.
-  const progress = rebuildRun(beginningOf(resumed), journal);
-  return claimedRun(resumed, { key, opening, earlier: withSpent(progress, opening, claimed) });
+  const beginning = beginningOf(resumed);
+  const progress = rebuildRun(beginning, journal);
+  return claimedRun(resumed, { key, opening, earlier: withSpent(progress, { ...beginning, opening }, claimed) });
 }
 
 /** Plans again where the agent is not that of the run before. The task is held already, so a refusal ends the run itself. */
@@ -103,7 +104,7 @@ function claimedRun(
   run: PlannedRun & Pick<ClaimedRun, 'refusal'>,
   claimed: Pick<ClaimedRun, 'key' | 'opening' | 'earlier'>,
 ): Claim {
-  const variables = new Map(Object.entries({ ...run.plan.config.variables, ...claimed.earlier?.variables }));
+  const variables = new Map(Object.entries(claimed.earlier?.variables ?? run.plan.config.variables ?? {}));
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
 }
 
@@ -128,13 +129,13 @@ function openingOf({ plan }: PlannedRun, history: readonly Message[] = []): read
 /** What was spent counts too where there is nothing to go on with, as after a reply that broke off. */
 function withSpent(
   progress: Progress | undefined,
-  opening: readonly Message[],
+  { opening, variables }: Parameters<typeof rebuildRun>[0],
   { spent }: OnRecord,
 ): Progress | undefined {
   if (spent === undefined) return progress;
   // Only the journal is sure to have what was written a moment ago, and only the ledger has the calls without an entry.
   if (progress !== undefined) return { ...progress, spent: mostSpent(progress.spent, spent) };
-  const nothing = { steps: [], iterations: 0, callCounts: {}, approvals: {}, variables: {} };
+  const nothing = { steps: [], iterations: 0, callCounts: {}, approvals: {}, variables };
   return { ...nothing, messages: opening, openingLength: opening.length, spent };
 }
 

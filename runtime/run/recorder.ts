@@ -160,7 +160,7 @@ function spentSoFar(meter: UsageMeter, { earlier }: ClaimedRun): Spent {
 }
 
 /** Returns variables that have changed since the last time. A tool may also change a value that is there. */
-function changesOf({ variables, earlier }: ClaimedRun): () => Pick<ToolCallEntry, 'variables' | 'change'> {
+function changesOf({ variables, earlier }: ClaimedRun): () => Pick<ToolCallEntry, 'variables' | 'removed' | 'change'> {
   const known = new Map<string, string>();
   let change = earlier?.changes ?? 0;
   const changed = (): readonly (readonly [string, JsonValue])[] =>
@@ -173,6 +173,13 @@ function changesOf({ variables, earlier }: ClaimedRun): () => Pick<ToolCallEntry
   changed();
   return () => {
     const entries = changed();
-    return entries.length === 0 ? {} : { variables: Object.fromEntries(entries), change: change++ };
+    const removed = [...known.keys()].filter((name) => !variables.has(name));
+    for (const name of removed) known.delete(name);
+    if (entries.length + removed.length === 0) return {};
+    return {
+      variables: Object.fromEntries(entries),
+      removed: removed.length === 0 ? undefined : removed,
+      change: change++,
+    };
   };
 }

@@ -85,6 +85,7 @@ function toTool(prepared: PreparedTool, options: ToolBuilderOptions): Tool {
     parseInput: compileInputSchema(inputSchema),
     isRepeatable: isRepeatable(prepared),
     isReadOnly: prepared.settings.isReadOnly ?? prepared.isReadOnly,
+    setsVariables: prepared.setsVariables === true || storeAs !== undefined,
     execute: (input, context) => executeTool({ ...prepared, options }, input, context),
   };
 }

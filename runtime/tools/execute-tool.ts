@@ -69,26 +69,36 @@ interface Storing {
   readonly redact: Redact;
 }
 
-/** Keeps a result for arguments of later calls. A failure leaves what was kept before. */
+/**
+ * Keeps a result for arguments of later calls. One that cannot be kept removes the one before it, so that nothing is taken for it,
+ * and the model is told. A failure leaves what was kept.
+ */
 function withStored(
   { settings: { name: tool, storeAs } }: ExecutedTool,
   output: ToolOutput,
   { context: { variables }, kept, redact }: Storing,
 ): ToolOutput {
   if (output.isError) return output;
-  const value = kept === undefined ? keptValue(output) : redact(kept.text);
-  const names = [storeAs, kept?.as].filter((name) => name !== undefined);
+  const value = keptValue(output, kept && redact(kept.text));
+  const names = [kept?.as, storeAs].filter((name) => name !== undefined);
   const refused = names.flatMap((name) => {
     const reason = value === undefined ? 'it was cut off' : storeVariable(variables, name, value);
-    return reason === undefined ? [] : describeError('VARIABLE_NOT_STORED', { tool, name: redact(name), reason });
+    if (reason === undefined) return [];
+    variables.delete(name);
+    return describeError('VARIABLE_NOT_STORED', { tool, name: redact(name), reason });
   });
-  return refused.length === 0 ? output : { ...output, warnings: [...(output.warnings ?? []), ...refused] };
+  const [first] = refused;
+  if (first === undefined) return output;
+  const { code, message } = first;
+  const told = { warning: { code, message }, result: output.value };
+  return { ...output, value: told, warnings: [...(output.warnings ?? []), ...refused] };
 }
 
-/** The answer itself, without words of ours around it; undefined for a part of one. */
-function keptValue({ code, value }: ToolOutput): JsonValue | undefined {
-  if (code === 'TOOL_OUTPUT_TRUNCATED') return undefined;
-  return code !== undefined && isJsonObject(value) ? value.text : value;
+/** The answer itself, without words of ours around it; undefined for a part of one. `text` takes its place. */
+function keptValue({ code, value }: ToolOutput, text: string | undefined): JsonValue | undefined {
+  const isPart = code === 'TOOL_OUTPUT_TRUNCATED' || (isJsonObject(value) && value.truncated === true);
+  if (isPart) return undefined;
+  return text ?? (code !== undefined && isJsonObject(value) ? value.text : value);
 }
 
 function redactedDetails(details: ErrorDetails, redact: Redact): ErrorDetails {

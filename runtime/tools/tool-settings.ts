@@ -20,7 +20,7 @@ const customConfigSchema = strictObject({
   allowed_hosts: z.array(z.string().toLowerCase()).default([]),
   repeatable: z.boolean().optional(),
   read_only: z.boolean().optional(),
-  store_as: z.string().optional(),
+  store_as: z.string().nullish(),
   transport_config: z.record(z.string(), z.unknown()).default({}),
   // Read with the other rules.
   permissions: z.unknown(),
@@ -52,7 +52,7 @@ export function readToolSettings(row: ToolRow, defaultTimeoutMs: number): ToolSe
     secrets: row.secrets ?? [],
     isRepeatable: config.repeatable === true,
     isReadOnly: config.read_only as boolean | undefined,
-    storeAs: config.store_as as string | undefined,
+    storeAs: (config.store_as as string | null | undefined) ?? undefined,
   };
 }
 
@@ -89,7 +89,8 @@ function readConfig(
 }
 
 function issueOfStoreAs(name: JsonValue | undefined): string | undefined {
-  if (name === undefined) return undefined;
+  // A tenant may switch it off with null.
+  if (name === undefined || name === null) return undefined;
   return typeof name === 'string' ? issueOfName(name) : 'it is no text';
 }
 

@@ -61,7 +61,9 @@ export interface StepRecord extends Pick<Step, 'step' | 'finishReason' | 'durati
 export interface ToolCallEntry extends ToolCallRecord {
   /** Variables that have changed since the entry before it, in the order of time. */
   readonly variables?: JsonObject;
-  /** Place of that entry among those with variables. */
+  /** Names of those that were removed. */
+  readonly removed?: readonly string[];
+  /** Place of that entry among those that changed any. */
   readonly change?: number;
 }
 

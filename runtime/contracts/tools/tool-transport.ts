@@ -78,6 +78,7 @@ export interface PreparedTool {
   /** What the transport knows about that, where the row says nothing. */
   readonly isRepeatable?: Tool['isRepeatable'];
   readonly isReadOnly?: boolean;
+  readonly setsVariables?: boolean;
   readonly call: (call: TransportCall) => TransportReply | Promise<TransportReply>;
 }
 

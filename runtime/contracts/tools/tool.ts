@@ -102,6 +102,8 @@ export interface Tool {
   readonly isReadOnly?: boolean;
   /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
   readonly loadsSkills?: boolean;
+  /** It may set variables of the run, so that the model may name some in arguments. */
+  readonly setsVariables?: boolean;
   /** What the rules say on its calls; undefined where there are none. */
   readonly policy?: CallPolicy;
   /** Should not reject: failure is an output with isError. A rejection becomes one. */

@@ -36,13 +36,13 @@ export const RUN_CODES = family('How a run ends', {
   VARIABLE_UNKNOWN: warning(
     caller(
       'Unknown variables in {where}: {names}. They were left as they are.',
-      'Give them in Input: Variables, which is `variables` of the task, or correct their names.',
+      'Give them in Input: Variables (`variables` of the task), or correct their names. A tool may not have set them yet, or had no such value to set.',
     ),
   ),
   VARIABLE_NOT_STORED: warning(
     tenant(
-      'The result of "{tool}" was not kept as the variable "{name}": {reason}.',
-      'Let the tool give less, or remove store_as from its configuration.',
+      'The result of "{tool}" was not kept, so there is no variable "{name}": {reason}.',
+      'Let the tool return less, or use fewer and smaller variables.',
     ),
   ),
   TIME_ZONE_UNKNOWN: warning(

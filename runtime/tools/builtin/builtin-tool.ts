@@ -31,6 +31,7 @@ export interface BuiltinTool {
   readonly inputSchema: JsonObject;
   /** A call whose outcome is unknown may be made again. */
   readonly isRepeatable: Tool['isRepeatable'];
+  readonly setsVariables?: boolean;
   /** What its transport_config may hold. */
   readonly config: z.ZodType;
   /** Reads the row once. Throws an Error whose message says why the tool cannot be offered. */

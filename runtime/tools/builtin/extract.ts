@@ -1,7 +1,7 @@
-import type { TransportCall, TransportReply } from '../../contracts/tools/tool-transport';
+import type { TransportReply } from '../../contracts/tools/tool-transport';
 import { RuntimeError } from '../../errors/runtime-error';
-import type { JsonObject, JsonValue } from '../../util/json';
-import { issueOfName, issueOfSetting } from '../../util/variables/store';
+import type { JsonValue } from '../../util/json';
+import { issueOfName } from '../../util/variables/store';
 import { readPage } from '../web/read-page';
 import type { BuiltinTool } from './builtin-tool';
 import { fitList } from './fit-json';
@@ -24,6 +24,7 @@ export const extract: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  setsVariables: true,
   config: pageConfig,
   prepare: (settings) => {
     const fetchPage = fetchPageFor(settings);
@@ -44,27 +45,16 @@ export const extract: BuiltinTool = {
         throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues: `selector is not valid: ${found.reason}` });
       }
       const matches = found.kind === 'matches' ? found : { texts: [], isCut: false };
-      const { kept, told } = keep(call, matches.texts.join('\n'));
       const json = fitList(matches.texts, call.maxOutputBytes, (kept, isShort) => ({
         url,
         matches: kept,
         ...(isShort || matches.isCut || isCut ? { truncated: true } : {}),
-        ...told,
       }));
-      return { text: json, isCut: false, kept };
+      const as = typeof variable === 'string' && variable !== '' ? variable : undefined;
+      return { text: json, isCut: false, kept: { text: matches.texts.join('\n'), as } };
     };
   },
 };
-
-/** The text for variables, and what the result says of the one that the model named. */
-function keep(
-  { input: { store_as: name }, variables }: TransportCall,
-  text: string,
-): { readonly kept: TransportReply['kept']; readonly told: JsonObject } {
-  if (typeof name !== 'string' || name === '' || text === '') return { kept: { text }, told: {} };
-  const issue = issueOfSetting(variables, name, text);
-  return { kept: { text, as: name }, told: issue === undefined ? { stored_as: name } : { not_stored: issue } };
-}
 
 /** Throws TOOL_INVALID_ARGS before anything is fetched. */
 function refuseName(tool: string, variable: JsonValue | undefined): void {

@@ -20,6 +20,7 @@ export const setVariable: BuiltinTool = {
     additionalProperties: false,
   },
   isRepeatable: true,
+  setsVariables: true,
   config: configSchema,
   prepare: (settings) => {
     readConfig(configSchema, settings);

@@ -22,9 +22,15 @@ function prepareBuiltin(given: ToolSettings, row: ToolRow, ports: BuiltinPorts):
     inputSchema:
       row.parametersSchema === null || row.parametersSchema === undefined ? tool.inputSchema : given.inputSchema,
   };
-  const { isRepeatable } = tool;
+  const { isRepeatable, setsVariables } = tool;
   // What may be repeated whatever its arguments are only reads.
-  return { settings, isRepeatable, isReadOnly: isRepeatable === true, call: tool.prepare(settings, ports) };
+  return {
+    settings,
+    isRepeatable,
+    isReadOnly: isRepeatable === true,
+    setsVariables,
+    call: tool.prepare(settings, ports),
+  };
 }
 
 /** The built-in tool that a row names. Throws an Error when there is none. */

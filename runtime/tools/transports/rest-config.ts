@@ -41,7 +41,7 @@ const schema = strictObject({
   result_path: z.string().min(1).optional(),
   repeatable: z.boolean().optional(),
   read_only: z.boolean().optional(),
-  store_as: z.string().optional(),
+  store_as: z.string().nullish(),
 });
 
 /** Reads transport_config. Throws an Error that names the field, never its value, which may be a secret. */

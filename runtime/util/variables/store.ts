@@ -3,18 +3,14 @@ import { VARIABLE_NAME, type Variables } from './fill';
 
 const PROTOTYPE_KEYS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 const MAX_VARIABLES = 100;
+const SHOWN_LENGTH = 64;
 const MAX_TOTAL_BYTES = 64 * 1024;
 
 /** Sets a variable, or returns why it cannot be set. */
 export function storeVariable(variables: Map<string, JsonValue>, name: string, value: JsonValue): string | undefined {
-  const issue = issueOfSetting(variables, name, value);
+  const issue = issueOfName(name) ?? issueOfAll(new Map(variables).set(name, value));
   if (issue === undefined) variables.set(name, value);
   return issue;
-}
-
-/** Returns why a variable cannot be set. */
-export function issueOfSetting(variables: Variables, name: string, value: JsonValue): string | undefined {
-  return issueOfName(name) ?? issueOfAll(new Map(variables).set(name, value));
 }
 
 /** Returns why these cannot be the variables of a run. */
@@ -29,7 +25,8 @@ export function issueOfVariables(given: JsonObject): string | undefined {
 /** Returns why no variable can have this name. */
 export function issueOfName(name: string): string | undefined {
   if (VARIABLE_NAME.test(name) && !PROTOTYPE_KEYS.includes(name)) return undefined;
-  return 'the name of a variable is 1 to 64 letters, digits, _ and -, and begins with a letter or _';
+  const shown = JSON.stringify(name.slice(0, SHOWN_LENGTH));
+  return `${shown} is not a name of a variable: use 1 to 64 letters, digits, _ and -, with a letter or _ in front`;
 }
 
 function issueOfAll(variables: Variables): string | undefined {

@@ -1,9 +1,9 @@
-import { createRuntime } from '../../../runtime';
+import { createRuntime, type Tool } from '../../../runtime';
 import { addTenant, addTool, enableTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 
 let fixture: AgentFixture;
 let server: TestServer;
@@ -184,6 +184,61 @@ it('an unknown name in arguments that are refused is told too, and a tool sees t
   expect(done.warnings).toMatchObject([{ code: 'VARIABLE_UNKNOWN', message: containing('of count: "many"') }]);
 });
 
+it('a result that is not kept takes the place of the one before it, and the model is told', async () => {
+  const tenantId = await tenantWith([{ code: 'find', customConfig: { store_as: 'order' } }]);
+  const find = (q: string) => toolReply([{ name: 'find', arguments: { q } }]);
+  const late = { name: 'echo', arguments: { order: '{{order}}' } };
+  const done = await run(
+    tenantId,
+    {},
+    toolReply([{ name: 'find', arguments: {} }, late]),
+    find('x'.repeat(70_000)),
+    echo(late.arguments),
+  );
+  // There is no variable yet, but a tool that sets one.
+  expect(done.calls[1]).toMatchObject({ arguments: { order: '{{order}}' } });
+  expect(done.calls.at(-1)).toMatchObject({ arguments: { order: '{{order}}' } });
+  expect(done.last).toContain('there is no variable');
+  expect(done.warnings.map(({ code }) => code)).toEqual(['VARIABLE_UNKNOWN', 'VARIABLE_NOT_STORED']);
+  expect(done).not.toHaveProperty('variables');
+});
+
+it('a variable that a tool has removed stays away, for a run that waited too', async () => {
+  const forget: Tool = {
+    ...echoTool,
+    definition: { ...echoTool.definition, name: 'forget' },
+    execute: (_input, { variables }) => {
+      variables.delete('n');
+      return Promise.resolve({ isError: false, value: null });
+    },
+  };
+  const runtime = createRuntime({
+    database: { url: fixture.database.url },
+    model: { apiKey: 'sk-test-key', baseUrl: fixture.models.url, maxRetries: 0 },
+    plugins: { tools: [forget] },
+  });
+  try {
+    const tenantId = await tenantWith([{ code: 'pay' }], {
+      tool_config: { tool_permissions: { pay: { decision: 'ask' } } },
+    });
+    fixture.models.script(
+      toolReply([{ name: 'forget', arguments: {} }]),
+      toolReply([{ name: 'pay', arguments: { n: '{{n}}', m: '{{m}}' } }]),
+    );
+    const task = aTask(tenantId, { variables: { n: 1, m: 2 } });
+    const waiting = await runtime.run(task);
+    const asked = { n: '{{n}}', m: 2 };
+    expect(waiting).toMatchObject({ awaiting: { arguments: asked }, warnings: [{ code: 'VARIABLE_UNKNOWN' }] });
+    fixture.models.script(textReply('Paid.'));
+    const approval = { run_id: waiting.run_id, decision: 'approve' };
+    const result = await runtime.run({ ...task, config: { message: '', approval } });
+    expect(result).toMatchObject({ status: 'completed', variables: { m: 2 } });
+    expect(sentBy('pay').at(-1)).toMatchObject({ arguments: asked });
+  } finally {
+    await runtime.close();
+  }
+});
+
 it('of what calls set, the last holds, whatever the model calls them, also for a run that waited', async () => {
   const rules = { pay: { decision: 'ask' } };
   const tenantId = await tenantWith([{ code: 'pay' }, builtin('set_variable')], {
@@ -277,7 +332,7 @@ it('tells the time of the tenant, and its context where it says so, which stays 
 });
 
 it.each([
-  [{ '1a': 1 }, 'the name of a variable'],
+  [{ '1a': 1 }, '"1a" is not a name of a variable'],
   [[1], 'must be an object'],
   [{ a: 'x'.repeat(70_000) }, 'longer than 65536 bytes'],
 ])('refuses variables that cannot be, before anything is spent (%#)', async (variables, reason) => {

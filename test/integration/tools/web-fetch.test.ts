@@ -190,23 +190,44 @@ describe('extract', () => {
     });
   });
 
-  it('keeps the text in a variable, and says so', async () => {
-    const keep = (variable: JsonValue, variables: Map<string, JsonValue>, selector = 'li') =>
-      callTool(row('extract'), { url: site.url, selector, store_as: variable }, { variables });
-    const variables = new Map<string, JsonValue>();
-    expect((await keep('colours', variables)).value).toMatchObject({ stored_as: 'colours' });
-    await keep('heading', variables, 'h2');
+  const keep = (variable: JsonValue, variables: Map<string, JsonValue>, selector = 'li') =>
+    callTool(row('extract'), { url: site.url, selector, store_as: variable }, { variables });
+
+  it('keeps the text in a variable', async () => {
+    const variables = new Map<string, JsonValue>([['price', 'of the page before']]);
+    expect((await keep('colours', variables)).value).toEqual({ url: `${site.url}/`, matches: ['red', 'blue & green'] });
+    await keep('price', variables, 'h2');
     await keep('', variables);
-    expect([...variables]).toEqual([['colours', 'red\nblue & green']]);
+    expect([...variables]).toEqual([
+      ['price', ''],
+      ['colours', 'red\nblue & green'],
+    ]);
     const asked = site.requests.length;
     expect((await keep('a b', variables)).output).toMatchObject({
       code: 'TOOL_INVALID_ARGS',
-      value: { message: containing('store_as: the name of a variable') },
+      value: { message: containing('store_as: "a b" is not a name') },
     });
     expect(site.requests).toHaveLength(asked);
-    const full = new Map<string, JsonValue>([['a', 'x'.repeat(65_525)]]);
-    expect((await keep('b', full)).value).toMatchObject({ not_stored: containing('longer than 65536 bytes') });
+  });
+
+  it('keeps no text that does not fit, nor a part of one, and leaves nothing in its place', async () => {
+    const full = new Map<string, JsonValue>([
+      ['a', 'x'.repeat(65_505)],
+      ['b', 1],
+    ]);
+    const { value, output } = await keep('b', full);
+    expect(value).toMatchObject({
+      warning: { code: 'VARIABLE_NOT_STORED' },
+      result: { matches: ['red', 'blue & green'] },
+    });
+    expect(output?.warnings).toMatchObject([
+      { code: 'VARIABLE_NOT_STORED', message: containing('there is no variable "b"') },
+    ]);
     expect([...full.keys()]).toEqual(['a']);
+    html('<li>item</li>'.repeat(60));
+    const variables = new Map<string, JsonValue>();
+    expect((await keep('all', variables)).value).toMatchObject({ warning: { message: containing('it was cut off') } });
+    expect(variables.size).toBe(0);
   });
 
   it('reads HTML only', async () => {

@@ -50,6 +50,10 @@ describe('the variable that keeps the result', () => {
     expect(read(row).storeAs).toBe('order');
   });
 
+  it('can be switched off by the tenant', () => {
+    expect(read({ transportConfig: { store_as: 'order' }, customConfig: { store_as: null } }).storeAs).toBeUndefined();
+  });
+
   it.each([[7], ['a b'], ['__proto__'], ['']])('cannot be %j', (name) => {
     expect(() => read({ transportConfig: { store_as: name } })).toThrow('transport_config.store_as cannot be used');
   });
