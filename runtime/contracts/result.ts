@@ -76,7 +76,7 @@ export interface AgentResult {
   readonly truncated?: boolean;
   /** True when the stored result of an earlier run of the same task came back and nothing was spent. */
   readonly replayed?: boolean;
-  /** What the tool `set_variable` left, when it was called. */
+  /** All variables of the run: those of the task, and what tools have set. Undefined where there are none. */
   readonly variables?: JsonObject;
   /** What the run waits for, when its status is awaiting_input. */
   readonly awaiting?: AwaitedApproval;

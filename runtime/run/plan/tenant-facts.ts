@@ -23,7 +23,7 @@ export function factsOf(settings: TenantSettings, now = new Date()): TenantFacts
     ['Working hours', workingHours],
   ];
   const told = lines.flatMap(([word, value]) =>
-    value === undefined ? [] : `${word}: ${value.replaceAll('<', '&lt;').replaceAll(/\s*\n\s*/g, ' ')}`,
+    value === undefined ? [] : `${word}: ${value.replaceAll('<', '&lt;').split(/\s+/).join(' ')}`,
   );
   return {
     text: `<tenant_context>\n${told.join('\n')}\n</tenant_context>`,
