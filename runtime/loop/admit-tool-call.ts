@@ -3,22 +3,21 @@ import { type FinishReason, isWhole } from '../contracts/model';
 import type { CheckedFor, ParsedInput, Tool, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
-import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
+import type { ErrorDetails, ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
-import { findExcess, type JsonObject, type JsonValue } from '../util/json';
-import { listKeys } from '../util/known-keys';
-import { type Redact, redactNothing } from '../util/redaction/redact';
-import { createFiller, type Variables } from '../util/variables/fill';
-import { argumentsOf, parseArguments } from './parse-arguments';
+import type { JsonObject, JsonValue } from '../util/json';
+import type { Redact } from '../util/redaction/redact';
+import type { Variables } from '../util/variables/fill';
+import { readArguments } from './parse-arguments';
 import type { Repeated } from './repeated-calls';
 
 /** A tool call that may run, or the reason why it must not. */
 export type AdmittedToolCall = {
   readonly call: ToolCallMessage;
   readonly input: JsonValue;
-  /** Variables that its arguments name and the run does not have. */
-  readonly unknown?: readonly string[];
+  /** What the run's result is to say of its arguments. */
+  readonly warnings?: readonly ErrorSummary[];
 } & (
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
   | Repeated
@@ -46,13 +45,13 @@ export async function admitToolCall(
   },
 ): Promise<AdmittedToolCall> {
   const tool = call.function.name;
-  const parsed = filledArguments(call, context);
+  const parsed = readArguments(call, context);
   const input: JsonValue = parsed.ok ? parsed.value : call.function.arguments;
   const refuse = (code: ErrorCode, details: ErrorDetails): AdmittedToolCall => ({
     kind: 'refused',
     call,
     input,
-    unknown: parsed.ok ? parsed.unknown : undefined,
+    warnings: parsed.ok ? parsed.warnings : undefined,
     code,
     details: { tool, ...details },
   });
@@ -66,58 +65,7 @@ export async function admitToolCall(
   const checked = await checkArguments(known, parsed.value, context.checkedFor);
   if (!checked.ok)
     return refuse(checked.code ?? 'TOOL_INVALID_ARGS', { issues: checked.issues, reason: checked.issues });
-  return { kind: 'run', call, input: checked.value, tool: known, value: checked.value, unknown: parsed.unknown };
-}
-
-type FilledArguments =
-  | { readonly ok: true; readonly value: JsonObject; readonly unknown?: readonly string[] }
-  | { readonly ok: false; readonly issues: string };
-
-/** The arguments with variables in place of their placeholders, before anybody looks at them: what is checked is what is sent. */
-function filledArguments(
-  call: ToolCallMessage,
-  {
-    variables,
-    toolset,
-    redact,
-  }: { readonly variables: Variables; readonly toolset: Toolset; readonly redact?: Redact },
-): FilledArguments {
-  const parsed = argumentsOf(call);
-  if (!parsed.ok) return { ok: false, issues: issuesOf(call, parsed.issues, redact) };
-  if (variables.size === 0 && !mayName(call, toolset)) return parsed;
-  try {
-    const filler = createFiller(variables);
-    const value = filler.json(parsed.value);
-    const excess = findExcess(value);
-    return excess === undefined
-      ? { ok: true, value, unknown: filler.unknown() }
-      : { ok: false, issues: `with its variables, the input ${excess}` };
-  } catch (error) {
-    return { ok: false, issues: errorText(error) };
-  }
-}
-
-/** A placeholder in a run that has no variables is a mistake only if a tool could have set one. */
-function mayName({ function: { arguments: text } }: ToolCallMessage, { definitions, find }: Toolset): boolean {
-  return text.includes('{{') && definitions.some(({ name }) => find(name)?.setsVariables === true);
-}
-
-/** Returns a warning of variables that were left as they are in the arguments of a call. */
-export function unknownVariables(
-  { call, unknown = [] }: AdmittedToolCall,
-  redact: Redact = redactNothing,
-): readonly ErrorSummary[] {
-  if (unknown.length === 0) return [];
-  const where = `the arguments of ${redact(call.function.name)}`;
-  return [describeError('VARIABLE_UNKNOWN', { where, names: redact(listKeys(unknown)) })];
-}
-
-/** The parser quotes some characters of what it read, so it is given a text without secrets for that. */
-function issuesOf(call: ToolCallMessage, issues: string, redact: Redact | undefined): string {
-  const text = call.function.arguments;
-  if (redact === undefined || redact(text) === text) return issues;
-  const parsed = parseArguments(redact(text));
-  return parsed.ok ? 'not valid JSON' : parsed.issues;
+  return { kind: 'run', call, input: checked.value, tool: known, value: checked.value, warnings: parsed.warnings };
 }
 
 /** A check that throws has not passed the arguments. Rejects only when the signal aborts. */

@@ -2,7 +2,7 @@ import type { Step } from '../contracts/ledger/journal';
 import type { Message } from '../contracts/message';
 import type { LoopOutcome } from '../contracts/outcome';
 import { describeError, RuntimeError } from '../errors/runtime-error';
-import { type RunnableCall, unknownVariables } from './admit-tool-call';
+import type { RunnableCall } from './admit-tool-call';
 import type { EndedToolCalls } from './execute-tool-calls';
 import type { LoopInput } from './loop-contract';
 import type { ReadReply } from './read-reply';
@@ -84,7 +84,7 @@ export function endAtLimit({ stop, settings }: LoopInput, last: ReadReply | unde
 
 /** Ends the run until a person has decided. */
 export function waitForPerson(
-  { observer, scope: { redact } }: LoopInput,
+  { observer }: LoopInput,
   state: RunState,
   {
     step,
@@ -102,7 +102,7 @@ export function waitForPerson(
     text: '',
     truncated: false,
     awaiting: { tool: fn.name, arguments: asked.input, reason },
-    warnings: unknownVariables(asked, redact),
+    warnings: asked.warnings,
     progress: {
       messages: state.messages.slice(0, -1),
       openingLength: state.opening.isKept ? state.opening.length : undefined,

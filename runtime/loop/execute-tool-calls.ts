@@ -10,9 +10,9 @@ import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import { isDeeperThan, type JsonValue, MAX_JSON_DEPTH } from '../util/json';
 import { mapConcurrent } from '../util/map-concurrent';
-import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
+import { redactJson, redactNothing } from '../util/redaction/redact';
 import { turn } from '../util/turn';
-import { type AdmittedToolCall, type RunnableCall, unknownVariables } from './admit-tool-call';
+import type { AdmittedToolCall, RunnableCall } from './admit-tool-call';
 import type { LoopInput } from './loop-contract';
 import { mayRepeat, type Repeated } from './repeated-calls';
 import { approvalOf, type RunState } from './run-state';
@@ -66,7 +66,7 @@ async function runOne(
   const startedAt = monotonicMs();
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
-  const { output, message } = toMessage(prepared, withUnknown(prepared, await run(prepared), input.scope.redact));
+  const { output, message } = toMessage(prepared, await run(prepared));
   const record: ToolCallRecord = {
     step,
     id,
@@ -77,12 +77,16 @@ async function runOne(
     isRepeatable: prepared.kind !== 'run' || mayRepeat(prepared.tool, prepared.value),
     wasSent,
     durationMs: elapsedMs(startedAt),
-    outcome: output,
+    outcome: withWarnings(output, prepared),
   };
   input.observer.toolCallEnded(record);
   const { durationMs } = record;
   input.emit({ type: 'tool-result', step, tool, toolCallId: id, isError: output.isError, durationMs });
   return { record, message };
+}
+
+function withWarnings(output: ToolOutput, { warnings = [] }: Undone): ToolOutput {
+  return warnings.length === 0 ? output : { ...output, warnings: [...(output.warnings ?? []), ...warnings] };
 }
 
 /** Returns who decided on the call; undefined if current rules refused it despite an approval. */
@@ -127,11 +131,6 @@ async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOu
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
-}
-
-function withUnknown(prepared: Undone, output: ToolOutput, redact: Redact | undefined): ToolOutput {
-  const warnings = unknownVariables(prepared, redact);
-  return warnings.length === 0 ? output : { ...output, warnings: [...(output.warnings ?? []), ...warnings] };
 }
 
 /** What a model wrote and what a plugin threw may be quoted in it. */

@@ -1,5 +1,10 @@
 import type { ToolCallMessage } from '../contracts/message';
+import type { Toolset } from '../contracts/tools/tool';
+import { describeError, type ErrorSummary } from '../errors/runtime-error';
+import { errorText } from '../errors/to-runtime-error';
 import { isJsonObject, type JsonObject, tryParseJson } from '../util/json';
+import { type Redact, redactNothing } from '../util/redaction/redact';
+import { createFiller, type Variables } from '../util/variables/fill';
 
 type ParsedArguments =
   { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly issues: string };
@@ -32,4 +37,51 @@ function withoutFence(text: string): string {
   const isFenced = text.length >= 2 * FENCE.length && text.startsWith(FENCE) && text.endsWith(FENCE);
   if (!isFenced) return text;
   return text.slice(FENCE.length, -FENCE.length).replace(/^json/, '').trim();
+}
+
+type ReadArguments =
+  | { readonly ok: true; readonly value: JsonObject; readonly warnings?: readonly ErrorSummary[] }
+  | { readonly ok: false; readonly issues: string };
+
+interface Reading {
+  readonly variables: Variables;
+  readonly toolset: Toolset;
+  readonly redact?: Redact;
+}
+
+/** The arguments with variables in place of their placeholders, before anybody looks at them: what is checked is what is sent. */
+export function readArguments(call: ToolCallMessage, { variables, toolset, redact }: Reading): ReadArguments {
+  const parsed = argumentsOf(call);
+  if (!parsed.ok) return { ok: false, issues: redacted(call, parsed.issues, redact) };
+  if (variables.size === 0 && !mayName(call, toolset)) return parsed;
+  try {
+    const filler = createFiller(variables);
+    const value = filler.json(parsed.value);
+    return { ok: true, value, warnings: warningsOf(call, filler.unknown(), redact) };
+  } catch (error) {
+    return { ok: false, issues: errorText(error) };
+  }
+}
+
+/** A placeholder in a run that has no variables is a mistake only if a tool could have set one. */
+function mayName({ function: { arguments: text } }: ToolCallMessage, { definitions, find }: Toolset): boolean {
+  return text.includes('{{') && definitions.some(({ name }) => find(name)?.setsVariables === true);
+}
+
+function warningsOf(
+  { function: { name } }: ToolCallMessage,
+  unknown: string,
+  redact: Redact = redactNothing,
+): readonly ErrorSummary[] | undefined {
+  if (unknown === '') return undefined;
+  const details = { where: `the arguments of ${redact(name)}`, names: redact(unknown) };
+  return [describeError('VARIABLE_UNKNOWN', details)];
+}
+
+/** The parser quotes some characters of what it read, so it is given a text without secrets for that. */
+function redacted(call: ToolCallMessage, issues: string, redact: Redact = redactNothing): string {
+  const text = call.function.arguments;
+  if (redact(text) === text) return issues;
+  const parsed = parseArguments(redact(text));
+  return parsed.ok ? 'not valid JSON' : parsed.issues;
 }

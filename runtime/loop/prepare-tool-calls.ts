@@ -130,11 +130,11 @@ function isDecided({ call, input }: RunnableCall, state: RunState): boolean {
 }
 
 function refuse(
-  { call, input, unknown }: AdmittedToolCall,
+  { call, input, warnings }: AdmittedToolCall,
   code: ErrorCode,
   details: ErrorDetails = {},
 ): AdmittedToolCall {
-  return { kind: 'refused', call, input, unknown, code, details: { tool: call.function.name, ...details } };
+  return { kind: 'refused', call, input, warnings, code, details: { tool: call.function.name, ...details } };
 }
 
 function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state: RunState): AdmittedToolCall {

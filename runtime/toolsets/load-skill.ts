@@ -113,7 +113,7 @@ function loaded({ name, paths }: SkillRow, { skill, asText, filler, tools, tool,
     isError: false,
     value: redactJson(value, redact),
     nextTools: names === undefined ? 'all' : [...names, tool],
-    warnings: warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(listKeys(filler.unknown())) }),
+    warnings: warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(filler.unknown()) }),
   };
 }
 

@@ -1,7 +1,6 @@
 import type { TaskConfig } from '../../contracts/task';
 import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
-import { listKeys } from '../../util/known-keys';
 import type { Redact } from '../../util/redaction/redact';
 import { createFiller, type Variables } from '../../util/variables/fill';
 
@@ -51,8 +50,8 @@ function fill(
   try {
     const text = filler.text(template);
     const unknown = filler.unknown();
-    const details = { where: WORDS[key], names: redact(listKeys(unknown)) };
-    return [{ key, text, warnings: unknown.length === 0 ? [] : [describeError('VARIABLE_UNKNOWN', details)] }];
+    const details = { where: WORDS[key], names: redact(unknown) };
+    return [{ key, text, warnings: unknown === '' ? [] : [describeError('VARIABLE_UNKNOWN', details)] }];
   } catch (error) {
     throw new RuntimeError('INPUT_INVALID', { issues: `${WORDS[key]} cannot be filled: ${errorText(error)}` });
   }

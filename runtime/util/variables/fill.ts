@@ -1,4 +1,5 @@
-import { isJsonObject, isList, type JsonValue } from '../json';
+import { findExcess, isJsonObject, isList, type JsonValue } from '../json';
+import { listKeys } from '../known-keys';
 import { onlyPlaceholder, replacePlaceholders } from '../text/placeholders';
 
 export type Variables = ReadonlyMap<string, JsonValue>;
@@ -9,8 +10,8 @@ export interface Filler {
   readonly text: (template: string) => string;
   /** The JSON, all texts in it filled. A text that is nothing but a placeholder becomes the value itself. Throws like `text`. */
   readonly json: <T extends JsonValue>(template: T) => T;
-  /** Paths without a value, which were left as they are: at most ten. */
-  readonly unknown: () => readonly string[];
+  /** Lists paths without a value, which were left as they are: at most ten. Empty where there are none. */
+  readonly unknown: () => string;
 }
 
 /** The most characters that a filler puts in. */
@@ -52,7 +53,7 @@ export function createFiller(variables: Variables): Filler {
     return value === undefined ? undefined : take(textOf(value));
   };
   const text = (template: string): string => replacePlaceholders(template, textAt);
-  const json = (template: JsonValue): JsonValue => {
+  const fill = (template: JsonValue): JsonValue => {
     if (typeof template === 'string') {
       const path = onlyPlaceholder(template);
       if (path === undefined) return text(template);
@@ -61,11 +62,17 @@ export function createFiller(variables: Variables): Filler {
       take(textOf(value));
       return value;
     }
-    if (isList(template)) return template.map(json);
+    if (isList(template)) return template.map(fill);
     if (!isJsonObject(template)) return template;
-    return Object.fromEntries(Object.entries(template).map(([key, inner]) => [key, json(inner)]));
+    return Object.fromEntries(Object.entries(template).map(([key, inner]) => [key, fill(inner)]));
   };
-  return { text, json: json as Filler['json'], unknown: () => [...unknown] };
+  const json = (template: JsonValue): JsonValue => {
+    const filled = fill(template);
+    const excess = findExcess(filled);
+    if (excess !== undefined) throw new Error(`with its variables it ${excess}`);
+    return filled;
+  };
+  return { text, json: json as Filler['json'], unknown: () => listKeys([...unknown]) };
 }
 
 function parsePath(path: string): { readonly name: string; readonly keys: readonly string[] } | undefined {

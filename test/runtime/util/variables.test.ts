@@ -31,12 +31,12 @@ it.each([
 ])('%s becomes %s, once', (template, filled) => expect(text(template)).toBe(filled));
 
 it.each([
-  ['{{unknown}} {{customer.age}} {{customer.tags[9]}}', ['unknown', 'customer.age', 'customer.tags[9]']],
-  ['{{sel.length}} {{customer.constructor}} {{__proto__}}', ['sel.length', 'customer.constructor', '__proto__']],
-  ['{{ $json.id }} {{1a}} {{a b}} {{}} {{#if x}} {{customer[name]}}', []],
+  ['{{unknown}} {{customer.age}} {{customer.tags[9]}}', '"unknown", "customer.age", "customer.tags[9]"'],
+  ['{{sel.length}} {{customer.constructor}} {{__proto__}}', '"sel.length", "customer.constructor", "__proto__"'],
+  ['{{ $json.id }} {{1a}} {{a b}} {{}} {{#if x}} {{customer[name]}}', ''],
 ])('%s stays as it is', (template, unknown) => {
   expect(text(template)).toBe(template);
-  expect(unknownIn(template)).toEqual(unknown);
+  expect(unknownIn(template)).toBe(unknown);
 });
 
 it('keeps the type of a text that is nothing but a placeholder, and fills no keys', () => {
@@ -59,8 +59,8 @@ it('keeps integers beyond 2^53', () => {
 
 it('names at most ten unknown variables, and no path that is longer than any', () => {
   const unknown = unknownIn(Array.from({ length: 30 }, (_, index) => `{{v${index}}}`));
-  expect(unknown).toHaveLength(10);
-  expect(unknownIn(`{{a.${'x'.repeat(5000)}}} {{sel${'[0]'.repeat(90)}}}`)).toEqual([]);
+  expect(unknown.split(', ')).toHaveLength(10);
+  expect(unknownIn(`{{a.${'x'.repeat(5000)}}} {{sel${'[0]'.repeat(90)}}}`)).toBe('');
 });
 
 it('does not multiply what it is given, nor go on for ever', () => {
