@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
 
@@ -23,9 +23,14 @@ beforeAll(async () => {
   models.always(({ messages }) => {
     const { role } = messages.at(-1) ?? {};
     if (role === 'tool') return textReply('You have 5 orders.').body;
-    return toolReply([{ name: 'load_skill', arguments: { name: 'orders' } }]).body;
+    return toolReply([
+      { name: 'load_skill', arguments: { name: 'orders', arguments: '{{shop}}' } },
+      { name: 'set_variable', arguments: { name: 'counted', value: 5 } },
+    ]).body;
   });
-  const tenantId = { __rl: true, mode: 'id', value: await addTenant(database) };
+  const tenant = await addTenant(database);
+  await giveTool(database, tenant, { code: 'set_variable', transport: 'builtin', endpoint: null });
+  const tenantId = { __rl: true, mode: 'id', value: tenant };
   const credentials = {
     openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-agents', url: models.url }),
     postgres: await addPostgresCredential(n8n, database.url),
@@ -107,6 +112,7 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
   await one('[data-test-id="resource-locator-agent"] [data-test-id="rlc-input"]').click();
   await one('[data-test-id="rlc-item"]:has-text("support")').click();
   await execute('You have 5 orders.');
+  await one('[data-test-id="output-panel"]').getByText('counted').first().waitFor();
   await editor.screenshot(path.join(PICTURES, 'agent-picked.png'));
   expect(models.received.at(-1)).toMatchObject({
     model: 'anthropic/claude-3-5-sonnet',
@@ -117,7 +123,8 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
       },
       { role: 'user', content: 'How many orders have I at {{shop}}?' },
       { role: 'assistant' },
-      { role: 'tool', content: expect.stringContaining('Count those of Bikes.') as string },
+      { role: 'tool', content: expect.stringContaining('Count those of Bikes.\\n\\nARGUMENTS: Bikes') as string },
+      { role: 'tool' },
     ],
   });
 });
