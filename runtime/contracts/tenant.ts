@@ -33,13 +33,13 @@ export interface TenantSettings {
   readonly monthlyTokenLimit?: string;
   /** The limit as text, as it stands in the database. */
   readonly runsPerMinute?: string;
-  /** A name such as `Europe/Berlin`, unchecked. */
+  /** Name such as `Europe/Berlin`, not validated. */
   readonly timeZone?: string;
-  /** Tells models the date, and the three below. */
+  /** Adds the date and the three settings below to system prompts. */
   readonly tellContext?: boolean;
   readonly language?: string;
   readonly agentPersonality?: string;
-  /** Told and never enforced. */
+  /** Information for models, never enforced. */
   readonly workingHours?: string;
   /** Rules for tools, as they stand in the database. */
   readonly toolConfig?: unknown;

@@ -16,7 +16,7 @@ import type { Repeated } from './repeated-calls';
 export type AdmittedToolCall = {
   readonly call: ToolCallMessage;
   readonly input: JsonValue;
-  /** What the run's result is to say of its arguments. */
+  /** Warnings about its arguments, for the result of the run. */
   readonly warnings?: readonly ErrorSummary[];
 } & (
   | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }

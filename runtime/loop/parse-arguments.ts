@@ -49,7 +49,7 @@ interface Reading {
   readonly redact?: Redact;
 }
 
-/** The arguments with variables in place of their placeholders, before anybody looks at them: what is checked is what is sent. */
+/** Fills variables into the arguments of a call, before they are checked: what is checked is what is sent. */
 export function readArguments(call: ToolCallMessage, { variables, toolset, redact }: Reading): ReadArguments {
   const parsed = argumentsOf(call);
   if (!parsed.ok) return { ok: false, issues: redacted(call, parsed.issues, redact) };
@@ -63,7 +63,7 @@ export function readArguments(call: ToolCallMessage, { variables, toolset, redac
   }
 }
 
-/** A placeholder in a run that has no variables is a mistake only if a tool could have set one. */
+/** Reports whether a run without variables has a tool that could have set one. */
 function mayName({ function: { arguments: text } }: ToolCallMessage, { definitions, find }: Toolset): boolean {
   return text.includes('{{') && definitions.some(({ name }) => find(name)?.setsVariables === true);
 }

@@ -34,7 +34,7 @@ export interface RunState {
 
 /** A model call that ended, and what is left to do of its step. */
 export type OpenStep = Omit<NonNullable<LoopProgress['pending']>, 'variables'> & {
-  /** What its arguments are filled with, for a step that an earlier run began; undefined: the variables of now. */
+  /** Variables for its arguments, if an earlier run began the step. Default: those of now. */
   readonly variables?: Variables;
   readonly calls: readonly ToolCallMessage[];
   /** No model call follows. */

@@ -108,7 +108,7 @@ function claimedRun(
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
 }
 
-/** A run without its opening on record had no instructions but its prompt. */
+/** Returns how an earlier run began. Without its opening on record it had no instructions but its prompt. */
 function beginningOf(run: PlannedRun): Parameters<typeof rebuildRun>[0] {
   const opening = openingOf({ ...run, plan: { ...run.plan, instructions: [] } });
   return { opening, variables: run.plan.config.variables ?? {} };

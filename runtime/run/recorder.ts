@@ -159,7 +159,7 @@ function spentSoFar(meter: UsageMeter, { earlier }: ClaimedRun): Spent {
   return earlier === undefined ? own : addSpent(earlier.spent, own);
 }
 
-/** Returns variables that have changed since the last time. A tool may also change a value that is there. */
+/** Returns the changes since the last time. A tool may also modify a value in place. */
 function changesOf({ variables, earlier }: ClaimedRun): () => Pick<ToolCallEntry, 'variables' | 'removed' | 'change'> {
   const known = new Map<string, string>();
   let change = earlier?.changes ?? 0;

@@ -54,7 +54,7 @@ export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'forma
   readonly config: TaskConfig;
   /** The agent as it is now, or was when the run began that this one goes on from. */
   readonly agent?: Agent;
-  /** What the sources of its tools have to say to the model, then what the tenant has: as long as a task runs it stays. */
+  /** Instructions of its tool sources, then of the tenant. They stay the same as long as a task runs. */
   readonly instructions: readonly string[];
   readonly selected: SelectedModel;
   /** Answers for `selected`, or for a fallback. */

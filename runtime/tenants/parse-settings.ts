@@ -36,7 +36,7 @@ const SETTINGS: readonly string[] = words(`
   default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
   monthly_token_limit runs_per_minute tool_config mcp_allowed_hosts callback_hosts
 `);
-/** These are read too, and guard nothing. */
+/** Settings that models are told of; they guard nothing. */
 const TOLD: readonly string[] = words('timezone tell_context language agent_personality working_hours');
 const GUARDS: Guards = {
   isShared: true,
@@ -61,7 +61,7 @@ function nonEmpty(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What a model is told: text, or any other value as JSON. */
+/** Returns a setting as text for a model, other values than text as JSON. */
 function wordsOf(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -70,8 +70,8 @@ interface Storing {
 }
 
 /**
- * Keeps a result for arguments of later calls. One that cannot be kept removes the one before it, so that nothing is taken for it,
- * and the model is told. A failure leaves what was kept.
+ * Stores a result for the arguments of later calls. If it cannot be stored, the variable is removed, so that no later call
+ * uses the previous result, and the model is told. A failed call changes nothing.
  */
 function withStored(
   { settings: { name: tool, storeAs } }: ExecutedTool,
@@ -94,7 +94,7 @@ function withStored(
   return { ...output, value: told, warnings: [...(output.warnings ?? []), ...refused] };
 }
 
-/** The answer itself, without words of ours around it; undefined for a part of one. `text` takes its place. */
+/** Returns the answer without our warning around it, or `text`; undefined if it was cut off. */
 function keptValue({ code, value }: ToolOutput, text: string | undefined): JsonValue | undefined {
   const isPart = code === 'TOOL_OUTPUT_TRUNCATED' || (isJsonObject(value) && value.truncated === true);
   if (isPart) return undefined;

@@ -117,7 +117,7 @@ function loaded({ name, paths }: SkillRow, { skill, asText, filler, tools, tool,
   };
 }
 
-/** Undefined where nothing is missing. */
+/** Returns undefined if nothing is missing. */
 function warningsOf(
   skill: string,
   { tools, variables }: { readonly tools: string; readonly variables: string },
@@ -136,7 +136,7 @@ function withWarning(code: ErrorCode, details: ErrorDetails): ToolOutput {
   return { ...toolFailure(code, details), warnings: [describeError(code, details)] };
 }
 
-/** What a model gives as an object is meant as text. */
+/** Returns the arguments as text. Models also pass objects. */
 function textOf(given: unknown): string {
   if (typeof given === 'string') return given;
   return given === undefined || given === null ? '' : JSON.stringify(given);

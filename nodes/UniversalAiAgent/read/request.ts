@@ -97,13 +97,13 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
   };
 }
 
-/** n8n has filled it, and what it was filled with is no template. */
+/** Reports whether n8n fills the field: the text that it returns must not be read as a template again. */
 function isExpression(context: IExecuteFunctions, parameter: string): boolean {
   const typed = context.getNode().parameters[parameter];
   return typeof typed === 'string' && typed.startsWith('=');
 }
 
-/** A user, or a model, may have written what a chat, an item or an expression returns. */
+/** Rejects templates that a user or a model may have written: what a chat, an item or an expression returns. */
 function refuseTemplate(
   { context, library }: TaskItem,
   { message_is_template: isTemplate }: IDataObject,

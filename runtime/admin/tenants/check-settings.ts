@@ -56,7 +56,7 @@ export async function checkSettings(
     ['default_tier', () => refuseUnread('default_tier', settings.defaultTier, 'it is no text')],
     [
       'timezone',
-      () => refuseUnread('timezone', zoneOf(settings.timeZone), 'it is no time zone, such as Europe/Berlin'),
+      () => refuseUnread('timezone', zoneOf(settings.timeZone), 'it is not a time zone such as Europe/Berlin'),
     ],
     ['tell_context', () => refuseUnread('tell_context', settings.tellContext, 'it is neither true nor false')],
   ]);
@@ -72,7 +72,7 @@ export async function checkTiers(query: Query, given: readonly (string | false |
   for (const tier of named) findTier(mergeTiers(tierRows), tier);
 }
 
-/** Undefined for a zone that nobody knows. */
+/** Returns undefined for an unknown time zone. */
 function zoneOf(zone: string | undefined): string | undefined {
   return zone !== undefined && zonedTime(zone, new Date()).isKnown ? zone : undefined;
 }

@@ -59,11 +59,11 @@ export interface StepRecord extends Pick<Step, 'step' | 'finishReason' | 'durati
 
 /** A tool call that ended. */
 export interface ToolCallEntry extends ToolCallRecord {
-  /** Variables that have changed since the entry before it, in the order of time. */
+  /** Variables that were set since the previous change. */
   readonly variables?: JsonObject;
-  /** Names of those that were removed. */
+  /** Names of variables that were removed since then. */
   readonly removed?: readonly string[];
-  /** Place of that entry among those that changed any. */
+  /** Number of the change within the task: entries are not returned in the order of time. */
   readonly change?: number;
 }
 

@@ -59,7 +59,7 @@ export interface TransportReply {
     readonly status?: number;
     readonly when?: string;
   };
-  /** Text that a variable keeps in place of the answer, and another variable that the model named for it. */
+  /** Text for `storeAs` in place of the answer, and a variable that the model chose for it. */
   readonly kept?: { readonly text: string; readonly as?: string };
   /** Told to the model beside the text of an answer that is no failure. */
   readonly warning?: ErrorCode;

@@ -24,7 +24,7 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The run's variables, which tools may set. */
   readonly variables: Map<string, JsonValue>;
-  /** The tenant's, unchecked. */
+  /** Time zone of the tenant, not validated. */
   readonly timeZone?: string;
   /** Blanks every secret that the run knows, beside the tool's own. */
   readonly redact?: Redact;
@@ -102,7 +102,7 @@ export interface Tool {
   readonly isReadOnly?: boolean;
   /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
   readonly loadsSkills?: boolean;
-  /** It may set variables of the run, so that the model may name some in arguments. */
+  /** True for a tool that can set variables of the run. */
   readonly setsVariables?: boolean;
   /** What the rules say on its calls; undefined where there are none. */
   readonly policy?: CallPolicy;

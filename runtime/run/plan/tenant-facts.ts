@@ -3,14 +3,14 @@ import { describeError, type ErrorSummary } from '../../errors/runtime-error';
 import { zonedTime } from '../../util/text/zoned-time';
 
 interface TenantFacts {
-  /** One block for the end of the system prompt. Undefined: the tenant does not tell it. */
+  /** Block for the end of the system prompt. Undefined if the tenant has not set `tell_context`. */
   readonly text?: string;
   readonly warnings: readonly ErrorSummary[];
 }
 
 const SHOWN_LENGTH = 60;
 
-/** What a model is told of the day and of the tenant, with `tell_context`. Without the time, so that a cached prompt holds for a day. */
+/** Returns the date and the tenant's own words for system prompts, if `tell_context` is set. No time: a cached prompt stays valid all day. */
 export function factsOf(settings: TenantSettings, now = new Date()): TenantFacts {
   if (settings.tellContext !== true) return { warnings: [] };
   const { language, agentPersonality, workingHours, timeZone: asked } = settings;

@@ -80,7 +80,7 @@ function toAgentTask(task: QueueTask, config: LlmConfig, type: LlmType): ReadyTa
   return readTask({ task_id, trace_id, task_type, meta, config: own });
 }
 
-/** Its texts hold examples and messages of users. */
+/** Switches variables off, since the texts contain examples and messages of users. */
 const NO_VARIABLES = { variables: null, system_prompt_is_template: false, message_is_template: null };
 
 const PLACE = /\{\{\s*message\s*\}\}/g;

@@ -2,9 +2,7 @@ import { RuntimeError } from '../../errors/runtime-error';
 import type { JsonObject } from '../../util/json';
 import { storeVariable } from '../../util/variables/store';
 import type { BuiltinTool } from './builtin-tool';
-import { configOf, readConfig } from './read-config';
-
-const configSchema = configOf({});
+import { plainTool } from './read-config';
 
 /** Sets a variable of the run: for arguments of later calls, skills, and whoever reads `variables` of AgentResult. */
 export const setVariable: BuiltinTool = {
@@ -19,16 +17,10 @@ export const setVariable: BuiltinTool = {
     required: ['name', 'value'],
     additionalProperties: false,
   },
-  isRepeatable: true,
   setsVariables: true,
-  config: configSchema,
-  prepare: (settings) => {
-    readConfig(configSchema, settings);
-    const { name: tool } = settings;
-    return ({ input: { name, value = null }, variables }) => {
-      const issues = typeof name === 'string' ? storeVariable(variables, name, value) : 'name must be string';
-      if (issues !== undefined) throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues });
-      return { text: JSON.stringify({ name, value } satisfies Partial<JsonObject>), isCut: false };
-    };
-  },
+  ...plainTool((tool, { input: { name, value = null }, variables }) => {
+    const issues = typeof name === 'string' ? storeVariable(variables, name, value) : 'name must be string';
+    if (issues !== undefined) throw new RuntimeError('TOOL_INVALID_ARGS', { tool, issues });
+    return { text: JSON.stringify({ name, value } satisfies Partial<JsonObject>), isCut: false };
+  }),
 };

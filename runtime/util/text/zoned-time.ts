@@ -7,7 +7,7 @@ interface ZonedTime {
   readonly weekday: string;
   /** `+01:00` */
   readonly offset: string;
-  /** The zone that holds: UTC where the one that was asked for is not known. */
+  /** Time zone in use: UTC if the requested one is unknown. */
   readonly timeZone: string;
   readonly isKnown: boolean;
 }
@@ -39,7 +39,7 @@ export function zonedTime(timeZone: string | undefined, moment: Date): ZonedTime
   };
 }
 
-/** Undefined for a zone that this computer does not know. */
+/** Returns undefined for an unknown time zone. */
 function formatOf(timeZone: string): Intl.DateTimeFormat | undefined {
   try {
     return new Intl.DateTimeFormat('en-US', { ...PARTS, timeZone });

@@ -4,11 +4,11 @@ import { onlyPlaceholder, replacePlaceholders } from '../text/placeholders';
 
 export type Variables = ReadonlyMap<string, JsonValue>;
 
-/** Puts variables in place of `{{name}}`, `{{name.key}}` and `{{name[0]}}`, once: values are never read as templates. */
+/** Replaces `{{name}}`, `{{name.key}}` and `{{name[0]}}` with variables, once: values are never read as templates. */
 export interface Filler {
-  /** The text; a value that is no text as JSON, null as nothing. Throws an Error for what becomes too long. */
+  /** Returns the filled text, with other values than text as JSON and null as nothing. Throws an Error if it is too long. */
   readonly text: (template: string) => string;
-  /** The JSON, all texts in it filled. A text that is nothing but a placeholder becomes the value itself. Throws like `text`. */
+  /** Fills all texts in a JSON value. A text that is nothing but a placeholder becomes the value itself. Throws like `text`. */
   readonly json: <T extends JsonValue>(template: T) => T;
   /** Lists paths without a value, which were left as they are: at most ten. Empty where there are none. */
   readonly unknown: () => string;
@@ -20,9 +20,10 @@ const MAX_PLACEHOLDERS = 2000;
 const MAX_PATH_LENGTH = 200;
 const MAX_UNKNOWN = 10;
 
-/** A name of a variable: letters of any script, digits, `_` and `-`, beginning with a letter or `_`. */
-export const VARIABLE_NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_-]{0,63}$/u;
-const PATH = /^(?<name>[\p{L}_][\p{L}\p{M}\p{N}_-]{0,63})(?<rest>(?:\.[\p{L}\p{M}\p{N}_$-]+|\[\d{1,9}\])*)$/u;
+const NAME = '[\\p{L}_][\\p{L}\\p{M}\\p{N}_-]{0,63}';
+/** Matches a name of a variable: letters of any script, digits, `_` and `-`, beginning with a letter or `_`. */
+export const VARIABLE_NAME = new RegExp(`^${NAME}$`, 'u');
+const PATH = new RegExp(`^(?<name>${NAME})(?<rest>(?:\\.[\\p{L}\\p{M}\\p{N}_$-]+|\\[\\d{1,9}\\])*)$`, 'u');
 const KEY = /[\p{L}\p{M}\p{N}_$-]+/gu;
 
 /**
@@ -39,7 +40,7 @@ export function createFiller(variables: Variables): Filler {
     if (filled > MAX_FILLED) throw new Error(`its variables hold more than ${MAX_FILLED} characters`);
     return text;
   };
-  /** Undefined for what is left as it is: a path without a value, and what is no path, such as `{{ $json.id }}`. */
+  /** Returns undefined for a path without a value and for what is not a path, such as `{{ $json.id }}`: both stay. */
   const find = (path: string): JsonValue | undefined => {
     const parsed = variables.size === 0 && unknown.size >= MAX_UNKNOWN ? undefined : parsePath(path);
     if (parsed === undefined) return undefined;
