@@ -53,7 +53,7 @@ async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise
   const recorder = startRecorder(environment, run);
   const outcome = await driveLoop(run, recorder);
   await turn();
-  const result = buildResult(run, outcome, recorder.meter);
+  const result = buildResult(run, outcome, recorder.account.meter);
   const { settled, error } = await settleRun(run, recorder, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
   if (error !== undefined) throw error.withResult(settled);

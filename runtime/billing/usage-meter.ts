@@ -1,4 +1,4 @@
-import type { ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/ledger/usage';
+import type { ModelCallPlace, ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/ledger/usage';
 import type { ModelReply, RequestAttempts, WastedReply } from '../contracts/model';
 import type { ErrorSummary } from '../errors/runtime-error';
 import { type BillingWarnings, createBillingWarnings } from './billing-warnings';
@@ -9,15 +9,17 @@ import { roundCost, sumDecimals } from './cost';
 export interface UsageMeter {
   /** The record of an ended call; undefined when its usage is unknown, so that the ledger keeps it open. */
   readonly add: (call: EndedCall) => ModelCallRecord | undefined;
+  /** The model call that a step is. */
   readonly find: (step: number) => ModelCallRecord | undefined;
-  /** The usage of the last call that was answered. */
+  /** The usage of the last step that was answered. */
   readonly lastUsage: () => Usage | undefined;
   readonly totals: () => RunTotals;
   readonly warnings: () => readonly ErrorSummary[];
 }
 
-export interface EndedCall {
-  readonly step: number;
+export interface EndedCall extends ModelCallPlace {
+  /** Default: the model of the steps. */
+  readonly modelId?: string;
   readonly attempts: RequestAttempts;
   readonly reply?: ModelReply;
   readonly errorCode?: string;
@@ -40,23 +42,25 @@ export function createUsageMeter(request: {
     warnings.wasted(wasted.filter(({ usage, isEstimated }) => usage !== undefined && isEstimated !== true).length);
     // Never guessed: a call that died without an answer stays open in the ledger.
     if (call.reply === undefined && wasted.length === 0 && sent > answered) return undefined;
-    const record = recordCall(call, request, warnings);
-    last = call.reply?.usage ?? record.usage;
+    const record = recordCall(call, { ...request, modelId: call.modelId ?? modelId }, warnings);
+    if (isStep(call)) last = call.reply?.usage ?? record.usage;
     calls.push(record);
     summed = undefined;
     return record;
   };
   return {
     add,
-    find: (step) => calls.find((call) => call.step === step),
+    find: (step) => calls.find((call) => isStep(call) && call.step === step),
     lastUsage: () => last,
     totals: () => (summed ??= totals(calls, modelId)),
     warnings: warnings.all,
   };
 }
 
+const isStep = ({ purpose = 'step' }: ModelCallPlace): boolean => purpose === 'step';
+
 function recordCall(
-  { step, reply, errorCode, attempts }: EndedCall,
+  { callNo, step, purpose, reply, errorCode, attempts }: EndedCall,
   { modelId, prices }: Parameters<typeof createUsageMeter>[0],
   warnings: BillingWarnings,
 ): ModelCallRecord {
@@ -66,7 +70,9 @@ function recordCall(
   const charges = paid.map((used) => chargeReply(used, prices));
   for (const charge of charges) warnings.charged(charge, step);
   return {
+    callNo,
     step,
+    purpose,
     modelRequested: asked,
     modelBilled: charges.at(-1)?.modelBilled ?? asked,
     usage: sumUsage(charges),
@@ -124,6 +130,6 @@ function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
     costUsd: roundCost(sumDecimals(calls.map(({ costUsd }) => costUsd))),
     savedUsd: saved === undefined ? undefined : roundCost(saved),
     providerCostUsd: sumKnown(calls.map(({ providerCostUsd }) => providerCostUsd)),
-    modelBilled: calls.at(-1)?.modelBilled ?? modelId,
+    modelBilled: calls.findLast(isStep)?.modelBilled ?? modelId,
   };
 }

@@ -63,6 +63,8 @@ export interface Runtime extends TaskHandling, TaskQueue {
 
 type Close = () => Promise<unknown>;
 
+const SINGLE_CALLS = { settleRetries: DEFAULTS.settleRetries, timeoutMs: DEFAULTS.timeoutSeconds * 1000 };
+
 /** Builds the adapters and wires the ports. Throws CONFIG_INVALID or VAULT_KEY_INVALID; connects to nothing yet. */
 export function createRuntime(config: RuntimeConfig, people: { readonly login?: BrowserLogin } = {}): Runtime {
   const parsed = parseConfig(config);
@@ -96,7 +98,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox?.look();
     return runAgent(environment, task, options);
   };
-  const tools = createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 });
+  const tools = createTenantTools({ ...environment, mcp, ...SINGLE_CALLS });
   const runTask: Runtime['run'] = async (task, options) => {
     refuseOtherTypes(task);
     return run(readTask(task), options);

@@ -5,6 +5,7 @@ import type { JournalEntry, Step } from '../contracts/ledger/journal';
 import type {
   BillingLine,
   CallToTake,
+  Family,
   Identity,
   LedgerStore,
   OpenCall,
@@ -50,8 +51,8 @@ export interface RunRecord {
 }
 
 export interface NextWrite {
-  /** The number of the model call that follows, if one does. */
-  readonly next?: number;
+  /** The model call that follows, if one does. */
+  readonly opening?: OpenCall;
   readonly taking: readonly CallToTake[];
   readonly reserve?: Reservation;
   /** Whose calls are sent when this is written. */
@@ -61,7 +62,7 @@ export interface NextWrite {
 interface RunRecordOptions {
   readonly ledger: LedgerStore;
   readonly key: RunKey;
-  readonly modelRequested: string;
+  readonly family?: Family;
   readonly bill?: BillingLine;
   readonly identity?: Identity;
   readonly leaseMs: number;
@@ -80,7 +81,7 @@ const FLUSH_MS = 200;
  * The lease is renewed by each write, and by a timer while a model or a tool takes long.
  */
 export function startRunRecord(options: RunRecordOptions): RunRecord {
-  const { key, modelRequested, bill, identity, leaseMs } = options;
+  const { key } = options;
   const writer = startWriter(options);
   const sentCalls = trackSentCalls();
   const settled = Promise.withResolvers();
@@ -95,9 +96,9 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       const step = sentCalls.withdraw(toolCallId);
       if (step !== undefined) writer.journal(step);
     },
-    next: async ({ next, taking, reserve, step }, signal) => {
-      const opening = next === undefined ? undefined : { step: next, modelRequested };
-      const attempt = (): Promise<Recorded> => writer.write({ opening, taking, reserve, step });
+    next: async (write, signal) => {
+      const { taking, reserve, step } = write;
+      const attempt = (): Promise<Recorded> => writer.write(write);
       const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
       const recorded = await askWhile(
         () =>
@@ -124,7 +125,8 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
     },
     addLate: async (call) => {
       await settled.promise;
-      await writeLate({ ...key, leaseMs, bill, ...identity, closed: [call] }, options);
+      const { family, leaseMs, bill, identity } = options;
+      await writeLate({ ...key, family, leaseMs, bill, ...identity, closed: [call] }, options);
     },
   };
 }
@@ -206,7 +208,7 @@ interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' 
   readonly step?: Step;
 }
 
-function startWriter({ ledger, key, bill, identity, leaseMs }: RunRecordOptions): Writer {
+function startWriter({ ledger, key, family, bill, identity, leaseMs }: RunRecordOptions): Writer {
   const unwritten = keepUnwritten();
   let writtenAt = monotonicMs();
   let isTakenOver = false;
@@ -215,6 +217,7 @@ function startWriter({ ledger, key, bill, identity, leaseMs }: RunRecordOptions)
     ...key,
     ...unwritten.all(step),
     leaseMs,
+    family,
     bill,
     ...identity,
     ...rest,

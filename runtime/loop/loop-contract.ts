@@ -1,10 +1,11 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
+import type { MadeCall } from '../contracts/ledger/account';
 import type { Step } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
-import type { Model, ModelReply, ModelRequest, ToolChoice } from '../contracts/model';
+import type { Model, ToolChoice } from '../contracts/model';
 import type { Tool, ToolContext, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
@@ -38,12 +39,9 @@ export interface LoopSettings {
   readonly streams?: boolean;
 }
 
-/** One model call, and what came of it. */
-export interface SettledModelCall {
+/** The model call of a step, and what came of it. */
+export interface SettledModelCall extends MadeCall {
   readonly step: number;
-  readonly request: ModelRequest;
-  readonly reply?: ModelReply;
-  readonly error?: RuntimeError;
 }
 
 /** One model call that ended for the run, well or not. */

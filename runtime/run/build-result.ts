@@ -1,3 +1,5 @@
+import { NO_USAGE } from '../billing/charge-reply';
+import { reportTokens } from '../billing/report-tokens';
 import type { UsageMeter } from '../billing/usage-meter';
 import type { StepRecord } from '../contracts/ledger/journal';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
@@ -37,14 +39,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     agent_tier: plan.selected.tier.code,
     ...agentReport(plan.agent),
     iterations: outcome.iterations,
-    tokens: {
-      prompt: usage.promptTokens,
-      completion: usage.completionTokens,
-      total: usage.promptTokens + usage.completionTokens,
-      cached: usage.cachedTokens,
-      cache_written: usage.cacheWriteTokens + usage.cacheWrite1hTokens,
-      reasoning: usage.reasoningTokens,
-    },
+    tokens: reportTokens(usage),
     ...(usageEstimated === true ? { usage_estimated: true } : {}),
     cost_usd: costUsd,
     ...(savedUsd === undefined ? {} : { saved_usd: savedUsd }),
@@ -108,7 +103,7 @@ export function resultOfNothing(refused: {
     model_used: model,
     agent_tier: tier,
     iterations: 0,
-    tokens: { prompt: 0, completion: 0, total: 0, cached: 0, cache_written: 0, reasoning: 0 },
+    tokens: reportTokens(NO_USAGE),
     cost_usd: '0.00000000',
     duration_ms: 0,
     warnings: [],

@@ -79,7 +79,8 @@ async function claimNew(
   // An earlier run goes on with the history that it had, if it had one.
   const beginning = beginningOf(resumed);
   const progress = rebuildRun(beginning, journal);
-  return claimedRun(resumed, { key, opening, earlier: withSpent(progress, { ...beginning, opening }, claimed) });
+  const opened = Math.max(0, ...journal.map(({ step }) => step)) + 1;
+  return claimedRun(resumed, { key, opening, opened, earlier: withSpent(progress, { ...beginning, opening }, claimed) });
 }
 
 /** Plans again where the agent is not that of the run before. The task is held already, so a refusal ends the run itself. */
@@ -102,7 +103,7 @@ const isSame = (one: Agent | null, other: Agent | null): boolean => canonicalJso
 
 function claimedRun(
   run: PlannedRun & Pick<ClaimedRun, 'refusal'>,
-  claimed: Pick<ClaimedRun, 'key' | 'opening' | 'earlier'>,
+  claimed: Pick<ClaimedRun, 'key' | 'opening' | 'opened' | 'earlier'>,
 ): Claim {
   const variables = new Map(Object.entries(claimed.earlier?.variables ?? run.plan.config.variables ?? {}));
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };

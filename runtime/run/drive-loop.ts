@@ -1,11 +1,11 @@
 import type { LoopOutcome } from '../contracts/outcome';
-import type { LoopObserver } from '../loop/loop-contract';
 import { runLoop } from '../loop/run-loop';
+import type { Recorder } from './recorder';
 import type { ClaimedRun } from './run';
 import { stopError } from './stop-error';
 
-/** Runs the loop of a claimed run under the eyes of `observer`. Never rejects. */
-export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<LoopOutcome> {
+/** Runs the loop of a claimed run under the eyes of `recorder`. Never rejects. */
+export function driveLoop(run: ClaimedRun, recorder: Recorder): Promise<LoopOutcome> {
   const { request, plan, host } = run;
   return runLoop({
     model: plan.model,
@@ -19,6 +19,7 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
       progress: run.earlier,
     },
     scope: {
+      run: { key: run.key, account: recorder.account },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       timeZone: run.tenant.tenant.settings.timeZone,
@@ -26,7 +27,7 @@ export function driveLoop(run: ClaimedRun, observer: LoopObserver): Promise<Loop
       redact: run.redact,
     },
     stop: { signal: run.deadline.signal, error: () => stopError(run) },
-    observer,
+    observer: recorder,
     emit: run.emit,
   });
 }

@@ -1,14 +1,13 @@
-import { addSpent, assertRunBudget } from '../billing/budget';
-import { estimateUsage } from '../billing/estimate-usage';
-import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
+import { assertRunBudget } from '../billing/budget';
+import type { UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
-import type { Spent, Step, ToolCallEntry } from '../contracts/ledger/journal';
-import type { BillingLine, OpenCall, Reservation, RunEnd } from '../contracts/ledger/ledger';
-import type { ModelCallRecord, Usage } from '../contracts/ledger/usage';
+import type { Step, ToolCallEntry } from '../contracts/ledger/journal';
+import type { BillingLine, Reservation, RunEnd } from '../contracts/ledger/ledger';
+import { openAccount, type RunAccount } from '../ledger/account';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
-import { startRunRecord } from '../ledger/run-record';
-import type { LoopObserver, SettledModelCall } from '../loop/loop-contract';
+import { type NextWrite, type RunRecord, startRunRecord } from '../ledger/run-record';
+import type { LoopObserver } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
 import { LOAD_SKILL } from '../toolsets/skill-source';
 import type { JsonValue } from '../util/json';
@@ -19,7 +18,7 @@ import type { ClaimedRun, RunEnvironment, RunPlan } from './run';
 
 /** Puts on record what a run does, and answers for the tenant's budget and rules. */
 export interface Recorder extends LoopObserver {
-  readonly meter: UsageMeter;
+  readonly account: RunAccount;
   readonly settle: (end: RunEnd) => Promise<void>;
 }
 
@@ -29,33 +28,25 @@ export interface Recorder extends LoopObserver {
  */
 export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
   const { plan } = run;
-  const options = recordOptions(environment, run);
   const changedVariables = changesOf(run);
-  const { meter, lost, ...modelCalls } = followModelCalls(run);
-  const spent = (): Spent => spentSoFar(meter, run);
-  const written = (step: Omit<Step, 'spent'>): Step => ({ ...step, spent: spent(), ...agentOf(step, plan) });
-  const roomFor = (calls: number): Reservation | undefined => reserveNext(run, meter, calls);
   const rules = followRules(run);
-  const record = startRunRecord(options);
+  const record = startRunRecord(recordOptions(environment, run));
+  const account = openAccount(accountOf(run, record));
+  const written = (step: Omit<Step, 'spent'>): Step => ({ ...step, spent: account.spent(), ...agentOf(step, plan) });
   return {
-    meter,
+    account,
     prepareStep: prepareStepOf(run),
-    settle: (end) => record.settle(end, lost()),
-    modelCallEnded: async (call) => {
-      const { ended, usage } = await modelCalls.ended(call);
-      if (ended !== undefined) record.keep(ended);
-      return usage;
-    },
-    modelSettledLate: async (call) => {
-      const ended = await modelCalls.late(call);
-      if (ended !== undefined) await record.addLate(ended);
-    },
+    settle: (end) => record.settle(end, account.lost()),
+    modelCallEnded: account.chargeStep,
+    modelSettledLate: account.chargeLate,
     stepOpened: (step) => record.journal(written(step)),
     beforeToolCalls: async ({ next, calls, step }) => {
-      if (next !== undefined) assertRunBudget(plan.budget, spent);
-      const reserve = next === undefined ? undefined : roomFor(calls.length);
-      const taking = rules.limitsOf(calls);
-      const write = { next, taking, reserve, step: step && written(step) };
+      if (next !== undefined) assertRunBudget(plan.budget, account.spent);
+      const write = {
+        taking: rules.limitsOf(calls),
+        step: step && written(step),
+        ...(next === undefined ? {} : openNext(run, account, { next, calls: calls.length })),
+      };
       const recorded = await record.next(write, run.deadline.signal);
       // Where it could not be written nothing was to be sent.
       return recorded === undefined ? new Map() : rules.judge(calls, recorded);
@@ -86,44 +77,13 @@ function agentOf({ step }: Pick<Step, 'step'>, { agent }: RunPlan): Pick<Step, '
   return step === 1 && agent !== undefined ? { agent } : {};
 }
 
-interface ModelCalls extends Pick<Recorder, 'meter'> {
-  /** Returns what is known of the use of a call: undefined where that is nothing. */
-  readonly ended: (call: SettledModelCall) => Promise<{ ended?: ModelCallRecord; usage?: Usage }>;
-  readonly late: (call: SettledModelCall) => Promise<ModelCallRecord | undefined>;
-  /** Returns the call that ended the run, if nobody knows what it has used. */
-  readonly lost: () => OpenCall | undefined;
-}
-
-function followModelCalls({ plan, tenant }: ClaimedRun): ModelCalls {
-  const { modelId } = plan.selected;
-  const meterOf = { modelId, prices: tenant.prices };
-  const meter = createUsageMeter(meterOf);
-  let lost: OpenCall | undefined;
-  return {
-    meter,
-    lost: () => lost,
-    ended: async (call) => {
-      const known = await withEstimates(call);
-      const { errorCode, step, attempts } = known;
-      const ended = meter.add(known);
-      const unansweredRequests = attempts.sent - attempts.answered;
-      if (ended === undefined) lost = { step, modelRequested: modelId, unansweredRequests, errorCode };
-      return { ended, usage: known.reply?.usage };
-    },
-    late: async (call) =>
-      lost?.step === call.step
-        ? createUsageMeter(meterOf).add({ ...(await withEstimates(call)), errorCode: lost.errorCode })
-        : undefined,
-  };
-}
-
-/** Estimates the usage of replies that report none. Copies the attempts: a model that ignores the signal may still change them. */
-async function withEstimates({ step, request, reply, error }: SettledModelCall): Promise<EndedCall> {
-  const { sent, answered, wasted = [] } = request.attempts;
-  const attempts = { sent, answered, wasted: [...wasted] };
-  const [known] = reply === undefined ? [] : await estimateUsage([reply], request);
-  attempts.wasted = [...(await estimateUsage(attempts.wasted, request))];
-  return { step, attempts, reply: known, errorCode: error?.code };
+function openNext(
+  run: ClaimedRun,
+  account: RunAccount,
+  { next, calls }: { readonly next: number; readonly calls: number },
+): Pick<NextWrite, 'opening' | 'reserve'> {
+  const reserve = account.holdStep(reserveNext(run, account.meter, calls));
+  return { opening: account.openStep(next), reserve };
 }
 
 function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Reservation | undefined {
@@ -137,11 +97,21 @@ function recordOptions(
   { ledger, outbox, leaseMs }: RunEnvironment,
   run: ClaimedRun,
 ): Parameters<typeof startRunRecord>[0] {
-  const { key, plan, request } = run;
+  const { key, request } = run;
   return {
     ...{ ledger, outbox, leaseMs, key, bill: billOf(run), identity: identityOf(request.meta) },
-    modelRequested: plan.selected.modelId,
     settleRetries: DEFAULTS.settleRetries,
+  };
+}
+
+function accountOf(
+  { plan, tenant, earlier, opened, deadline }: ClaimedRun,
+  record: RunRecord,
+): Parameters<typeof openAccount>[0] {
+  return {
+    ...{ record, opened, budget: plan.budget, prices: tenant.prices, modelId: plan.selected.modelId },
+    before: earlier && { step: earlier.iterations, spent: earlier.spent },
+    signal: deadline.signal,
   };
 }
 
@@ -150,13 +120,6 @@ function billOf({ plan, request }: ClaimedRun): BillingLine | undefined {
   const { tier, modelId } = plan.selected;
   const line = { traceId: request.trace_id, tier: tier.code, taskType: request.task_type, modelRequested: modelId };
   return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
-}
-
-/** What was spent by all runs of the task that this one goes on from, and by itself. */
-function spentSoFar(meter: UsageMeter, { earlier }: ClaimedRun): Spent {
-  const { costUsd, usage } = meter.totals();
-  const own = { costUsd, tokens: usage.promptTokens + usage.completionTokens };
-  return earlier === undefined ? own : addSpent(earlier.spent, own);
 }
 
 /** Returns the changes since the last time. A tool may also modify a value in place. */

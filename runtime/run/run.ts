@@ -83,6 +83,8 @@ export interface ClaimedRun extends PlannedRun {
   readonly key: RunKey;
   /** The transcript up to the first model call; not read by a run that goes on. */
   readonly opening: readonly Message[];
+  /** The step whose model call was opened with the claim; undefined where tool calls come first. */
+  readonly opened?: number;
   /** Set when it goes on with what an earlier run has done: one that waited, failed or was lost. */
   readonly earlier?: Progress;
   /** Why it cannot go on; told before anything is called. */

@@ -7,14 +7,15 @@ export function claim(rows: TenantRows, request: ClaimRequest): Claim {
     if (row.digest !== request.digest) return { kind: 'conflict' };
     if (!mayGoOn(row)) return answerOf(row);
   }
-  const room = roomFor(rows, request.runId, request.reserve);
+  const room = roomFor(rows, request, request.reserve);
   if (room !== 'ok') return { kind: room };
   const seconds = takeRun(rows, request.runsPerMinute);
   if (seconds > 0) return { kind: 'limited', seconds };
   const claimed = claimedRow(request, row);
   rows.tasks.set(request.taskId, claimed);
   const last = entriesOf(claimed).reduce((most, { step }) => Math.max(most, step), 0);
-  openCall(rows, request, last + 1);
+  const { modelRequested } = request;
+  if (modelRequested !== undefined) openCall(rows, request, { callNo: 1, step: last + 1, modelRequested });
   const before = row === undefined || request.fresh ? { journal: [] } : onRecord(rows, claimed);
   return { kind: 'claimed', attempt: claimed.attempt, ...before };
 }
@@ -27,10 +28,12 @@ function takeRun({ windows }: TenantRows, limit: number | undefined): number {
   return limit === undefined ? 0 : Math.ceil(windows.take('#runs', 60_000, limit) / 1000);
 }
 
-function claimedRow({ taskId, runId, traceId, digest, leaseMs, reserve, fresh }: ClaimRequest, row?: TaskRow): TaskRow {
+function claimedRow(request: ClaimRequest, row?: TaskRow): TaskRow {
+  const { taskId, runId, traceId, digest, leaseMs, reserve, fresh, family } = request;
   const before = fresh ? undefined : row;
   return {
     ...{ taskId, runId, traceId, digest, state: 'running', hold: reserve, leaseUntil: Date.now() + leaseMs },
+    rootTaskId: family?.rootTaskId,
     attempt: (row?.attempt ?? 0) + 1,
     saved: before?.saved,
     resumedRunId: before?.resumedRunId,
@@ -54,7 +57,7 @@ export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
   if (before !== undefined && before.decision !== decision) return { kind: 'contradicted', ...before };
   const isWaiting = row.runId === waitedRunId ? row.state === 'waiting' : mayGoOn(row);
   if (saved === undefined || !isWaiting) return answerOf(row);
-  const room = roomFor(rows, runId, reserve);
+  const room = roomFor(rows, request, reserve);
   if (room !== 'ok') return { kind: room };
   row.runId = runId;
   row.resumedRunId = waitedRunId;

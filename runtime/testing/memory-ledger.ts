@@ -63,7 +63,6 @@ export function createMemoryLedger(): MemoryLedger {
       return Promise.resolve(known.some((row) => row.runId === runId));
     },
     identify: () => Promise.resolve('memory'),
-    takeCall: ({ tenantId, taking }) => Promise.resolve(takeCall(of(tenantId).windows, taking)),
     calls,
     spent: (tenantId) => sumOf(calls(tenantId)),
     audit: (tenantId) => [...of(tenantId).audit.values()],
@@ -74,7 +73,7 @@ export function createMemoryLedger(): MemoryLedger {
 function record(rows: TenantRows, progress: RunProgress): Recorded {
   const { taskId, runId, reserve: limits } = progress;
   keepCalls(rows, progress);
-  const room = roomFor(rows, runId, limits);
+  const room = roomFor(rows, progress, limits);
   const answer = { budget: limits && room, refused: [] };
   const row = rows.tasks.get(taskId);
   if (row?.runId !== runId) return { isOurs: false, ...answer };
@@ -94,7 +93,7 @@ function recordUnbilled(rows: TenantRows, progress: RunProgress): void {
 function keepCalls(rows: TenantRows, progress: RunProgress): void {
   const { runId, closed, opening, audit = [] } = progress;
   for (const call of closed) closeCall(rows, progress, call);
-  if (opening !== undefined) openCall(rows, progress, opening.step);
+  if (opening !== undefined) openCall(rows, progress, opening);
   for (const line of audit) {
     const key = `${runId} ${line.id}`;
     if (!rows.audit.has(key)) rows.audit.set(key, line);
@@ -122,7 +121,8 @@ function finish({ calls }: TenantRows, row: TaskRow, { state, result, saved, las
   // Until it is done or waits again, the approval that it goes on with may come again.
   if (state !== 'failed') row.saved = saved && (parseExactly(JSON.stringify(saved)) as SavedRun);
   if (state === 'done') row.journal.clear();
-  for (const [key, { runId, step, call }] of calls) {
-    if (runId === row.runId && call === undefined && step > lastStep) calls.delete(key);
+  for (const [key, { runId, step, purpose = 'step', call }] of calls) {
+    const isUnsent = purpose === 'step' && step > lastStep && call === undefined;
+    if (runId === row.runId && isUnsent) calls.delete(key);
   }
 }

@@ -1,9 +1,17 @@
 import { NOTHING_SPENT } from '../billing/budget';
 import { sumDecimals } from '../billing/cost';
 import type { JournalEntry, Spent } from '../contracts/ledger/journal';
-import type { Contradicted, OnRecord, Reservation, RunKey, RunProgress } from '../contracts/ledger/ledger';
+import type {
+  Contradicted,
+  Family,
+  OnRecord,
+  OpenCall,
+  Reservation,
+  RunKey,
+  RunProgress,
+} from '../contracts/ledger/ledger';
 import type { SavedRun } from '../contracts/ledger/progress';
-import type { ModelCallRecord } from '../contracts/ledger/usage';
+import type { ModelCallPlace, ModelCallRecord } from '../contracts/ledger/usage';
 import type { AgentResult } from '../contracts/result';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { parseExactly } from '../util/exact-integer';
@@ -14,6 +22,7 @@ export interface TaskRow {
   readonly taskId: string;
   readonly digest: string;
   readonly traceId?: string;
+  readonly rootTaskId?: string;
   runId: string;
   state: 'running' | 'done' | 'failed' | 'waiting';
   attempt: number;
@@ -27,8 +36,7 @@ export interface TaskRow {
   readonly journal: Map<string, string>;
 }
 
-interface CallRow extends RunKey {
-  readonly step: number;
+interface CallRow extends RunKey, ModelCallPlace {
   readonly isBilled: boolean;
   /** Undefined while the call is open. */
   readonly call?: ModelCallRecord;
@@ -52,31 +60,42 @@ export function isLost({ state, leaseUntil }: TaskRow): boolean {
 }
 
 /** Whether the month has room for another model call of this run. */
-export function roomFor({ calls, tasks }: TenantRows, runId: string, limits: Reservation | undefined): Room {
+export function roomFor(
+  { calls, tasks }: TenantRows,
+  { runId, family }: { readonly runId: string; readonly family?: Family },
+  limits: Reservation | undefined,
+): Room {
+  const own = new Set([runId, ...(family?.above ?? [])]);
   const billed = [...calls.values()].filter((row) => row.isBilled);
-  const others = [...tasks.values()].filter((row) => row.runId !== runId && row.state === 'running' && !isLost(row));
+  const others = [...tasks.values()].filter((row) => !own.has(row.runId) && row.state === 'running' && !isLost(row));
   const held = others.flatMap(({ hold }) => hold ?? []);
   return reserve(limits, sumOf([...closedOf(billed), ...unbilledOf(calls.values())]), held);
 }
 
-export function openCall({ calls }: TenantRows, { tenantId, taskId, runId }: RunKey, step: number): void {
-  const key = `${runId} ${step}`;
-  if (!calls.has(key)) calls.set(key, { tenantId, taskId, runId, step, isBilled: false });
+export function openCall(
+  { calls }: TenantRows,
+  { tenantId, taskId, runId }: RunKey,
+  { callNo, step, purpose }: OpenCall,
+): void {
+  const key = `${runId} ${callNo ?? step}`;
+  if (!calls.has(key)) calls.set(key, { tenantId, taskId, runId, callNo, step, purpose, isBilled: false });
 }
 
 /** Counted once, however often it is written. */
 export function closeCall({ calls }: TenantRows, progress: RunProgress, call: ModelCallRecord): void {
   const { tenantId, taskId, runId } = progress;
-  const key = `${runId} ${call.step}`;
+  const { callNo, step, purpose } = call;
+  const key = `${runId} ${callNo ?? step}`;
   if (calls.get(key)?.call !== undefined) return;
-  calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: isBilled(progress), call });
+  calls.set(key, { tenantId, taskId, runId, callNo, step, purpose, isBilled: isBilled(progress), call });
 }
 
 export function countUnbilled({ calls }: TenantRows, progress: RunProgress, call: ModelCallRecord): void {
   const { tenantId, taskId, runId } = progress;
-  const key = `${runId} ${call.step}`;
+  const { callNo, step, purpose } = call;
+  const key = `${runId} ${callNo ?? step}`;
   if (!isBilled(progress) || calls.get(key)?.call !== undefined) return;
-  calls.set(key, { tenantId, taskId, runId, step: call.step, isBilled: false, unbilled: call });
+  calls.set(key, { tenantId, taskId, runId, callNo, step, purpose, isBilled: false, unbilled: call });
 }
 
 /** Returns true where the calls go on the bill: those of a free tier only if they cost something. */
@@ -94,8 +113,9 @@ function unbilledOf(calls: Iterable<CallRow>): readonly ModelCallRecord[] {
 }
 
 /** What the run after this one goes on with. */
-export function onRecord({ calls }: TenantRows, row: TaskRow): OnRecord {
-  const own = [...calls.values()].filter(({ taskId }) => taskId === row.taskId);
+export function onRecord({ calls, tasks }: TenantRows, row: TaskRow): OnRecord {
+  const isOwn = (taskId: string): boolean => taskId === row.taskId || tasks.get(taskId)?.rootTaskId === row.taskId;
+  const own = [...calls.values()].filter(({ taskId }) => isOwn(taskId));
   const spent = sumOf([...closedOf(own), ...unbilledOf(own)]);
   const isNothing = spent.tokens === 0 && Number(spent.costUsd) === 0;
   return { journal: entriesOf(row), spent: isNothing ? undefined : spent };

@@ -1,4 +1,4 @@
-import type { LedgerStore, RunKey, SingleCall } from '../contracts/ledger/ledger';
+import type { ToolRun } from '../contracts/ledger/account';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { EgressFilter, ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
@@ -7,16 +7,16 @@ import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
+import { beginSingleRun, type SingleRun, type SingleRunParts } from '../ledger/single-run';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
-import { elapsedMs, monotonicMs, newId } from '../util/clock';
-import { isJsonObject, type JsonObject } from '../util/json';
+import { elapsedMs, monotonicMs } from '../util/clock';
+import { isJsonObject } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
 import type { SelectTools } from './combine-sources';
 
-export interface CallParts {
+export interface CallParts extends SingleRunParts {
   readonly selectTools: SelectTools;
-  readonly ledger: Pick<LedgerStore, 'takeCall' | 'record'>;
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
 
@@ -34,8 +34,8 @@ interface CallRequest {
 }
 
 /**
- * Calls one tool outside a run, under the same rules and limits, and with the same line in the audit; who calls it so is
- * a person, so nobody is asked for approval. Rejects with INPUT_INVALID, TOOL_NOT_FOUND or TOOL_NOT_CALLABLE.
+ * Calls one tool outside a task, in a run of its own: under the same rules and limits, and with the same line in the audit. Who
+ * calls it so is a person, so nobody is asked for approval. Rejects with INPUT_INVALID, TOOL_NOT_FOUND or TOOL_NOT_CALLABLE.
  */
 export async function callTenantTool(parts: CallParts, request: CallRequest): Promise<ToolOutput> {
   const { snapshot, arguments: input } = request;
@@ -46,31 +46,26 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   if (!parsed.ok && parsed.code === undefined) {
     throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
   }
-  const id = newId();
-  const startedAt = monotonicMs();
-  const taking = limitsOfCall({ toolCallId: id, tool }, snapshot);
-  const { meta = {}, signal, egress } = request;
-  const key: RunKey = { tenantId: snapshot.tenant.id, taskId: `tools-call-${id}`, runId: id };
-  const call: SingleCall = { ...key, taking };
+  const { meta = {}, tier, signal } = request;
   const redact = parts.redactorFor(snapshot);
-  const refused = await refusal(parts, call, parsed);
-  const { timeZone } = snapshot.tenant.settings;
-  const output = refused ?? (await execute(tool, parsed, { call, redact, meta, egress, signal, timeZone }));
-  const record: ToolCallRecord = {
-    step: 0,
-    id,
-    tool: tool.definition.name,
-    arguments: parsed.ok ? parsed.value : input,
-    decision: refused === undefined ? 'allow' : 'deny',
-    isRepeatable: false,
-    wasSent: refused === undefined,
-    durationMs: elapsedMs(startedAt),
-    outcome: output,
-  };
-  // The call was made: a line that cannot be written must not take its answer away.
-  const audit = [auditLine(record, redact)];
-  await parts.ledger.record({ ...key, closed: [], leaseMs: 0, audit, ...identityOf(meta) }).catch(() => undefined);
-  return output;
+  const identity = identityOf(meta);
+  const of = { kind: 'tools-call', snapshot, tier, input: { tool: tool.definition.name, arguments: input } };
+  const run = await beginSingleRun(parts, { ...of, identity, signal });
+  try {
+    const startedAt = monotonicMs();
+    const refused = await refusal(run, { tool, parsed, snapshot });
+    const output = refused ?? (await execute(tool, parsed, { run, redact, request }));
+    const call: ToolCallRecord = {
+      ...{ step: 0, id: run.key.runId, tool: tool.definition.name, arguments: parsed.ok ? parsed.value : input },
+      ...{ isRepeatable: false, wasSent: refused === undefined, durationMs: elapsedMs(startedAt), outcome: output },
+      decision: refused === undefined ? 'allow' : 'deny',
+    };
+    await run.end(output.isError ? 'failed' : 'completed', auditLine(call, redact));
+    return output;
+  } catch (error) {
+    await run.end('failed');
+    throw error;
+  }
 }
 
 async function findTool({ selectTools }: CallParts, request: CallRequest): Promise<Tool> {
@@ -83,34 +78,34 @@ async function findTool({ selectTools }: CallParts, request: CallRequest): Promi
 }
 
 async function refusal(
-  { ledger }: CallParts,
-  call: SingleCall,
-  parsed: ParsedInput,
+  run: SingleRun,
+  {
+    tool,
+    parsed,
+    snapshot,
+  }: { readonly tool: Tool; readonly parsed: ParsedInput; readonly snapshot: TenantSnapshot },
 ): Promise<ReturnType<typeof toolFailure> | undefined> {
-  const { tool } = call.taking;
-  if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool, reason: parsed.issues });
-  const reason = await ledger.takeCall(call);
+  const { name } = tool.definition;
+  if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: parsed.issues });
+  const reason = await run.take(limitsOfCall({ toolCallId: run.key.runId, tool }, snapshot));
   if (reason === undefined) return undefined;
-  const { code, details } = limitReached(tool, reason);
+  const { code, details } = limitReached(name, reason);
   return toolFailure(code, details);
 }
 
 function execute(
   tool: Tool,
   parsed: ParsedInput,
-  context: {
-    readonly call: SingleCall;
-    readonly redact: Redact;
-    readonly meta: CallMeta;
-    readonly egress?: EgressFilter;
-    readonly signal: AbortSignal;
-    readonly timeZone?: string;
-  },
+  { run, redact, request }: { readonly run: ToolRun; readonly redact: Redact; readonly request: CallRequest },
 ): Promise<ToolOutput> {
-  const { call, redact, egress, signal, timeZone } = context;
-  const input: JsonObject = parsed.ok ? parsed.value : {};
-  const meta = { ...context.meta, tenant_id: call.tenantId, task_id: call.taskId };
-  return tool.execute(input, { toolCallId: call.runId, meta, signal, variables: new Map(), redact, egress, timeZone });
+  const { egress, signal, snapshot } = request;
+  const { tenantId, taskId, runId } = run.key;
+  return tool.execute(parsed.ok ? parsed.value : {}, {
+    toolCallId: runId,
+    run: { key: run.key, account: run.account },
+    meta: { ...request.meta, tenant_id: tenantId, task_id: taskId },
+    ...{ signal, redact, egress, variables: new Map(), timeZone: snapshot.tenant.settings.timeZone },
+  });
 }
 
 /** A tool that is there, but for the vault that does not open its secret. */

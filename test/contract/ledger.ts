@@ -241,14 +241,14 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       });
     });
 
-    it('of a tool hold outside a run too, and those of an agent count for that agent alone', async () => {
-      const take = (agent: string): Promise<string | undefined> => {
-        const taking = { toolCallId: randomUUID(), tool: 'pay', ofAgent: { agent, callsPerDay: 1 } };
-        return ledger.takeCall({ tenantId, taskId: 'single', runId: randomUUID(), taking });
+    it('of an agent count for that agent alone', async () => {
+      const run = await claimed();
+      const take = (agent: string): ReturnType<LedgerStore['record']> => {
+        const call = { toolCallId: randomUUID(), tool: 'pay', ofAgent: { agent, callsPerDay: 1 } };
+        return ledger.record(progress(run, { taking: [call] }));
       };
-      await expect(take('one')).resolves.toBeUndefined();
-      await expect(take('one')).resolves.toBe('day_limit_exceeded');
-      await expect(take('other')).resolves.toBeUndefined();
+      const refusals = [await take('one'), await take('one'), await take('other')].map(({ refused = [] }) => refused);
+      expect(refusals.map((all) => all.map(({ reason }) => reason))).toEqual([[], ['day_limit_exceeded'], []]);
     });
   });
 

@@ -219,7 +219,7 @@ describe('room that another run holds', () => {
       .run(aTask(tenantId, config))
       .catch(() => undefined);
     const [held] = await database().query<{ room: string }>(
-      'SELECT elo_agent_reserve($1, gen_random_uuid(), 0.03, NULL, 0, 0) AS room',
+      'SELECT elo_agent_reserve($1, ARRAY[gen_random_uuid()], 0.03, NULL, 0, 0) AS room',
       [tenantId],
     );
     expect(held).toEqual({ room: 'ok' });

@@ -87,7 +87,7 @@ it('judges a query by the grammar of Postgres, which it brings along', () => {
       authHeader: null, timeoutMs: null, mcpTool: null, customConfig: {}, transportConfig: {} };
     const tenantId = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
     const tenant = { tenant: { id: tenantId, isActive: true, settings: {} }, tiers: [], prices: [], tools: [tool] };
-    const ledger = { takeCall: async () => undefined, record: async () => ({ isOurs: true }) };
+    const ledger = { claim: async () => ({ kind: 'claimed', attempt: 1 }), record: async () => ({ isOurs: true }) };
         const plugins = { tenants: { load: async () => tenant }, ledger, model: {} };
     const runtime = createRuntime({ sqlQuery: { database }, plugins });
     const code = async (query) => {

@@ -3,7 +3,7 @@ import type { CallPolicy } from '../tools/tool';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { ApprovalDecision, JournalEntry, Spent } from './journal';
 import type { SavedRun } from './progress';
-import type { ModelCallRecord } from './usage';
+import type { ModelCallPlace, ModelCallRecord } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
 export interface RunKey {
@@ -20,6 +20,18 @@ export interface Identity {
   readonly sessionId?: string;
 }
 
+/**
+ * Where a run stands that works for another one. It has a task of its own; its model calls are on the bill of the root, and it may
+ * use what the runs above it have reserved.
+ */
+export interface Family {
+  readonly rootTaskId: string;
+  /** The runs above it, that of the root first, its parent's last. */
+  readonly above: readonly [string, ...string[]];
+  /** The tool call of the parent that it answers. */
+  readonly parentCallId: string;
+}
+
 export interface ClaimRequest extends RunKey, Identity {
   readonly traceId?: string;
   /** Digest of the request: the same id with another request is a conflict. */
@@ -27,8 +39,10 @@ export interface ClaimRequest extends RunKey, Identity {
   /** Run even if the task was done before, as a new attempt: a manual test in the editor. */
   readonly fresh: boolean;
   readonly leaseMs: number;
-  /** The model that the first call, opened with the claim, will ask. */
-  readonly modelRequested: string;
+  /** The model that the first call, opened with the claim, will ask. Undefined: no call is opened. */
+  readonly modelRequested?: string;
+  /** Undefined for the run of a task that came from outside. */
+  readonly family?: Family;
   /** Room for the first model call; undefined for a tenant without limits. */
   readonly reserve?: Reservation;
   /** How many runs of the tenant may begin a minute; undefined: any number. */
@@ -61,6 +75,7 @@ export interface ResumeRequest {
   readonly decidedBy?: string;
   readonly leaseMs: number;
   readonly reserve?: Reservation;
+  readonly family?: Family;
 }
 
 /** A decision that was made before, and is another one. */
@@ -113,15 +128,14 @@ export interface BillingLine {
   readonly traceId?: string;
   readonly tier: string;
   readonly taskType: string;
-  /** Named on the line as long as no call has ended. */
-  readonly modelRequested: string;
+  /** Named on the line as long as no call has ended. Undefined: there is no line before one has. */
+  readonly modelRequested?: string;
   /** Set for a free tier: calls that cost nothing get no line. */
   readonly onlyWhatCosts?: boolean;
 }
 
 /** Model call whose usage is unknown, or still to come. */
-export interface OpenCall {
-  readonly step: number;
+export interface OpenCall extends ModelCallPlace {
   readonly modelRequested: string;
   /** Requests of it that were lost, when it has ended. */
   readonly unansweredRequests?: number;
@@ -135,6 +149,7 @@ export interface RunProgress extends RunKey, Identity {
   /** The call that is about to be sent; at the end of a run, the one that ended without word of its usage. */
   readonly opening?: OpenCall;
   readonly leaseMs: number;
+  readonly family?: Family;
   /** Undefined: this run writes no line in elo_t_token_usage. */
   readonly bill?: BillingLine;
   /** Room for the call that is about to be sent. */
@@ -164,11 +179,6 @@ export interface CallToTake extends Pick<CallPolicy, 'code' | 'callsPerMinute' |
   readonly toolCallId: string;
   /** What its limits are counted under. */
   readonly tool: string;
-}
-
-/** A tool call outside a run. */
-export interface SingleCall extends RunKey {
-  readonly taking: CallToTake;
 }
 
 export interface Recorded {
@@ -202,6 +212,4 @@ export interface LedgerStore {
   readonly knows: (run: RunKey) => Promise<boolean>;
   /** A text that tells this ledger from others, the same in every process. */
   readonly identify: () => Promise<string>;
-  /** Takes a call outside a run off its limits; gives the reason when it must not be made. */
-  readonly takeCall: (call: SingleCall) => Promise<string | undefined>;
 }

@@ -27,10 +27,21 @@ export interface ModelPrice {
   readonly reasoningPer1M?: string;
 }
 
-/** One ended model call, as the ledger keeps it. */
-export interface ModelCallRecord {
-  /** 1, 2, 3 … within the run. */
+/** What a model is called for: the next step of a run, or something beside its steps. */
+export type CallPurpose = 'step' | 'plan' | 'supervise' | 'summarise' | 'classify' | 'judge' | 'embed';
+
+/** Where a model call stands on record. */
+export interface ModelCallPlace {
+  /** 1, 2, 3 … within the run, whatever the calls are for. Default: `step`, as in entries that an older build has kept. */
+  readonly callNo?: number;
+  /** The step that it is, or was made in; 0 before the first one. Counted over all runs of the task. */
   readonly step: number;
+  /** Default: `step`. */
+  readonly purpose?: CallPurpose;
+}
+
+/** One ended model call, as the ledger keeps it. */
+export interface ModelCallRecord extends ModelCallPlace {
   readonly modelRequested: string;
   /** The id that the provider named in its reply. */
   readonly modelReturned?: string;

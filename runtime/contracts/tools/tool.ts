@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../errors/codes';
 import type { ErrorSummary } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
+import type { ToolRun } from '../ledger/account';
 import type { AgentCallLimits } from './permission';
 
 /** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
@@ -20,6 +21,8 @@ export interface ToolMeta {
 
 export interface ToolContext {
   readonly toolCallId: string;
+  /** The run that the call is made for, and its account. */
+  readonly run: ToolRun;
   readonly meta: ToolMeta;
   readonly signal: AbortSignal;
   /** The run's variables, which tools may set. */

@@ -32,6 +32,12 @@ export const STORAGE_CODES = family('Postgres and Redis', {
       'Add the node Universal AI Agent Admin and select Diagnostics, then Prepare Database; or run `universal-ai-agent diagnostics prepare-database` against this database.',
     ),
   ),
+  DB_SCHEMA_OLD: ofInstallation(
+    tenant(
+      'The database is of a version that this one cannot upgrade: migration {needed} is not applied.',
+      'Run `diagnostics prepare-database` of the last version that has this migration, then that of this version.',
+    ),
+  ),
   DB_SCHEMA_DAMAGED: ofInstallation(
     tenant(
       'The schema is not as `universal-ai-agent diagnostics prepare-database` makes it: {reason}.',

@@ -1,7 +1,6 @@
 import type { LedgerStore, Recorded } from '../../contracts/ledger/ledger';
 import { RuntimeError } from '../../errors/runtime-error';
 import { every } from '../../util/clock';
-import { takeCallStatement } from '../sql/call-tool';
 import { type ClaimRow, claimRunStatement } from '../sql/ledger/claim-run';
 import { IDENTIFY, knowsRunStatement } from '../sql/ledger/find-run';
 import { pruneStatements } from '../sql/ledger/prune-runs';
@@ -61,10 +60,6 @@ export function createLedgerStore(
       await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
     ...questions,
-    takeCall: async (call) => {
-      const [row] = await query<{ reason: string | null }>(takeCallStatement(call));
-      return row?.reason ?? undefined;
-    },
     close: () => {
       stopPruning();
       return Promise.resolve();

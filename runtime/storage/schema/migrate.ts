@@ -4,7 +4,7 @@ import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { sqlStateOf } from '../postgres/database-errors';
 import type { Postgres } from '../postgres/pool';
 import { type Query, statement } from '../statement';
-import { MIGRATIONS } from './migrations';
+import { BRIDGE, MIGRATIONS, OF_BEFORE } from './migrations';
 import { findForeignTypes, findMisfits, wordsOfServer } from './misfits';
 import { READABLE_COLUMNS } from './readable-columns';
 import { rehearseBill, rehearseRareLines } from './rehearse-bill';
@@ -40,7 +40,9 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
   return postgres.transaction(async (query) => {
     await query({ text: LOCK, values: [] });
     await query({ text: JOURNAL, values: [] });
-    const present = await readApplied(query);
+    const before = await readApplied(query);
+    const bridged = await bridge(query, before);
+    const present = [...before, ...bridged];
     const gaps = await findGaps(query);
     const damage = findDamage(gaps, present);
     if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
@@ -49,7 +51,7 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
     await addColumns(query, missing).catch(throwUnfit(''));
     assertFit(await findMisfits(query));
     const foreignTypes = await findForeignTypes(query);
-    const applied: string[] = [];
+    const applied = [...bridged];
     for (const { name, sql } of MIGRATIONS) {
       if (present.includes(name)) continue;
       await query({ text: sql, values: [] }).catch(throwUnfit(` (${name})`, foreignTypes));
@@ -59,8 +61,23 @@ export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
     assertFit(await rehearseBill(query));
     // A bill in use may never meet such a line; before there is one, the table can still be changed.
     if (present.length === 0) assertFit(await rehearseRareLines(query));
-    return { applied, present };
+    return { applied, present: before };
   });
+}
+
+/** Takes a database that has the migrations of before to where the first of now begin; returns what is applied by that. */
+async function bridge(query: Query, present: readonly string[]): Promise<readonly string[]> {
+  if (!isOfBefore(present)) return [];
+  if (!present.includes(BRIDGE.from)) throw new RuntimeError('DB_SCHEMA_OLD', { needed: BRIDGE.from });
+  const { migration, reaches } = BRIDGE;
+  await query({ text: migration.sql, values: [] }).catch(throwUnfit(` (${migration.name})`));
+  const made = [migration, ...reaches];
+  for (const { name, sql } of made) await writeApplied(query, name, sql);
+  return made.map(({ name }) => name);
+}
+
+function isOfBefore(present: readonly string[]): boolean {
+  return present.some((name) => OF_BEFORE.test(name)) && !present.includes(BRIDGE.migration.name);
 }
 
 function assertFit(reason: string | undefined): void {
@@ -96,7 +113,7 @@ async function writeApplied(query: Query, name: string, sql: string): Promise<vo
 async function readApplied(query: Query): Promise<readonly string[]> {
   const rows = await query<AppliedRow>(statement('SELECT name, checksum FROM elo_agent_migrations ORDER BY name'));
   for (const { name, checksum: applied } of rows) {
-    const known = MIGRATIONS.find((migration) => migration.name === name);
+    const known = [BRIDGE.migration, ...MIGRATIONS].find((migration) => migration.name === name);
     if (known !== undefined && checksum(known.sql) !== applied) {
       throw new RuntimeError('DB_QUERY_FAILED', { reason: `migration ${name} is not the one that was applied` });
     }
@@ -143,7 +160,8 @@ export interface DatabaseStatus extends Readiness {
 export async function databaseStatus(postgres: Postgres): Promise<DatabaseStatus> {
   const { journal, tenants, sees_all: roleSeesAll } = await findBasics(postgres.query);
   const applied = journal === null ? [] : await readApplied(postgres.query);
-  const missing = MIGRATIONS.map(({ name }) => name).filter((name) => !applied.includes(name));
+  const wanted = isOfBefore(applied) ? [BRIDGE.migration, ...MIGRATIONS] : MIGRATIONS;
+  const missing = wanted.map(({ name }) => name).filter((name) => !applied.includes(name));
   const gaps = await findGaps(postgres.query);
   const damage = findDamage(gaps, applied);
   const isWhole = missing.length + damage.length === 0;

@@ -21,9 +21,11 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     total_tokens cached_tokens cache_write_tokens reasoning_tokens model_calls cost_exact cost_usd
     saved_exact usage_estimated created_at
   `),
-  elo_agent_runs: ['tenant_id', 'task_id', 'run_id', 'trace_id', 'state', 'attempt', 'created_at', 'updated_at'],
+  elo_agent_runs: words(`
+    tenant_id task_id run_id root_task_id parent_run_id trace_id state attempt created_at updated_at
+  `),
   elo_agent_model_calls: words(`
-    tenant_id run_id call_no task_id model_requested model_returned model_billed prompt_tokens
+    tenant_id run_id call_no step purpose task_id model_requested model_returned model_billed prompt_tokens
     completion_tokens cached_tokens cache_write_tokens cache_write_1h_tokens reasoning_tokens cost_exact
     saved_exact cost_basis usage_estimated error_code opened_at closed_at
   `),

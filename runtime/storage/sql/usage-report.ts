@@ -76,7 +76,7 @@ FROM elo_t_token_usage WHERE ${OF_LINES} ORDER BY id LIMIT :rows`);
  * before another one was answered. With `unbilled_cost_usd` it is known, but the bill did not take it.
  */
 export const unknownUsage = named<{ readonly tenantId?: string }>(`
-SELECT call.task_id, call.run_id::text, call.call_no, call.model_requested, call.opened_at,
+SELECT call.task_id, call.run_id::text, call.call_no, coalesce(call.step, call.call_no) AS step, call.purpose, call.model_requested, call.opened_at,
   coalesce(call.unanswered_requests, 1) AS requests,
   CASE WHEN call.closed_at IS NULL THEN call.unbilled_cost_usd::text END AS unbilled_cost_usd,
   CASE WHEN call.closed_at IS NULL THEN call.unbilled_tokens::text END AS unbilled_tokens

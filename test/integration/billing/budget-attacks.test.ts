@@ -186,7 +186,7 @@ describe('room in the month', () => {
     await settling.query('BEGIN');
     await settling.query('LOCK TABLE elo_agent_runs IN ACCESS EXCLUSIVE MODE');
     const room = asker.query<{ room: string }>(
-      'SELECT elo_agent_reserve($1::uuid, $2::uuid, NULL, 500, 0, 0) AS room',
+      'SELECT elo_agent_reserve($1::uuid, ARRAY[$2::uuid], NULL, 500, 0, 0) AS room',
       [tenantId, randomUUID()],
     );
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -398,12 +398,11 @@ describe('the bill is written', () => {
         },
       },
       key: { tenantId: randomUUID(), taskId: 'task', runId: randomUUID() },
-      modelRequested: 'm',
       leaseMs: 60_000,
       settleRetries: 0,
     });
     const controller = new AbortController();
-    const next = record.next({ next: 2, taking: [] }, controller.signal);
+    const next = record.next({ opening: { step: 2, modelRequested: 'm' }, taking: [] }, controller.signal);
     controller.abort();
     await record.settle({ state: 'failed', result: {} as AgentResult, lastStep: 1 });
     expect(ends).toEqual([undefined, 'failed']);

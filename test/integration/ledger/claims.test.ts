@@ -255,7 +255,7 @@ it('renews the lease during a model call that takes longer than the lease', asyn
   const key = { tenantId: agent.tenantId, taskId: randomUUID(), runId: randomUUID() };
   const request = { ...key, digest: 'd'.repeat(64), fresh: false, leaseMs, modelRequested: 'a/model' };
   await ledger.claim(request);
-  const record = startRunRecord({ ledger, key, modelRequested: 'a/model', leaseMs, settleRetries: 0 });
+  const record = startRunRecord({ ledger, key, leaseMs, settleRetries: 0 });
   const lease = async () => (await agent.runRow(key.taskId)).lease_until?.getTime() ?? 0;
   const first = await lease();
   // The lease of the claim is over by the database's own clock, and the run still holds the task.

@@ -36,9 +36,9 @@ it('a process that dies in its second model call: the first is not made again, n
   expect(world.received('pay', task.task_id)).toBe(1);
   expect(await world.agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 2, total_tokens: 2200 }]);
   expect(await world.modelCallRows(task.task_id)).toEqual([
-    { attempt: 1, call_no: 1, closed: true },
-    { attempt: 1, call_no: 2, closed: false },
-    { attempt: 2, call_no: 2, closed: true },
+    { attempt: 1, step: 1, closed: true },
+    { attempt: 1, step: 2, closed: false },
+    { attempt: 2, step: 2, closed: true },
   ]);
   expect(await world.codes(task.task_id)).toEqual([null]);
   expect(await world.journalRows(task.task_id)).toEqual([]);
@@ -91,9 +91,9 @@ it('a call that its server has received and not answered is not sent again', asy
   expect(toolTexts(lastRequest())).toEqual([unknown]);
   expect(world.received('pay', task.task_id)).toBe(1);
   expect(await world.modelCallRows(task.task_id)).toEqual([
-    { attempt: 1, call_no: 1, closed: true },
-    { attempt: 1, call_no: 2, closed: false },
-    { attempt: 2, call_no: 2, closed: true },
+    { attempt: 1, step: 1, closed: true },
+    { attempt: 1, step: 2, closed: false },
+    { attempt: 2, step: 2, closed: true },
   ]);
 });
 
@@ -168,12 +168,12 @@ it('two crashes in a row, in different steps, and one more attempt', async () =>
   expect([world.received('pay', task.task_id), world.received('look', task.task_id)]).toEqual([2, 2]);
   expect(await world.agent().usageRows(task.task_id)).toMatchObject([{ model_calls: 4, total_tokens: 4400 }]);
   expect(await world.modelCallRows(task.task_id)).toEqual([
-    { attempt: 1, call_no: 1, closed: true },
-    { attempt: 1, call_no: 2, closed: false },
-    { attempt: 2, call_no: 2, closed: true },
-    { attempt: 2, call_no: 3, closed: false },
-    { attempt: 3, call_no: 3, closed: true },
-    { attempt: 3, call_no: 4, closed: true },
+    { attempt: 1, step: 1, closed: true },
+    { attempt: 1, step: 2, closed: false },
+    { attempt: 2, step: 2, closed: true },
+    { attempt: 2, step: 3, closed: false },
+    { attempt: 3, step: 3, closed: true },
+    { attempt: 3, step: 4, closed: true },
   ]);
   expect(await world.agent().runRow(task.task_id)).toMatchObject({ state: 'done', attempt: 3 });
 });

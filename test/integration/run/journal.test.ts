@@ -74,8 +74,8 @@ describe('a second attempt at a task that failed', () => {
     expect(result.result).toEqual({ text: 'From the beginning.', tool_calls: [] });
     expect(lastRequest().messages).toHaveLength(1);
     expect((await world.modelCallRows(task.task_id)).slice(2)).toEqual([
-      { attempt: 2, call_no: 1, closed: true },
-      { attempt: 3, call_no: 1, closed: true },
+      { attempt: 2, step: 1, closed: true },
+      { attempt: 3, step: 1, closed: true },
     ]);
   });
 
@@ -97,7 +97,7 @@ describe('a second attempt at a task that failed', () => {
     expect(again).toMatchObject({ code: 'MAX_ITERATIONS_REACHED', result: { iterations: 0, tokens: { total: 0 } } });
     expect(again.result?.result.tool_calls).toHaveLength(1);
     expect(world.received('pay', task.task_id)).toBe(1);
-    expect(await world.modelCallRows(task.task_id)).toEqual([{ attempt: 1, call_no: 1, closed: true }]);
+    expect(await world.modelCallRows(task.task_id)).toEqual([{ attempt: 1, step: 1, closed: true }]);
   });
 
   it('fails again at once when the model goes in circles', async () => {
@@ -145,7 +145,7 @@ describe('a second attempt at a task that failed', () => {
     const result = await agent().runtime.run(task);
     expect(result).toMatchObject({ status: 'completed', iterations: 1 });
     expect(lastRequest().messages.map(({ role }) => role)).toEqual(['user']);
-    expect((await world.modelCallRows(task.task_id)).slice(2)).toEqual([{ attempt: 2, call_no: 3, closed: true }]);
+    expect((await world.modelCallRows(task.task_id)).slice(2)).toEqual([{ attempt: 2, step: 3, closed: true }]);
   });
 
   it('knows nothing of a call that was cancelled with its run', async () => {

@@ -74,9 +74,9 @@ describe("the documents' schema", () => {
     expect(before.missingTables).not.toContain('elo_t_tenants');
     expect(before.missingColumns).toEqual([
       'elo_agent_tools.transport',
+      'elo_agent_tools.transport_config',
       'elo_agent_tools.mcp_tool',
       'elo_agent_tools.allowed_tiers',
-      'elo_agent_tools.transport_config',
       'elo_t_tenant_tools.usage_limit_daily',
       'elo_t_tenant_tools.usage_count_today',
       'elo_t_tenant_tools.last_reset_date',
@@ -153,23 +153,23 @@ describe('a migrated database', () => {
   beforeEach(() => open(createMigratedDatabase));
 
   it.each([
-    ['DROP TABLE elo_agent_journal', ['elo_agent_journal (0008-journal)']],
+    ['DROP TABLE elo_agent_journal', ['elo_agent_journal (0103-ledger)']],
     [
       'DROP TABLE elo_t_token_usage CASCADE',
       [
-        'elo_t_token_usage (0002-ledger)',
-        'elo_v_tenant_monthly_usage (0002-ledger)',
-        'index elo_t_token_usage_task (0002-ledger)',
-        'index elo_t_token_usage_tenant_month (0002-ledger)',
-        'trigger elo_agent_count_usage (0004-permissions)',
-        'trigger elo_agent_forget_usage (0004-permissions)',
+        'elo_t_token_usage (0103-ledger)',
+        'elo_v_tenant_monthly_usage (0103-ledger)',
+        'index elo_t_token_usage_task (0103-ledger)',
+        'index elo_t_token_usage_tenant_month (0103-ledger)',
+        'trigger elo_agent_count_usage (0104-rules)',
+        'trigger elo_agent_forget_usage (0104-rules)',
       ],
     ],
-    ['ALTER TABLE elo_agent_tools DROP COLUMN transport', ['elo_agent_tools.transport (0001-tables)']],
-    ['ALTER TABLE elo_agent_journal DROP COLUMN step', ['elo_agent_journal.step (0008-journal)']],
-    ['DROP INDEX elo_agent_runs_updated', ['index elo_agent_runs_updated (0002-ledger)']],
-    ['DROP FUNCTION elo_agent_take_run', ['function elo_agent_take_run (0013-run-rates)']],
-    ['DROP TRIGGER elo_agent_count_usage ON elo_t_token_usage', ['trigger elo_agent_count_usage (0004-permissions)']],
+    ['ALTER TABLE elo_agent_tools DROP COLUMN transport', ['elo_agent_tools.transport (0101-catalogue)']],
+    ['ALTER TABLE elo_agent_journal DROP COLUMN step', ['elo_agent_journal.step (0103-ledger)']],
+    ['DROP INDEX elo_agent_runs_updated', ['index elo_agent_runs_updated (0103-ledger)']],
+    ['DROP FUNCTION elo_agent_take_run', ['function elo_agent_take_run (0104-rules)']],
+    ['DROP TRIGGER elo_agent_count_usage ON elo_t_token_usage', ['trigger elo_agent_count_usage (0104-rules)']],
   ])('is refused, unchanged, where something of ours is gone: %s', async (statement, damage) => {
     await database.query(statement);
     const before = await fingerprint();
@@ -182,8 +182,8 @@ describe('a migrated database', () => {
   });
 
   it('is refused before a pending migration is applied', async () => {
-    await database.query(`DELETE FROM elo_agent_migrations WHERE name >= '0010'; DROP TABLE elo_agent_journal`);
+    await database.query(`DELETE FROM elo_agent_migrations WHERE name >= '0104'; DROP TABLE elo_agent_journal`);
     await expect(migrate(postgres)).rejects.toMatchObject({ code: 'DB_SCHEMA_DAMAGED' });
-    await expect(databaseStatus(postgres)).resolves.toMatchObject({ damage: ['elo_agent_journal (0008-journal)'] });
+    await expect(databaseStatus(postgres)).resolves.toMatchObject({ damage: ['elo_agent_journal (0103-ledger)'] });
   });
 });

@@ -181,10 +181,9 @@ describe('a role made by sql-role set', () => {
   });
 
   it.each([
-    `SELECT elo_agent_take_call('ALICE', 'tool_alice', 's', 1, 1)`,
     `SELECT elo_agent_take_call('ALICE', 'tool_alice', 's', 1, 1, NULL, NULL, NULL)`,
     `SELECT elo_agent_take_run('ALICE', 1)`,
-    `SELECT elo_agent_reserve('ALICE', 'ALICE', 1, 1, 1, 1)`,
+    `SELECT elo_agent_reserve('ALICE', '{ALICE}'::uuid[], 1, 1, 1, 1)`,
     `SELECT elo_agent_policy_version('ALICE')`,
     `SELECT elo_agent_channel_credentials('ALICE')`,
   ])('may not execute the functions of the runtime: %s', async (text) => {

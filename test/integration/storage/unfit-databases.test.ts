@@ -194,7 +194,7 @@ const UNFIT: Readonly<Record<string, readonly [sql: string, words: RegExp]>> = {
   ],
   'tiers with numbers': [
     `CREATE TABLE elo_agent_tiers (code INT PRIMARY KEY, model_id VARCHAR(100), is_free BOOLEAN);`,
-    /integer = text; elo_agent_tiers\.code is integer, not varchar\(20\) \(0001-tables\)/,
+    /integer = text; elo_agent_tiers\.code is integer, not varchar\(20\) \(0101-catalogue\)/,
   ],
   'tools whose ids are uuids': [
     'CREATE TABLE elo_agent_tools (id UUID PRIMARY KEY, code VARCHAR(50) UNIQUE NOT NULL, name TEXT NOT NULL);',

@@ -32,7 +32,7 @@ function fakeLedger(): FakeLedger {
 }
 
 function start(ledger: LedgerStore, settleRetries = 0): RunRecord {
-  return startRunRecord({ ledger, key: KEY, modelRequested: 'a/model', leaseMs: LEASE_MS, settleRetries });
+  return startRunRecord({ ledger, key: KEY, leaseMs: LEASE_MS, settleRetries });
 }
 
 const call = (step: number): ModelCallRecord => ({
@@ -43,7 +43,7 @@ const call = (step: number): ModelCallRecord => ({
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });
-const open = (record: RunRecord, next: number) => record.next({ next, taking: [] }, new AbortController().signal);
+const open = (record: RunRecord, next: number) => record.next({ opening: { step: next, modelRequested: 'a/model' }, taking: [] }, new AbortController().signal);
 const closedNumbers = (ledger: FakeLedger) => ledger.written.map(({ closed }) => closed.map(({ step }) => step));
 
 afterEach(() => jest.useRealTimers());

@@ -7,6 +7,7 @@ import { readPermission, readToolRules, tenantLevels } from '../../../runtime/pe
 import { compileInputSchema } from '../../../runtime/tools/schemas/validate-input';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
 import { containing } from '../../support/setup/matchers';
+import { A_RUN } from '../../support/values/a-run';
 import { aTool } from '../../support/values/loop-script';
 import { fc } from '../../support/values/properties';
 
@@ -36,6 +37,7 @@ function atOnce(tool: Tool) {
 
 const context = (): ToolContext => ({
   toolCallId: 'call',
+  run: A_RUN,
   meta: { tenant_id: 'tenant', task_id: 'task' },
   signal: new AbortController().signal,
   variables: new Map(),

@@ -12,6 +12,7 @@ import type {
 } from '../../../runtime/loop/loop-contract';
 import { runLoop } from '../../../runtime/loop/run-loop';
 import { createToolset } from '../../../runtime/tools/combine-toolsets';
+import { A_RUN } from './a-run';
 
 export type ScriptedModelReply = ModelReply | Error | ((request: ModelRequest) => Promise<ModelReply>);
 
@@ -90,7 +91,7 @@ export async function runScript({
     toolset: createToolset(tools),
     start: { messages: [{ role: 'user', content: 'Go' }] },
     settings: { ...SETTINGS, ...settings, limits: { ...LIMITS, ...limits } },
-    scope: { meta: { tenant_id: 'tenant', task_id: 'task' }, variables: new Map() },
+    scope: { run: A_RUN, meta: { tenant_id: 'tenant', task_id: 'task' }, variables: new Map() },
     stop: { signal: new AbortController().signal, error: () => undefined },
     observer: {
       modelCallEnded: (call) => {

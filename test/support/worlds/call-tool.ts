@@ -5,6 +5,7 @@ import type { ErrorSummary } from '../../../runtime/errors/runtime-error';
 import { createRedisConnection } from '../../../runtime/storage/redis/connection';
 import { createToolBuilder } from '../../../runtime/tools/build-tools';
 import type { JsonObject, JsonValue } from '../../../runtime/util/json';
+import { A_RUN } from '../values/a-run';
 import { TENANT_ID, toolRow } from '../values/memory-stores';
 
 export interface CallToolOptions {
@@ -28,6 +29,7 @@ export interface CalledTool {
 
 const context = (options: CallToolOptions): ToolContext => ({
   toolCallId: 'call-1',
+  run: A_RUN,
   meta: { tenant_id: options.tenantId ?? TENANT_ID, task_id: 'task-1' },
   signal: options.signal ?? new AbortController().signal,
   variables: options.variables ?? new Map<string, JsonValue>(),

@@ -9,7 +9,7 @@ import { startCli } from './cli';
 
 /** A row of elo_agent_model_calls, as far as it tells which calls ended. */
 export interface CallRow {
-  readonly call_no: number;
+  readonly step: number;
   readonly closed: boolean;
   readonly attempt: number;
 }
@@ -125,7 +125,7 @@ export function crashWorld(): CrashWorld {
     },
     modelCallRows: (taskId) =>
       agent.database.query<CallRow>(
-        `SELECT call_no, closed_at IS NOT NULL AS closed, dense_rank() OVER (ORDER BY first.at)::int AS attempt
+        `SELECT step, closed_at IS NOT NULL AS closed, dense_rank() OVER (ORDER BY first.at)::int AS attempt
          FROM elo_agent_model_calls AS call,
            LATERAL (SELECT min(opened_at) AS at FROM elo_agent_model_calls WHERE run_id = call.run_id) AS first
          WHERE task_id = $1 ORDER BY 3, 1`,

@@ -50,6 +50,10 @@ WHERE run.tenant_id = :tenantId::uuid AND (run.task_id = :id OR run.run_id::text
 
 export interface ModelCallEntry {
   readonly call_no: number;
+  /** The step that it is, or was made in. */
+  readonly step: number;
+  /** What it was made for: `step`, or something beside the steps. */
+  readonly purpose: string;
   readonly model_requested: string;
   readonly model_billed: string | null;
   readonly prompt_tokens: string | null;
@@ -61,7 +65,7 @@ export interface ModelCallEntry {
 }
 
 export const listModelCalls = named<{ readonly tenantId: string; readonly taskId: string }>(`
-SELECT call_no, model_requested, model_billed, prompt_tokens::text AS prompt_tokens, completion_tokens::text AS completion_tokens,
+SELECT call_no, coalesce(step, call_no) AS step, purpose, model_requested, model_billed, prompt_tokens::text AS prompt_tokens, completion_tokens::text AS completion_tokens,
   cost_exact::text AS cost_usd, error_code, opened_at, closed_at
 FROM elo_agent_model_calls WHERE tenant_id = :tenantId::uuid AND task_id = :taskId
 ORDER BY opened_at, call_no LIMIT 1000`);

@@ -1,7 +1,7 @@
 -- Claims a task and opens its next model call, or says who has it, in one round trip. No row at all means that another caller
 -- claimed it in this very moment: ask again.
 WITH budget AS MATERIALIZED (
-  SELECT elo_agent_reserve(:tenantId::uuid, :runId::uuid,
+  SELECT elo_agent_reserve(:tenantId::uuid, :runIds::uuid[],
     :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
 ), rate AS MATERIALIZED (
   SELECT 0 AS wait WHERE :runsPerMinute::int IS NULL
@@ -19,10 +19,10 @@ WITH budget AS MATERIALIZED (
 ), claimed AS (
   INSERT INTO elo_agent_runs AS run
     (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens,
-      client_id, dialog_id, user_id, session_id)
+      client_id, dialog_id, user_id, session_id, root_task_id, parent_run_id, parent_call_id)
   SELECT :tenantId::uuid, :taskId, :runId::uuid, :traceId, :digest, 'running', 1,
     now() + :leaseMs::int * interval '1 millisecond', :holdCostUsd::numeric,
-    :holdTokens::bigint, :clientId, :dialogId, :userId, :sessionId
+    :holdTokens::bigint, :clientId, :dialogId, :userId, :sessionId, :rootTaskId, :parentRunId::uuid, :parentCallId
   FROM budget, rate WHERE budget.room = 'ok' AND rate.wait = 0
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
@@ -33,7 +33,8 @@ WITH budget AS MATERIALIZED (
     decided_at = CASE WHEN NOT :fresh::boolean THEN run.decided_at END,
     decided_run_id = CASE WHEN NOT :fresh::boolean THEN run.decided_run_id END,
     held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, client_id = EXCLUDED.client_id,
-    dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id, updated_at = now()
+    dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id,
+    parent_run_id = EXCLUDED.parent_run_id, updated_at = now()
   WHERE :fresh::boolean OR (
     run.digest = EXCLUDED.digest
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
@@ -45,21 +46,25 @@ WITH budget AS MATERIALIZED (
   LEFT JOIN LATERAL
     elo_agent_read_journal(:tenantId::uuid, CASE WHEN claimed.attempt > 1 AND NOT :fresh::boolean THEN :taskId END) AS journal ON true
   -- With the calls that left no entry in the journal, such as a reply that broke off; a call that ended in this very moment
-  -- may not be among them. Returns no row when nothing was spent.
+  -- may not be among them, and with those of the runs below it. Returns no row when nothing was spent.
   LEFT JOIN LATERAL (
     SELECT json_build_object('costUsd', sum(used.cost)::text, 'tokens', sum(used.tokens)) AS spent
     FROM elo_agent_model_calls AS call CROSS JOIN LATERAL (
       SELECT coalesce(call.cost_exact, call.unbilled_cost_usd, 0) AS cost,
         coalesce(call.prompt_tokens + call.completion_tokens, call.unbilled_tokens, 0) AS tokens
     ) AS used
-    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = :taskId
-      AND claimed.attempt > 1 AND NOT :fresh::boolean
+    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = ANY (ARRAY(
+        SELECT :taskId UNION ALL
+        SELECT below.task_id FROM elo_agent_runs AS below
+        WHERE below.tenant_id = :tenantId::uuid AND below.root_task_id = :taskId
+      )) AND claimed.attempt > 1 AND NOT :fresh::boolean
     HAVING sum(used.cost) > 0 OR sum(used.tokens) > 0
   ) AS before ON true
 ), opened AS (
   -- Names the newest column, so that a schema that cannot be billed in is refused before a request is sent.
-  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, model_requested, unbilled_tokens)
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(last_step, 0) + 1, :modelRequested, NULL FROM going_on
+  INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, step, purpose, model_requested, unbilled_tokens)
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, 1, coalesce(last_step, 0) + 1, 'step', :modelRequested::text, NULL
+  FROM going_on WHERE :modelRequested::text IS NOT NULL
 ), forgotten AS (
   DELETE FROM elo_agent_journal
   WHERE :fresh::boolean AND tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM claimed)

@@ -1,4 +1,4 @@
-import type { ClaimRequest, Reservation, RunKey } from '../../../contracts/ledger/ledger';
+import type { ClaimRequest, Family, Reservation, RunKey } from '../../../contracts/ledger/ledger';
 import type { Statement } from '../../statement';
 import { named } from '../named';
 import { storable } from '../storable';
@@ -16,10 +16,24 @@ export interface ClaimRow {
   readonly wait: number;
 }
 
-const CLAIM = named<Omit<ClaimRequest, 'reserve'> & Partial<Reservation>>(text);
+const CLAIM = named<Omit<ClaimRequest, 'reserve' | 'family'> & Partial<Reservation> & FamilyValues>(text);
 
-export function claimRunStatement({ reserve, ...request }: ClaimRequest): Statement {
-  return CLAIM(storable({ ...request, ...reserve }));
+export function claimRunStatement({ reserve, family, ...request }: ClaimRequest): Statement {
+  return CLAIM(storable({ ...request, ...reserve, ...familyValues(request.runId, family) }));
+}
+
+interface FamilyValues {
+  /** The run, and those above it. */
+  readonly runIds: readonly string[];
+  readonly rootTaskId?: string;
+  readonly parentRunId?: string;
+  readonly parentCallId?: string;
+}
+
+export function familyValues(runId: string, family: Family | undefined): FamilyValues {
+  if (family === undefined) return { runIds: [runId] };
+  const { above, rootTaskId, parentCallId } = family;
+  return { runIds: [...above, runId], rootTaskId, parentRunId: above.at(-1), parentCallId };
 }
 
 /** Gives a run back that was claimed and cannot be gone on with: nothing was sent. */

@@ -3,19 +3,20 @@
 -- `cost_exact` is never rounded; `cost_usd` is rounded from it, half up, each time. Lists are JSON, as the contracts have them.
 WITH written AS (
   INSERT INTO elo_agent_model_calls AS call (
-    tenant_id, task_id, run_id, call_no, model_requested, model_returned, model_billed, provider_request_id,
+    tenant_id, task_id, run_id, call_no, step, purpose, model_requested, model_returned, model_billed, provider_request_id,
     prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, reasoning_tokens,
     cost_exact, saved_exact, provider_cost_usd, unanswered_requests, error_code, cost_basis, usage_estimated, closed_at
   )
   SELECT
-    :tenantId::uuid, :taskId, :runId::uuid, one.step, one."modelRequested", one."modelReturned", one."modelBilled",
-    one."providerRequestId", (one.usage ->> 'promptTokens')::bigint, (one.usage ->> 'completionTokens')::bigint,
+    :tenantId::uuid, :taskId, :runId::uuid, coalesce(one."callNo", one.step), one.step, coalesce(one.purpose, 'step'),
+    one."modelRequested", one."modelReturned", one."modelBilled", one."providerRequestId", (one.usage ->> 'promptTokens')::bigint, (one.usage ->> 'completionTokens')::bigint,
     (one.usage ->> 'cachedTokens')::bigint, (one.usage ->> 'cacheWriteTokens')::bigint,
     (one.usage ->> 'cacheWrite1hTokens')::bigint, (one.usage ->> 'reasoningTokens')::bigint,
     one."costUsd", one."savedUsd", one."providerCostUsd", one."unansweredRequests", one."errorCode", one."costBasis",
     coalesce(one."usageEstimated", false), CASE WHEN one.usage IS NOT NULL THEN now() END
   FROM jsonb_to_recordset(:calls::jsonb) AS one (
-    step int, "modelRequested" text, "modelReturned" text, "modelBilled" text, "providerRequestId" text, usage jsonb,
+    -- A build of before has kept calls without a number for later.
+    "callNo" int, step int, purpose text, "modelRequested" text, "modelReturned" text, "modelBilled" text, "providerRequestId" text, usage jsonb,
     "costUsd" numeric, "savedUsd" numeric, "providerCostUsd" numeric, "unansweredRequests" int, "errorCode" text,
     "costBasis" text, "usageEstimated" boolean
   )
@@ -44,7 +45,7 @@ WITH written AS (
 ), budget AS MATERIALIZED (
   -- The lines of this statement are not in the month's sum yet.
   SELECT
-    elo_agent_reserve(:tenantId::uuid, :runId::uuid,
+    elo_agent_reserve(:tenantId::uuid, :runIds::uuid[],
       :costLimitUsd::numeric, :tokenLimit::numeric,
       CASE WHEN :isBilled::boolean THEN added.cost_exact ELSE 0 END,
       CASE WHEN :isBilled::boolean THEN added.prompt_tokens + added.completion_tokens ELSE 0 END) AS room
@@ -111,7 +112,7 @@ WITH written AS (
   DELETE FROM elo_agent_model_calls
   -- With the task too: planned before there are statistics, by either index it finds few rows.
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND closed_at IS NULL
-    AND call_no > :lastStep::int
+    AND purpose = 'step' AND coalesce(step, call_no) > :lastStep::int
 ), billed AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
@@ -119,7 +120,7 @@ WITH written AS (
     provider_cost_usd, usage_estimated, run_client_id, run_dialog_id, run_user_id, run_session_id
   )
   SELECT
-    :tenantId::uuid, :traceId, :taskId, :runId::uuid,
+    :tenantId::uuid, :traceId, :billedTaskId, :billedRunId::uuid,
     left(coalesce(added.model_id, :modelRequested), 100),
     left(:tier, 20), left(:taskType, 50),
     added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
@@ -162,7 +163,7 @@ SELECT EXISTS (SELECT FROM run) AS is_ours,
       added.calls > 0
       -- A write that adds nothing may be dropped where the line is there.
       OR :state::text IS NOT NULL AND NOT EXISTS (
-        SELECT FROM elo_t_token_usage WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id IS NOT NULL
+        SELECT FROM elo_t_token_usage WHERE tenant_id = :tenantId::uuid AND task_id = :billedTaskId AND run_id IS NOT NULL
       )
     )) AS missed,
   CASE WHEN :isReserving::boolean THEN (SELECT room FROM budget) END AS room,

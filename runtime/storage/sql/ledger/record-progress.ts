@@ -4,6 +4,7 @@ import type { JournalLine } from '../../postgres/journal-entries';
 import type { Statement } from '../../statement';
 import { named } from '../named';
 import { indexableId, storable } from '../storable';
+import { familyValues } from './claim-run';
 import text from './record-progress.sql';
 
 export interface ProgressRow {
@@ -24,10 +25,12 @@ const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
 
 export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
   const { tenantId, taskId, runId, leaseMs, reserve, taking = [], audit = [], end } = progress;
-  const { clientId, dialogId, userId, sessionId } = progress;
+  const { clientId, dialogId, userId, sessionId, family } = progress;
   const bill = billOf(progress);
   return RECORD({
-    ...{ tenantId, taskId, runId, leaseMs, saved },
+    ...{ tenantId, taskId, runId, leaseMs, saved, runIds: familyValues(runId, family).runIds },
+    // The root alone has a line.
+    ...{ billedTaskId: family?.rootTaskId ?? taskId, billedRunId: family?.above[0] ?? runId },
     calls: list(callsOf(progress)),
     ...storable({ ...bill, clientId, dialogId, userId, sessionId }),
     isBilled: bill !== undefined,
@@ -55,5 +58,6 @@ export function list(values: readonly object[]): string | undefined {
 /** The line that a write goes on; undefined where it writes none. */
 export function billOf({ bill, closed }: RunProgress): RunProgress['bill'] {
   const costs = closed.some(({ costUsd, providerCostUsd = 0 }) => Number(costUsd) > 0 || Number(providerCostUsd) > 0);
-  return bill?.onlyWhatCosts === true && !costs ? undefined : bill;
+  const isNothing = bill?.modelRequested === undefined && closed.length === 0;
+  return isNothing || (bill?.onlyWhatCosts === true && !costs) ? undefined : bill;
 }

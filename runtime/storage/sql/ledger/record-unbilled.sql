@@ -2,14 +2,15 @@
 -- open, and the end of the run. Names no table that another program has, so that it succeeds whatever became of those.
 WITH counted AS (
   INSERT INTO elo_agent_model_calls AS call (
-    tenant_id, task_id, run_id, call_no, model_requested, unanswered_requests, unbilled_at, unbilled_cost_usd,
+    tenant_id, task_id, run_id, call_no, step, purpose, model_requested, unanswered_requests, unbilled_at, unbilled_cost_usd,
     unbilled_tokens
   )
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, one.step, one."modelRequested", one."unansweredRequests",
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, coalesce(one."callNo", one.step), one.step, coalesce(one.purpose, 'step'),
+    one."modelRequested", one."unansweredRequests",
     CASE WHEN :isBilled::boolean AND one.usage IS NOT NULL THEN now() END, one."costUsd",
     (one.usage ->> 'promptTokens')::bigint + (one.usage ->> 'completionTokens')::bigint
   FROM jsonb_to_recordset(:calls::jsonb) AS one (
-    step int, "modelRequested" text, "unansweredRequests" int, "costUsd" numeric, usage jsonb
+    "callNo" int, step int, purpose text, "modelRequested" text, "unansweredRequests" int, "costUsd" numeric, usage jsonb
   )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
     unbilled_at = coalesce(call.unbilled_at, EXCLUDED.unbilled_at),
@@ -26,7 +27,7 @@ WITH counted AS (
 ), never_sent AS (
   DELETE FROM elo_agent_model_calls
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND closed_at IS NULL
-    AND call_no > :lastStep::int
+    AND purpose = 'step' AND coalesce(step, call_no) > :lastStep::int
 )
 DELETE FROM elo_agent_journal
 WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM run WHERE run.state = 'done')

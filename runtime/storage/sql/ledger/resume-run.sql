@@ -3,7 +3,7 @@
 -- has every call that may have been made. A decision stands, so another one than the first is contradicted by it. No row means
 -- that no such run waits.
 WITH budget AS MATERIALIZED (
-  SELECT elo_agent_reserve(:tenantId::uuid, :runId::uuid,
+  SELECT elo_agent_reserve(:tenantId::uuid, :runIds::uuid[],
     :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
 ), claimed AS (
   UPDATE elo_agent_runs AS run SET
@@ -11,7 +11,7 @@ WITH budget AS MATERIALIZED (
     decided_by = CASE WHEN run.decided_run_id = :waitedRunId::uuid THEN run.decided_by ELSE left(:decidedBy::text, 200) END,
     decided_at = CASE WHEN run.decided_run_id = :waitedRunId::uuid THEN run.decided_at ELSE now() END,
     decided_run_id = :waitedRunId::uuid,
-    run_id = :runId::uuid, resumed_run_id = :waitedRunId::uuid, state = 'running', attempt = run.attempt + 1, result = NULL,
+    run_id = :runId::uuid, parent_run_id = :parentRunId::uuid, resumed_run_id = :waitedRunId::uuid, state = 'running', attempt = run.attempt + 1, result = NULL,
     lease_until = now() + :leaseMs::int * interval '1 millisecond',
     held_cost_usd = :holdCostUsd::numeric, held_tokens = :holdTokens::bigint,
     updated_at = now()
@@ -36,7 +36,11 @@ WITH budget AS MATERIALIZED (
       SELECT coalesce(call.cost_exact, call.unbilled_cost_usd, 0) AS cost,
         coalesce(call.prompt_tokens + call.completion_tokens, call.unbilled_tokens, 0) AS tokens
     ) AS used
-    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = claimed.task_id
+    WHERE call.tenant_id = :tenantId::uuid AND call.task_id = ANY (ARRAY(
+      SELECT claimed.task_id UNION ALL
+      SELECT below.task_id FROM elo_agent_runs AS below
+      WHERE below.tenant_id = :tenantId::uuid AND below.root_task_id = claimed.task_id
+    ))
     HAVING sum(used.cost) > 0 OR sum(used.tokens) > 0
   ) AS before ON true
 )

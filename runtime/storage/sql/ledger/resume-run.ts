@@ -2,6 +2,7 @@ import type { Reservation, ResumeRequest } from '../../../contracts/ledger/ledge
 import type { Statement } from '../../statement';
 import { named } from '../named';
 import { storable } from '../storable';
+import { familyValues } from './claim-run';
 import text from './resume-run.sql';
 
 export interface ResumeRow {
@@ -18,10 +19,10 @@ export interface ResumeRow {
   readonly decided: string | null;
 }
 
-const RESUME = named<Omit<ResumeRequest, 'reserve'> & Partial<Reservation>>(text);
+const RESUME = named<Omit<ResumeRequest, 'reserve' | 'family'> & Partial<Reservation>>(text);
 
-export function resumeRunStatement({ reserve, ...request }: ResumeRequest): Statement {
-  return RESUME({ ...storable(request), ...reserve });
+export function resumeRunStatement({ reserve, family, ...request }: ResumeRequest): Statement {
+  return RESUME({ ...storable(request), ...reserve, ...familyValues(request.runId, family) });
 }
 
 /** The request that a waiting run answers, and how far it was; until the run that goes on with it is done. */

@@ -45,6 +45,8 @@ CREATE TABLE IF NOT EXISTS elo_agent_tools (
   sort_order INT DEFAULT 0
 );
 ALTER TABLE elo_agent_tools ADD COLUMN IF NOT EXISTS transport VARCHAR(20) NOT NULL DEFAULT 'hook';
+-- How a tool of the transports rest, workflow and builtin is called. A tenant's custom_config.transport_config is laid over it.
+ALTER TABLE elo_agent_tools ADD COLUMN IF NOT EXISTS transport_config JSONB;
 ALTER TABLE elo_agent_tools ADD COLUMN IF NOT EXISTS mcp_tool VARCHAR(200);
 ALTER TABLE elo_agent_tools ADD COLUMN IF NOT EXISTS allowed_tiers TEXT[];
 ALTER TABLE elo_agent_tools ADD COLUMN IF NOT EXISTS auth_header VARCHAR(500);
@@ -72,6 +74,9 @@ BEGIN
 END $$;
 ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS is_enabled BOOLEAN DEFAULT true;
 ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS custom_config JSONB;
+ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS usage_limit_daily INT;
+ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS usage_count_today INT DEFAULT 0;
+ALTER TABLE elo_t_tenant_tools ADD COLUMN IF NOT EXISTS last_reset_date DATE DEFAULT CURRENT_DATE;
 
 -- Tiers are data. The rows are written only into a table that we made; an adopted table keeps its own.
 DO $$
@@ -96,6 +101,10 @@ END $$;
 ALTER TABLE elo_agent_tiers ADD COLUMN IF NOT EXISTS name VARCHAR(100);
 ALTER TABLE elo_agent_tiers ADD COLUMN IF NOT EXISTS max_tokens INT;
 ALTER TABLE elo_agent_tiers ADD COLUMN IF NOT EXISTS temperature NUMERIC(3, 2);
+-- Rules of a tier for every tenant, in the shape of tool_config.
+ALTER TABLE elo_agent_tiers ADD COLUMN IF NOT EXISTS tool_config JSONB;
+-- Limit, in seconds, of the time without a byte of a model's reply. NULL: the default.
+ALTER TABLE elo_agent_tiers ADD COLUMN IF NOT EXISTS model_silence_seconds NUMERIC;
 -- The order of the tiers, for a tenant's max_tier. A tier without a rank is above every limit.
 ALTER TABLE elo_agent_tiers ADD COLUMN IF NOT EXISTS rank INT;
 UPDATE elo_agent_tiers AS tier SET rank = known.rank
@@ -119,3 +128,21 @@ BEGIN
       ('anthropic/claude-3-5-sonnet', 'openrouter', 3, 15);
   END IF;
 END $$;
+
+-- NULL: as input, as input, as cache_write_cost_per_1m, as output. A table of another owner, who has added them, stays as it is.
+DO $$
+BEGIN
+ALTER TABLE elo_model_pricing ADD COLUMN IF NOT EXISTS cached_input_cost_per_1m NUMERIC;
+ALTER TABLE elo_model_pricing ADD COLUMN IF NOT EXISTS cache_write_cost_per_1m NUMERIC;
+ALTER TABLE elo_model_pricing ADD COLUMN IF NOT EXISTS cache_write_1h_cost_per_1m NUMERIC;
+ALTER TABLE elo_model_pricing ADD COLUMN IF NOT EXISTS reasoning_cost_per_1m NUMERIC;
+EXCEPTION WHEN insufficient_privilege THEN NULL;
+END $$;
+
+-- A table that had no is_free got it a moment ago, with its default; the documents' free tier is free there too.
+UPDATE elo_agent_tiers SET is_free = true
+WHERE code = 'nano' AND EXISTS (
+  SELECT FROM pg_attribute AS attribute
+  WHERE attribute.attrelid = 'elo_agent_tiers'::regclass AND attribute.attname = 'is_free'
+    AND attribute.xmin::text = (txid_current() & 4294967295)::text
+);

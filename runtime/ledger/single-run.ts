@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+
+import { readBudget } from '../billing/budget';
+import { reportTokens } from '../billing/report-tokens';
+import type { ToolRun } from '../contracts/ledger/account';
+import type { CallToTake, Identity, LedgerStore, RunKey } from '../contracts/ledger/ledger';
+import type { Outbox } from '../contracts/ledger/outbox';
+import type { AgentResult, RunStatus } from '../contracts/result';
+import type { TenantSnapshot } from '../contracts/tenant';
+import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import { newId } from '../util/clock';
+import { canonicalJson, type JsonObject } from '../util/json';
+import { openAccount } from './account';
+import { claimRun } from './claim';
+import { startRunRecord } from './run-record';
+
+/** A run that makes one call and no step: whatever a program or a person calls outside a task. */
+export interface SingleRun extends ToolRun {
+  /** Takes the call off its limits; returns the reason when it must not be made. */
+  readonly take: (call: CallToTake) => Promise<string | undefined>;
+  /** Ends the run, with a line of the audit. Never rejects: the call was made, and its answer is not taken away. */
+  readonly end: (status: RunStatus, line?: ToolCallRecord) => Promise<void>;
+}
+
+export interface SingleRunParts {
+  readonly ledger: LedgerStore;
+  readonly outbox?: Outbox;
+  readonly leaseMs: number;
+  readonly settleRetries: number;
+}
+
+/**
+ * Puts the run on record; nothing is reserved yet, and it stands on the bill only with what its call spends. `kind` begins the id of
+ * its task. Rejects with a DB_ code or SETTING_INVALID.
+ */
+export async function beginSingleRun(
+  { ledger, outbox, leaseMs, settleRetries }: SingleRunParts,
+  asked: {
+    readonly kind: string;
+    readonly snapshot: TenantSnapshot;
+    readonly tier?: string;
+    readonly input: JsonObject;
+    readonly identity: Identity;
+    readonly signal: AbortSignal;
+  },
+): Promise<SingleRun> {
+  const { kind, snapshot, input, identity, signal } = asked;
+  const { id: tenantId, settings } = snapshot.tenant;
+  const { tier = settings.defaultTier ?? '' } = asked;
+  const budget = readBudget(settings, {});
+  const runId = newId();
+  const key: RunKey = { tenantId, taskId: `${kind}-${runId}`, runId };
+  const digest = createHash('sha256').update(canonicalJson(input)).digest('hex');
+  await claimRun(ledger, { ...key, ...identity, digest, fresh: false, leaseMs }, signal);
+  const bill = { tier, taskType: kind };
+  const record = startRunRecord({ ledger, outbox, key, identity, leaseMs, settleRetries, bill });
+  const account = openAccount({ record, budget, prices: snapshot.prices, modelId: '', signal });
+  return {
+    key,
+    account,
+    take: async (call) => {
+      const recorded = await record.next({ taking: [call] }, signal);
+      return recorded?.refused?.[0]?.reason;
+    },
+    end: async (status, line) => {
+      const { costUsd, usage } = account.meter.totals();
+      const result: AgentResult = {
+        ...{ task_id: key.taskId, run_id: runId, status, result: { text: '', tool_calls: [] } },
+        ...{ model_used: '', agent_tier: tier, iterations: 0, cost_usd: costUsd, warnings: [] },
+        tokens: reportTokens(usage),
+        duration_ms: line?.durationMs ?? 0,
+      };
+      if (line !== undefined) record.audit(line);
+      await record.settle({ state: 'done', result, lastStep: 0 }).catch(() => undefined);
+    },
+  };
+}
