@@ -2,6 +2,7 @@ import type { AgentResult } from './contracts/result';
 import type { RunOptions } from './contracts/run';
 import { toRuntimeError } from './errors/to-runtime-error';
 import { buildResult } from './run/build-result';
+import { startChildren } from './run/children';
 import { claimTask } from './run/claim-run';
 import { driveLoop } from './run/drive-loop';
 import { rememberTurn } from './run/memory';
@@ -28,7 +29,10 @@ export async function runAgent(
   task: ReadyTask,
   options: RunOptions = {},
 ): Promise<AgentResult> {
-  const run = beginRun(task, options);
+  return runTask(environment, beginRun(task, options));
+}
+
+async function runTask(environment: RunEnvironment, run: Run): Promise<AgentResult> {
   try {
     const planned = await planRun(environment, run);
     const claim = await claimTask(environment, planned);
@@ -51,7 +55,9 @@ async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise
   const tools = plan.toolset.definitions.length;
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: plan.selected.modelId, tools });
   const recorder = startRecorder(environment, run);
-  const outcome = await driveLoop(run, recorder);
+  const children = startChildren(run, recorder, (child) => runTask(environment, child));
+  const outcome = await driveLoop(run, recorder, children.start);
+  await children.ended();
   await turn();
   const result = buildResult(run, outcome, recorder.account.meter);
   const { settled, error } = await settleRun(run, recorder, { result, outcome });

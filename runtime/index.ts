@@ -30,15 +30,8 @@ export type {
   Tier,
   ToolRow,
 } from './contracts/tenant';
-export type {
-  ParsedInput,
-  Tool,
-  ToolContext,
-  ToolDefinition,
-  ToolMeta,
-  ToolOutput,
-  Toolset,
-} from './contracts/tools/tool';
+export type { ParsedInput, Tool, ToolContext, ToolMeta, Toolset } from './contracts/tools/tool';
+export type { ToolDefinition, ToolOutput } from './contracts/tools/tool-shapes';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtime-error';
 export { fromChatModel } from './models/langchain/chat-model';

@@ -9,6 +9,8 @@ import { roundCost, sumDecimals } from './cost';
 export interface UsageMeter {
   /** The record of an ended call; undefined when its usage is unknown, so that the ledger keeps it open. */
   readonly add: (call: EndedCall) => ModelCallRecord | undefined;
+  /** Adds a call of a run that works for this one: it counts in the totals. */
+  readonly addBelow: (call: ModelCallRecord) => void;
   /** The model call that a step is. */
   readonly find: (step: number) => ModelCallRecord | undefined;
   /** The usage of the last step that was answered. */
@@ -31,6 +33,7 @@ export function createUsageMeter(request: {
 }): UsageMeter {
   const { modelId } = request;
   const calls: ModelCallRecord[] = [];
+  const below: ModelCallRecord[] = [];
   const warnings = createBillingWarnings();
   let last: Usage | undefined;
   /** Asked for several times between two calls. */
@@ -50,9 +53,13 @@ export function createUsageMeter(request: {
   };
   return {
     add,
+    addBelow: (call) => {
+      below.push(call);
+      summed = undefined;
+    },
     find: (step) => calls.find((call) => isStep(call) && call.step === step),
     lastUsage: () => last,
-    totals: () => (summed ??= totals(calls, modelId)),
+    totals: () => (summed ??= totals(calls, { below, modelId })),
     warnings: warnings.all,
   };
 }
@@ -122,7 +129,11 @@ function sumUsage(parts: readonly { readonly usage: Usage }[]): Usage {
   };
 }
 
-function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
+function totals(
+  own: readonly ModelCallRecord[],
+  { below, modelId }: { readonly below: readonly ModelCallRecord[]; readonly modelId: string },
+): RunTotals {
+  const calls = below.length === 0 ? own : [...own, ...below];
   const saved = sumKnown(calls.map(({ savedUsd }) => savedUsd));
   return {
     usage: sumUsage(calls),
@@ -130,6 +141,6 @@ function totals(calls: readonly ModelCallRecord[], modelId: string): RunTotals {
     costUsd: roundCost(sumDecimals(calls.map(({ costUsd }) => costUsd))),
     savedUsd: saved === undefined ? undefined : roundCost(saved),
     providerCostUsd: sumKnown(calls.map(({ providerCostUsd }) => providerCostUsd)),
-    modelBilled: calls.findLast(isStep)?.modelBilled ?? modelId,
+    modelBilled: own.findLast(isStep)?.modelBilled ?? modelId,
   };
 }

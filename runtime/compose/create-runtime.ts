@@ -53,7 +53,7 @@ export interface Runtime extends TaskHandling, TaskQueue {
    * @example for await (const event of runtime.stream(task)) if (event.type === 'text-delta') print(event.text);
    */
   readonly stream: (task: unknown, options?: RunOptions) => AsyncGenerator<StreamEvent, void, undefined>;
-  /** A tenant's tools outside a run. */
+  /** A tenant's tools outside a task. */
   readonly tools: TenantTools;
   /** Administration of the database; its methods reject with CONFIG_INVALID where plug-ins stand in its place. */
   readonly admin: Admin;
@@ -62,8 +62,6 @@ export interface Runtime extends TaskHandling, TaskQueue {
 }
 
 type Close = () => Promise<unknown>;
-
-const SINGLE_CALLS = { settleRetries: DEFAULTS.settleRetries, timeoutMs: DEFAULTS.timeoutSeconds * 1000 };
 
 /** Builds the adapters and wires the ports. Throws CONFIG_INVALID or VAULT_KEY_INVALID; connects to nothing yet. */
 export function createRuntime(config: RuntimeConfig, people: { readonly login?: BrowserLogin } = {}): Runtime {
@@ -98,7 +96,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox?.look();
     return runAgent(environment, task, options);
   };
-  const tools = createTenantTools({ ...environment, mcp, ...SINGLE_CALLS });
+  const tools = createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 });
   const runTask: Runtime['run'] = async (task, options) => {
     refuseOtherTypes(task);
     return run(readTask(task), options);

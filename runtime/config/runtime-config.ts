@@ -27,6 +27,8 @@ export const DEFAULTS = {
   maxParallelToolCalls: 8,
   maxToolCallsPerStep: 32,
   maxErrorSteps: 5,
+  /** How many levels of runs may work for a task, below its own. */
+  levelsOfChildren: 3,
   leaseMs: 60_000,
   settleRetries: 4,
   maxConnections: 10,

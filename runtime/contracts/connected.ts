@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from '../util/json';
 import type { Message } from './message';
 import type { NamedModel } from './model';
-import type { CheckedFor, ToolDefinition } from './tools/tool';
+import type { CheckedFor } from './tools/tool';
+import type { ToolDefinition } from './tools/tool-shapes';
 
 /** What a host has wired to one run, beside what the tenant's rows give it. Trusted like the host's own configuration. */
 export interface Connected {

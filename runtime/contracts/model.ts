@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors/codes';
 import type { Redact } from '../util/redaction/redact';
 import type { Usage } from './ledger/usage';
 import type { AssistantMessage, Message } from './message';
-import type { ToolDefinition } from './tools/tool';
+import type { ToolDefinition } from './tools/tool-shapes';
 
 export type ToolChoice = 'auto' | 'none' | 'required';
 /**

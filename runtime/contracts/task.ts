@@ -66,7 +66,7 @@ const metaSchema = z.object({
   session_id: optional(idText),
 });
 
-/** Trusted facts of a call outside a run; the tenant is named apart from them. */
+/** Trusted facts of a call outside a task; the tenant is named apart from them. */
 export const callMetaSchema = z.strictObject(metaSchema.omit({ tenant_id: true }).shape);
 
 export type CallMeta = Partial<z.output<typeof callMetaSchema>>;

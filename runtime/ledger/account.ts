@@ -1,37 +1,39 @@
 import { addSpent, assertRunBudget, type Budget, NOTHING_SPENT, reservation } from '../billing/budget';
-import { findPrice, sumDecimals } from '../billing/cost';
+import { dearestCost, findPrice } from '../billing/cost';
 import { estimateUsage } from '../billing/estimate-usage';
 import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
-import type { Account, MadeCall, PlannedCall } from '../contracts/ledger/account';
+import type { Account, MadeCall, PlannedCall, SettledModelCall } from '../contracts/ledger/account';
 import type { Spent } from '../contracts/ledger/journal';
 import type { OpenCall, Reservation } from '../contracts/ledger/ledger';
-import type { ModelCallPlace, ModelPrice, Usage } from '../contracts/ledger/usage';
+import type { ModelCallPlace, ModelCallRecord, ModelPrice, Usage } from '../contracts/ledger/usage';
 import { RuntimeError } from '../errors/runtime-error';
-import type { RunRecord } from './run-record';
-
-/** A model call that is a step. */
-interface StepCall extends MadeCall {
-  readonly step: number;
-}
+import { type Holds, trackHolds } from './holds';
+import type { NextWrite, RunRecord } from './run-record';
 
 type Numbered = ModelCallPlace & { readonly callNo: number };
 
 /** The account of a run, with the steps that are on it. */
 export interface RunAccount extends Account {
   readonly meter: UsageMeter;
-  /** The model call of a step, as it is put on record before it is made. */
-  readonly openStep: (step: number) => OpenCall;
-  /** What the run holds, with room for its next step. */
-  readonly holdStep: (next: Reservation | undefined) => Reservation | undefined;
-  readonly chargeStep: (call: StepCall) => Promise<Usage | undefined>;
+  /** Throws BUDGET_EXCEEDED where the run, or one above it, has used up what it may. */
+  readonly assertRoom: () => void;
+  /** The same, as soon as anything was spent beside the steps: what a step may spend is looked at before the tools before it run. */
+  readonly assertRoomBeside: () => void;
+  /** Adds a call of a run below, which that one puts on record. */
+  readonly addBelow: (call: ModelCallRecord) => void;
+  /** Puts the model call of a step on record before it is made, with the room that it needs; `next` is not read where `room` is called. */
+  readonly openStep: (step: number, next: Reservation | undefined) => Pick<NextWrite, 'opening' | 'room'>;
+  readonly chargeStep: (call: SettledModelCall) => Promise<Usage | undefined>;
   /** Adds a step whose usage was unknown when the run ended. */
-  readonly chargeLate: (call: StepCall) => Promise<void>;
+  readonly chargeLate: (call: SettledModelCall) => Promise<void>;
   /** The step that ended the run, if nobody knows what it has used. */
   readonly lost: () => OpenCall | undefined;
+  /** Numbers of calls that were put on record and then refused. */
+  readonly unsent: () => readonly number[];
 }
 
 interface AccountParts {
-  readonly record: Pick<RunRecord, 'keep' | 'addLate' | 'next'>;
+  readonly record: Pick<RunRecord, 'keep' | 'addLate' | 'next' | 'isOver'>;
   readonly budget: Budget;
   readonly prices: readonly ModelPrice[];
   /** The model of the steps. */
@@ -41,39 +43,99 @@ interface AccountParts {
   /** The step whose call was opened with the claim; undefined where none was. */
   readonly opened?: number;
   readonly signal: AbortSignal;
+  /** The account of the run that this one works for. */
+  readonly above?: RunAccount;
 }
 
 /** Opens the account of a run that was claimed. */
 export function openAccount(parts: AccountParts): RunAccount {
-  const { record, budget, prices, modelId, before, signal } = parts;
-  const meter = createUsageMeter({ modelId, prices });
+  const { budget, modelId, before, above } = parts;
+  const meter = metered(parts);
   const numbers = countCalls(parts);
-  const planned = new Map<number, Planned>();
-  let stepHold: Reservation | undefined;
+  const holds = trackHolds();
   const spent = (): Spent => {
     const { costUsd, usage } = meter.totals();
     return addSpent(before?.spent ?? NOTHING_SPENT, { costUsd, tokens: usage.promptTokens + usage.completionTokens });
   };
-  const held = (): Reservation | undefined => sumOf([stepHold, ...[...planned.values()].map(({ hold }) => hold)]);
+  const assertRoom = (): void => {
+    assertRunBudget(budget, () => addSpent(spent(), holds.expected()));
+    above?.assertRoom();
+  };
+  let isBeside = false;
+  const besideSteps = chargeBeside(parts, { meter, numbers, holds, assertRoom });
   return {
     meter,
     spent,
-    openStep: (step) => ({ ...numbers.ofStep(step), modelRequested: modelId }),
-    holdStep: (next) => {
-      stepHold = next;
-      return held();
+    assertRoom,
+    assertRoomBeside: () => {
+      if (isBeside) assertRoom();
     },
-    ...chargeSteps(parts, { meter, numbers }),
+    addBelow: (call) => {
+      isBeside = true;
+      meter.addBelow(call);
+      above?.addBelow(call);
+    },
+    openStep: (step, next) => ({
+      opening: { ...numbers.ofStep(step), modelRequested: modelId },
+      room: () => holds.withStep(next),
+    }),
+    ...chargeSteps(parts, { meter, numbers, holds }),
+    ...besideSteps,
+    reserve: (call) => {
+      isBeside = true;
+      return besideSteps.reserve(call);
+    },
+  };
+}
+
+/** What is added to it counts for the runs above too. */
+function metered({ modelId, prices, above }: AccountParts): UsageMeter {
+  const meter = createUsageMeter({ modelId, prices });
+  if (above === undefined) return meter;
+  return {
+    ...meter,
+    add: (call) => {
+      const record = meter.add(call);
+      if (record !== undefined) above.addBelow(record);
+      return record;
+    },
+  };
+}
+
+interface Charging {
+  readonly meter: UsageMeter;
+  readonly numbers: CallNumbers;
+  readonly holds: Holds;
+}
+
+function chargeBeside(
+  parts: AccountParts,
+  { meter, numbers, holds, assertRoom }: Charging & Pick<RunAccount, 'assertRoom'>,
+): Pick<RunAccount, 'reserve' | 'charge' | 'unsent'> {
+  const { record, signal } = parts;
+  const planned = new Map<number, Numbered & PlannedCall>();
+  const unsent: number[] = [];
+  return {
+    unsent: () => unsent,
     reserve: async (call) => {
-      assertRunBudget(budget, spent);
+      if (record.isOver()) throw new RuntimeError('RUN_CANCELLED');
+      assertRoom();
+      const room = roomFor(call, parts);
       const place = { ...numbers.beside(), purpose: call.purpose };
-      planned.set(place.callNo, { ...place, modelId: call.modelId, hold: roomFor(call, parts) });
+      const { callNo } = place;
       const opening = { ...place, modelRequested: call.modelId };
-      await record.next({ opening, taking: [], reserve: held() }, signal).catch((error: unknown) => {
-        planned.delete(place.callNo);
+      const expected = { costUsd: room.costUsd, tokens: call.promptTokens + call.completionTokens };
+      holds.expect(callNo, expected);
+      try {
+        await record.next({ opening, taking: [], room: () => holds.withCall(callNo, room.reserve) }, signal);
+      } catch (error) {
+        unsent.push(callNo);
+        holds.end(callNo);
         throw error;
-      });
-      return place.callNo;
+      }
+      holds.begin(callNo, room.reserve);
+      planned.set(callNo, { ...place, ...call });
+      return callNo;
     },
     charge: async (callNo, made) => {
       const call = planned.get(callNo);
@@ -81,20 +143,26 @@ export function openAccount(parts: AccountParts): RunAccount {
         throw new RuntimeError('INTERNAL_ERROR', { reason: `model call ${callNo} is not reserved, or was charged` });
       }
       planned.delete(callNo);
-      const { hold: _hold, ...place } = call;
       const known = await withEstimates(made);
-      const ended = meter.add({ ...place, ...known });
-      if (ended === undefined) return undefined;
-      record.keep(ended);
-      await record.next({ taking: [] }, signal);
+      const { step, purpose, modelId } = call;
+      const place = { callNo, step, purpose };
+      const ended = meter.add({ ...place, modelId, ...known });
+      holds.end(callNo);
+      const lost = ended === undefined ? { opening: lostCall(place, modelId, known) } : undefined;
+      if (ended !== undefined && record.isOver()) await record.addLate(ended);
+      else if (ended !== undefined) record.keep(ended);
+      if (!record.isOver()) await record.next({ ...lost, taking: [], room: holds.now }, signal);
       return known.reply?.usage;
     },
   };
 }
 
-/** A reserved call that was not charged yet. */
-interface Planned extends Numbered, Pick<PlannedCall, 'modelId'> {
-  readonly hold?: Reservation;
+function lostCall(
+  place: ModelCallPlace,
+  modelRequested: string,
+  { attempts: { sent, answered }, errorCode }: Pick<EndedCall, 'attempts' | 'errorCode'>,
+): OpenCall {
+  return { ...place, modelRequested, unansweredRequests: sent - answered, errorCode };
 }
 
 interface CallNumbers {
@@ -105,9 +173,9 @@ interface CallNumbers {
 }
 
 function countCalls({ opened, before }: AccountParts): CallNumbers {
-  const steps = new Map<number, number>(opened === undefined ? [] : [[opened, 1]]);
-  let count = steps.size;
+  const steps = new Map<number, number>(opened === undefined ? [] : [[opened, opened]]);
   let last = before?.step ?? 0;
+  let count = opened ?? last;
   return {
     ofStep: (step) => {
       const callNo = steps.get(step) ?? ++count;
@@ -123,7 +191,7 @@ function countCalls({ opened, before }: AccountParts): CallNumbers {
 
 function chargeSteps(
   { record, modelId, prices }: AccountParts,
-  { meter, numbers }: { readonly meter: UsageMeter; readonly numbers: CallNumbers },
+  { meter, numbers, holds }: Charging,
 ): Pick<RunAccount, 'chargeStep' | 'chargeLate' | 'lost'> {
   let lost: OpenCall | undefined;
   return {
@@ -132,10 +200,10 @@ function chargeSteps(
       const known = await withEstimates(made);
       const place = numbers.ofStep(step);
       numbers.stepEnded(step);
+      holds.stepEnded();
       const ended = meter.add({ ...place, ...known });
-      const { sent, answered } = known.attempts;
       if (ended !== undefined) record.keep(ended);
-      else lost = { ...place, modelRequested: modelId, unansweredRequests: sent - answered, errorCode: known.errorCode };
+      else lost = lostCall(place, modelId, known);
       return known.reply?.usage;
     },
     chargeLate: async ({ step, ...made }) => {
@@ -148,24 +216,16 @@ function chargeSteps(
   };
 }
 
-/** Room for a call at the price of its model. Throws MODEL_UNPRICED. */
-function roomFor(call: PlannedCall, { budget, prices }: AccountParts): Reservation | undefined {
+/** Room for a call at the price of its model, and what it may cost at most. Throws MODEL_UNPRICED. */
+function roomFor(
+  call: PlannedCall,
+  { budget, prices }: AccountParts,
+): { readonly reserve?: Reservation; readonly costUsd: string } {
   const price = findPrice(prices, [call.modelId]);
   const isLimited = budget.maxCostUsd !== undefined || budget.monthly?.costLimitUsd !== undefined;
   if (isLimited && price === undefined) throw new RuntimeError('MODEL_UNPRICED', { model: call.modelId });
-  return reservation(budget, call, price === undefined ? [] : [price]);
-}
-
-/** All that a run holds at a time, under the same limits. */
-function sumOf(parts: readonly (Reservation | undefined)[]): Reservation | undefined {
-  const [first, ...others] = parts.filter((part) => part !== undefined);
-  if (first === undefined || others.length === 0) return first;
-  const all = [first, ...others];
-  return {
-    ...first,
-    holdCostUsd: sumDecimals(all.map(({ holdCostUsd }) => holdCostUsd)),
-    holdTokens: all.reduce((sum, { holdTokens }) => sum + holdTokens, 0),
-  };
+  const reserve = reservation(budget, call, price === undefined ? [] : [price]);
+  return { reserve, costUsd: price === undefined ? '0' : dearestCost(call, price) };
 }
 
 /** Estimates the usage of replies that report none. Copies the attempts: a model that ignores the signal may still change them. */

@@ -22,7 +22,7 @@ import { isRuntimeError, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { after, every, monotonicMs, sleep } from '../util/clock';
 import { askWhile } from './ask-while';
-import { trackSentCalls } from './sent-calls';
+import { type SentCalls, trackSentCalls } from './sent-calls';
 import { keepUnwritten, type Kept, type Unwritten } from './unwritten';
 
 /** A claimed run's line in the ledger, as long as the run lasts. */
@@ -46,6 +46,8 @@ export interface RunRecord {
    * LEDGER_WRITE_DELAYED when the outbox keeps the end, else with LEDGER_WRITE_FAILED. Stops the lease in any case.
    */
   readonly settle: (end: RunEnd, lost?: OpenCall) => Promise<void>;
+  /** Returns true from the moment on in which the run is being ended. */
+  readonly isOver: () => boolean;
   /** Adds a call whose usage was unknown when the run ended. */
   readonly addLate: (call: ModelCallRecord) => Promise<void>;
 }
@@ -54,10 +56,14 @@ export interface NextWrite {
   /** The model call that follows, if one does. */
   readonly opening?: OpenCall;
   readonly taking: readonly CallToTake[];
-  readonly reserve?: Reservation;
+  /** Asked for at each try: what else the run holds may have changed. */
+  readonly room?: () => Room | undefined;
   /** Whose calls are sent when this is written. */
   readonly step?: Step;
 }
+
+/** What is written of the holds of a run. */
+export type Room = Pick<RunProgress, 'reserve' | 'hold'>;
 
 interface RunRecordOptions {
   readonly ledger: LedgerStore;
@@ -85,7 +91,9 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
   const writer = startWriter(options);
   const sentCalls = trackSentCalls();
   const settled = Promise.withResolvers();
+  let isOver = false;
   return {
+    isOver: () => isOver,
     keep: writer.keep,
     audit: writer.audit,
     journal: (entry, isUrgent = false) => {
@@ -96,30 +104,9 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       const step = sentCalls.withdraw(toolCallId);
       if (step !== undefined) writer.journal(step);
     },
-    next: async (write, signal) => {
-      const { taking, reserve, step } = write;
-      const attempt = (): Promise<Recorded> => writer.write(write);
-      const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
-      const recorded = await askWhile(
-        () =>
-          attempt().catch(async (error: unknown) => {
-            if (taking.length === 0) throw error;
-            await sleep(FIRST_RETRY_MS, signal);
-            return pRetry(attempt, again);
-          }),
-        ({ budget }) => budget === 'wait',
-        signal,
-      ).catch((error: unknown) => {
-        // No model is called without room in the budget, and no tool whose call is not on record.
-        if (reserve !== undefined || taking.length > 0) throw error;
-        return undefined;
-      });
-      refuseTakenOver(writer, key);
-      if (step !== undefined) sentCalls.begin(step);
-      if (recorded?.budget === 'exceeded' || recorded?.budget === 'wait') throw budgetExceeded(reserve);
-      return recorded;
-    },
+    next: nextWrites(writer, sentCalls, key),
     settle: async (end, opening) => {
+      isOver = true;
       await writeEnd(writer, { end, opening }, options).finally(() => settled.resolve(undefined));
       refuseTakenOver(writer, key);
     },
@@ -128,6 +115,36 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
       const { family, leaseMs, bill, identity } = options;
       await writeLate({ ...key, family, leaseMs, bill, ...identity, closed: [call] }, options);
     },
+  };
+}
+
+function nextWrites(writer: Writer, sentCalls: SentCalls, key: RunKey): RunRecord['next'] {
+  return async ({ taking, room, step, opening }, signal) => {
+    let reserve: Reservation | undefined;
+    const attempt = (): Promise<Recorded> => {
+      const now = room?.();
+      reserve = now?.reserve;
+      return writer.write({ taking, step, opening, ...now });
+    };
+    const again = { retries: NEXT_RETRIES - 1, minTimeout: 300, signal };
+    const recorded = await askWhile(
+      () =>
+        attempt().catch(async (error: unknown) => {
+          if (taking.length === 0) throw error;
+          await sleep(FIRST_RETRY_MS, signal);
+          return pRetry(attempt, again);
+        }),
+      ({ budget }) => budget === 'wait',
+      signal,
+    ).catch((error: unknown) => {
+      // No model is called without room in the budget, and no tool whose call is not on record.
+      if (reserve !== undefined || taking.length > 0) throw error;
+      return undefined;
+    });
+    refuseTakenOver(writer, key);
+    if (step !== undefined) sentCalls.begin(step);
+    if (recorded?.budget === 'exceeded' || recorded?.budget === 'wait') throw budgetExceeded(reserve);
+    return recorded;
   };
 }
 
@@ -204,7 +221,7 @@ interface Writer extends Pick<Unwritten, 'keep' | 'audit' | 'journal'> {
   readonly stopTimers: () => void;
 }
 
-interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'end'> {
+interface WriteParts extends Pick<RunProgress, 'opening' | 'taking' | 'reserve' | 'hold' | 'end'> {
   readonly step?: Step;
 }
 

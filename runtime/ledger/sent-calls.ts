@@ -1,7 +1,7 @@
 import type { Step } from '../contracts/ledger/journal';
 
 /** Which calls of the step that is being made may have been sent. */
-interface SentCalls {
+export interface SentCalls {
   /** The calls in `sending` are sent from now on. */
   readonly begin: (step: Step) => void;
   /** The step without a call whose turn never came; undefined when no step knows it. */

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { readBudget } from '../billing/budget';
 import { reportTokens } from '../billing/report-tokens';
-import type { ToolRun } from '../contracts/ledger/account';
 import type { CallToTake, Identity, LedgerStore, RunKey } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { AgentResult, RunStatus } from '../contracts/result';
+import { TASK_DEFAULTS } from '../contracts/task-options';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import type { ToolRun } from '../contracts/tools/tool-run';
 import { newId } from '../util/clock';
 import { canonicalJson, type JsonObject } from '../util/json';
 import { openAccount } from './account';
@@ -22,11 +23,10 @@ export interface SingleRun extends ToolRun {
   readonly end: (status: RunStatus, line?: ToolCallRecord) => Promise<void>;
 }
 
-export interface SingleRunParts {
+export interface RunLedger {
   readonly ledger: LedgerStore;
   readonly outbox?: Outbox;
   readonly leaseMs: number;
-  readonly settleRetries: number;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface SingleRunParts {
  * its task. Rejects with a DB_ code or SETTING_INVALID.
  */
 export async function beginSingleRun(
-  { ledger, outbox, leaseMs, settleRetries }: SingleRunParts,
+  { ledger, outbox, leaseMs }: RunLedger,
   asked: {
     readonly kind: string;
     readonly snapshot: TenantSnapshot;
@@ -46,14 +46,16 @@ export async function beginSingleRun(
 ): Promise<SingleRun> {
   const { kind, snapshot, input, identity, signal } = asked;
   const { id: tenantId, settings } = snapshot.tenant;
-  const { tier = settings.defaultTier ?? '' } = asked;
+  const { tier = settings.defaultTier ?? TASK_DEFAULTS.agent_tier } = asked;
   const budget = readBudget(settings, {});
   const runId = newId();
   const key: RunKey = { tenantId, taskId: `${kind}-${runId}`, runId };
   const digest = createHash('sha256').update(canonicalJson(input)).digest('hex');
   await claimRun(ledger, { ...key, ...identity, digest, fresh: false, leaseMs }, signal);
-  const bill = { tier, taskType: kind };
-  const record = startRunRecord({ ledger, outbox, key, identity, leaseMs, settleRetries, bill });
+  // What a tenant with a limit uses is always written down, since the limit is counted there.
+  const bill = { tier, taskType: kind, onlyWhatCosts: budget.monthly === undefined };
+  // The answer waits for the end, so that is tried once.
+  const record = startRunRecord({ ledger, outbox, key, identity, leaseMs, settleRetries: 0, bill });
   const account = openAccount({ record, budget, prices: snapshot.prices, modelId: '', signal });
   return {
     key,
@@ -71,7 +73,7 @@ export async function beginSingleRun(
         duration_ms: line?.durationMs ?? 0,
       };
       if (line !== undefined) record.audit(line);
-      await record.settle({ state: 'done', result, lastStep: 0 }).catch(() => undefined);
+      await record.settle({ state: 'done', result, lastStep: 0, unsent: account.unsent() }).catch(() => undefined);
     },
   };
 }

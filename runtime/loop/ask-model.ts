@@ -1,15 +1,16 @@
 import type { OutputFormat } from '../contracts/connected';
+import type { SettledModelCall } from '../contracts/ledger/account';
 import type { Usage } from '../contracts/ledger/usage';
 import { wordsOf } from '../contracts/message';
 import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
-import type { ToolDefinition } from '../contracts/tools/tool';
+import type { ToolDefinition } from '../contracts/tools/tool-shapes';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted, within } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
 import type { Redact } from '../util/redaction/redact';
 import { turn } from '../util/turn';
-import type { LoopInput, LoopSettings, SettledModelCall } from './loop-contract';
+import type { LoopInput, LoopSettings } from './loop-contract';
 import type { OpenStep, RunState } from './run-state';
 import { showDeltas } from './show-deltas';
 import { acceptCalls, takeAnswer, withFinalAnswerRequest, withUniqueIds } from './transcript';

@@ -1,9 +1,9 @@
-import type { Step } from '../contracts/ledger/journal';
+import type { Approval, Step } from '../contracts/ledger/journal';
 import type { Message } from '../contracts/message';
 import type { LoopOutcome } from '../contracts/outcome';
 import { describeError, RuntimeError } from '../errors/runtime-error';
 import type { RunnableCall } from './admit-tool-call';
-import type { EndedToolCalls } from './execute-tool-calls';
+import type { EndedToolCalls, WaitingCall } from './execute-tool-calls';
 import type { LoopInput } from './loop-contract';
 import type { ReadReply } from './read-reply';
 import type { OpenStep, RunState } from './run-state';
@@ -82,27 +82,53 @@ export function endAtLimit({ stop, settings }: LoopInput, last: ReadReply | unde
   return { ...ending, error: new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations: limits.maxIterations }) };
 }
 
-/** Ends the run until a person has decided. */
-export function waitForPerson(
+/** Ends the run until a person has decided on a call of it. */
+export function askPerson(
   { observer }: LoopInput,
   state: RunState,
-  {
-    step,
-    written,
-    asked,
-  }: { readonly step: OpenStep; readonly written: Omit<Step, 'spent'>; readonly asked: RunnableCall },
+  { asked, ...open }: Open & { readonly asked: RunnableCall },
 ): Ending {
   const { id, function: fn } = asked.call;
-  const { opening: _kept, callCounts, approvals, ...pending } = written;
   const call = { step: state.iterations, id, tool: fn.name, arguments: asked.input, durationMs: 0 };
   observer.toolCallEnded({ ...call, decision: 'ask', isRepeatable: true, wasSent: false });
   const reason = `The rules ask for a decision before ${fn.name} is called.`;
+  const ending = wait(state, open, { id, approval: { arguments: asked.input } });
+  return { ...ending, awaiting: { tool: fn.name, arguments: asked.input, reason }, warnings: asked.warnings };
+}
+
+/** Ends the run until a person has decided on a run that works for one of its calls. */
+export function waitBelow(
+  state: RunState,
+  { ended, waiting, ...open }: Open & { readonly ended: EndedToolCalls; readonly waiting: WaitingCall },
+): Ending {
+  const {
+    id,
+    awaiting: { runId, ...awaiting },
+  } = waiting;
+  const outcomes = Object.fromEntries(ended.map(({ record }) => [record.id, record]));
+  const step = { ...open.step, outcomes: { ...open.step.outcomes, ...outcomes } };
+  // All that were not refused were sent: those that have not ended wait.
+  const sent = open.step.calls.flatMap(({ id: one }, place) => (Object.hasOwn(outcomes, one) ? [] : [place]));
+  const written = { ...open.written, sent: [...new Set([...open.written.sent, ...sent])] };
+  const ending = wait(state, { step, written }, { id, approval: { arguments: awaiting.arguments, runId } });
+  return { ...ending, awaiting };
+}
+
+interface Open {
+  readonly step: OpenStep;
+  readonly written: Omit<Step, 'spent'>;
+}
+
+function wait(
+  state: RunState,
+  { step, written }: Open,
+  { id, approval }: { readonly id: string; readonly approval: Approval },
+): Ending {
+  const { opening: _kept, callCounts, approvals, ...pending } = written;
   return {
     status: 'awaiting_input',
     text: '',
     truncated: false,
-    awaiting: { tool: fn.name, arguments: asked.input, reason },
-    warnings: asked.warnings,
     progress: {
       messages: state.messages.slice(0, -1),
       openingLength: state.opening.isKept ? state.opening.length : undefined,
@@ -110,7 +136,7 @@ export function waitForPerson(
       iterations: state.iterations,
       callCounts,
       pending: { ...pending, outcomes: step.outcomes },
-      approvals: { ...approvals, [id]: { arguments: asked.input } },
+      approvals: { ...approvals, [id]: approval },
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
 import type { Decision } from '../contracts/tools/permission';
-import type { ToolOutput } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import type { DecidedBelow } from '../contracts/tools/tool-run';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
@@ -21,30 +22,40 @@ import { outcomeMessage, toolMessage } from './transcript';
 /** Results of the calls of a step, each with its message to the model. */
 export type EndedToolCalls = readonly { readonly record: ToolCallRecord; readonly message: Message }[];
 
+/** A call for which another run works that waits for a person. */
+export interface WaitingCall {
+  readonly id: string;
+  readonly awaiting: NonNullable<ToolOutput['awaiting']>;
+}
+
 /**
  * Executes the calls that may run, at most `maxParallelToolCalls` at a time, and returns one result for each call
- * in the order the model asked. Never rejects: a failure is a result with isError.
+ * in the order the model asked; "waiting" are those that have none yet. Never rejects: a failure is a result with isError.
  */
 export async function executeToolCalls(
   input: LoopInput,
   state: Pick<RunState, 'calls' | 'approvals'>,
   { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
-): Promise<EndedToolCalls> {
+): Promise<{ readonly ended: EndedToolCalls; readonly waiting: readonly WaitingCall[] }> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.limits.maxParallelToolCalls : 1;
   const run = async (prepared: Undone): Promise<ToolOutput> => {
     if (prepared.kind !== 'run') return notRun(input, prepared);
     const { call, tool, value } = prepared;
-    const made = await state.calls.repeated.make(tool.definition.name, value, () => execute(input, prepared));
+    const made = await state.calls.repeated.make(tool.definition.name, value, () => execute(input, state, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number]> => {
+  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number] | WaitingCall> => {
     await turn();
     return call.kind === 'known'
       ? { record: call.record, message: outcomeMessage(call.record) }
       : runOne(input, { step, run, decidedBy: deciderOf(call, state) }, call);
   };
-  return mapConcurrent(calls, limit, end);
+  const all = await mapConcurrent(calls, limit, end);
+  return {
+    ended: all.filter((one) => 'record' in one),
+    waiting: all.filter((one) => 'awaiting' in one),
+  };
 }
 
 type Undone = Exclude<AdmittedToolCall, { kind: 'known' }>;
@@ -59,14 +70,16 @@ async function runOne(
   input: LoopInput,
   { step, run, decidedBy }: Doing,
   prepared: Undone,
-): Promise<EndedToolCalls[number]> {
+): Promise<EndedToolCalls[number] | WaitingCall> {
   // A name that the model made up may be anything.
   const tool = (input.scope.redact ?? redactNothing)(prepared.call.function.name);
   const { id } = prepared.call;
   const startedAt = monotonicMs();
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
-  const { output, message } = toMessage(prepared, await run(prepared));
+  const given = await run(prepared);
+  if (given.awaiting !== undefined) return { id, awaiting: given.awaiting };
+  const { output, message } = toMessage(prepared, given);
   const record: ToolCallRecord = {
     step,
     id,
@@ -92,7 +105,8 @@ function withWarnings(output: ToolOutput, { warnings = [] }: Undone): ToolOutput
 /** Returns who decided on the call; undefined if current rules refused it despite an approval. */
 function deciderOf(prepared: Undone, state: Pick<RunState, 'approvals'>): string | undefined {
   const isOther = prepared.kind === 'refused' && prepared.code !== 'TOOL_APPROVAL_DENIED';
-  return isOther ? undefined : approvalOf(prepared.call, state)?.decidedBy;
+  const approval = approvalOf(prepared.call, state);
+  return isOther || approval?.runId !== undefined ? undefined : approval?.decidedBy;
 }
 
 /** What was decided; a call whose outcome is unknown was allowed by an earlier run. */
@@ -118,19 +132,34 @@ async function notRun(input: LoopInput, prepared: Exclude<Undone, RunnableCall>)
   return cleanFailure(input, toolFailure(prepared.code, prepared.details));
 }
 
-async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOutput> {
+async function execute(
+  input: LoopInput,
+  state: Pick<RunState, 'approvals'>,
+  prepared: RunnableCall,
+): Promise<ToolOutput> {
   const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.stop.signal.aborted;
   if (isStopped()) return fail('TOOL_CANCELLED', { tool });
   try {
-    const context = { ...input.scope, toolCallId: prepared.call.id, signal: input.stop.signal };
+    const { call } = prepared;
+    const context = {
+      ...input.scope,
+      toolCallId: call.id,
+      signal: input.stop.signal,
+      decided: decidedBelow(call, state),
+    };
     // A tool that does not heed the signal must not keep the run past its end.
     return await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
+}
+
+function decidedBelow(call: ToolCallMessage, state: Pick<RunState, 'approvals'>): DecidedBelow | undefined {
+  const { runId, decision, decidedBy } = approvalOf(call, state) ?? {};
+  return runId === undefined || decision === undefined ? undefined : { runId, decision, decidedBy };
 }
 
 /** What a model wrote and what a plugin threw may be quoted in it. */

@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
-import type { MadeCall } from '../contracts/ledger/account';
+import type { SettledModelCall } from '../contracts/ledger/account';
 import type { Step } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Usage } from '../contracts/ledger/usage';
@@ -39,11 +39,6 @@ export interface LoopSettings {
   readonly streams?: boolean;
 }
 
-/** The model call of a step, and what came of it. */
-export interface SettledModelCall extends MadeCall {
-  readonly step: number;
-}
-
 /** One model call that ended for the run, well or not. */
 export interface EndedModelCall extends SettledModelCall {
   readonly durationMs: number;
@@ -68,8 +63,10 @@ export interface NextCalls {
 
 /** Is told what the loop does, in the order of time, and decides what it may do next. Must not throw. */
 export interface LoopObserver {
-  /** Awaited before each model call, and before a run goes on with the calls of a step. A rejection ends the run. */
-  readonly prepareStep?: (so: Pick<LoopProgress, 'iterations' | 'steps'>) => PreparedStep | Promise<PreparedStep>;
+  /** Awaited before each model call, and before a run goes on with the calls of a step. A rejection ends the run; undefined overrides nothing. */
+  readonly prepareStep?: (
+    so: Pick<LoopProgress, 'iterations' | 'steps'>,
+  ) => PreparedStep | undefined | Promise<PreparedStep | undefined>;
   /** Resolves with the usage of the reply, reported or estimated. */
   readonly modelCallEnded: (call: EndedModelCall) => Promise<Usage | undefined>;
   /** Receives what a model did that ignored the signal, after `modelCallEnded` and maybe after the run. */
@@ -98,7 +95,7 @@ export interface LoopStart {
 }
 
 /** What every tool of the run is called with. */
-export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal'>;
+export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal' | 'decided'>;
 
 /** What ends the loop from outside. */
 export interface LoopStop {

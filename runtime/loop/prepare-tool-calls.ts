@@ -125,6 +125,8 @@ function waitsForApproval(call: RunnableCall, state: RunState): boolean {
 /** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */
 function isDecided({ call, input }: RunnableCall, state: RunState): boolean {
   const approval = approvalOf(call, state);
+  // It was made already: a run that works for it asks.
+  if (approval?.runId !== undefined) return true;
   if (approval?.decision === undefined) return false;
   return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
 }
@@ -140,7 +142,8 @@ function refuse(
 function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state: RunState): AdmittedToolCall {
   if (!isRunnable(call)) return call;
   const { name } = call.tool.definition;
-  if (approvalOf(call.call, state)?.decision === 'deny') return refuse(call, 'TOOL_APPROVAL_DENIED');
+  const approval = approvalOf(call.call, state);
+  if (approval?.decision === 'deny' && approval.runId === undefined) return refuse(call, 'TOOL_APPROVAL_DENIED');
   const limit = reachedLimit(call, settings, state);
   if (limit !== undefined) return refuse(call, 'TOOL_RUN_LIMIT', { limit });
   const repetition = state.calls.repeated.look(name, call.value);

@@ -1,5 +1,6 @@
 import type { StepRecord } from '../contracts/ledger/journal';
-import type { Tool, ToolOutput } from '../contracts/tools/tool';
+import type { Tool } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { canonicalJson, isJsonObject, type JsonObject } from '../util/json';
 
 /** The same call gave the same answer often enough: this is it. */

@@ -2,8 +2,9 @@ import type { LoopOutcome } from '../contracts/outcome';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
+import type { AdmittedToolCall } from './admit-tool-call';
 import { askModel } from './ask-model';
-import { closeStep, endAtLimit, type Ending, endOf, waitForPerson } from './endings';
+import { askPerson, closeStep, endAtLimit, type Ending, endOf, waitBelow } from './endings';
 import { executeToolCalls } from './execute-tool-calls';
 import type { LoopInput } from './loop-contract';
 import { prepareToolCalls, ruleToolCalls } from './prepare-tool-calls';
@@ -63,18 +64,43 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
     if (!isEnd(reply)) input.observer.stepOpened(written);
     const { calls, asked } = await prepareToolCalls(input, state, step);
     input.stop.signal.throwIfAborted();
-    if (asked === undefined) {
-      const ruled = await ruleToolCalls(input, state, { calls, written, isLast: step.isLast || isEnd(reply) });
-      const ended = await executeToolCalls(input, state, { step: step.step, calls: ruled });
-      closeStep(state, { step, reply, ended });
-    }
+    const waits =
+      asked === undefined
+        ? await makeCalls(input, state, { step, reply, written, calls })
+        : askPerson(input, state, { step, written, asked });
     if (step.tokens !== undefined) input.emit({ type: 'step-end', step: step.step, ...step.tokens });
-    if (asked !== undefined) return waitForPerson(input, state, { step, written, asked });
+    if (waits !== undefined) return waits;
     const ending = endOf(input, state, { step, reply });
     if (ending !== undefined) return ending;
     step = undefined;
   }
   return endAtLimit(input, reply);
+}
+
+/** Makes the calls of a step. Returns an ending where one of them waits for a person. */
+async function makeCalls(
+  input: LoopInput,
+  state: RunState,
+  {
+    step,
+    reply,
+    written,
+    calls,
+  }: {
+    readonly step: OpenStep;
+    readonly reply: ReadReply;
+    readonly written: ReturnType<typeof asWritten>;
+    readonly calls: readonly AdmittedToolCall[];
+  },
+): Promise<Ending | undefined> {
+  const ruled = await ruleToolCalls(input, state, { calls, written, isLast: step.isLast || isEnd(reply) });
+  const {
+    ended,
+    waiting: [waiting],
+  } = await executeToolCalls(input, state, { step: step.step, calls: ruled });
+  if (waiting !== undefined) return waitBelow(state, { step, written, ended, waiting });
+  closeStep(state, { step, reply, ended });
+  return undefined;
 }
 
 /** Returns what an earlier run left undone of its last step. Where it left nothing, the next model call needs room. */
@@ -98,7 +124,9 @@ function mayAsk({ settings: { limits, onMaxIterations } }: LoopInput, { iteratio
 async function prepareStep({ observer, stop, toolset: all, format }: LoopInput, state: RunState): Promise<void> {
   if (observer.prepareStep === undefined) return;
   const { iterations, steps } = state;
-  const prepared = Promise.resolve(observer.prepareStep({ iterations, steps }));
-  const { toolset = all } = await untilAborted(prepared, stop.signal);
+  const given = observer.prepareStep({ iterations, steps });
+  if (given === undefined) return;
+  const prepared = Promise.resolve(given);
+  const { toolset = all } = (await untilAborted(prepared, stop.signal)) ?? {};
   if (toolset !== state.offered.toolset) state.offered = { toolset, tools: offeredTools(toolset, format) };
 }

@@ -1,5 +1,6 @@
 import type { ToolPermission } from '../contracts/tools/permission';
-import type { ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
+import type { ParsedInput, Tool } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline, untilAborted } from '../util/abort';
 import { whenKnown } from '../util/when-known';

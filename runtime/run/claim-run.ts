@@ -59,6 +59,7 @@ async function claimNew(
   const { ledger, leaseMs } = environment;
   const { request, plan, host, deadline } = run;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
+  run.parent?.account.assertRoom();
   const opening = openingOf(run, history);
   const key: RunKey = { tenantId: request.meta.tenant_id, taskId: request.task_id, runId };
   const claiming = {
@@ -70,7 +71,9 @@ async function claimNew(
     leaseMs,
     modelRequested: plan.selected.modelId,
     reserve: firstReservation(run, opening),
-    runsPerMinute: readRunsPerMinute(run.tenant.tenant.settings),
+    // A child is a part of a run that has begun.
+    runsPerMinute: run.parent === undefined ? readRunsPerMinute(run.tenant.tenant.settings) : undefined,
+    family: run.parent?.family,
   };
   const claimed = await claimRun(ledger, claiming, deadline.signal);
   if (claimed.kind === 'done') return claimed;
@@ -150,6 +153,7 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
   const resuming = {
     ...{ tenantId, waitedRunId, runId, decision, decidedBy: request.decidedBy, leaseMs },
     reserve: firstReservation(run, []),
+    family: run.parent?.family,
   };
   const claimed = await resumeRun(ledger, resuming, deadline.signal);
   if (claimed.kind === 'done') return claimed;
@@ -170,7 +174,9 @@ function withDecision(last: Progress, waited: Progress, given: Pick<Approval, 'd
   const [id, asked] = Object.entries(waited.approvals).find(([, { decision }]) => decision === undefined) ?? [];
   if (id === undefined || asked === undefined) return last;
   const known = Object.hasOwn(last.approvals, id) ? last.approvals[id] : undefined;
-  const wasRefused = known?.decision === 'deny' && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
+  const isSameRun = known?.runId === asked.runId;
+  const wasRefused =
+    known?.decision === 'deny' && isSameRun && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
   const decided = wasRefused ? known : { ...asked, ...given };
   return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided } };
 }

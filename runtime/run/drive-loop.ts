@@ -1,11 +1,16 @@
 import type { LoopOutcome } from '../contracts/outcome';
+import type { ToolRun } from '../contracts/tools/tool-run';
 import { runLoop } from '../loop/run-loop';
 import type { Recorder } from './recorder';
 import type { ClaimedRun } from './run';
 import { stopError } from './stop-error';
 
 /** Runs the loop of a claimed run under the eyes of `recorder`. Never rejects. */
-export function driveLoop(run: ClaimedRun, recorder: Recorder): Promise<LoopOutcome> {
+export function driveLoop(
+  run: ClaimedRun,
+  recorder: Recorder,
+  startChild: ToolRun['startChild'],
+): Promise<LoopOutcome> {
   const { request, plan, host } = run;
   return runLoop({
     model: plan.model,
@@ -19,7 +24,7 @@ export function driveLoop(run: ClaimedRun, recorder: Recorder): Promise<LoopOutc
       progress: run.earlier,
     },
     scope: {
-      run: { key: run.key, account: recorder.account },
+      run: { key: run.key, account: recorder.account, startChild },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       timeZone: run.tenant.tenant.settings.timeZone,

@@ -1,4 +1,3 @@
-import { assertRunBudget } from '../billing/budget';
 import type { UsageMeter } from '../billing/usage-meter';
 import { DEFAULTS } from '../config/runtime-config';
 import type { Step, ToolCallEntry } from '../contracts/ledger/journal';
@@ -6,7 +5,7 @@ import type { BillingLine, Reservation, RunEnd } from '../contracts/ledger/ledge
 import { openAccount, type RunAccount } from '../ledger/account';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
-import { type NextWrite, type RunRecord, startRunRecord } from '../ledger/run-record';
+import { type RunRecord, startRunRecord } from '../ledger/run-record';
 import type { LoopObserver } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
 import { LOAD_SKILL } from '../toolsets/skill-source';
@@ -19,6 +18,8 @@ import type { ClaimedRun, RunEnvironment, RunPlan } from './run';
 /** Puts on record what a run does, and answers for the tenant's budget and rules. */
 export interface Recorder extends LoopObserver {
   readonly account: RunAccount;
+  /** The line that all runs of the task write on; undefined where there is none. */
+  readonly bill?: BillingLine;
   readonly settle: (end: RunEnd) => Promise<void>;
 }
 
@@ -30,22 +31,24 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   const { plan } = run;
   const changedVariables = changesOf(run);
   const rules = followRules(run);
-  const record = startRunRecord(recordOptions(environment, run));
+  const options = recordOptions(environment, run);
+  const record = startRunRecord(options);
   const account = openAccount(accountOf(run, record));
   const written = (step: Omit<Step, 'spent'>): Step => ({ ...step, spent: account.spent(), ...agentOf(step, plan) });
   return {
     account,
-    prepareStep: prepareStepOf(run),
-    settle: (end) => record.settle(end, account.lost()),
+    bill: options.bill,
+    prepareStep: prepareStepOf(run, account),
+    settle: (end) => record.settle({ ...end, unsent: account.unsent() }, account.lost()),
     modelCallEnded: account.chargeStep,
     modelSettledLate: account.chargeLate,
     stepOpened: (step) => record.journal(written(step)),
     beforeToolCalls: async ({ next, calls, step }) => {
-      if (next !== undefined) assertRunBudget(plan.budget, account.spent);
+      if (next !== undefined) account.assertRoom();
       const write = {
         taking: rules.limitsOf(calls),
         step: step && written(step),
-        ...(next === undefined ? {} : openNext(run, account, { next, calls: calls.length })),
+        ...(next === undefined ? {} : account.openStep(next, reserveNext(run, account.meter, calls.length))),
       };
       const recorded = await record.next(write, run.deadline.signal);
       // Where it could not be written nothing was to be sent.
@@ -64,26 +67,20 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   };
 }
 
-/** Undefined for a run that neither ends here nor can load a skill. */
-function prepareStepOf({ plan: { toolset }, earlier, refusal }: ClaimedRun): Recorder['prepareStep'] {
+/** What was spent beside the steps may have used up the budget since the step was let through. */
+function prepareStepOf({ plan: { toolset }, earlier, refusal }: ClaimedRun, account: RunAccount): Recorder['prepareStep'] {
   if (refusal !== undefined) return () => Promise.reject(refusal);
-  if (earlier === undefined && toolset.find(LOAD_SKILL)?.loadsSkills !== true) return undefined;
-  const toolsOf = createNarrowing(toolset);
-  return ({ steps }) => ({ toolset: toolsOf(steps) });
+  const isNarrowed = earlier !== undefined || toolset.find(LOAD_SKILL)?.loadsSkills === true;
+  const toolsOf = isNarrowed ? createNarrowing(toolset) : undefined;
+  return ({ steps }) => {
+    account.assertRoomBeside();
+    return toolsOf && { toolset: toolsOf(steps) };
+  };
 }
 
 /** Returns the agent for the entry of the first step. */
 function agentOf({ step }: Pick<Step, 'step'>, { agent }: RunPlan): Pick<Step, 'agent'> {
   return step === 1 && agent !== undefined ? { agent } : {};
-}
-
-function openNext(
-  run: ClaimedRun,
-  account: RunAccount,
-  { next, calls }: { readonly next: number; readonly calls: number },
-): Pick<NextWrite, 'opening' | 'reserve'> {
-  const reserve = account.holdStep(reserveNext(run, account.meter, calls));
-  return { opening: account.openStep(next), reserve };
 }
 
 function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Reservation | undefined {
@@ -97,28 +94,32 @@ function recordOptions(
   { ledger, outbox, leaseMs }: RunEnvironment,
   run: ClaimedRun,
 ): Parameters<typeof startRunRecord>[0] {
-  const { key, request } = run;
+  const { key, request, parent } = run;
   return {
-    ...{ ledger, outbox, leaseMs, key, bill: billOf(run), identity: identityOf(request.meta) },
+    ...{ ledger, outbox, leaseMs, key, bill: billOf(run), identity: identityOf(request.meta), family: parent?.family },
     settleRetries: DEFAULTS.settleRetries,
   };
 }
 
+function ownLine({ selected: { tier, modelId } }: RunPlan, request: ClaimedRun['request']): BillingLine {
+  return { traceId: request.trace_id, tier: tier.code, taskType: request.task_type, modelRequested: modelId };
+}
+
 function accountOf(
-  { plan, tenant, earlier, opened, deadline }: ClaimedRun,
+  { plan, tenant, earlier, opened, deadline, parent }: ClaimedRun,
   record: RunRecord,
 ): Parameters<typeof openAccount>[0] {
   return {
     ...{ record, opened, budget: plan.budget, prices: tenant.prices, modelId: plan.selected.modelId },
     before: earlier && { step: earlier.iterations, spent: earlier.spent },
     signal: deadline.signal,
+    above: parent?.account,
   };
 }
 
-function billOf({ plan, request }: ClaimedRun): BillingLine | undefined {
-  if (plan.billed === 'nothing') return undefined;
-  const { tier, modelId } = plan.selected;
-  const line = { traceId: request.trace_id, tier: tier.code, taskType: request.task_type, modelRequested: modelId };
+function billOf({ plan, request, parent }: ClaimedRun): BillingLine | undefined {
+  const line = parent === undefined ? ownLine(plan, request) : parent.bill && { ...parent.bill, modelRequested: undefined };
+  if (plan.billed === 'nothing' || line === undefined) return undefined;
   return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
 }
 

@@ -1,6 +1,6 @@
 import type { Budget } from '../billing/budget';
 import type { OnEvent } from '../contracts/event';
-import type { LedgerStore, RunKey } from '../contracts/ledger/ledger';
+import type { BillingLine, Family, LedgerStore, RunKey } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
@@ -10,6 +10,7 @@ import type { TaskConfig } from '../contracts/task';
 import type { Agent, AgentDefinition, TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tools/tool';
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
+import type { RunAccount } from '../ledger/account';
 import type { LoopInput } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';
 import type { ReadyTask } from '../tasks/read-task';
@@ -36,6 +37,15 @@ export interface RunEnvironment {
   readonly redactorFor: (tenant: TenantSnapshot) => Redact;
 }
 
+/** The run that another one works for. */
+interface Parent {
+  /** Where the child stands. */
+  readonly family: Family;
+  readonly account: RunAccount;
+  /** The line of the root; undefined where it has none. */
+  readonly bill?: BillingLine;
+}
+
 /** A task that was read. */
 export interface Run {
   /** The task as it was asked. Its digest tells requests apart; a run that waited goes on under the ids on record. */
@@ -44,6 +54,8 @@ export interface Run {
   /** Its signal is the only one of a run. */
   readonly deadline: Deadline;
   readonly startedAt: number;
+  /** Set for a run that works for a tool call of another one. */
+  readonly parent?: Parent;
   /** Set for a run that goes on: the agent that it began with, null for none. */
   readonly began?: Agent | null;
 }

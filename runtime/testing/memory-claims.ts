@@ -1,5 +1,5 @@
 import type { Claim, ClaimRequest, Resumed, ResumeRequest } from '../contracts/ledger/ledger';
-import { entriesOf, isLost, onRecord, openCall, roomFor, type TaskRow, type TenantRows } from './memory-rows';
+import { entriesOf, holdOf, isLost, onRecord, openCall, roomFor, type TaskRow, type TenantRows } from './memory-rows';
 
 export function claim(rows: TenantRows, request: ClaimRequest): Claim {
   const row = rows.tasks.get(request.taskId);
@@ -32,7 +32,7 @@ function claimedRow(request: ClaimRequest, row?: TaskRow): TaskRow {
   const { taskId, runId, traceId, digest, leaseMs, reserve, fresh, family } = request;
   const before = fresh ? undefined : row;
   return {
-    ...{ taskId, runId, traceId, digest, state: 'running', hold: reserve, leaseUntil: Date.now() + leaseMs },
+    ...{ taskId, runId, traceId, digest, state: 'running', hold: holdOf(reserve), leaseUntil: Date.now() + leaseMs },
     rootTaskId: family?.rootTaskId,
     attempt: (row?.attempt ?? 0) + 1,
     saved: before?.saved,
@@ -50,10 +50,10 @@ function answerOf({ state, result }: TaskRow): Extract<Claim, { kind: 'done' | '
 
 export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
   const { waitedRunId, runId, decision, decidedBy, leaseMs, reserve } = request;
-  const row = findDecided(rows, waitedRunId);
+  const row = findDecided(rows, { runId: waitedRunId, rootTaskId: request.family?.rootTaskId });
   if (row === undefined) return { kind: 'unknown' };
   const { saved, taskId, traceId } = row;
-  const before = row.resumedRunId === waitedRunId ? row.decided : undefined;
+  const before = decidedBefore(row, waitedRunId);
   if (before !== undefined && before.decision !== decision) return { kind: 'contradicted', ...before };
   const isWaiting = row.runId === waitedRunId ? row.state === 'waiting' : mayGoOn(row);
   if (saved === undefined || !isWaiting) return answerOf(row);
@@ -64,23 +64,34 @@ export function resume(rows: TenantRows, request: ResumeRequest): Resumed {
   row.decided = before ?? { decision, decidedBy, decidedAt: new Date() };
   row.state = 'running';
   row.result = undefined;
-  row.hold = reserve;
+  row.hold = holdOf(reserve);
   row.attempt++;
   row.leaseUntil = Date.now() + leaseMs;
   return { kind: 'claimed', taskId, traceId, saved, decidedBy: row.decided.decidedBy, ...onRecord(rows, row) };
 }
 
-function findDecided(rows: TenantRows, waitedRunId: string): TaskRow | undefined {
-  return (
-    findSaved(rows, waitedRunId) ?? [...rows.tasks.values()].find(({ resumedRunId }) => resumedRunId === waitedRunId)
-  );
+function decidedBefore({ resumedRunId, decided }: TaskRow, waitedRunId: string): TaskRow['decided'] {
+  return resumedRunId === waitedRunId ? decided : undefined;
+}
+
+interface Waited {
+  readonly runId: string;
+  readonly rootTaskId?: string;
+}
+
+function findDecided(rows: TenantRows, waited: Waited): TaskRow | undefined {
+  return findSaved(rows, waited) ?? underRoot(rows, waited).find(({ resumedRunId }) => resumedRunId === waited.runId);
+}
+
+function underRoot({ tasks }: TenantRows, { rootTaskId }: Waited): readonly TaskRow[] {
+  return [...tasks.values()].filter((row) => row.rootTaskId === rootTaskId);
 }
 
 /** The task whose run waits, or was gone on with by one that has not ended well. */
-export function findSaved({ tasks }: TenantRows, waitedRunId: string): TaskRow | undefined {
-  return [...tasks.values()].find(({ saved, runId, resumedRunId, state }) => {
-    const waits = runId === waitedRunId && state === 'waiting';
-    const isGoneOnWith = resumedRunId === waitedRunId && (state === 'running' || state === 'failed');
+export function findSaved(rows: TenantRows, waited: Waited): TaskRow | undefined {
+  return underRoot(rows, waited).find(({ saved, runId, resumedRunId, state }) => {
+    const waits = runId === waited.runId && state === 'waiting';
+    const isGoneOnWith = resumedRunId === waited.runId && (state === 'running' || state === 'failed');
     return saved !== undefined && (waits || isGoneOnWith);
   });
 }

@@ -1,7 +1,7 @@
 import type { JournalEntry, Spent } from '../contracts/ledger/journal';
 import type { LedgerStore, Recorded, RunEnd, RunProgress } from '../contracts/ledger/ledger';
 import type { SavedRun } from '../contracts/ledger/progress';
-import type { ModelCallRecord } from '../contracts/ledger/usage';
+import type { ModelCallPlace, ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { parseExactly } from '../util/exact-integer';
 import { claim, findSaved, resume } from './memory-claims';
@@ -12,6 +12,7 @@ import {
   countUnbilled,
   emptyRows,
   entriesOf,
+  holdOf,
   keepEntry,
   openCall,
   roomFor,
@@ -50,7 +51,7 @@ export function createMemoryLedger(): MemoryLedger {
   const calls = (tenantId: string): readonly ModelCallRecord[] => closedOf(of(tenantId).calls.values());
   return {
     claim: (request) => Promise.resolve(claim(of(request.tenantId), request)),
-    findSaved: ({ tenantId, runId }) => Promise.resolve(findSaved(of(tenantId), runId)?.saved),
+    findSaved: (run) => Promise.resolve(findSaved(of(run.tenantId), run)?.saved),
     resume: (request) => Promise.resolve(resume(of(request.tenantId), request)),
     record: (progress) => Promise.resolve(record(of(progress.tenantId), progress)),
     recordUnbilled: (progress) => {
@@ -71,13 +72,14 @@ export function createMemoryLedger(): MemoryLedger {
 }
 
 function record(rows: TenantRows, progress: RunProgress): Recorded {
-  const { taskId, runId, reserve: limits } = progress;
+  const { taskId, runId, reserve: limits, hold } = progress;
   keepCalls(rows, progress);
   const room = roomFor(rows, progress, limits);
   const answer = { budget: limits && room, refused: [] };
   const row = rows.tasks.get(taskId);
   if (row?.runId !== runId) return { isOurs: false, ...answer };
-  if (limits !== undefined) row.hold = room === 'ok' ? limits : undefined;
+  if (limits !== undefined && room === 'ok') row.hold = holdOf(limits);
+  else if (limits !== undefined || hold !== undefined) row.hold = hold;
   write(row, progress, room === 'ok');
   if (progress.end !== undefined) finish(rows, row, progress.end);
   return { isOurs: true, ...answer, refused: room === 'ok' ? refusedOf(rows, progress) : [] };
@@ -114,15 +116,19 @@ function write(row: TaskRow, { leaseMs, journal = [], end }: RunProgress, hasRoo
   for (const entry of journal) keepEntry(row, entry, hasRoom);
 }
 
-function finish({ calls }: TenantRows, row: TaskRow, { state, result, saved, lastStep }: RunEnd): void {
+function finish({ calls }: TenantRows, row: TaskRow, end: RunEnd): void {
+  const { state, result, saved } = end;
   row.state = state;
   row.result = result;
   row.hold = undefined;
   // Until it is done or waits again, the approval that it goes on with may come again.
   if (state !== 'failed') row.saved = saved && (parseExactly(JSON.stringify(saved)) as SavedRun);
   if (state === 'done') row.journal.clear();
-  for (const [key, { runId, step, purpose = 'step', call }] of calls) {
-    const isUnsent = purpose === 'step' && step > lastStep && call === undefined;
-    if (runId === row.runId && isUnsent) calls.delete(key);
+  for (const [key, { runId, call, ...place }] of calls) {
+    if (runId === row.runId && call === undefined && isUnsent(place, end)) calls.delete(key);
   }
+}
+
+function isUnsent({ callNo, step, purpose = 'step' }: ModelCallPlace, { lastStep, unsent = [] }: RunEnd): boolean {
+  return (purpose === 'step' && step > lastStep) || unsent.includes(callNo ?? step);
 }

@@ -5,16 +5,16 @@ import type { CallToTake, Reservation } from '../contracts/ledger/ledger';
 export type Room = 'ok' | 'wait' | 'exceeded';
 
 /** Whether the month has room for another model call. */
-export function reserve(limits: Reservation | undefined, spent: Spent, held: readonly Reservation[]): Room {
+export function reserve(limits: Reservation | undefined, spent: Spent, held: readonly Spent[]): Room {
   if (limits === undefined) return 'ok';
   const { costLimitUsd, tokenLimit } = limits;
   const reaches = (cost: string, tokens: number): boolean =>
     (costLimitUsd !== undefined && higher(cost, costLimitUsd) === cost) ||
     (tokenLimit !== undefined && tokens >= Number(tokenLimit));
   if (reaches(spent.costUsd, spent.tokens)) return 'exceeded';
-  const cost = sumDecimals([spent.costUsd, ...held.map(({ holdCostUsd }) => holdCostUsd)]);
-  const tokens = held.reduce((sum, { holdTokens }) => sum + holdTokens, spent.tokens);
-  return reaches(cost, tokens) ? 'wait' : 'ok';
+  const cost = sumDecimals([spent.costUsd, ...held.map(({ costUsd }) => costUsd)]);
+  const allTokens = held.reduce((sum, { tokens }) => sum + tokens, spent.tokens);
+  return reaches(cost, allTokens) ? 'wait' : 'ok';
 }
 
 /** Windows of a minute or a day that begin with the first call in them. */

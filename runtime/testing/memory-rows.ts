@@ -27,7 +27,7 @@ export interface TaskRow {
   state: 'running' | 'done' | 'failed' | 'waiting';
   attempt: number;
   leaseUntil: number;
-  hold?: Reservation;
+  hold?: Spent;
   result?: AgentResult;
   saved?: SavedRun;
   resumedRunId?: string;
@@ -53,6 +53,10 @@ export interface TenantRows {
 
 export function emptyRows(): TenantRows {
   return { tasks: new Map(), calls: new Map(), audit: new Map(), windows: createWindows() };
+}
+
+export function holdOf(reserve: Reservation | undefined): Spent | undefined {
+  return reserve && { costUsd: reserve.holdCostUsd, tokens: reserve.holdTokens };
 }
 
 export function isLost({ state, leaseUntil }: TaskRow): boolean {

@@ -1,4 +1,5 @@
-import type { Tool, ToolDefinition, Toolset } from '../contracts/tools/tool';
+import type { Tool, Toolset } from '../contracts/tools/tool';
+import type { ToolDefinition } from '../contracts/tools/tool-shapes';
 
 /** One toolset of several sources. A name that comes twice belongs to the first source. */
 export function createToolset(tools: readonly Tool[]): Toolset {

@@ -1,5 +1,6 @@
 import type { ConnectedTool } from '../contracts/connected';
-import type { Tool, ToolContext, ToolOutput } from '../contracts/tools/tool';
+import type { Tool, ToolContext } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { exactIntegersIn } from '../util/exact-integer';

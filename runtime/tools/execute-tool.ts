@@ -1,4 +1,5 @@
-import type { ToolContext, ToolOutput } from '../contracts/tools/tool';
+import type { ToolContext } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import type { PreparedTool, ToolSettings, TransportReply } from '../contracts/tools/tool-transport';
 import { describeError, type ErrorDetails, isRuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';

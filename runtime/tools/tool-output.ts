@@ -1,4 +1,4 @@
-import type { ToolOutput } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import type { TransportReply } from '../contracts/tools/tool-transport';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';

@@ -1,13 +1,14 @@
-import type { ToolRun } from '../contracts/ledger/account';
 import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
-import type { EgressFilter, ParsedInput, Tool, ToolOutput } from '../contracts/tools/tool';
+import type { EgressFilter, ParsedInput, Tool } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import type { ToolRun } from '../contracts/tools/tool-run';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
-import { beginSingleRun, type SingleRun, type SingleRunParts } from '../ledger/single-run';
+import { beginSingleRun, type RunLedger,type SingleRun } from '../ledger/single-run';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
@@ -15,7 +16,7 @@ import { isJsonObject } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
 import type { SelectTools } from './combine-sources';
 
-export interface CallParts extends SingleRunParts {
+export interface CallParts extends RunLedger {
   readonly selectTools: SelectTools;
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
@@ -100,11 +101,15 @@ function execute(
 ): Promise<ToolOutput> {
   const { egress, signal, snapshot } = request;
   const { tenantId, taskId, runId } = run.key;
-  return tool.execute(parsed.ok ? parsed.value : {}, {
+  const executing = tool.execute(parsed.ok ? parsed.value : {}, {
     toolCallId: runId,
     run: { key: run.key, account: run.account },
     meta: { ...request.meta, tenant_id: tenantId, task_id: taskId },
     ...{ signal, redact, egress, variables: new Map(), timeZone: snapshot.tenant.settings.timeZone },
+  });
+  return untilAborted(executing, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return toolFailure('TOOL_CANCELLED', { tool: tool.definition.name });
   });
 }
 

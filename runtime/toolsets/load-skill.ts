@@ -1,7 +1,8 @@
 import * as z from 'zod/v4';
 
 import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill';
-import type { TenantTool, Tool, ToolContext, ToolDefinition, ToolOutput } from '../contracts/tools/tool';
+import type { TenantTool, Tool, ToolContext } from '../contracts/tools/tool';
+import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
 import { describeIssues } from '../errors/describe-issues';
 import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';

@@ -1,4 +1,5 @@
-import type { Tool, ToolOutput } from '../contracts/tools/tool';
+import type { Tool } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ToolSource } from './tool-source';
 
 /** Tools of this process, offered to every tenant. */

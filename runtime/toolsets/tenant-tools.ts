@@ -3,7 +3,8 @@ import * as z from 'zod/v4';
 import { callMetaSchema } from '../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpServerRow } from '../contracts/tools/mcp';
-import type { EgressFilter, ToolOutput } from '../contracts/tools/tool';
+import type { EgressFilter } from '../contracts/tools/tool';
+import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { describeIssues } from '../errors/describe-issues';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { ServerHealth } from '../mcp/check-health';
@@ -63,7 +64,7 @@ const querySchema = z.object({
 });
 const callSchema = querySchema.extend({ tool: z.string(), meta: callMetaSchema.optional() });
 
-/** A tenant's tools outside a run: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
+/** A tenant's tools outside a task: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
 export interface TenantTools {
   readonly list: (query: ToolQuery) => Promise<ToolList>;
   /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */

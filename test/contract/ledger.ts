@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { AgentResult, ClaimRequest, LedgerStore, ModelCallRecord, RunProgress } from '../../runtime';
 import type { Step, ToolCallEntry } from '../../runtime/contracts/ledger/journal';
+import type { Family } from '../../runtime/contracts/ledger/ledger';
 import type { SavedRun } from '../../runtime/contracts/ledger/progress';
 import { usageOf } from '../support/values/usage-of';
 
@@ -249,6 +250,70 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       };
       const refusals = [await take('one'), await take('one'), await take('other')].map(({ refused = [] }) => refused);
       expect(refusals.map((all) => all.map(({ reason }) => reason))).toEqual([[], ['day_limit_exceeded'], []]);
+    });
+  });
+
+  describe('a run that works for another one', () => {
+    const familyOf = ({ taskId, runId }: ClaimRequest): Family => ({
+      rootTaskId: taskId,
+      above: [runId],
+      parentCallId: 'call-1',
+    });
+
+    it('has room where that one alone holds the rest of the month, and others wait for both', async () => {
+      const root = await claimed({ reserve: HOLD });
+      const child = { taskId: 'task/call-1', family: familyOf(root), reserve: { ...HOLD, holdCostUsd: '0.30' } };
+      await claimed({ taskId: 'first', reserve: { ...HOLD, holdCostUsd: '0.20' } });
+      const run = await claimed(child);
+      await expect(ledger.record(progress(run, child))).resolves.toMatchObject({ budget: 'ok' });
+      const other = request({ taskId: 'other', reserve: HOLD });
+      await expect(ledger.claim(other)).resolves.toEqual({ kind: 'wait' });
+      await ledger.record(done(run));
+      await claimed({ taskId: 'other', reserve: HOLD });
+    });
+
+    it('is told to the run above it that goes on, with what it has spent', async () => {
+      const root = await claimed();
+      const family = familyOf(root);
+      await ledger.record(progress(root, { closed: [aCall(1, '0.25')] }));
+      const child = await claimed({ taskId: 'task/call-1', family });
+      await ledger.record(done(child, { family, closed: [aCall(1, '0.50')] }));
+      await ledger.record(failed(root));
+      const again = await ledger.claim(request());
+      if (again.kind !== 'claimed') throw new Error('it was not claimed');
+      expect([Number(again.spent?.costUsd), again.spent?.tokens]).toEqual([0.75, 240]);
+    });
+
+    it('waits and goes on under its root alone', async () => {
+      const root = await claimed();
+      const family = familyOf(root);
+      const child = await claimed({ taskId: 'task/call-1', family });
+      await ledger.record({ ...waiting(child), family });
+      const found = { tenantId, runId: child.runId };
+      await expect(ledger.findSaved(found)).resolves.toBeUndefined();
+      await expect(ledger.findSaved({ ...found, rootTaskId: 'task' })).resolves.toMatchObject({ task: {} });
+      const approval = { tenantId, waitedRunId: child.runId, decision: 'approve', leaseMs: LEASE_MS } as const;
+      await expect(ledger.resume({ ...approval, runId: randomUUID() })).resolves.toEqual({ kind: 'unknown' });
+      const resumed = await ledger.resume({ ...approval, runId: randomUUID(), family });
+      expect(resumed).toMatchObject({ kind: 'claimed', taskId: 'task/call-1' });
+    });
+  });
+
+  describe('what a run holds', () => {
+    it('is kept where there is no room for more, and is set without asking for any', async () => {
+      const run = await claimed({ reserve: { ...HOLD, holdCostUsd: '0.20' } });
+      const other = await claimed({ taskId: 'other', reserve: { ...HOLD, holdCostUsd: '0.50' } });
+      const next = (limit: string) =>
+        ledger.claim(request({ taskId: randomUUID(), reserve: { costLimitUsd: limit, holdCostUsd: '0', holdTokens: 0 } }));
+      // The other one holds half a dollar, so there is no room below that.
+      const asking = { reserve: { costLimitUsd: '0.50', holdCostUsd: '0.90', holdTokens: 10 } };
+      const hold = { costUsd: '0.10', tokens: 10 };
+      await expect(ledger.record(progress(run, { ...asking, hold }))).resolves.toMatchObject({ budget: 'wait' });
+      await expect(next('0.60')).resolves.toEqual({ kind: 'wait' });
+      await expect(next('0.61')).resolves.toMatchObject({ kind: 'claimed' });
+      await ledger.record(progress(run, { hold: { costUsd: '0.05', tokens: 5 } }));
+      await expect(next('0.56')).resolves.toMatchObject({ kind: 'claimed' });
+      await ledger.record(done(other));
     });
   });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import type { ToolOutput } from '../../contracts/tools/tool';
+import type { ToolOutput } from '../../contracts/tools/tool-shapes';
 import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonValue } from '../../util/json';
 import { strictObject } from '../../util/known-keys';

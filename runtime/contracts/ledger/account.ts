@@ -1,13 +1,12 @@
 import type { RuntimeError } from '../../errors/runtime-error';
 import type { ModelReply, ModelRequest } from '../model';
 import type { Spent } from './journal';
-import type { RunKey } from './ledger';
 import type { CallPurpose, Usage } from './usage';
 
 /** A model call beside the steps of a run, before it is made. */
 export interface PlannedCall {
   readonly purpose: Exclude<CallPurpose, 'step'>;
-  /** As it stands in the price table. */
+  /** Id in the price table. */
   readonly modelId: string;
   /** Tokens of the request, as well as they can be told before. */
   readonly promptTokens: number;
@@ -20,6 +19,11 @@ export interface MadeCall {
   readonly request: ModelRequest;
   readonly reply?: ModelReply;
   readonly error?: RuntimeError;
+}
+
+/** The model call of a step, and what came of it. */
+export interface SettledModelCall extends MadeCall {
+  readonly step: number;
 }
 
 /**
@@ -45,10 +49,4 @@ export interface Account {
   readonly charge: (callNo: number, made: MadeCall) => Promise<Usage | undefined>;
   /** The spending of the task so far, over all its runs. */
   readonly spent: () => Spent;
-}
-
-/** The run that a tool call is made for. */
-export interface ToolRun {
-  readonly key: RunKey;
-  readonly account: Account;
 }

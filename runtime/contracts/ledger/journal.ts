@@ -21,6 +21,8 @@ export interface Approval {
   readonly decision?: ApprovalDecision;
   /** The user id of the person who decided. */
   readonly decidedBy?: string;
+  /** The id of a run that works for this call and asks; undefined where the call itself is asked about. */
+  readonly runId?: string;
 }
 
 /** A model call that ended and the tool calls it asked for, on record before any of them is sent. Plain JSON. */

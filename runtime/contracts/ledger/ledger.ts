@@ -1,5 +1,5 @@
 import type { AgentResult } from '../result';
-import type { CallPolicy } from '../tools/tool';
+import type { CallPolicy } from '../tools/permission';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { ApprovalDecision, JournalEntry, Spent } from './journal';
 import type { SavedRun } from './progress';
@@ -27,7 +27,7 @@ export interface Identity {
 export interface Family {
   readonly rootTaskId: string;
   /** The runs above it, that of the root first, its parent's last. */
-  readonly above: readonly [string, ...string[]];
+  readonly above: readonly string[];
   /** The tool call of the parent that it answers. */
   readonly parentCallId: string;
 }
@@ -152,8 +152,10 @@ export interface RunProgress extends RunKey, Identity {
   readonly family?: Family;
   /** Undefined: this run writes no line in elo_t_token_usage. */
   readonly bill?: BillingLine;
-  /** Room for the call that is about to be sent. */
+  /** Room for the call that is about to be sent, together with what else the run holds. */
   readonly reserve?: Reservation;
+  /** What the run holds where there is no room, or nothing is reserved. Default: nothing, and as before. */
+  readonly hold?: Spent;
   /** Tool calls that are about to be made, to be taken off their limits. */
   readonly taking?: readonly CallToTake[];
   /** Lines of the audit, redacted and without what the tools gave; each is kept once, however often it is written. */
@@ -171,6 +173,8 @@ export interface RunEnd {
   readonly state: 'done' | 'failed' | 'waiting';
   readonly result: AgentResult;
   readonly lastStep: number;
+  /** Numbers of calls that were opened and never made. */
+  readonly unsent?: readonly number[];
   readonly saved?: SavedRun;
 }
 
@@ -197,9 +201,9 @@ export interface LedgerStore {
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /**
    * What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id
-   * does.
+   * does. A run that works for another one goes on with that one: it is found under its root alone.
    */
-  readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'>) => Promise<SavedRun | undefined>;
+  readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'> & Partial<Pick<Family, 'rootTaskId'>>) => Promise<SavedRun | undefined>;
   readonly resume: (request: ResumeRequest) => Promise<Resumed>;
   /** Rejects with TENANT_NOT_FOUND if the tenant was deleted since, with its runs and its bill. */
   readonly record: (progress: RunProgress) => Promise<Recorded>;

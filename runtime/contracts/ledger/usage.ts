@@ -32,7 +32,10 @@ export type CallPurpose = 'step' | 'plan' | 'supervise' | 'summarise' | 'classif
 
 /** Where a model call stands on record. */
 export interface ModelCallPlace {
-  /** 1, 2, 3 … within the run, whatever the calls are for. Default: `step`, as in entries that an older build has kept. */
+  /**
+   * Its place among the model calls of the run, in the order in which they were opened. A run that goes on counts from the last step on
+   * record. Default: `step`.
+   */
   readonly callNo?: number;
   /** The step that it is, or was made in; 0 before the first one. Counted over all runs of the task. */
   readonly step: number;

@@ -43,3 +43,15 @@ export interface ToolRules {
   /** Names that are granted here: those of `enabled`, and those whose permission says `allow` or `ask`. */
   readonly granted: readonly string[];
 }
+
+/** How often a tool may be called, and whether a person is asked first. */
+export interface CallPolicy {
+  /** Its code in the catalogue, whose daily limit counts; undefined for tools of servers and of this process. */
+  readonly code?: string;
+  readonly needsApproval: boolean;
+  readonly callsPerRun?: number;
+  readonly callsPerMinute?: number;
+  readonly callsPerDay?: number;
+  /** Limits that count the calls of this agent alone. */
+  readonly ofAgent?: AgentCallLimits;
+}

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../util/json';
 import type { Decision } from './permission';
-import type { ToolOutput } from './tool';
+import type { ToolOutput } from './tool-shapes';
 
 /**
  * One tool call: made, refused, or waiting for a person. The loop reports it, the journal and the audit keep it, and the

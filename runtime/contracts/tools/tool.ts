@@ -1,11 +1,11 @@
 import type { LookupFunction } from 'node:net';
 
 import type { ErrorCode } from '../../errors/codes';
-import type { ErrorSummary } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
-import type { ToolRun } from '../ledger/account';
-import type { AgentCallLimits } from './permission';
+import type { CallPolicy } from './permission';
+import type { DecidedBelow, ToolRun } from './tool-run';
+import type { ToolDefinition, ToolOutput } from './tool-shapes';
 
 /** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
 export interface ToolMeta {
@@ -23,6 +23,8 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** The run that the call is made for, and its account. */
   readonly run: ToolRun;
+  /** Set when a run that works for this call waited, and a person has decided. */
+  readonly decided?: DecidedBelow;
   readonly meta: ToolMeta;
   readonly signal: AbortSignal;
   /** The run's variables, which tools may set. */
@@ -43,21 +45,6 @@ export interface EgressFilter {
   readonly createSecureLookup: () => LookupFunction;
 }
 
-/** What a tool gave back. With `isError` the model is told of a failure it can act on. */
-export interface ToolOutput {
-  readonly isError: boolean;
-  /** JSON for the model and for `tool_calls`; already bounded and redacted. */
-  readonly value: JsonValue;
-  readonly code?: ErrorCode;
-  /**
-   * Names of the tools that the model can call from the next step on, or `all` of the run. Undefined: those that it could call so
-   * far. This and `warnings` are set by tools of the runtime alone.
-   */
-  readonly nextTools?: readonly string[] | 'all';
-  /** Warnings for the result of the run. */
-  readonly warnings?: readonly ErrorSummary[];
-}
-
 export type ParsedInput =
   | { readonly ok: true; readonly value: JsonObject }
   /** `code` says why, where it is not the schema: TOOL_PERMISSION_DENIED. */
@@ -70,26 +57,6 @@ export type ParsedInput =
 export interface CheckedFor {
   readonly tenantId: string;
   readonly signal?: AbortSignal;
-}
-
-/** What the model is shown of a tool: nothing else leaves for the provider. */
-export interface ToolDefinition {
-  readonly name: string;
-  readonly description: string;
-  /** JSON Schema (2020-12) of the arguments, passed on as it is. */
-  readonly inputSchema: JsonObject;
-}
-
-/** How often a tool may be called, and whether a person is asked first. */
-export interface CallPolicy {
-  /** Its code in the catalogue, whose daily limit counts; undefined for tools of servers and of this process. */
-  readonly code?: string;
-  readonly needsApproval: boolean;
-  readonly callsPerRun?: number;
-  readonly callsPerMinute?: number;
-  readonly callsPerDay?: number;
-  /** Limits that count the calls of this agent alone. */
-  readonly ofAgent?: AgentCallLimits;
 }
 
 export interface Tool {

@@ -35,6 +35,12 @@ export const TOOLS_CODES = family('Tools', {
       'Continue without more calls of this kind.',
     ),
   ),
+  TOOL_TOO_DEEP: toModel(
+    tenant(
+      'No other run was started: {levels} levels of runs work for one another already.',
+      'Continue without asking further.',
+    ),
+  ),
   TOOL_PERMISSION_DENIED: toModel(
     tenant('Tool "{tool}" was not called: {reason}.', 'Continue without it, or use what the rules allow.'),
   ),

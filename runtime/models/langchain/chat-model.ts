@@ -1,5 +1,5 @@
 import type { Model, ModelReply, ModelRequest, NamedModel } from '../../contracts/model';
-import type { ToolDefinition } from '../../contracts/tools/tool';
+import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
 import { RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
 import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../util/json';

@@ -1,6 +1,6 @@
 import { contentWithNote, type Message, textOf, type ToolCallMessage } from '../../contracts/message';
 import type { ModelRequest } from '../../contracts/model';
-import type { ToolDefinition } from '../../contracts/tools/tool';
+import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
 import { isList } from '../../util/json';
 import { type Dialect, toolsIn, USUAL } from './dialect/dialect';
 import { dressMessages } from './dialect/dress-messages';

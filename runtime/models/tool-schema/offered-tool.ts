@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '../../contracts/tools/tool';
+import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
 import type { JsonObject } from '../../util/json';
 import { baseSchema } from './base-schema';
 import { plainSchema } from './plain-schema';

@@ -8,12 +8,13 @@ import { refuseIncomplete } from './needs';
  */
 export async function requestToRun(
   { ledger, services }: RunEnvironment,
-  { request, host }: Run,
+  { request, host, parent }: Run,
 ): Promise<Pick<Run, 'request' | 'began'>> {
   const { approval, timeout_seconds } = request.config;
   if (approval === undefined) return { request };
-  const { tenant_id: tenantId, user_id: decidedBy } = request.meta;
-  const saved = await ledger.findSaved({ tenantId, runId: approval.run_id });
+  const { tenant_id: tenantId, user_id } = request.meta;
+  const decidedBy = parent === undefined ? user_id : request.decidedBy;
+  const saved = await ledger.findSaved({ tenantId, runId: approval.run_id, rootTaskId: parent?.family.rootTaskId });
   if (saved === undefined) return { request: { ...request, decidedBy } };
   refuseIncomplete(approval.run_id, saved, { host, services });
   const { config, meta } = saved.task;

@@ -38,8 +38,9 @@ export function createLedgerStore(
         if (row !== undefined) return read.claim(row, request);
       }
     },
-    findSaved: async ({ tenantId, runId }) => {
-      const [row] = await query<{ resume: string }>(findSavedStatement(tenantId, runId));
+    findSaved: async (run) => {
+      const { tenantId, runId } = run;
+      const [row] = await query<{ resume: string }>(findSavedStatement(run));
       return row === undefined ? undefined : waiting.read(row.resume, { tenantId, runId });
     },
     resume: async (request) => {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import pRetry from 'p-retry';
+
 import { isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { sqlStateOf } from '../postgres/database-errors';
 import type { Postgres } from '../postgres/pool';
@@ -37,37 +39,47 @@ CREATE TABLE IF NOT EXISTS elo_agent_migrations (
  * DB_SCHEMA_UNFIT for a database in which a run could not be billed.
  */
 export async function migrate(postgres: Postgres): Promise<SchemaUpgrade> {
-  return postgres.transaction(async (query) => {
-    await query({ text: LOCK, values: [] });
-    await query({ text: JOURNAL, values: [] });
-    const before = await readApplied(query);
-    const bridged = await bridge(query, before);
-    const present = [...before, ...bridged];
-    const gaps = await findGaps(query);
-    const damage = findDamage(gaps, present);
-    if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
-    // Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's.
-    const missing = gaps.columns.filter(({ isAdded }) => !isAdded);
-    await addColumns(query, missing).catch(throwUnfit(''));
-    assertFit(await findMisfits(query));
-    const foreignTypes = await findForeignTypes(query);
-    const applied = [...bridged];
-    for (const { name, sql } of MIGRATIONS) {
-      if (present.includes(name)) continue;
-      await query({ text: sql, values: [] }).catch(throwUnfit(` (${name})`, foreignTypes));
-      await writeApplied(query, name, sql);
-      applied.push(name);
-    }
-    assertFit(await rehearseBill(query));
-    // A bill in use may never meet such a line; before there is one, the table can still be changed.
-    if (present.length === 0) assertFit(await rehearseRareLines(query));
-    return { applied, present: before };
+  return pRetry(() => postgres.transaction(migrateOnce), {
+    retries: 4,
+    minTimeout: 100,
+    // Runs under way lock the same tables, each statement in an order of its own.
+    shouldRetry: ({ error }) => isRuntimeError(error) && sqlStateOf(error.cause) === DEADLOCK,
   });
+}
+
+const DEADLOCK = '40P01';
+
+async function migrateOnce(query: Query): Promise<SchemaUpgrade> {
+  await query({ text: LOCK, values: [] });
+  await query({ text: JOURNAL, values: [] });
+  const before = await readApplied(query);
+  const isBefore = isOfBefore(before);
+  const found = await findGaps(query);
+  const damage = findDamage(found, before);
+  if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
+  const bridged = isBefore ? await bridge(query, before) : [];
+  const present = [...before, ...bridged];
+  const gaps = isBefore ? await findGaps(query) : found;
+  // Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's.
+  const missing = gaps.columns.filter(({ isAdded }) => !isAdded);
+  await addColumns(query, missing).catch(throwUnfit(''));
+  assertFit(await findMisfits(query));
+  const foreignTypes = await findForeignTypes(query);
+  const applied = [...bridged];
+  for (const { name, sql } of MIGRATIONS) {
+    if (present.includes(name)) continue;
+    await query({ text: sql, values: [] }).catch(throwUnfit(` (${name})`, foreignTypes));
+    await writeApplied(query, name, sql);
+    applied.push(name);
+  }
+  assertFit(await rehearseBill(query));
+  // A bill in use may never meet such a line; before there is one, the table can still be changed.
+  if (present.length === 0) assertFit(await rehearseRareLines(query));
+  return { applied, present: before };
 }
 
 /** Takes a database that has the migrations of before to where the first of now begin; returns what is applied by that. */
 async function bridge(query: Query, present: readonly string[]): Promise<readonly string[]> {
-  if (!isOfBefore(present)) return [];
   if (!present.includes(BRIDGE.from)) throw new RuntimeError('DB_SCHEMA_OLD', { needed: BRIDGE.from });
   const { migration, reaches } = BRIDGE;
   await query({ text: migration.sql, values: [] }).catch(throwUnfit(` (${migration.name})`));
@@ -77,7 +89,7 @@ async function bridge(query: Query, present: readonly string[]): Promise<readonl
 }
 
 function isOfBefore(present: readonly string[]): boolean {
-  return present.some((name) => OF_BEFORE.test(name)) && !present.includes(BRIDGE.migration.name);
+  return present.some((name) => OF_BEFORE.test(name)) && !present.includes(MIGRATIONS[0].name);
 }
 
 function assertFit(reason: string | undefined): void {
@@ -98,9 +110,19 @@ function throwUnfit(where: string, foreignTypes?: readonly string[]): (error: un
 
 /** What applied migrations had made, each with the one that says how. */
 function findDamage({ tables, columns, objects }: SchemaGaps, applied: readonly string[]): readonly string[] {
+  const isBefore = isOfBefore(applied);
+  const made = isBefore ? [...applied, ...BRIDGE.reaches.map(({ name }) => name)] : applied;
   return [...tables, ...columns.map((column) => ({ ...column, name: `${column.table}.${column.name}` })), ...objects]
-    .filter(({ migration }) => applied.includes(migration))
+    .filter(({ name, migration }) => made.includes(migration) && !(isBefore && isBridged(name)))
     .map(({ name, migration }) => `${name} (${migration})`);
+}
+
+/** Returns true for what the bridge makes: a column as `table.column`, or an index as `index name`. */
+function isBridged(name: string): boolean {
+  const [, table, column] = /^(\w+)[.](\w+)$/.exec(name) ?? [];
+  const { sql } = BRIDGE.migration;
+  if (table !== undefined) return sql.includes(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${column} `);
+  return sql.includes(`CREATE INDEX IF NOT EXISTS ${name.replace('index ', '')} `);
 }
 
 async function writeApplied(query: Query, name: string, sql: string): Promise<void> {

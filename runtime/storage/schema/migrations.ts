@@ -9,8 +9,8 @@ interface Migration {
   readonly sql: string;
 }
 
-/** All migrations in the order in which they are applied. A migration that was published is never changed. */
-export const MIGRATIONS: readonly Migration[] = [
+/** All migrations of a new database in the order in which they are applied. A migration that was published is never changed. */
+export const MIGRATIONS: readonly [Migration, ...Migration[]] = [
   { name: '0101-catalogue', sql: catalogue },
   { name: '0102-agents', sql: agents },
   { name: '0103-ledger', sql: ledger },

@@ -1,4 +1,4 @@
-import type { ToolOutput } from '../../../runtime/contracts/tools/tool';
+import type { ToolOutput } from '../../../runtime/contracts/tools/tool-shapes';
 import { RuntimeError } from '../../../runtime/errors/runtime-error';
 import { guardTool } from '../../../runtime/permissions/guard-tool';
 import { readPermission } from '../../../runtime/permissions/read-tool-rules';

@@ -1,4 +1,4 @@
-import type { ToolRun } from '../../../runtime/contracts/ledger/account';
+import type { ToolRun } from '../../../runtime/contracts/tools/tool-run';
 
 /** A run for tools that neither look at it nor spend anything. */
 export const A_RUN: ToolRun = {

@@ -1,6 +1,7 @@
 import type { ToolRow } from '../../../runtime';
 import { createToolTransports } from '../../../runtime/compose/tool-sources';
-import type { EgressFilter, ToolContext, ToolOutput } from '../../../runtime/contracts/tools/tool';
+import type { EgressFilter, ToolContext } from '../../../runtime/contracts/tools/tool';
+import type { ToolOutput } from '../../../runtime/contracts/tools/tool-shapes';
 import type { ErrorSummary } from '../../../runtime/errors/runtime-error';
 import { createRedisConnection } from '../../../runtime/storage/redis/connection';
 import { createToolBuilder } from '../../../runtime/tools/build-tools';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 import type { ModelRequest, Reduction } from '../../../contracts/model';
-import type { ToolDefinition } from '../../../contracts/tools/tool';
+import type { ToolDefinition } from '../../../contracts/tools/tool-shapes';
 import { takesPlainOnly } from '../../tool-schema/offered-tool';
 
 /** How requests to one model differ from the usual form. Immutable. */

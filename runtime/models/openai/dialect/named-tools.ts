@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '../../../contracts/tools/tool';
+import type { ToolDefinition } from '../../../contracts/tools/tool-shapes';
 
 /** `tools[3]`, `tools.3.custom`; Google counts twice: `tools[0].function_declarations[3]`. */
 const INDEX = String.raw`\btools(?:\[(\d{1,4})\]|\.(\d{1,4})\b(?!\.member))(?:\.function_?declarations\[(\d{1,4})\])?`;

@@ -1,5 +1,5 @@
 import type { ModelRequest } from '../../../contracts/model';
-import type { ToolDefinition } from '../../../contracts/tools/tool';
+import type { ToolDefinition } from '../../../contracts/tools/tool-shapes';
 import type { JsonValue } from '../../../util/json';
 import { errorParts } from '../../../util/text/error-words';
 import { offeredTool } from '../../tool-schema/offered-tool';

@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '../../../contracts/tools/tool';
+import type { ToolDefinition } from '../../../contracts/tools/tool-shapes';
 import { offeredTool } from '../../tool-schema/offered-tool';
 import { type Dialect, toolKey } from './dialect';
 

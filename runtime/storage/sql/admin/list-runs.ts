@@ -48,12 +48,15 @@ export const getRun = named<{ readonly tenantId: string; readonly id: string }>(
 SELECT ${ENTRY}, run.result::text AS result FROM elo_agent_runs AS run
 WHERE run.tenant_id = :tenantId::uuid AND (run.task_id = :id OR run.run_id::text = lower(:id))`);
 
-export interface ModelCallEntry {
+interface CallPlace {
   readonly call_no: number;
   /** The step that it is, or was made in. */
   readonly step: number;
   /** What it was made for: `step`, or something beside the steps. */
   readonly purpose: string;
+}
+
+export interface ModelCallEntry extends CallPlace {
   readonly model_requested: string;
   readonly model_billed: string | null;
   readonly prompt_tokens: string | null;
@@ -83,11 +86,11 @@ export interface WaitingEntry {
   readonly waiting_since: Date;
 }
 
-/** The longest waiting first; of one tenant, or of all. */
+/** The longest waiting first; of one tenant, or of all. A run that works for another one waits with that one. */
 export const listWaiting = named<{ readonly tenantId?: string; readonly rows: number }>(`
 SELECT run.tenant_id::text AS tenant_id, tenant.name AS tenant, run.run_id::text AS run_id, run.task_id,
   run.result -> 'awaiting' ->> 'tool' AS tool, run.result -> 'awaiting' ->> 'reason' AS reason,
   run.result -> 'awaiting' -> 'arguments' AS arguments, run.user_id, run.updated_at AS waiting_since
 FROM elo_agent_runs AS run JOIN elo_v_agent_tenants AS tenant ON tenant.id = run.tenant_id
-WHERE run.state = 'waiting' AND (:tenantId::uuid IS NULL OR run.tenant_id = :tenantId::uuid)
+WHERE run.state = 'waiting' AND run.root_task_id IS NULL AND (:tenantId::uuid IS NULL OR run.tenant_id = :tenantId::uuid)
 ORDER BY run.updated_at LIMIT :rows`);

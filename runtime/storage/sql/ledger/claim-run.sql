@@ -63,8 +63,8 @@ WITH budget AS MATERIALIZED (
 ), opened AS (
   -- Names the newest column, so that a schema that cannot be billed in is refused before a request is sent.
   INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, step, purpose, model_requested, unbilled_tokens)
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, 1, coalesce(last_step, 0) + 1, 'step', :modelRequested::text, NULL
-  FROM going_on WHERE :modelRequested::text IS NOT NULL
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, next.step, next.step, 'step', :modelRequested::text, NULL
+  FROM going_on CROSS JOIN LATERAL (SELECT coalesce(last_step, 0) + 1 AS step) AS next WHERE :modelRequested::text IS NOT NULL
 ), forgotten AS (
   DELETE FROM elo_agent_journal
   WHERE :fresh::boolean AND tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM claimed)

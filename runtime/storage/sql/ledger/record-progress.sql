@@ -40,6 +40,7 @@ WITH written AS (
     coalesce(sum(cache_write_tokens), 0) + coalesce(sum(cache_write_1h_tokens), 0) AS cache_write_tokens,
     coalesce(sum(cost_exact), 0) AS cost_exact, sum(saved_exact) AS saved_exact, sum(provider_cost_usd) AS provider_cost_usd,
     (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id,
+    (array_agg(model_billed ORDER BY call_no DESC) FILTER (WHERE purpose = 'step' AND NOT :isBelow::boolean))[1] AS step_model_id,
     coalesce(bool_or(usage_estimated), false) AS usage_estimated
   FROM written WHERE closed_at IS NOT NULL
 ), budget AS MATERIALIZED (
@@ -60,12 +61,14 @@ WITH written AS (
     -- Until it is done or waits again, the approval that it goes on with may come again.
     resume = CASE WHEN :state::text IN ('done', 'waiting') THEN :saved::json ELSE run.resume END,
     held_cost_usd = CASE
-      WHEN NOT :isReserving::boolean THEN run.held_cost_usd
-      WHEN budget.room = 'ok' THEN :holdCostUsd::numeric
+      WHEN :isReserving::boolean AND budget.room = 'ok' THEN :holdCostUsd::numeric
+      WHEN :isReserving::boolean OR :isHolding::boolean THEN :heldCostUsd::numeric
+      ELSE run.held_cost_usd
     END,
     held_tokens = CASE
-      WHEN NOT :isReserving::boolean THEN run.held_tokens
-      WHEN budget.room = 'ok' THEN :holdTokens::bigint
+      WHEN :isReserving::boolean AND budget.room = 'ok' THEN :holdTokens::bigint
+      WHEN :isReserving::boolean OR :isHolding::boolean THEN :heldTokens::bigint
+      ELSE run.held_tokens
     END
   FROM budget
   WHERE run.tenant_id = :tenantId::uuid AND run.task_id = :taskId AND run.run_id = :runId::uuid
@@ -112,7 +115,7 @@ WITH written AS (
   DELETE FROM elo_agent_model_calls
   -- With the task too: planned before there are statistics, by either index it finds few rows.
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND closed_at IS NULL
-    AND purpose = 'step' AND coalesce(step, call_no) > :lastStep::int
+    AND (purpose = 'step' AND coalesce(step, call_no) > :lastStep::int OR call_no = ANY (:unsent::int[]))
 ), billed AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,
@@ -121,7 +124,7 @@ WITH written AS (
   )
   SELECT
     :tenantId::uuid, :traceId, :billedTaskId, :billedRunId::uuid,
-    left(coalesce(added.model_id, :modelRequested), 100),
+    left(coalesce(added.step_model_id, :modelRequested, added.model_id), 100),
     left(:tier, 20), left(:taskType, 50),
     added.prompt_tokens, added.completion_tokens, added.prompt_tokens + added.completion_tokens,
     added.cached_tokens, added.cache_write_tokens, added.reasoning_tokens, added.calls, added.cost_exact,
@@ -129,8 +132,9 @@ WITH written AS (
     added.usage_estimated, :clientId::text, :dialogId::text, :userId::text, :sessionId::text
   FROM added WHERE :isBilled::boolean AND (added.calls > 0 OR :state::text IS NOT NULL)
   ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
-    run_id = EXCLUDED.run_id,
-    model_id = CASE WHEN EXCLUDED.model_calls > 0 THEN EXCLUDED.model_id ELSE line.model_id END,
+    -- A run that works for that of the line leaves it what it is.
+    run_id = CASE WHEN :isBelow::boolean THEN line.run_id ELSE EXCLUDED.run_id END,
+    model_id = coalesce((SELECT left(added.step_model_id, 100) FROM added), line.model_id),
     agent_tier = EXCLUDED.agent_tier,
     prompt_tokens = line.prompt_tokens + EXCLUDED.prompt_tokens,
     completion_tokens = line.completion_tokens + EXCLUDED.completion_tokens,

@@ -24,25 +24,41 @@ interface KeptForLater {
 const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
 
 export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
-  const { tenantId, taskId, runId, leaseMs, reserve, taking = [], audit = [], end } = progress;
-  const { clientId, dialogId, userId, sessionId, family } = progress;
+  const { tenantId, taskId, runId, leaseMs, taking = [], audit = [], end } = progress;
+  const { clientId, dialogId, userId, sessionId } = progress;
   const bill = billOf(progress);
   return RECORD({
-    ...{ tenantId, taskId, runId, leaseMs, saved, runIds: familyValues(runId, family).runIds },
-    // The root alone has a line.
-    ...{ billedTaskId: family?.rootTaskId ?? taskId, billedRunId: family?.above[0] ?? runId },
+    ...{ tenantId, taskId, runId, leaseMs, saved },
+    ...lineage(progress),
     calls: list(callsOf(progress)),
     ...storable({ ...bill, clientId, dialogId, userId, sessionId }),
     isBilled: bill !== undefined,
-    ...reserve,
-    isReserving: reserve !== undefined,
+    ...holds(progress),
     state: end?.state,
     result: end && JSON.stringify(end.result),
     lastStep: end?.lastStep,
+    unsent: end?.unsent,
     taking: list(taking),
     audit: list(audit.map((line) => ({ ...line, id: indexableId(line.id) }))),
     journal: list(journal),
   });
+}
+
+/** The run and those above it, and the line: the root alone has one. */
+function lineage({ taskId, runId, family }: RunProgress): Readonly<Record<string, unknown>> {
+  const { runIds } = familyValues(runId, family);
+  const billed = { billedTaskId: family?.rootTaskId ?? taskId, billedRunId: runIds[0] };
+  return { runIds, ...billed, isBelow: family !== undefined };
+}
+
+function holds({ reserve, hold }: RunProgress): Readonly<Record<string, unknown>> {
+  return {
+    ...reserve,
+    isReserving: reserve !== undefined,
+    isHolding: hold !== undefined,
+    heldCostUsd: hold?.costUsd,
+    heldTokens: hold?.tokens,
+  };
 }
 
 /** Calls that have ended, then the one that is open. */

@@ -16,6 +16,7 @@ export function recordUnbilledStatement(progress: RunProgress, saved: string | u
     state: end?.state,
     result: end && JSON.stringify(end.result),
     lastStep: end?.lastStep,
+    unsent: end?.unsent,
   });
   return { ...statement, tenantId: `unbilled ${tenantId}` };
 }

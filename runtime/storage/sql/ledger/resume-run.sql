@@ -1,7 +1,7 @@
 -- Claims a run that waits for an approval, or says what became of it. The same approval may come again, after a lost answer:
 -- it finds the run that went on with it, and its result. One that failed or was lost is gone on with by the journal, which
 -- has every call that may have been made. A decision stands, so another one than the first is contradicted by it. No row means
--- that no such run waits.
+-- that no such run waits; one that works for another run goes on with that one alone.
 WITH budget AS MATERIALIZED (
   SELECT elo_agent_reserve(:tenantId::uuid, :runIds::uuid[],
     :costLimitUsd::numeric, :tokenLimit::numeric, 0, 0) AS room
@@ -16,7 +16,8 @@ WITH budget AS MATERIALIZED (
     held_cost_usd = :holdCostUsd::numeric, held_tokens = :holdTokens::bigint,
     updated_at = now()
   FROM budget
-  WHERE run.tenant_id = :tenantId::uuid AND budget.room = 'ok' AND run.resume IS NOT NULL AND (
+  WHERE run.tenant_id = :tenantId::uuid AND run.root_task_id IS NOT DISTINCT FROM :rootTaskId::text
+    AND budget.room = 'ok' AND run.resume IS NOT NULL AND (
     (run.run_id = :waitedRunId::uuid AND run.state = 'waiting')
     OR (run.resumed_run_id = :waitedRunId::uuid
       AND (run.decided_run_id IS DISTINCT FROM :waitedRunId::uuid OR run.decision = :decision) AND (
@@ -71,6 +72,7 @@ FROM budget, (
       ))
     ) AS is_claimable
   FROM elo_agent_runs AS known
-  WHERE known.tenant_id = :tenantId::uuid AND (known.run_id = :waitedRunId::uuid OR known.resumed_run_id = :waitedRunId::uuid)
+  WHERE known.tenant_id = :tenantId::uuid AND known.root_task_id IS NOT DISTINCT FROM :rootTaskId::text
+    AND (known.run_id = :waitedRunId::uuid OR known.resumed_run_id = :waitedRunId::uuid)
 ) AS run
 WHERE (run.is_claimable OR run.is_answered OR run.is_contradicted) AND NOT EXISTS (SELECT FROM claimed)

@@ -1,4 +1,4 @@
-import type { Reservation, ResumeRequest } from '../../../contracts/ledger/ledger';
+import type { LedgerStore, Reservation, ResumeRequest } from '../../../contracts/ledger/ledger';
 import type { Statement } from '../../statement';
 import { named } from '../named';
 import { storable } from '../storable';
@@ -26,11 +26,11 @@ export function resumeRunStatement({ reserve, family, ...request }: ResumeReques
 }
 
 /** The request that a waiting run answers, and how far it was; until the run that goes on with it is done. */
-export function findSavedStatement(tenantId: string, runId: string): Statement {
+export function findSavedStatement({ tenantId, runId, rootTaskId }: Parameters<LedgerStore['findSaved']>[0]): Statement {
   return {
     text: `SELECT resume::text AS resume FROM elo_agent_runs
-      WHERE tenant_id = $1::uuid AND resume IS NOT NULL AND (
+      WHERE tenant_id = $1::uuid AND root_task_id IS NOT DISTINCT FROM $3 AND resume IS NOT NULL AND (
         (run_id = $2::uuid AND state = 'waiting') OR (resumed_run_id = $2::uuid AND state IN ('running', 'failed')))`,
-    values: [tenantId, runId],
+    values: [tenantId, runId, rootTaskId ?? null],
   };
 }

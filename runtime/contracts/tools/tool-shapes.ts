@@ -1,0 +1,30 @@
+import type { ErrorCode } from '../../errors/codes';
+import type { ErrorSummary } from '../../errors/runtime-error';
+import type { JsonObject, JsonValue } from '../../util/json';
+import type { AwaitedApproval } from '../result';
+
+/** What the model is shown of a tool: nothing else leaves for the provider. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of the arguments, passed on as it is. */
+  readonly inputSchema: JsonObject;
+}
+
+/** What a tool gave back. With `isError` the model is told of a failure it can act on. */
+export interface ToolOutput {
+  readonly isError: boolean;
+  /** JSON for the model and for `tool_calls`; already bounded and redacted. */
+  readonly value: JsonValue;
+  readonly code?: ErrorCode;
+  /**
+   * Names of the tools that the model can call from the next step on, or `all` of the run. Undefined: those that it could call so
+   * far. This and `warnings` are set by tools of the runtime alone.
+   */
+  readonly nextTools?: readonly string[] | 'all';
+  /** Warnings for the result of the run. */
+  readonly warnings?: readonly ErrorSummary[];
+  /** Set where a run that works for the call waits for a person: the run waits too, and makes the call again afterwards. */
+  readonly awaiting?: AwaitedApproval & { readonly runId: string };
+}
+

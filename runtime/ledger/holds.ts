@@ -1,0 +1,68 @@
+import { addSpent, NOTHING_SPENT } from '../billing/budget';
+import { sumDecimals } from '../billing/cost';
+import type { Spent } from '../contracts/ledger/journal';
+import type { Reservation } from '../contracts/ledger/ledger';
+import type { Room } from './run-record';
+
+/** What a run holds of the month: room for its next step, and for the calls beside its steps that are under way. */
+export interface Holds {
+  /** What calls that are reserved or under way may cost at most. */
+  readonly expected: () => Spent;
+  readonly expect: (callNo: number, spent: Spent) => void;
+  readonly begin: (callNo: number, reserve: Reservation | undefined) => void;
+  readonly end: (callNo: number) => void;
+  readonly stepEnded: () => void;
+  readonly withStep: (next: Reservation | undefined) => Room;
+  readonly withCall: (callNo: number, reserve: Reservation | undefined) => Room;
+  readonly now: () => Room;
+}
+
+export function trackHolds(): Holds {
+  const expected = new Map<number, Spent>();
+  const underWay = new Map<number, Reservation>();
+  let step: Reservation | undefined;
+  const calls = (but?: number): readonly Reservation[] =>
+    [...underWay].flatMap(([callNo, hold]) => (callNo === but ? [] : [hold]));
+  const total = (parts: readonly (Reservation | undefined)[]): Reservation | undefined => sumOf(parts);
+  // A run that waits for room keeps only what it is using, so that two of them never wait for each other.
+  const otherwise = (but?: number): Spent | undefined => spentOf(total(calls(but)));
+  return {
+    expected: () => [...expected.values()].reduce(addSpent, NOTHING_SPENT),
+    expect: (callNo, spent) => void expected.set(callNo, spent),
+    begin: (callNo, reserve) => {
+      if (reserve !== undefined) underWay.set(callNo, reserve);
+    },
+    end: (callNo) => {
+      expected.delete(callNo);
+      underWay.delete(callNo);
+    },
+    stepEnded: () => {
+      step = undefined;
+    },
+    withStep: (next) => {
+      step = next;
+      return { reserve: total([next, ...calls()]), hold: otherwise() };
+    },
+    withCall: (callNo, reserve) => ({
+      reserve: reserve && total([reserve, step, ...calls(callNo)]),
+      hold: otherwise(callNo),
+    }),
+    now: () => ({ hold: spentOf(total([step, ...calls()])) ?? NOTHING_SPENT }),
+  };
+}
+
+function spentOf(held: Reservation | undefined): Spent | undefined {
+  return held && { costUsd: held.holdCostUsd, tokens: held.holdTokens };
+}
+
+/** All that a run holds at a time, under the same limits. */
+function sumOf(parts: readonly (Reservation | undefined)[]): Reservation | undefined {
+  const [first, ...others] = parts.filter((part) => part !== undefined);
+  if (first === undefined || others.length === 0) return first;
+  const all = [first, ...others];
+  return {
+    ...first,
+    holdCostUsd: sumDecimals(all.map(({ holdCostUsd }) => holdCostUsd)),
+    holdTokens: all.reduce((sum, { holdTokens }) => sum + holdTokens, 0),
+  };
+}
