@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { databaseStatus, migrate } from '../../../runtime/storage/schema/migrate';
 import { BRIDGE, MIGRATIONS } from '../../../runtime/storage/schema/migrations';
 import { createDatabase, type TestDatabase } from '../../support/servers/database';
+import { makeSchemaBefore } from '../../support/values/schema-before';
 
-/** The migrations 0001 to 0023, one after the other. */
-const BEFORE = readFileSync(join(__dirname, '../../support/values/schema-0023.sql'), 'utf8');
 const NAMES = [BRIDGE.migration, ...MIGRATIONS].map(({ name }) => name);
 
 let database: TestDatabase;
@@ -21,16 +17,6 @@ afterEach(async () => {
   await postgres.close();
   await database.close();
 });
-
-async function makeBefore(last: string): Promise<void> {
-  await database.query(BEFORE);
-  await database.query(`CREATE TABLE elo_agent_migrations (
-    name VARCHAR(100) PRIMARY KEY, checksum CHAR(64) NOT NULL, applied_at TIMESTAMPTZ NOT NULL DEFAULT now()
-  )`);
-  await database.query('ALTER TABLE elo_agent_migrations ENABLE ROW LEVEL SECURITY');
-  await database.query(`INSERT INTO elo_agent_migrations (name, checksum) SELECT name, repeat('0', 64)
-    FROM unnest(ARRAY['0001-tables', '0022-effects', $1]) AS name`, [last]);
-}
 
 /** All that the schema is, whatever order its columns have. */
 async function schemaOf({ query }: TestDatabase): Promise<unknown> {
@@ -67,7 +53,7 @@ it('comes to the same schema from the last migration of before as from nothing',
   const fresh = await createDatabase();
   const other = createPostgres({ url: fresh.url, maxConnections: 1 });
   await migrate(other);
-  await makeBefore('0023-skills');
+  await makeSchemaBefore(database);
   const { isReady, missing } = await databaseStatus(postgres);
   expect({ isReady, missing }).toEqual({ isReady: false, missing: NAMES });
   await expect(migrate(postgres)).resolves.toMatchObject({ applied: NAMES });
@@ -81,8 +67,26 @@ it('comes to the same schema from the last migration of before as from nothing',
   await fresh.close();
 });
 
+it('takes a database that both builds have upgraded', async () => {
+  await migrate(postgres);
+  await database.query(`INSERT INTO elo_agent_migrations (name, checksum) VALUES ('0023-skills', repeat('0', 64))`);
+  await expect(databaseStatus(postgres)).resolves.toMatchObject({ isReady: true, missing: [] });
+  await expect(migrate(postgres)).resolves.toMatchObject({ applied: [] });
+});
+
+it.each([
+  ['DROP TABLE elo_agent_journal', ['elo_agent_journal (0103-ledger)']],
+  ['ALTER TABLE elo_agent_runs DROP COLUMN resume', ['elo_agent_runs.resume (0103-ledger)']],
+  ['DROP FUNCTION elo_agent_reserve', ['function elo_agent_reserve (0104-rules)']],
+])('says what the last migration of before had made and is gone: %s', async (drop, damage) => {
+  await makeSchemaBefore(database);
+  await database.query(drop);
+  await expect(databaseStatus(postgres)).resolves.toMatchObject({ isReady: false, damage });
+  await expect(migrate(postgres)).rejects.toMatchObject({ code: 'DB_SCHEMA_DAMAGED' });
+});
+
 it('sends a database in between to the version before', async () => {
-  await makeBefore('0021-agents');
+  await makeSchemaBefore(database, '0021-agents');
   await expect(migrate(postgres)).rejects.toMatchObject({ code: 'DB_SCHEMA_OLD' });
   await expect(databaseStatus(postgres)).resolves.toMatchObject({ isReady: false, missing: NAMES });
 });
