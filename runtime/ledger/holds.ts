@@ -2,7 +2,7 @@ import { addSpent, NOTHING_SPENT } from '../billing/budget';
 import { sumDecimals } from '../billing/cost';
 import type { Spent } from '../contracts/ledger/journal';
 import type { Reservation } from '../contracts/ledger/ledger';
-import type { Room } from './run-record';
+import type { Holding } from './run-record';
 
 /** What a run holds of the month: room for its next step, and for the calls beside its steps that are under way. */
 export interface Holds {
@@ -12,9 +12,9 @@ export interface Holds {
   readonly begin: (callNo: number, reserve: Reservation | undefined) => void;
   readonly end: (callNo: number) => void;
   readonly stepEnded: () => void;
-  readonly withStep: (next: Reservation | undefined) => Room;
-  readonly withCall: (callNo: number, reserve: Reservation | undefined) => Room;
-  readonly now: () => Room;
+  readonly withStep: (next: Reservation | undefined) => Holding;
+  readonly withCall: (callNo: number, reserve: Reservation | undefined) => Holding;
+  readonly now: () => Holding;
 }
 
 export function trackHolds(): Holds {

@@ -57,13 +57,13 @@ export interface NextWrite {
   readonly opening?: OpenCall;
   readonly taking: readonly CallToTake[];
   /** Asked for at each try: what else the run holds may have changed. */
-  readonly room?: () => Room | undefined;
+  readonly room?: () => Holding | undefined;
   /** Whose calls are sent when this is written. */
   readonly step?: Step;
 }
 
 /** What is written of the holds of a run. */
-export type Room = Pick<RunProgress, 'reserve' | 'hold'>;
+export type Holding = Pick<RunProgress, 'reserve' | 'hold'>;
 
 interface RunRecordOptions {
   readonly ledger: LedgerStore;

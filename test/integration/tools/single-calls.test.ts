@@ -40,7 +40,7 @@ afterAll(() => fixture.close());
 const rowsOf = (tenantId: string) => ({
   runs: () =>
     fixture.database.query(
-      `SELECT task_id, run_id, state, result ->> 'status' AS status, held_tokens FROM elo_agent_runs WHERE tenant_id = $1`,
+      `SELECT task_id, run_id, state, result ->> 'status' AS status FROM elo_agent_runs WHERE tenant_id = $1 ORDER BY created_at`,
       [tenantId],
     ),
   audit: () =>
@@ -83,8 +83,8 @@ it('what it spends is on the bill, and counts in the month', async () => {
   expect(await rows.bill()).toMatchObject([line, line]);
   expect(await rows.calls()).toHaveLength(2);
   expect(await rows.runs()).toMatchObject([
-    { held_tokens: '0' },
-    { held_tokens: '0' },
+    { state: 'done', status: 'completed' },
+    { state: 'done', status: 'completed' },
     { state: 'done', status: 'failed' },
   ]);
 });
