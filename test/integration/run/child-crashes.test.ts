@@ -9,7 +9,10 @@ const asked = (): number => fixture().models.received.length;
 const USAGE = { prompt: 100, completion: 10 };
 
 /** Runs the task in a runtime of its own until its model is asked once more than there are replies, and takes it for lost then. */
-async function runUntilLost(task: TestTask, replies: readonly ReturnType<typeof textReply>[]): Promise<() => Promise<unknown>> {
+async function runUntilLost(
+  task: TestTask,
+  replies: readonly ReturnType<typeof textReply>[],
+): Promise<() => Promise<unknown>> {
   const reached = gate();
   const released = gate();
   fixture().models.script(...replies, async (_request, response) => {
@@ -49,7 +52,7 @@ it('a child that is lost in a model call goes on with its parent: no tool and no
     { model_calls: 4, total_tokens: 440, run_id: result.run_id },
   ]);
   await expect(release()).resolves.toMatchObject({ code: 'RUN_TAKEN_OVER' });
-  expect(await fixture().usageRows(task.task_id)).toMatchObject([{ total_tokens: 440 }]);
+  expect(await fixture().usageRows(task.task_id)).toMatchObject([{ total_tokens: 440, run_id: result.run_id }]);
 });
 
 it('a child that was done when its parent was lost gives its answer again, and nothing is asked', async () => {

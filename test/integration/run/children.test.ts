@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto';
 
+import { Client } from 'pg';
+
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture, aTask, failureOf } from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, eventually, failureOf } from '../../support/values/agent-fixture';
 import { approve, asks, familyWorld } from '../../support/worlds/family-world';
 
 const world = familyWorld();
 const fixture = (): AgentFixture => world.fixture();
 const asked = (): number => fixture().models.received.length;
+
+async function connect(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  return client;
+}
 
 it('a child is a task of its own, with a transcript of its own, on the line of the task that it works for', async () => {
   const { task } = await world.family();
@@ -63,9 +71,59 @@ it('a decision is for the run that asks: the child is told of a denial, and its 
   const waiting = await fixture().runtime.run(task);
   fixture().models.script(textReply('I may not.'), textReply('It was not paid.'));
   const result = await fixture().runtime.run(approve(task, waiting, 'deny'));
-  expect(result).toMatchObject({ status: 'completed', result: { tool_calls: [{ tool: 'ask', result: 'I may not.' }] } });
+  expect(result).toMatchObject({
+    status: 'completed',
+    result: { tool_calls: [{ tool: 'ask', result: 'I may not.' }] },
+  });
   expect(JSON.stringify(fixture().models.received.at(-2)?.messages)).toContain('TOOL_APPROVAL_DENIED');
   expect(world.paid(pay)).toBe(0);
+});
+
+it('who decided stands with the call that was decided on, and with nothing else', async () => {
+  const { task, pay } = await world.family();
+  const ofAda = { ...task, meta: { ...task.meta, user_id: 'ada' } };
+  fixture().models.script(toolReply([asks('Pay it')]), toolReply([{ name: pay, arguments: { amount: 7 } }]));
+  const waiting = await fixture().runtime.run(ofAda);
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  const approved = approve(task, waiting);
+  await fixture().runtime.run({ ...approved, meta: { ...approved.meta, user_id: 'grace' } });
+  const audit = await fixture().database.query(
+    `SELECT tool, user_id, decided_by FROM elo_tool_executions WHERE tenant_id = $1 AND decision = 'allow' ORDER BY id`,
+    [task.meta.tenant_id],
+  );
+  expect(audit).toEqual([
+    { tool: pay, user_id: 'ada', decided_by: 'grace' },
+    { tool: 'ask', user_id: 'ada', decided_by: null },
+  ]);
+});
+
+it('a call that a person has allowed is not asked about again when its child asks', async () => {
+  const { task, pay } = await world.family({}, 'ask', { ask: { decision: 'ask' } });
+  fixture().models.script(toolReply([asks('Pay it')]));
+  const first = await fixture().runtime.run(task);
+  expect(first.awaiting).toMatchObject({ tool: 'ask' });
+  fixture().models.script(toolReply([{ name: pay, arguments: { amount: 7 } }]));
+  const second = await fixture().runtime.run(approve(task, first));
+  expect(second.awaiting).toMatchObject({ tool: pay });
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  const result = await fixture().runtime.run(approve(task, second));
+  expect(result).toMatchObject({ status: 'completed', result: { text: 'It is paid.' } });
+  expect(world.paid(pay)).toBe(1);
+});
+
+it('what a child asks again after a denial is decided anew', async () => {
+  const { task, pay } = await world.family();
+  const again = toolReply([{ name: pay, arguments: { amount: 7 } }]);
+  fixture().models.script(toolReply([asks('Pay it')]), again);
+  const first = await fixture().runtime.run(task);
+  fixture().models.script(again);
+  const second = await fixture().runtime.run(approve(task, first, 'deny'));
+  expect(second).toMatchObject({ status: 'awaiting_input', awaiting: { arguments: { amount: 7 } } });
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  await expect(fixture().runtime.run(approve(task, second))).resolves.toMatchObject({
+    result: { text: 'It is paid.' },
+  });
+  expect(world.paid(pay)).toBe(1);
 });
 
 it('two children of one step that wait are decided on one after the other', async () => {
@@ -90,7 +148,9 @@ it('a child that waits is not decided on past its parent', async () => {
   fixture().models.script(toolReply([asks('Pay it')]), toolReply([{ name: pay, arguments: { amount: 7 } }]));
   await fixture().runtime.run(task);
   const [, child] = await world.tree(task.task_id);
-  const failure = await failureOf(fixture().runtime.run(approve(aTask(task.meta.tenant_id), { run_id: child?.run_id ?? '' })));
+  const failure = await failureOf(
+    fixture().runtime.run(approve(aTask(task.meta.tenant_id), { run_id: child?.run_id ?? '' })),
+  );
   expect(failure).toMatchObject({ code: 'APPROVAL_UNKNOWN' });
   expect(world.paid(pay)).toBe(0);
 });
@@ -136,6 +196,31 @@ it('a task that is cancelled cancels its children, and has their usage on its li
   expect(failure).toMatchObject({ code: 'RUN_CANCELLED' });
   expect((await world.tree(task.task_id)).map(({ state }) => state)).toEqual(['failed', 'failed']);
   expect(await fixture().usageRows(task.task_id)).toMatchObject([{ model_calls: 2, total_tokens: 165 }]);
+});
+
+it('a task that is cancelled ends after its children', async () => {
+  const { task } = await world.family();
+  const stop = new AbortController();
+  const { database } = fixture();
+  const [blocker, watcher] = await Promise.all([connect(database.url), connect(database.url)]);
+  fixture().models.script(toolReply([asks('What is due?')]), async () => {
+    // The end of the child cannot be written as long as its row is locked.
+    await blocker.query('BEGIN');
+    await blocker.query('SELECT FROM elo_agent_runs WHERE root_task_id = $1 FOR UPDATE', [task.task_id]);
+    stop.abort();
+  });
+  const failing = failureOf(fixture().runtime.run(task, { signal: stop.signal }));
+  await eventually(async () => {
+    const { rows } = await watcher.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0 ? true : undefined;
+  });
+  expect(await fixture().runRow(task.task_id)).toMatchObject({ state: 'running' });
+  await blocker.query('ROLLBACK');
+  await expect(failing).resolves.toMatchObject({ code: 'RUN_CANCELLED' });
+  expect((await world.tree(task.task_id)).map(({ state }) => state)).toEqual(['failed', 'failed']);
+  await Promise.all([blocker.end(), watcher.end()]);
 });
 
 it('a manual test begins its children afresh, though their calls have the ids of the test before', async () => {

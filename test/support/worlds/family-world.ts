@@ -18,7 +18,8 @@ interface TreeRow {
 
 export interface FamilyWorld {
   readonly fixture: () => AgentFixture;
-  readonly family: (settings?: object, decision?: 'ask' | 'allow') => Promise<Family>;
+  /** `permissions` are those of other tools than the one to pay with. */
+  readonly family: (settings?: object, decision?: 'ask' | 'allow', permissions?: object) => Promise<Family>;
   /** How often the server of the tool was asked. */
   readonly paid: (pay: string) => number;
   /** The runs of a task, its own first, by how far they are below it. */
@@ -61,10 +62,10 @@ export function familyWorld(): FamilyWorld {
   afterAll(() => Promise.all([fixture.close(), server.close()]));
   return {
     fixture: () => fixture,
-    family: async (settings = {}, decision = 'ask') => {
+    family: async (settings = {}, decision = 'ask', permissions = {}) => {
       const pay = `pay_${next++}`;
       const tenantId = await addTenant(fixture.database, {
-        settings: { tool_config: { tool_permissions: { [pay]: { decision } } }, ...settings },
+        settings: { tool_config: { tool_permissions: { ...permissions, [pay]: { decision } } }, ...settings },
       });
       await giveTool(fixture.database, tenantId, { code: pay, endpoint: server.url });
       return { task: aTask(tenantId), pay };

@@ -132,8 +132,8 @@ WITH written AS (
     added.usage_estimated, :clientId::text, :dialogId::text, :userId::text, :sessionId::text
   FROM added WHERE :isBilled::boolean AND (added.calls > 0 OR :state::text IS NOT NULL)
   ON CONFLICT (tenant_id, task_id) WHERE run_id IS NOT NULL DO UPDATE SET
-    -- A run that works for that of the line leaves it what it is.
-    run_id = CASE WHEN :isBelow::boolean THEN line.run_id ELSE EXCLUDED.run_id END,
+    -- A run that works for that of the line, and one that was taken over, leave it whose it is.
+    run_id = CASE WHEN :isBelow::boolean OR NOT EXISTS (SELECT FROM run) THEN line.run_id ELSE EXCLUDED.run_id END,
     model_id = coalesce((SELECT left(added.step_model_id, 100) FROM added), line.model_id),
     agent_tier = EXCLUDED.agent_tier,
     prompt_tokens = line.prompt_tokens + EXCLUDED.prompt_tokens,
