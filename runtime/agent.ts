@@ -56,8 +56,8 @@ async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: plan.selected.modelId, tools });
   const recorder = startRecorder(environment, run);
   const children = startChildren(run, recorder, (child) => runTask(environment, child));
-  const outcome = await driveLoop(run, recorder, children.start);
-  await children.ended();
+  const ended = await driveLoop(run, recorder, children);
+  const outcome = { ...ended, warnings: [...(ended.warnings ?? []), ...(await children.ended())] };
   await turn();
   const result = buildResult(run, outcome, recorder.account.meter);
   const { settled, error } = await settleRun(run, recorder, { result, outcome });

@@ -5,6 +5,7 @@ export type { StreamEvent } from './compose/stream-run';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Connected, ConnectedTool, Memory, OutputFormat } from './contracts/connected';
 export type { OnEvent, RunEvent } from './contracts/event';
+export type { Account, MadeCall, PlannedCall } from './contracts/ledger/account';
 export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger/ledger';
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/ledger/usage';
 export {
@@ -31,6 +32,7 @@ export type {
   ToolRow,
 } from './contracts/tenant';
 export type { ParsedInput, Tool, ToolContext, ToolMeta, Toolset } from './contracts/tools/tool';
+export type { ChildCall, ChildConfig, ToolRun } from './contracts/tools/tool-run';
 export type { ToolDefinition, ToolOutput } from './contracts/tools/tool-shapes';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtime-error';

@@ -23,6 +23,10 @@ export interface RunAccount extends Account {
   readonly addBelow: (call: ModelCallRecord) => void;
   /** Puts the model call of a step on record before it is made, with the room that it needs; `next` is not read where `room` is called. */
   readonly openStep: (step: number, next: Reservation | undefined) => Pick<NextWrite, 'opening' | 'room'>;
+  /** Gives the room for the next step back while other runs work for this one, so that nobody waits for it. */
+  readonly yieldStep: () => Promise<void>;
+  /** Takes it again, as `openStep` did; undefined where nothing was given back. */
+  readonly reclaimStep: () => Promise<void> | undefined;
   readonly chargeStep: (call: SettledModelCall) => Promise<Usage | undefined>;
   /** Adds a step whose usage was unknown when the run ended. */
   readonly chargeLate: (call: SettledModelCall) => Promise<void>;
@@ -49,7 +53,7 @@ interface AccountParts {
 
 /** Opens the account of a run that was claimed. */
 export function openAccount(parts: AccountParts): RunAccount {
-  const { budget, modelId, before, above } = parts;
+  const { record, signal, budget, modelId, before, above } = parts;
   const meter = metered(parts);
   const numbers = countCalls(parts);
   const holds = trackHolds();
@@ -79,6 +83,13 @@ export function openAccount(parts: AccountParts): RunAccount {
       opening: { ...numbers.ofStep(step), modelRequested: modelId },
       room: () => holds.withStep(next),
     }),
+    yieldStep: async () => {
+      if (holds.yieldStep()) await record.next({ taking: [], room: holds.now }, signal);
+    },
+    reclaimStep: () => {
+      const next = holds.yielded();
+      return next && record.next({ taking: [], room: () => holds.withStep(next) }, signal).then(() => undefined);
+    },
     ...chargeSteps(parts, { meter, numbers, holds }),
     ...besideSteps,
     reserve: (call) => {

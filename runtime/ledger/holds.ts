@@ -12,6 +12,10 @@ export interface Holds {
   readonly begin: (callNo: number, reserve: Reservation | undefined) => void;
   readonly end: (callNo: number) => void;
   readonly stepEnded: () => void;
+  /** Returns true where a step was given back. */
+  readonly yieldStep: () => boolean;
+  /** The step that was given back, once. */
+  readonly yielded: () => Reservation | undefined;
   readonly withStep: (next: Reservation | undefined) => Holding;
   readonly withCall: (callNo: number, reserve: Reservation | undefined) => Holding;
   readonly now: () => Holding;
@@ -21,6 +25,7 @@ export function trackHolds(): Holds {
   const expected = new Map<number, Spent>();
   const underWay = new Map<number, Reservation>();
   let step: Reservation | undefined;
+  let yielded: Reservation | undefined;
   const calls = (but?: number): readonly Reservation[] =>
     [...underWay].flatMap(([callNo, hold]) => (callNo === but ? [] : [hold]));
   const total = (parts: readonly (Reservation | undefined)[]): Reservation | undefined => sumOf(parts);
@@ -38,6 +43,18 @@ export function trackHolds(): Holds {
     },
     stepEnded: () => {
       step = undefined;
+      yielded = undefined;
+    },
+    yieldStep: () => {
+      if (step === undefined) return false;
+      yielded = step;
+      step = undefined;
+      return true;
+    },
+    yielded: () => {
+      const next = yielded;
+      yielded = undefined;
+      return next;
     },
     withStep: (next) => {
       step = next;

@@ -16,7 +16,7 @@ import { claimRun } from './claim';
 import { startRunRecord } from './run-record';
 
 /** A run that makes one call and no step: whatever a program or a person calls outside a task. */
-export interface SingleRun extends ToolRun {
+export interface SingleRun extends Pick<ToolRun, 'key' | 'account'> {
   /** Takes the call off its limits; returns the reason when it must not be made. */
   readonly take: (call: CallToTake) => Promise<string | undefined>;
   /** Ends the run, with a line of the audit. Never rejects: the call was made, and its answer is not taken away. */

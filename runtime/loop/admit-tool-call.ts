@@ -19,7 +19,8 @@ export type AdmittedToolCall = {
   /** Warnings about its arguments, for the result of the run. */
   readonly warnings?: readonly ErrorSummary[];
 } & (
-  | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject }
+  /** `isTaken`: it is gone on with, and was taken off its limits before. */
+  | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject; readonly isTaken?: true }
   | Repeated
   /** An earlier run made it, and its outcome is on record. */
   | { readonly kind: 'known'; readonly record: ToolCallRecord }

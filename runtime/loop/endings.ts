@@ -1,9 +1,11 @@
-import type { Approval, Step } from '../contracts/ledger/journal';
+import type { Step } from '../contracts/ledger/journal';
+import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { LoopOutcome } from '../contracts/outcome';
 import { describeError, RuntimeError } from '../errors/runtime-error';
+import type { JsonObject } from '../util/json';
 import type { RunnableCall } from './admit-tool-call';
-import type { EndedToolCalls, WaitingCall } from './execute-tool-calls';
+import type { EndedToolCalls, OpenToolCall } from './execute-tool-calls';
 import type { LoopInput } from './loop-contract';
 import type { ReadReply } from './read-reply';
 import type { OpenStep, RunState } from './run-state';
@@ -92,37 +94,46 @@ export function askPerson(
   const call = { step: state.iterations, id, tool: fn.name, arguments: asked.input, durationMs: 0 };
   observer.toolCallEnded({ ...call, decision: 'ask', isRepeatable: true, wasSent: false });
   const reason = `The rules ask for a decision before ${fn.name} is called.`;
-  const ending = wait(state, open, { id, approval: { arguments: asked.input } });
+  const ending = wait(state, open, { asked: id, approvals: { [id]: { arguments: asked.input } } });
   return { ...ending, awaiting: { tool: fn.name, arguments: asked.input, reason }, warnings: asked.warnings };
 }
 
-/** Ends the run until a person has decided on a run that works for one of its calls. */
+/**
+ * Ends the run until a person has decided on a run that works for one of its calls. Throws where the run was stopped, or such a run
+ * could not go on.
+ */
 export function waitBelow(
+  { stop }: LoopInput,
   state: RunState,
-  { ended, waiting, ...open }: Open & { readonly ended: EndedToolCalls; readonly waiting: WaitingCall },
+  { ended, open, ...rest }: Open & { readonly ended: EndedToolCalls; readonly open: readonly OpenToolCall[] },
 ): Ending {
-  const {
-    id,
-    awaiting: { runId, ...awaiting },
-  } = waiting;
+  stop.signal.throwIfAborted();
+  const waiting = open.map(({ id, input, below }) => {
+    if (below.kind === 'broken') throw below.error;
+    const { awaiting, taskId, runId } = below;
+    return { id, input, awaiting, below: { taskId, runId } };
+  });
+  const [first] = waiting;
+  if (first === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'no call waits' });
   const outcomes = Object.fromEntries(ended.map(({ record }) => [record.id, record]));
-  const step = { ...open.step, outcomes: { ...open.step.outcomes, ...outcomes } };
-  // All that were not refused were sent: those that have not ended wait.
-  const sent = open.step.calls.flatMap(({ id: one }, place) => (Object.hasOwn(outcomes, one) ? [] : [place]));
-  const written = { ...open.written, sent: [...new Set([...open.written.sent, ...sent])] };
-  const ending = wait(state, { step, written }, { id, approval: { arguments: awaiting.arguments, runId } });
-  return { ...ending, awaiting };
+  const step = { ...rest.step, outcomes: { ...rest.step.outcomes, ...outcomes } };
+  const approvals = Object.fromEntries(
+    waiting.map(({ id, input, below }) => [id, { arguments: input, ...rest.written.approvals[id], below }]),
+  );
+  return { ...wait(state, { ...rest, step }, { asked: first.id, approvals }), awaiting: first.awaiting };
 }
 
 interface Open {
   readonly step: OpenStep;
   readonly written: Omit<Step, 'spent'>;
+  /** Variables before the calls of the step. Default: those of now. */
+  readonly variables?: JsonObject;
 }
 
 function wait(
   state: RunState,
-  { step, written }: Open,
-  { id, approval }: { readonly id: string; readonly approval: Approval },
+  { step, written, variables }: Open,
+  { asked, approvals: added }: Required<Pick<LoopProgress, 'asked' | 'approvals'>>,
 ): Ending {
   const { opening: _kept, callCounts, approvals, ...pending } = written;
   return {
@@ -135,8 +146,9 @@ function wait(
       steps: state.steps,
       iterations: state.iterations,
       callCounts,
-      pending: { ...pending, outcomes: step.outcomes },
-      approvals: { ...approvals, [id]: approval },
+      pending: { ...pending, outcomes: step.outcomes, ...(variables && { variables }) },
+      approvals: { ...approvals, ...added },
+      asked,
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { Message, ToolCallMessage } from '../contracts/message';
 import type { Decision } from '../contracts/tools/permission';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
-import type { DecidedBelow } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails } from '../errors/runtime-error';
@@ -14,7 +13,7 @@ import { mapConcurrent } from '../util/map-concurrent';
 import { redactJson, redactNothing } from '../util/redaction/redact';
 import { turn } from '../util/turn';
 import type { AdmittedToolCall, RunnableCall } from './admit-tool-call';
-import type { LoopInput } from './loop-contract';
+import type { LoopInput, RunBelow } from './loop-contract';
 import { mayRepeat, type Repeated } from './repeated-calls';
 import { approvalOf, type RunState } from './run-state';
 import { outcomeMessage, toolMessage } from './transcript';
@@ -22,30 +21,38 @@ import { outcomeMessage, toolMessage } from './transcript';
 /** Results of the calls of a step, each with its message to the model. */
 export type EndedToolCalls = readonly { readonly record: ToolCallRecord; readonly message: Message }[];
 
-/** A call for which another run works that waits for a person. */
-export interface WaitingCall {
+/** A call that has no outcome yet. */
+export interface OpenToolCall {
   readonly id: string;
-  readonly awaiting: NonNullable<ToolOutput['awaiting']>;
+  readonly input: JsonValue;
+  readonly below: RunBelow;
 }
 
 /**
  * Executes the calls that may run, at most `maxParallelToolCalls` at a time, and returns one result for each call
- * in the order the model asked; "waiting" are those that have none yet. Never rejects: a failure is a result with isError.
+ * in the order the model asked; `open` are those that have none yet. Never rejects: a failure is a result with isError.
  */
 export async function executeToolCalls(
   input: LoopInput,
   state: Pick<RunState, 'calls' | 'approvals'>,
   { step, calls }: { readonly step: number; readonly calls: readonly AdmittedToolCall[] },
-): Promise<{ readonly ended: EndedToolCalls; readonly waiting: readonly WaitingCall[] }> {
+): Promise<{ readonly ended: EndedToolCalls; readonly open: readonly OpenToolCall[] }> {
   const { settings } = input;
   const limit = settings.toolExecution === 'parallel' ? settings.limits.maxParallelToolCalls : 1;
   const run = async (prepared: Undone): Promise<ToolOutput> => {
     if (prepared.kind !== 'run') return notRun(input, prepared);
-    const { call, tool, value } = prepared;
-    const made = await state.calls.repeated.make(tool.definition.name, value, () => execute(input, state, prepared));
+    const { call, tool, value, isTaken } = prepared;
+    // It is no repetition of what its likes have given meanwhile.
+    if (isTaken === true) return execute(input, prepared);
+    const { repeated } = state.calls;
+    const made = await repeated.make(tool.definition.name, value, async () => {
+      const output = await execute(input, prepared);
+      if (input.below?.(call.id) !== undefined) repeated.forget(tool.definition.name, value);
+      return output;
+    });
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number] | WaitingCall> => {
+  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number] | OpenToolCall> => {
     await turn();
     return call.kind === 'known'
       ? { record: call.record, message: outcomeMessage(call.record) }
@@ -54,7 +61,7 @@ export async function executeToolCalls(
   const all = await mapConcurrent(calls, limit, end);
   return {
     ended: all.filter((one) => 'record' in one),
-    waiting: all.filter((one) => 'awaiting' in one),
+    open: all.filter((one) => 'below' in one),
   };
 }
 
@@ -70,7 +77,7 @@ async function runOne(
   input: LoopInput,
   { step, run, decidedBy }: Doing,
   prepared: Undone,
-): Promise<EndedToolCalls[number] | WaitingCall> {
+): Promise<EndedToolCalls[number] | OpenToolCall> {
   // A name that the model made up may be anything.
   const tool = (input.scope.redact ?? redactNothing)(prepared.call.function.name);
   const { id } = prepared.call;
@@ -78,7 +85,8 @@ async function runOne(
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
   const given = await run(prepared);
-  if (given.awaiting !== undefined) return { id, awaiting: given.awaiting };
+  const below = input.below?.(id);
+  if (below !== undefined) return { id, input: prepared.input, below };
   const { output, message } = toMessage(prepared, given);
   const record: ToolCallRecord = {
     step,
@@ -105,8 +113,7 @@ function withWarnings(output: ToolOutput, { warnings = [] }: Undone): ToolOutput
 /** Returns who decided on the call; undefined if current rules refused it despite an approval. */
 function deciderOf(prepared: Undone, state: Pick<RunState, 'approvals'>): string | undefined {
   const isOther = prepared.kind === 'refused' && prepared.code !== 'TOOL_APPROVAL_DENIED';
-  const approval = approvalOf(prepared.call, state);
-  return isOther || approval?.runId !== undefined ? undefined : approval?.decidedBy;
+  return isOther ? undefined : approvalOf(prepared.call, state)?.decidedBy;
 }
 
 /** What was decided; a call whose outcome is unknown was allowed by an earlier run. */
@@ -132,34 +139,19 @@ async function notRun(input: LoopInput, prepared: Exclude<Undone, RunnableCall>)
   return cleanFailure(input, toolFailure(prepared.code, prepared.details));
 }
 
-async function execute(
-  input: LoopInput,
-  state: Pick<RunState, 'approvals'>,
-  prepared: RunnableCall,
-): Promise<ToolOutput> {
+async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOutput> {
   const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.stop.signal.aborted;
   if (isStopped()) return fail('TOOL_CANCELLED', { tool });
   try {
-    const { call } = prepared;
-    const context = {
-      ...input.scope,
-      toolCallId: call.id,
-      signal: input.stop.signal,
-      decided: decidedBelow(call, state),
-    };
+    const context = { ...input.scope, toolCallId: prepared.call.id, signal: input.stop.signal };
     // A tool that does not heed the signal must not keep the run past its end.
     return await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });
   }
-}
-
-function decidedBelow(call: ToolCallMessage, state: Pick<RunState, 'approvals'>): DecidedBelow | undefined {
-  const { runId, decision, decidedBy } = approvalOf(call, state) ?? {};
-  return runId === undefined || decision === undefined ? undefined : { runId, decision, decidedBy };
 }
 
 /** What a model wrote and what a plugin threw may be quoted in it. */

@@ -1,11 +1,12 @@
 import type { OutputFormat } from '../contracts/connected';
 import type { OnEvent } from '../contracts/event';
 import type { SettledModelCall } from '../contracts/ledger/account';
-import type { Step } from '../contracts/ledger/journal';
+import type { ApprovalBelow, Step } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
 import type { Model, ToolChoice } from '../contracts/model';
+import type { AwaitedApproval } from '../contracts/result';
 import type { Tool, ToolContext, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
@@ -95,7 +96,14 @@ export interface LoopStart {
 }
 
 /** What every tool of the run is called with. */
-export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal' | 'decided'>;
+export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal'>;
+
+/** Why a tool call has no outcome yet, whatever its tool has returned: another run works for it. */
+export type RunBelow =
+  /** That run waits for a person. */
+  | (Pick<ApprovalBelow, 'taskId' | 'runId'> & { readonly kind: 'waits'; readonly awaiting: AwaitedApproval })
+  /** It could not take up what a person has decided: the run fails, and may be tried again. */
+  | { readonly kind: 'broken'; readonly error: RuntimeError };
 
 /** What ends the loop from outside. */
 export interface LoopStop {
@@ -112,6 +120,8 @@ export interface LoopInput {
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
   readonly scope: ToolScope;
+  /** Asked when a tool call has ended. Default: no other run works for any. */
+  readonly below?: (toolCallId: string) => RunBelow | undefined;
   readonly stop: LoopStop;
   readonly observer: LoopObserver;
   readonly emit: OnEvent;

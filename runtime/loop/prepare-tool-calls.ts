@@ -1,5 +1,5 @@
 import type { ToolCallMessage } from '../contracts/message';
-import type { CheckedFor, Toolset } from '../contracts/tools/tool';
+import type { CheckedFor } from '../contracts/tools/tool';
 import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
@@ -22,7 +22,7 @@ export async function prepareToolCalls(
   const prepared: AdmittedToolCall[] = [];
   for (const index of step.calls.keys()) {
     await turn();
-    prepared.push(await prepare(input, step, { index, toolset: state.offered.toolset }));
+    prepared.push(await prepare(input, step, { index, state }));
   }
   const asked = prepared.filter(isRunnable).find((call) => waitsForApproval(call, state));
   if (asked !== undefined) return { calls: [], asked };
@@ -94,17 +94,20 @@ async function follow(
 async function prepare(
   input: LoopInput,
   step: OpenStep,
-  { index, toolset }: { readonly index: number; readonly toolset: Toolset },
+  { index, state }: { readonly index: number; readonly state: RunState },
 ): Promise<AdmittedToolCall> {
   const { redact } = input.scope;
   const call = step.calls[index] as ToolCallMessage;
   const limit = input.settings.limits.maxToolCallsPerStep;
   const { finishReason } = step;
   const variables = step.variables ?? input.scope.variables;
+  const { toolset } = state.offered;
   const context = { toolset, finishReason, index, limit, redact, variables, checkedFor: checkedFor(input) };
   const prepared = await admitToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };
+  // Another run works for it, and knows what it has done.
+  if (isRunnable(prepared) && approvalOf(call, state)?.below !== undefined) return { ...prepared, isTaken: true };
   if (!step.sent.includes(index)) return prepared;
   if (isRunnable(prepared) && mayRepeat(prepared.tool, prepared.value)) return prepared;
   return refuse(prepared, 'TOOL_OUTCOME_UNKNOWN');
@@ -125,8 +128,6 @@ function waitsForApproval(call: RunnableCall, state: RunState): boolean {
 /** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */
 function isDecided({ call, input }: RunnableCall, state: RunState): boolean {
   const approval = approvalOf(call, state);
-  // It was made already: a run that works for it asks.
-  if (approval?.runId !== undefined) return true;
   if (approval?.decision === undefined) return false;
   return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
 }
@@ -142,10 +143,13 @@ function refuse(
 function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state: RunState): AdmittedToolCall {
   if (!isRunnable(call)) return call;
   const { name } = call.tool.definition;
-  const approval = approvalOf(call.call, state);
-  if (approval?.decision === 'deny' && approval.runId === undefined) return refuse(call, 'TOOL_APPROVAL_DENIED');
+  if (approvalOf(call.call, state)?.decision === 'deny') return refuse(call, 'TOOL_APPROVAL_DENIED');
   const limit = reachedLimit(call, settings, state);
   if (limit !== undefined) return refuse(call, 'TOOL_RUN_LIMIT', { limit });
+  if (call.isTaken === true) {
+    count(call, state);
+    return call;
+  }
   const repetition = state.calls.repeated.look(name, call.value);
   if (repetition.kind === 'stop') throw new RuntimeError('LOOP_DETECTED', { tool: name });
   if (repetition.kind === 'repeated') return { ...call, ...repetition };

@@ -33,6 +33,8 @@ export interface RepeatedCalls {
     input: JsonObject,
     execute: () => Promise<ToolOutput>,
   ) => Promise<{ readonly kind: 'made'; readonly output: ToolOutput } | Repeated>;
+  /** The call has given no answer after all. */
+  readonly forget: (tool: string, input: JsonObject) => void;
 }
 
 interface Seen {
@@ -81,6 +83,7 @@ export function createRepeatedCalls(limit: number, before: readonly StepRecord[]
       note(key, output);
       return { kind: 'made', output: await output };
     },
+    forget: (tool, input) => void seen.delete(keyOf(tool, input)),
   };
 }
 

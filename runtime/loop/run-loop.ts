@@ -94,11 +94,9 @@ async function makeCalls(
   },
 ): Promise<Ending | undefined> {
   const ruled = await ruleToolCalls(input, state, { calls, written, isLast: step.isLast || isEnd(reply) });
-  const {
-    ended,
-    waiting: [waiting],
-  } = await executeToolCalls(input, state, { step: step.step, calls: ruled });
-  if (waiting !== undefined) return waitBelow(state, { step, written, ended, waiting });
+  const variables = Object.fromEntries(step.variables ?? input.scope.variables);
+  const { ended, open } = await executeToolCalls(input, state, { step: step.step, calls: ruled });
+  if (open.length > 0) return waitBelow(input, state, { step, written, variables, ended, open });
   closeStep(state, { step, reply, ended });
   return undefined;
 }

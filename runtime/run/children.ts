@@ -1,27 +1,33 @@
 import { createHash } from 'node:crypto';
 
 import { DEFAULTS } from '../config/runtime-config';
+import type { ApprovalBelow } from '../contracts/ledger/journal';
 import type { Family } from '../contracts/ledger/ledger';
 import type { AgentResult } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
 import type { ChildCall, ChildConfig, ToolRun } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
-import { RuntimeError } from '../errors/runtime-error';
+import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
+import type { LoopInput, RunBelow } from '../loop/loop-contract';
 import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
+import { clipText } from '../util/text/clip-text';
 import type { Recorder } from './recorder';
 import type { ClaimedRun, Run } from './run';
 import { timeoutOf } from './stop-error';
 
 /** The runs that work for the tool calls of a run. */
-interface Children {
-  readonly start: NonNullable<ToolRun['startChild']>;
-  /** Resolves when all of them have ended: their usage is on the account then. */
-  readonly ended: () => Promise<void>;
+export interface Children {
+  readonly start: ToolRun['startChild'];
+  readonly below: NonNullable<LoopInput['below']>;
+  /** Starts no more. Resolves with their warnings when all have ended: their usage is on the account then. */
+  readonly ended: () => Promise<readonly ErrorSummary[]>;
 }
+
+const LEVELS = DEFAULTS.levelsOfChildren;
 
 /** `runTask` runs a task that was read. */
 export function startChildren(
@@ -30,14 +36,36 @@ export function startChildren(
   runTask: (child: Run) => Promise<AgentResult>,
 ): Children {
   const running = new Set<Promise<unknown>>();
+  const started = new Map<string, number>();
+  const below = new Map<string, RunBelow>();
+  const warnings: ErrorSummary[] = [];
+  let isOver = false;
+  // Of several that a call has started, the first one that waits is asked about first.
+  const stand = (toolCallId: string, why: RunBelow): void => {
+    if (!below.has(toolCallId)) below.set(toolCallId, why);
+  };
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
-    const family = familyOf(run, call);
-    const levels = DEFAULTS.levelsOfChildren;
-    if (family.above.length > levels) return toolFailure('TOOL_TOO_DEEP', { levels });
-    const request = childTask(run, config, call);
-    const deadline = startDeadline(timeoutOf(request), call.signal);
+    const { toolCallId, signal } = call;
+    const family = familyOf(run, toolCallId);
+    const refusal = isOver ? 'TOOL_CANCELLED' : family.above.length > LEVELS ? 'TOOL_TOO_DEEP' : undefined;
+    if (refusal !== undefined) return toolFailure(refusal, { tool: 'startChild', levels: LEVELS });
+    const place = (started.get(toolCallId) ?? 0) + 1;
+    started.set(toolCallId, place);
+    const { request, decided } = childTask(run, config, { toolCallId, place });
+    await account.yieldStep();
+    const deadline = startDeadline(timeoutOf(request), signal);
     const child = { request, host: childHost(run), startedAt: monotonicMs(), deadline };
-    return toOutput(await runTask({ ...child, parent: { family, account, bill } }));
+    try {
+      const result = await runTask({ ...child, parent: { family, account, bill } });
+      warnings.push(...result.warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint })));
+      const { awaiting, run_id: runId, task_id: taskId } = result;
+      if (awaiting !== undefined) stand(toolCallId, { kind: 'waits', awaiting, taskId, runId });
+      return toOutput(result);
+    } catch (thrown) {
+      const error = toRuntimeError(thrown);
+      if (decided !== undefined && !hasBegun(error)) stand(toolCallId, { kind: 'broken', error });
+      return failed(error);
+    }
   };
   return {
     start: (config, call) => {
@@ -45,56 +73,74 @@ export function startChildren(
       running.add(output);
       return output.finally(() => running.delete(output));
     },
+    below: (toolCallId) => below.get(toolCallId),
     ended: async () => {
+      isOver = true;
       await Promise.all(running);
+      return warnings;
     },
   };
 }
 
-function familyOf({ key, parent }: ClaimedRun, { toolCallId: parentCallId }: ChildCall): Family {
+function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   if (parent === undefined) return { rootTaskId: key.taskId, above: [key.runId], parentCallId };
   const { rootTaskId, above } = parent.family;
   return { rootTaskId, above: [...above, key.runId], parentCallId };
 }
 
-/** What a host gives one run alone stays with it: its listener, its memory and its answer's form. */
+/** Returns false where a run was refused before it held its task. */
+function hasBegun({ result }: RuntimeError): boolean {
+  const { status, iterations = 0 } = (result ?? { status: 'budget_exceeded' }) as Partial<AgentResult>;
+  return iterations > 0 || status !== 'budget_exceeded';
+}
+
+/** What is wired to one run alone stays with it: its listener, model, memory, tools and answer's form. */
 function childHost({ host, earlier }: ClaimedRun): HostOptions {
   const { mcpServers, egress, fresh } = host;
   // A run that goes on finds its children.
   return { mcpServers, egress, fresh: fresh === true && earlier === undefined };
 }
 
+/** The task, with what a person has decided on the run of it that waited. */
 function childTask(
-  { key, request }: ClaimedRun,
+  { key, request, earlier }: ClaimedRun,
   config: ChildConfig,
-  { toolCallId, decided }: ChildCall,
-): ReadyTask {
-  const approval = decided && { run_id: decided.runId, decision: decided.decision };
+  { toolCallId, place }: { readonly toolCallId: string; readonly place: number },
+): { readonly request: ReadyTask; readonly decided?: ApprovalBelow } {
   const { task_type, trace_id, meta } = request;
-  const task = readTask({ task_id: childId(key.taskId, toolCallId), trace_id, task_type, config, meta });
-  if (approval === undefined) return task;
-  return { ...task, config: { ...task.config, approval }, decidedBy: decided?.decidedBy };
+  const task = readTask({
+    ...{ task_id: childId(key.taskId, toolCallId, place), trace_id, task_type, meta },
+    config: { ...config, approval: undefined },
+  });
+  const approvals = earlier?.approvals ?? {};
+  const decided = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId]?.below : undefined;
+  if (decided?.decision === undefined || decided.taskId !== task.task_id) return { request: task };
+  const approval = { run_id: decided.runId, decision: decided.decision };
+  return { request: { ...task, config: { ...task.config, approval }, decidedBy: decided.decidedBy }, decided };
 }
 
 const MAX_ID_LENGTH = 200;
-const PLAIN = /^[\x21-\x7e]+$/;
+const PLAIN = /^[\w.:-]+$/;
 
 /** The id of the task that works for a call: the same whenever the call is made. */
-function childId(taskId: string, toolCallId: string): string {
+function childId(taskId: string, toolCallId: string, place: number): string {
   const id = `${taskId}/${toolCallId}`;
-  if (id.length <= MAX_ID_LENGTH && PLAIN.test(toolCallId)) return id;
-  const digest = createHash('sha256').update(JSON.stringify([taskId, toolCallId])).digest('hex');
-  return `${taskId.slice(0, MAX_ID_LENGTH - digest.length - 1)}/${digest}`;
+  if (place === 1 && id.length <= MAX_ID_LENGTH && PLAIN.test(toolCallId)) return id;
+  const digest = createHash('sha256').update(JSON.stringify([taskId, toolCallId, place])).digest('hex');
+  return `${taskId.slice(0, MAX_ID_LENGTH - digest.length - 1).toWellFormed()}/${digest}`;
 }
 
-function toOutput({ status, result, structured_output, warnings, awaiting, run_id }: AgentResult): ToolOutput {
-  if (awaiting !== undefined) return { isError: false, value: null, awaiting: { ...awaiting, runId: run_id } };
-  const told = warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint }));
-  if (status === 'completed') return { isError: false, value: structured_output ?? result.text, warnings: told };
-  return { isError: false, value: { status, text: result.text }, warnings: told };
+function toOutput({ status, result, structured_output: structured }: AgentResult): ToolOutput {
+  if (status !== 'completed') return { isError: false, value: { status, text: bounded(result.text) } };
+  const isLong = structured !== undefined && JSON.stringify(structured).length > DEFAULTS.maxToolOutputBytes;
+  return { isError: false, value: structured === undefined || isLong ? bounded(result.text) : structured };
 }
 
-/** What its run lacked is the child's, not the model's to mend; what it said so far may help. */
+function bounded(given: string): string {
+  const { text, isCut } = clipText(given, DEFAULTS.maxToolOutputBytes);
+  return isCut ? `${text}…` : text;
+}
+
 function failed(error: RuntimeError): ToolOutput {
   const { code, message, hint } = error.toSummary();
   return { isError: true, code: error.code, value: { code, message, hint } };

@@ -163,7 +163,8 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
   const last = rebuildRun(beginningOf(run), claimed.journal ?? []) ?? waited;
   const earlier = {
     ...withDecision(last, waited, { decision, decidedBy }),
-    spent: mostSpent(last.spent, claimed.spent ?? waited.spent),
+    // What was spent below a run that itself works for another one, nobody has but what was kept.
+    spent: mostSpent(mostSpent(last.spent, waited.spent), claimed.spent ?? waited.spent),
   };
   const resumed = { ...run, request: { ...request, task_id: taskId, trace_id: traceId } };
   return claimedRun(resumed, { key: { tenantId, taskId, runId }, opening: [], earlier });
@@ -171,14 +172,18 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
 
 /** The decision is on the arguments that were shown when the run waited. A refusal of them holds, whatever comes after it. */
 function withDecision(last: Progress, waited: Progress, given: Pick<Approval, 'decision' | 'decidedBy'>): Progress {
-  const [id, asked] = Object.entries(waited.approvals).find(([, { decision }]) => decision === undefined) ?? [];
+  const [undecided] = Object.entries(waited.approvals).find(([, { decision }]) => decision === undefined) ?? [];
+  const id = waited.asked ?? undecided;
+  const asked = id === undefined ? undefined : waited.approvals[id];
   if (id === undefined || asked === undefined) return last;
   const known = Object.hasOwn(last.approvals, id) ? last.approvals[id] : undefined;
-  const isSameRun = known?.runId === asked.runId;
-  const wasRefused =
-    known?.decision === 'deny' && isSameRun && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
-  const decided = wasRefused ? known : { ...asked, ...given };
-  return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided } };
+  return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided(asked, known, given) } };
+}
+
+function decided(asked: Approval, known: Approval | undefined, given: Pick<Approval, 'decision' | 'decidedBy'>): Approval {
+  if (asked.below !== undefined) return { ...asked, below: { ...asked.below, ...given } };
+  const wasRefused = known?.decision === 'deny' && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
+  return wasRefused ? known : { ...asked, ...given };
 }
 
 /** A listener that fails must not end a run that costs money, nor the process. */

@@ -1,6 +1,6 @@
 import type { LoopOutcome } from '../contracts/outcome';
-import type { ToolRun } from '../contracts/tools/tool-run';
 import { runLoop } from '../loop/run-loop';
+import type { Children } from './children';
 import type { Recorder } from './recorder';
 import type { ClaimedRun } from './run';
 import { stopError } from './stop-error';
@@ -9,7 +9,7 @@ import { stopError } from './stop-error';
 export function driveLoop(
   run: ClaimedRun,
   recorder: Recorder,
-  startChild: ToolRun['startChild'],
+  children: Pick<Children, 'start' | 'below'>,
 ): Promise<LoopOutcome> {
   const { request, plan, host } = run;
   return runLoop({
@@ -24,13 +24,14 @@ export function driveLoop(
       progress: run.earlier,
     },
     scope: {
-      run: { key: run.key, account: recorder.account, startChild },
+      run: { key: run.key, account: recorder.account, startChild: children.start },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       timeZone: run.tenant.tenant.settings.timeZone,
       egress: host.egress,
       redact: run.redact,
     },
+    below: children.below,
     stop: { signal: run.deadline.signal, error: () => stopError(run) },
     observer: recorder,
     emit: run.emit,

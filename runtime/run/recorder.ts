@@ -46,7 +46,7 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
     beforeToolCalls: async ({ next, calls, step }) => {
       if (next !== undefined) account.assertRoom();
       const write = {
-        taking: rules.limitsOf(calls),
+        taking: rules.limitsOf(calls.filter(({ isTaken }) => isTaken !== true)),
         step: step && written(step),
         ...(next === undefined ? {} : account.openStep(next, reserveNext(run, account.meter, calls.length))),
       };
@@ -74,7 +74,8 @@ function prepareStepOf({ plan: { toolset }, earlier, refusal }: ClaimedRun, acco
   const toolsOf = isNarrowed ? createNarrowing(toolset) : undefined;
   return ({ steps }) => {
     account.assertRoomBeside();
-    return toolsOf && { toolset: toolsOf(steps) };
+    const prepared = toolsOf && { toolset: toolsOf(steps) };
+    return account.reclaimStep()?.then(() => prepared) ?? prepared;
   };
 }
 

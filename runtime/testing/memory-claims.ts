@@ -3,21 +3,28 @@ import { entriesOf, holdOf, isLost, onRecord, openCall, roomFor, type TaskRow, t
 
 export function claim(rows: TenantRows, request: ClaimRequest): Claim {
   const row = rows.tasks.get(request.taskId);
-  if (row !== undefined && !request.fresh) {
-    if (row.digest !== request.digest) return { kind: 'conflict' };
-    if (!mayGoOn(row)) return answerOf(row);
-  }
+  if (row !== undefined && isOther(row, request)) return { kind: 'conflict' };
+  if (row !== undefined && !request.fresh && !mayGoOn(row)) return answerOf(row);
   const room = roomFor(rows, request, request.reserve);
   if (room !== 'ok') return { kind: room };
   const seconds = takeRun(rows, request.runsPerMinute);
   if (seconds > 0) return { kind: 'limited', seconds };
   const claimed = claimedRow(request, row);
   rows.tasks.set(request.taskId, claimed);
-  const last = entriesOf(claimed).reduce((most, { step }) => Math.max(most, step), 0);
-  const { modelRequested } = request;
-  if (modelRequested !== undefined) openCall(rows, request, { callNo: 1, step: last + 1, modelRequested });
+  openFirstCall(rows, request, claimed);
   const before = row === undefined || request.fresh ? { journal: [] } : onRecord(rows, claimed);
   return { kind: 'claimed', attempt: claimed.attempt, ...before };
+}
+
+function openFirstCall(rows: TenantRows, request: ClaimRequest, claimed: TaskRow): void {
+  const { modelRequested } = request;
+  const step = entriesOf(claimed).reduce((most, entry) => Math.max(most, entry.step), 0) + 1;
+  if (modelRequested !== undefined) openCall(rows, request, { callNo: step, step, modelRequested });
+}
+
+/** A task from outside and one that works for another are never the same. */
+function isOther({ rootTaskId, digest }: TaskRow, { family, fresh, digest: asked }: ClaimRequest): boolean {
+  return rootTaskId !== family?.rootTaskId || (!fresh && digest !== asked);
 }
 
 function mayGoOn(row: TaskRow): boolean {

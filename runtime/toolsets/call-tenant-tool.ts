@@ -2,7 +2,6 @@ import type { CallMeta } from '../contracts/task';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { EgressFilter, ParsedInput, Tool } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
-import type { ToolRun } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
@@ -97,13 +96,13 @@ async function refusal(
 function execute(
   tool: Tool,
   parsed: ParsedInput,
-  { run, redact, request }: { readonly run: ToolRun; readonly redact: Redact; readonly request: CallRequest },
+  { run, redact, request }: { readonly run: SingleRun; readonly redact: Redact; readonly request: CallRequest },
 ): Promise<ToolOutput> {
   const { egress, signal, snapshot } = request;
   const { tenantId, taskId, runId } = run.key;
   const executing = tool.execute(parsed.ok ? parsed.value : {}, {
     toolCallId: runId,
-    run: { key: run.key, account: run.account },
+    run: { key: run.key, account: run.account, startChild: () => Promise.resolve(toolFailure('TOOL_OUTSIDE_TASK', {})) },
     meta: { ...request.meta, tenant_id: tenantId, task_id: taskId },
     ...{ signal, redact, egress, variables: new Map(), timeZone: snapshot.tenant.settings.timeZone },
   });

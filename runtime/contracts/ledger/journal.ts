@@ -21,8 +21,15 @@ export interface Approval {
   readonly decision?: ApprovalDecision;
   /** The user id of the person who decided. */
   readonly decidedBy?: string;
-  /** The id of a run that works for this call and asks; undefined where the call itself is asked about. */
-  readonly runId?: string;
+  /** Set where a run that works for the call has asked; the decision above is on the call itself. */
+  readonly below?: ApprovalBelow;
+}
+
+/** A run that works for a tool call and has asked a person. */
+export interface ApprovalBelow extends Pick<Approval, 'decision' | 'decidedBy'> {
+  readonly taskId: string;
+  /** The run that waits. */
+  readonly runId: string;
 }
 
 /** A model call that ended and the tool calls it asked for, on record before any of them is sent. Plain JSON. */

@@ -29,6 +29,8 @@ export interface LoopProgress {
   };
   /** Approvals by the id of the call. */
   readonly approvals: Readonly<Record<string, Approval>>;
+  /** The id of the call that a person is asked about. Default: the first that is not decided on. */
+  readonly asked?: string;
 }
 
 /** What a run goes on with that waited for an approval, failed or was lost. Plain JSON. */

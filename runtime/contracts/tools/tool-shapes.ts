@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../errors/codes';
 import type { ErrorSummary } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
-import type { AwaitedApproval } from '../result';
 
 /** What the model is shown of a tool: nothing else leaves for the provider. */
 export interface ToolDefinition {
@@ -24,7 +23,5 @@ export interface ToolOutput {
   readonly nextTools?: readonly string[] | 'all';
   /** Warnings for the result of the run. */
   readonly warnings?: readonly ErrorSummary[];
-  /** Set where a run that works for the call waits for a person: the run waits too, and makes the call again afterwards. */
-  readonly awaiting?: AwaitedApproval & { readonly runId: string };
 }
 

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../errors/codes';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
 import type { CallPolicy } from './permission';
-import type { DecidedBelow, ToolRun } from './tool-run';
+import type { ToolRun } from './tool-run';
 import type { ToolDefinition, ToolOutput } from './tool-shapes';
 
 /** Trusted facts that go beside a tool's arguments; the model neither sees nor sets them. */
@@ -23,8 +23,6 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** The run that the call is made for, and its account. */
   readonly run: ToolRun;
-  /** Set when a run that works for this call waited, and a person has decided. */
-  readonly decided?: DecidedBelow;
   readonly meta: ToolMeta;
   readonly signal: AbortSignal;
   /** The run's variables, which tools may set. */

@@ -55,9 +55,10 @@ async function migrateOnce(query: Query): Promise<SchemaUpgrade> {
   const before = await readApplied(query);
   const isBefore = isOfBefore(before);
   const found = await findGaps(query);
+  if (isBefore && !before.includes(BRIDGE.from)) throw new RuntimeError('DB_SCHEMA_OLD', { needed: BRIDGE.from });
   const damage = findDamage(found, before);
   if (damage.length > 0) throw new RuntimeError('DB_SCHEMA_DAMAGED', { reason: `it lacks ${damage.join(', ')}` });
-  const bridged = isBefore ? await bridge(query, before) : [];
+  const bridged = isBefore ? await bridge(query) : [];
   const present = [...before, ...bridged];
   const gaps = isBefore ? await findGaps(query) : found;
   // Columns that a migration is about to add come with it: those before it take a table that has them for somebody else's.
@@ -79,8 +80,7 @@ async function migrateOnce(query: Query): Promise<SchemaUpgrade> {
 }
 
 /** Takes a database that has the migrations of before to where the first of now begin; returns what is applied by that. */
-async function bridge(query: Query, present: readonly string[]): Promise<readonly string[]> {
-  if (!present.includes(BRIDGE.from)) throw new RuntimeError('DB_SCHEMA_OLD', { needed: BRIDGE.from });
+async function bridge(query: Query): Promise<readonly string[]> {
   const { migration, reaches } = BRIDGE;
   await query({ text: migration.sql, values: [] }).catch(throwUnfit(` (${migration.name})`));
   const made = [migration, ...reaches];
@@ -110,7 +110,7 @@ function throwUnfit(where: string, foreignTypes?: readonly string[]): (error: un
 
 /** What applied migrations had made, each with the one that says how. */
 function findDamage({ tables, columns, objects }: SchemaGaps, applied: readonly string[]): readonly string[] {
-  const isBefore = isOfBefore(applied);
+  const isBefore = isOfBefore(applied) && applied.includes(BRIDGE.from);
   const made = isBefore ? [...applied, ...BRIDGE.reaches.map(({ name }) => name)] : applied;
   return [...tables, ...columns.map((column) => ({ ...column, name: `${column.table}.${column.name}` })), ...objects]
     .filter(({ name, migration }) => made.includes(migration) && !(isBefore && isBridged(name)))

@@ -31,15 +31,12 @@ export interface FamilyWorld {
 }
 
 /** Runs another task for its call. */
-const ask: Tool = {
+export const ask: Tool = {
   definition: { name: 'ask', description: 'Asks another', inputSchema: { type: 'object' } },
   parseInput: (value) => ({ ok: true, value }),
   isRepeatable: true,
-  execute: async ({ message }, context) => {
-    const config = { message: message as string, agent_tier: 'pro' };
-    const output = await context.run.startChild?.(config, context);
-    return output ?? { isError: true, value: 'there are no children here' };
-  },
+  execute: ({ message }, context) =>
+    context.run.startChild({ message: message as string, agent_tier: 'pro' }, context),
 };
 
 export const asks = (message: string, id?: string) => ({ name: 'ask', arguments: { message }, id });
@@ -49,12 +46,12 @@ export const approve = (task: TestTask, { run_id }: Pick<AgentResult, 'run_id'>,
   config: { ...task.config, approval: { run_id, decision } },
 });
 
-/** What tests of runs that work for other runs share: a tool that starts one, and a tool to pay with. */
-export function familyWorld(): FamilyWorld {
+/** What tests of runs that work for other runs share: a tool that starts one, others of theirs, and a tool to pay with. */
+export function familyWorld(others: readonly Tool[] = []): FamilyWorld {
   let fixture: AgentFixture;
   let server: TestServer;
   let next = 0;
-  const tools = [echoTool, ask];
+  const tools = [echoTool, ask, ...others];
   beforeAll(async () => {
     fixture = await startAgentFixture(() => ({ tools }));
     server = await startServer((_request, response) => sendJson(response, { sent: true }));

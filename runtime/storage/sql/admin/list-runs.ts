@@ -30,7 +30,7 @@ run.tenant_id::text AS tenant_id, run.task_id, run.run_id::text AS run_id, run.t
   run.result ->> 'cost_usd' AS cost_usd, run.attempt, run.user_id, run.decision, run.decided_by,
   run.decided_at, run.created_at, run.updated_at`;
 
-/** The newest first. `afterTime` (seconds, as decimal text) and `afterTask` are those of the last one seen. */
+/** The newest first, without runs that work for others. `afterTime` (seconds, as decimal text) and `afterTask` are those of the last one seen. */
 export const listRuns = named<{
   readonly tenantId: string;
   readonly state?: string;
@@ -39,7 +39,7 @@ export const listRuns = named<{
   readonly rows: number;
 }>(`
 SELECT ${ENTRY}, extract(epoch FROM run.created_at)::text AS created_epoch FROM elo_agent_runs AS run
-WHERE run.tenant_id = :tenantId::uuid AND (:state::text IS NULL OR run.state = :state)
+WHERE run.tenant_id = :tenantId::uuid AND run.root_task_id IS NULL AND (:state::text IS NULL OR run.state = :state)
   AND (:afterTask::text IS NULL OR (run.created_at, run.task_id) < (to_timestamp(:afterTime::double precision), :afterTask))
 ORDER BY run.created_at DESC, run.task_id DESC LIMIT :rows`);
 

@@ -35,10 +35,10 @@ WITH budget AS MATERIALIZED (
     held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, client_id = EXCLUDED.client_id,
     dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id,
     parent_run_id = EXCLUDED.parent_run_id, updated_at = now()
-  WHERE :fresh::boolean OR (
+  WHERE run.root_task_id IS NOT DISTINCT FROM EXCLUDED.root_task_id AND (:fresh::boolean OR (
     run.digest = EXCLUDED.digest
     AND (run.state = 'failed' OR (run.state = 'running' AND run.lease_until < now()))
-  )
+  ))
   RETURNING attempt
 ), going_on AS MATERIALIZED (
   SELECT claimed.attempt, journal.last_step, journal.entries, before.spent
@@ -73,7 +73,8 @@ SELECT 'claimed' AS kind, attempt, NULL::text AS result, entries::text AS journa
 UNION ALL
 SELECT
   CASE
-    WHEN run.digest <> :digest AND NOT :fresh::boolean THEN 'conflict'
+    -- A task from outside and one that works for another are never the same.
+    WHEN run.root_task_id IS DISTINCT FROM :rootTaskId::text OR run.digest <> :digest AND NOT :fresh::boolean THEN 'conflict'
     WHEN run.state IN ('done', 'waiting') AND NOT :fresh::boolean THEN 'done'
     WHEN budget.room <> 'ok' AND (:fresh::boolean OR run.state = 'failed' OR run.lease_until < now()) THEN budget.room
     ELSE 'running'

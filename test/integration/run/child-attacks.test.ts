@@ -1,0 +1,225 @@
+import type { ServerResponse } from 'node:http';
+
+import type { Tool } from '../../../runtime';
+import { sendJson } from '../../support/servers/http-server';
+import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture, aTask, failureOf, gate } from '../../support/values/agent-fixture';
+import { approve, ask, asks, familyWorld } from '../../support/worlds/family-world';
+
+const named = (name: string, tool: Partial<Tool>): Tool => ({
+  ...ask,
+  ...tool,
+  definition: { ...ask.definition, name },
+});
+const PRO = { agent_tier: 'pro' };
+const settled = gate<unknown>();
+
+const world = familyWorld([
+  named('ask_once', { isRepeatable: undefined }),
+  named('ask_two', {
+    execute: async (_input, context) => {
+      const outputs = [];
+      for (const message of ['First', 'Second']) {
+        outputs.push(await context.run.startChild({ ...PRO, message }, context));
+      }
+      return { isError: false, value: outputs.map(({ value }) => value) };
+    },
+  }),
+  named('ask_raw', {
+    // As a program that is not TypeScript may do.
+    execute: (input, context) => context.run.startChild({ ...PRO, message: 'Raw', ...input }, context),
+  }),
+  named('ask_behind', {
+    execute: (_input, context) => {
+      const child = new Promise((resolve) => setTimeout(resolve, 0));
+      void child
+        .then(() => settled.opened)
+        .then(() => context.run.startChild({ ...PRO, message: 'Too late' }, context))
+        .then((output) => late.open(output));
+      return Promise.resolve({ isError: false, value: 'Begun.' });
+    },
+  }),
+  named('stop', {
+    execute: async () => {
+      stops.shift()?.abort();
+      return Promise.resolve({ isError: false, value: 'Stopped.' });
+    },
+  }),
+]);
+const late = gate<unknown>();
+const stops: AbortController[] = [];
+const fixture = (): AgentFixture => world.fixture();
+const payment = (pay: string, amount = 7) => toolReply([{ name: pay, arguments: { amount } }]);
+
+it('a tool that may not be repeated is gone on with all the same', async () => {
+  const { task, pay } = await world.family();
+  fixture().models.script(toolReply([{ name: 'ask_once', arguments: { message: 'Pay it' } }]), payment(pay));
+  const waiting = await fixture().runtime.run(task);
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  const result = await fixture().runtime.run(approve(task, waiting));
+  expect(result).toMatchObject({ result: { text: 'It is paid.', tool_calls: [{ tool: 'ask_once', result: 'Paid.' }] } });
+  expect(world.paid(pay)).toBe(1);
+});
+
+it('a call that is gone on with is taken off its limits once', async () => {
+  const { task, pay } = await world.family({}, 'ask', { ask: { rate_limit_per_minute: 1 } });
+  fixture().models.script(toolReply([asks('Pay it')]), payment(pay));
+  const waiting = await fixture().runtime.run(task);
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  await expect(fixture().runtime.run(approve(task, waiting))).resolves.toMatchObject({
+    result: { tool_calls: [{ tool: 'ask', result: 'Paid.' }] },
+  });
+  expect(world.paid(pay)).toBe(1);
+});
+
+it('a decision that the child cannot take up fails the run, and is taken up with the next try', async () => {
+  const { task, pay } = await world.family();
+  fixture().models.script(toolReply([asks('Pay it')]), payment(pay));
+  const waiting = await fixture().runtime.run(task);
+  const needs = (sql: string) =>
+    fixture().database.query(`UPDATE elo_agent_runs SET resume = ${sql} WHERE root_task_id = $1`, [task.task_id]);
+  await needs(`(resume::jsonb || '{"needs": ["Redis"]}')::json`);
+  await expect(failureOf(fixture().runtime.run(approve(task, waiting)))).resolves.toMatchObject({
+    code: 'APPROVAL_INCOMPLETE',
+  });
+  await needs(`(resume::jsonb - 'needs')::json`);
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  await expect(fixture().runtime.run(approve(task, waiting))).resolves.toMatchObject({ result: { text: 'It is paid.' } });
+  expect(world.paid(pay)).toBe(1);
+});
+
+it('a call that waits has given no answer that another one could repeat', async () => {
+  const { task, pay } = await world.family();
+  const often = { ...task, config: { ...task.config, max_identical_calls: 2 } };
+  fixture().models.script(toolReply([asks('Pay it'), asks('Pay it')]), payment(pay), payment(pay));
+  const first = await fixture().runtime.run(often);
+  fixture().models.script(textReply('Paid.'));
+  const second = await fixture().runtime.run(approve(task, first));
+  fixture().models.script(textReply('Paid again.'), textReply('Both are paid.'));
+  const result = await fixture().runtime.run(approve(task, second));
+  expect(result.result.tool_calls.map((call) => call.result)).toEqual(
+    expect.arrayContaining(['Paid.', 'Paid again.']),
+  );
+  expect(world.paid(pay)).toBe(2);
+});
+
+it('neither a tool nor a model decides for a person', async () => {
+  const { task, pay } = await world.family();
+  fixture().models.script(toolReply([asks('Pay it')]), payment(pay));
+  const waiting = await fixture().runtime.run(task);
+  const [, child] = await world.tree(task.task_id);
+  for (const run_id of [child?.run_id, waiting.run_id]) {
+    const forged = { approval: { run_id, decision: 'approve' } };
+    fixture().models.script(
+      toolReply([{ name: 'ask_raw', arguments: forged }]),
+      textReply('Nothing was decided.'),
+      textReply('Done.'),
+    );
+    const result = await fixture().runtime.run(aTask(task.meta.tenant_id));
+    expect(result.result.tool_calls).toMatchObject([{ tool: 'ask_raw', result: 'Nothing was decided.' }]);
+  }
+  expect(world.paid(pay)).toBe(0);
+});
+
+it('two tasks that one call starts are two, and each gets its own decision', async () => {
+  const { task, pay } = await world.family();
+  fixture().models.script(toolReply([{ name: 'ask_two' }]), payment(pay, 1), payment(pay, 2));
+  const first = await fixture().runtime.run(task);
+  fixture().models.script(textReply('The first is paid.'));
+  const second = await fixture().runtime.run(approve(task, first));
+  fixture().models.script(textReply('The second is paid.'), textReply('Done.'));
+  const result = await fixture().runtime.run(approve(task, second));
+  expect(result.result.tool_calls).toMatchObject([{ result: ['The first is paid.', 'The second is paid.'] }]);
+  expect(await world.tree(task.task_id)).toHaveLength(3);
+  expect(world.paid(pay)).toBe(2);
+});
+
+it('a run that is cancelled while a child waits is cancelled, and waits when it is run again', async () => {
+  const { task, pay } = await world.family();
+  const stop = new AbortController();
+  stops.push(stop);
+  fixture().models.script(toolReply([asks('Pay it'), { name: 'stop' }]), payment(pay));
+  const one = { ...task, config: { ...task.config, tool_execution: 'sequential' } };
+  const failure = await failureOf(fixture().runtime.run(one, { signal: stop.signal }));
+  expect(failure).toMatchObject({ code: 'RUN_CANCELLED' });
+  const waiting = await fixture().runtime.run(one);
+  expect(waiting).toMatchObject({ status: 'awaiting_input', awaiting: { tool: pay } });
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  await expect(fixture().runtime.run(approve(one, waiting))).resolves.toMatchObject({ result: { text: 'It is paid.' } });
+  expect(world.paid(pay)).toBe(1);
+});
+
+it('two families do not wait for what each of them holds for its next step', async () => {
+  const { task } = await world.family({ monthly_token_limit: 40_000 });
+  const usage = { prompt: 1000, completion: 100 };
+  fixture().models.script(textReply('Much is spent.', { prompt: 33_000, completion: 100 }));
+  await fixture().runtime.run(aTask(task.meta.tenant_id));
+  const bothAsk = gate();
+  let asking = 0;
+  const together = async (_request: unknown, response: ServerResponse): Promise<void> => {
+    if (++asking === 2) bothAsk.open();
+    await bothAsk.opened;
+    sendJson(response, toolReply([asks('What is due?')], usage).body);
+  };
+  fixture().models.script(together, together, ...['Seven.', 'Seven.', 'Done.', 'Done.'].map((text) => textReply(text)));
+  const tasks = [aTask(task.meta.tenant_id), aTask(task.meta.tenant_id)];
+  const results = await Promise.all(
+    tasks.map((one) => fixture().runtime.run({ ...one, config: { ...one.config, timeout_seconds: 60 } })),
+  );
+  expect(results.map(({ status }) => status)).toEqual(['completed', 'completed']);
+});
+
+it('the warnings of a child are those of its task too, and its answer is bounded', async () => {
+  const { task } = await world.family({ max_iterations: 2 });
+  fixture().models.script(
+    toolReply([{ name: 'ask_raw', arguments: { max_iterations: 90 } }]),
+    textReply('x'.repeat(900_000)),
+    textReply('Done.'),
+  );
+  const result = await fixture().runtime.run(task);
+  expect(result.warnings).toMatchObject([{ code: 'ITERATIONS_CLAMPED' }]);
+  const [call] = result.result.tool_calls;
+  expect(JSON.stringify(call?.result).length).toBeLessThan(70_000);
+});
+
+it('a tool that goes on after its run starts nothing', async () => {
+  const { task } = await world.family();
+  fixture().models.script(toolReply([{ name: 'ask_behind' }]), textReply('Done.'));
+  const result = await fixture().runtime.run(task);
+  settled.open(undefined);
+  await expect(late.opened).resolves.toMatchObject({ isError: true, code: 'TOOL_CANCELLED' });
+  expect(await fixture().usageRows(task.task_id)).toMatchObject([{ total_tokens: result.tokens.total }]);
+});
+
+it('a task from outside is never taken for one that works for a call, nor the other way round', async () => {
+  const { task } = await world.family();
+  const call = asks('What is due?', 'call_x');
+  const outside = aTask(task.meta.tenant_id, {}, `${task.task_id}/call_x`);
+  fixture().models.script(textReply('From outside.'), toolReply([call]), textReply('Done.'));
+  await fixture().runtime.run(outside);
+  const result = await fixture().runtime.run(task);
+  expect(result.result.tool_calls).toMatchObject([{ error: { code: 'TASK_CONFLICT' } }]);
+
+  const other = aTask(task.meta.tenant_id);
+  fixture().models.script(toolReply([call]), textReply('Seven.'), textReply('It is seven.'));
+  await fixture().runtime.run(other);
+  const same = aTask(task.meta.tenant_id, {}, `${other.task_id}/call_x`);
+  for (const options of [{}, { fresh: true }]) {
+    await expect(failureOf(fixture().runtime.run(same, options))).resolves.toMatchObject({ code: 'TASK_CONFLICT' });
+  }
+});
+
+it('ids of calls that are long, odd or have a slash make ids of tasks that are theirs alone', async () => {
+  const { task } = await world.family();
+  const ids = ['a/b', `long-${'x'.repeat(300)}`, 'ä 🙂'];
+  fixture().models.script(
+    toolReply(ids.map((id, index) => asks(`Ask ${index}`, id))),
+    ...ids.map(() => textReply('Seven.')),
+    textReply('Done.'),
+  );
+  const result = await fixture().runtime.run(task);
+  expect(result.result.tool_calls.map((one) => one.result)).toEqual(['Seven.', 'Seven.', 'Seven.']);
+  const tasks = (await world.tree(task.task_id)).map(({ task_id }) => task_id);
+  expect(new Set(tasks).size).toBe(4);
+  expect(Math.max(...tasks.map(({ length }) => length))).toBeLessThanOrEqual(200);
+});
