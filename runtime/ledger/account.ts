@@ -21,7 +21,7 @@ export interface RunAccount extends Account {
   readonly assertRoomBeside: () => void;
   /** Adds a call of a run below, which that one puts on record. */
   readonly addBelow: (call: ModelCallRecord) => void;
-  /** Puts the model call of a step on record before it is made, with the room that it needs; `next` is not read where `room` is called. */
+  /** Returns the model call of a step as it is put on record before it is made, with the room that it needs. */
   readonly openStep: (step: number, next: Reservation | undefined) => Pick<NextWrite, 'opening' | 'room'>;
   /** Gives the room for the next step back while other runs work for this one, so that nobody waits for it. */
   readonly yieldStep: () => Promise<void>;

@@ -28,9 +28,8 @@ export function trackHolds(): Holds {
   let yielded: Reservation | undefined;
   const calls = (but?: number): readonly Reservation[] =>
     [...underWay].flatMap(([callNo, hold]) => (callNo === but ? [] : [hold]));
-  const total = (parts: readonly (Reservation | undefined)[]): Reservation | undefined => sumOf(parts);
   // A run that waits for room keeps only what it is using, so that two of them never wait for each other.
-  const otherwise = (but?: number): Spent | undefined => spentOf(total(calls(but)));
+  const otherwise = (but?: number): Spent | undefined => spentOf(sumOf(calls(but)));
   return {
     expected: () => [...expected.values()].reduce(addSpent, NOTHING_SPENT),
     expect: (callNo, spent) => void expected.set(callNo, spent),
@@ -58,13 +57,13 @@ export function trackHolds(): Holds {
     },
     withStep: (next) => {
       step = next;
-      return { reserve: total([next, ...calls()]), hold: otherwise() };
+      return { reserve: sumOf([next, ...calls()]), hold: otherwise() };
     },
     withCall: (callNo, reserve) => ({
-      reserve: reserve && total([reserve, step, ...calls(callNo)]),
+      reserve: reserve && sumOf([reserve, step, ...calls(callNo)]),
       hold: otherwise(callNo),
     }),
-    now: () => ({ hold: spentOf(total([step, ...calls()])) ?? NOTHING_SPENT }),
+    now: () => ({ hold: spentOf(sumOf([step, ...calls()])) ?? NOTHING_SPENT }),
   };
 }
 

@@ -18,14 +18,15 @@ export type AdmittedToolCall = {
   readonly input: JsonValue;
   /** Warnings about its arguments, for the result of the run. */
   readonly warnings?: readonly ErrorSummary[];
-} & (
+} &
   /** `isTaken`: it is gone on with, and was taken off its limits before. */
-  | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject; readonly isTaken?: true }
-  | Repeated
-  /** An earlier run made it, and its outcome is on record. */
-  | { readonly kind: 'known'; readonly record: ToolCallRecord }
-  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
-);
+  (
+    | { readonly kind: 'run'; readonly tool: Tool; readonly value: JsonObject; readonly isTaken?: true }
+    | Repeated
+    /** An earlier run made it, and its outcome is on record. */
+    | { readonly kind: 'known'; readonly record: ToolCallRecord }
+    | { readonly kind: 'refused'; readonly code: ErrorCode; readonly details: ErrorDetails }
+  );
 
 export type RunnableCall = Extract<AdmittedToolCall, { kind: 'run' }>;
 

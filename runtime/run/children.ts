@@ -126,7 +126,9 @@ const PLAIN = /^[\w.:-]+$/;
 function childId(taskId: string, toolCallId: string, place: number): string {
   const id = `${taskId}/${toolCallId}`;
   if (place === 1 && id.length <= MAX_ID_LENGTH && PLAIN.test(toolCallId)) return id;
-  const digest = createHash('sha256').update(JSON.stringify([taskId, toolCallId, place])).digest('hex');
+  const digest = createHash('sha256')
+    .update(JSON.stringify([taskId, toolCallId, place]))
+    .digest('hex');
   return `${taskId.slice(0, MAX_ID_LENGTH - digest.length - 1).toWellFormed()}/${digest}`;
 }
 

@@ -83,7 +83,12 @@ async function claimNew(
   const beginning = beginningOf(resumed);
   const progress = rebuildRun(beginning, journal);
   const opened = Math.max(0, ...journal.map(({ step }) => step)) + 1;
-  return claimedRun(resumed, { key, opening, opened, earlier: withSpent(progress, { ...beginning, opening }, claimed) });
+  return claimedRun(resumed, {
+    key,
+    opening,
+    opened,
+    earlier: withSpent(progress, { ...beginning, opening }, claimed),
+  });
 }
 
 /** Plans again where the agent is not that of the run before. The task is held already, so a refusal ends the run itself. */
@@ -180,7 +185,11 @@ function withDecision(last: Progress, waited: Progress, given: Pick<Approval, 'd
   return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided(asked, known, given) } };
 }
 
-function decided(asked: Approval, known: Approval | undefined, given: Pick<Approval, 'decision' | 'decidedBy'>): Approval {
+function decided(
+  asked: Approval,
+  known: Approval | undefined,
+  given: Pick<Approval, 'decision' | 'decidedBy'>,
+): Approval {
   if (asked.below !== undefined) return { ...asked, below: { ...asked.below, ...given } };
   const wasRefused = known?.decision === 'deny' && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
   return wasRefused ? known : { ...asked, ...given };

@@ -68,7 +68,10 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
 }
 
 /** What was spent beside the steps may have used up the budget since the step was let through. */
-function prepareStepOf({ plan: { toolset }, earlier, refusal }: ClaimedRun, account: RunAccount): Recorder['prepareStep'] {
+function prepareStepOf(
+  { plan: { toolset }, earlier, refusal }: ClaimedRun,
+  account: RunAccount,
+): Recorder['prepareStep'] {
   if (refusal !== undefined) return () => Promise.reject(refusal);
   const isNarrowed = earlier !== undefined || toolset.find(LOAD_SKILL)?.loadsSkills === true;
   const toolsOf = isNarrowed ? createNarrowing(toolset) : undefined;
@@ -119,7 +122,8 @@ function accountOf(
 }
 
 function billOf({ plan, request, parent }: ClaimedRun): BillingLine | undefined {
-  const line = parent === undefined ? ownLine(plan, request) : parent.bill && { ...parent.bill, modelRequested: undefined };
+  const line =
+    parent === undefined ? ownLine(plan, request) : parent.bill && { ...parent.bill, modelRequested: undefined };
   if (plan.billed === 'nothing' || line === undefined) return undefined;
   return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
 }

@@ -7,7 +7,7 @@ import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import { auditLine } from '../ledger/audit-line';
 import { identityOf } from '../ledger/identity';
-import { beginSingleRun, type RunLedger,type SingleRun } from '../ledger/single-run';
+import { beginSingleRun, type RunLedger, type SingleRun } from '../ledger/single-run';
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
@@ -79,11 +79,7 @@ async function findTool({ selectTools }: CallParts, request: CallRequest): Promi
 
 async function refusal(
   run: SingleRun,
-  {
-    tool,
-    parsed,
-    snapshot,
-  }: { readonly tool: Tool; readonly parsed: ParsedInput; readonly snapshot: TenantSnapshot },
+  { tool, parsed, snapshot }: { readonly tool: Tool; readonly parsed: ParsedInput; readonly snapshot: TenantSnapshot },
 ): Promise<ReturnType<typeof toolFailure> | undefined> {
   const { name } = tool.definition;
   if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: parsed.issues });
@@ -102,7 +98,11 @@ function execute(
   const { tenantId, taskId, runId } = run.key;
   const executing = tool.execute(parsed.ok ? parsed.value : {}, {
     toolCallId: runId,
-    run: { key: run.key, account: run.account, startChild: () => Promise.resolve(toolFailure('TOOL_OUTSIDE_TASK', {})) },
+    run: {
+      key: run.key,
+      account: run.account,
+      startChild: () => Promise.resolve(toolFailure('TOOL_OUTSIDE_TASK', {})),
+    },
     meta: { ...request.meta, tenant_id: tenantId, task_id: taskId },
     ...{ signal, redact, egress, variables: new Map(), timeZone: snapshot.tenant.settings.timeZone },
   });

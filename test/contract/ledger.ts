@@ -304,7 +304,9 @@ export function describeLedger(make: () => Promise<LedgerUnderTest>): void {
       const run = await claimed({ reserve: { ...HOLD, holdCostUsd: '0.20' } });
       const other = await claimed({ taskId: 'other', reserve: { ...HOLD, holdCostUsd: '0.50' } });
       const next = (limit: string) =>
-        ledger.claim(request({ taskId: randomUUID(), reserve: { costLimitUsd: limit, holdCostUsd: '0', holdTokens: 0 } }));
+        ledger.claim(
+          request({ taskId: randomUUID(), reserve: { costLimitUsd: limit, holdCostUsd: '0', holdTokens: 0 } }),
+        );
       // The other one holds half a dollar, so there is no room below that.
       const asking = { reserve: { costLimitUsd: '0.50', holdCostUsd: '0.90', holdTokens: 10 } };
       const hold = { costUsd: '0.10', tokens: 10 };

@@ -203,7 +203,9 @@ export interface LedgerStore {
    * What is kept of a run that waits for an approval, or whose approval may come again; undefined when none of this id
    * does. A run that works for another one goes on with that one: it is found under its root alone.
    */
-  readonly findSaved: (run: Pick<RunKey, 'tenantId' | 'runId'> & Partial<Pick<Family, 'rootTaskId'>>) => Promise<SavedRun | undefined>;
+  readonly findSaved: (
+    run: Pick<RunKey, 'tenantId' | 'runId'> & Partial<Pick<Family, 'rootTaskId'>>,
+  ) => Promise<SavedRun | undefined>;
   readonly resume: (request: ResumeRequest) => Promise<Resumed>;
   /** Rejects with TENANT_NOT_FOUND if the tenant was deleted since, with its runs and its bill. */
   readonly record: (progress: RunProgress) => Promise<Recorded>;

@@ -24,4 +24,3 @@ export interface ToolOutput {
   /** Warnings for the result of the run. */
   readonly warnings?: readonly ErrorSummary[];
 }
-

@@ -42,10 +42,7 @@ export const TOOLS_CODES = family('Tools', {
     ),
   ),
   TOOL_OUTSIDE_TASK: toModel(
-    tenant(
-      'No other run was started: the call belongs to no task.',
-      'Call the tool in a run of an agent.',
-    ),
+    tenant('No other run was started: the call belongs to no task.', 'Call the tool in a run of an agent.'),
   ),
   TOOL_PERMISSION_DENIED: toModel(
     tenant('Tool "{tool}" was not called: {reason}.', 'Continue without it, or use what the rules allow.'),

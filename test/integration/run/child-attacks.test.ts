@@ -57,7 +57,9 @@ it('a tool that may not be repeated is gone on with all the same', async () => {
   const waiting = await fixture().runtime.run(task);
   fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
   const result = await fixture().runtime.run(approve(task, waiting));
-  expect(result).toMatchObject({ result: { text: 'It is paid.', tool_calls: [{ tool: 'ask_once', result: 'Paid.' }] } });
+  expect(result).toMatchObject({
+    result: { text: 'It is paid.', tool_calls: [{ tool: 'ask_once', result: 'Paid.' }] },
+  });
   expect(world.paid(pay)).toBe(1);
 });
 
@@ -84,7 +86,9 @@ it('a decision that the child cannot take up fails the run, and is taken up with
   });
   await needs(`(resume::jsonb - 'needs')::json`);
   fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
-  await expect(fixture().runtime.run(approve(task, waiting))).resolves.toMatchObject({ result: { text: 'It is paid.' } });
+  await expect(fixture().runtime.run(approve(task, waiting))).resolves.toMatchObject({
+    result: { text: 'It is paid.' },
+  });
   expect(world.paid(pay)).toBe(1);
 });
 
@@ -97,9 +101,7 @@ it('a call that waits has given no answer that another one could repeat', async 
   const second = await fixture().runtime.run(approve(task, first));
   fixture().models.script(textReply('Paid again.'), textReply('Both are paid.'));
   const result = await fixture().runtime.run(approve(task, second));
-  expect(result.result.tool_calls.map((call) => call.result)).toEqual(
-    expect.arrayContaining(['Paid.', 'Paid again.']),
-  );
+  expect(result.result.tool_calls.map((call) => call.result)).toEqual(expect.arrayContaining(['Paid.', 'Paid again.']));
   expect(world.paid(pay)).toBe(2);
 });
 
@@ -145,7 +147,9 @@ it('a run that is cancelled while a child waits is cancelled, and waits when it 
   const waiting = await fixture().runtime.run(one);
   expect(waiting).toMatchObject({ status: 'awaiting_input', awaiting: { tool: pay } });
   fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
-  await expect(fixture().runtime.run(approve(one, waiting))).resolves.toMatchObject({ result: { text: 'It is paid.' } });
+  await expect(fixture().runtime.run(approve(one, waiting))).resolves.toMatchObject({
+    result: { text: 'It is paid.' },
+  });
   expect(world.paid(pay)).toBe(1);
 });
 

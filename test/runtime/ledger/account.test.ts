@@ -120,7 +120,9 @@ it('a run that waits for room keeps what its calls use, and asks with what it ho
   // A dollar in one call: until it has ended, no other may begin.
   const held = await other.account.reserve({ ...CALL, promptTokens: 9500 });
   const second = account.reserve({ ...CALL, promptTokens: 1500 });
-  await eventually(() => (written.filter(({ reserve }) => reserve?.holdCostUsd === '0.3').length > 1 ? true : undefined));
+  await eventually(() =>
+    written.filter(({ reserve }) => reserve?.holdCostUsd === '0.3').length > 1 ? true : undefined,
+  );
   expect(written.at(-1)?.hold).toEqual({ costUsd: '0.1', tokens: 1000 });
   await account.charge(first, made(1, 1));
   await eventually(() => (written.at(-1)?.reserve?.holdCostUsd === '0.2' ? true : undefined));

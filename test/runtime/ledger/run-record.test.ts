@@ -43,7 +43,8 @@ const call = (step: number): ModelCallRecord => ({
   costUsd: '0.0003915',
   unansweredRequests: 0,
 });
-const open = (record: RunRecord, next: number) => record.next({ opening: { step: next, modelRequested: 'a/model' }, taking: [] }, new AbortController().signal);
+const open = (record: RunRecord, next: number) =>
+  record.next({ opening: { step: next, modelRequested: 'a/model' }, taking: [] }, new AbortController().signal);
 const closedNumbers = (ledger: FakeLedger) => ledger.written.map(({ closed }) => closed.map(({ step }) => step));
 
 afterEach(() => jest.useRealTimers());

@@ -35,8 +35,7 @@ export const ask: Tool = {
   definition: { name: 'ask', description: 'Asks another', inputSchema: { type: 'object' } },
   parseInput: (value) => ({ ok: true, value }),
   isRepeatable: true,
-  execute: ({ message }, context) =>
-    context.run.startChild({ message: message as string, agent_tier: 'pro' }, context),
+  execute: ({ message }, context) => context.run.startChild({ message: message as string, agent_tier: 'pro' }, context),
 };
 
 export const asks = (message: string, id?: string) => ({ name: 'ask', arguments: { message }, id });

@@ -26,7 +26,11 @@ export function resumeRunStatement({ reserve, family, ...request }: ResumeReques
 }
 
 /** The request that a waiting run answers, and how far it was; until the run that goes on with it is done. */
-export function findSavedStatement({ tenantId, runId, rootTaskId }: Parameters<LedgerStore['findSaved']>[0]): Statement {
+export function findSavedStatement({
+  tenantId,
+  runId,
+  rootTaskId,
+}: Parameters<LedgerStore['findSaved']>[0]): Statement {
   return {
     text: `SELECT resume::text AS resume FROM elo_agent_runs
       WHERE tenant_id = $1::uuid AND root_task_id IS NOT DISTINCT FROM $3 AND resume IS NOT NULL AND (
