@@ -12,8 +12,8 @@ import type { NextWrite, RunRecord } from './run-record';
 
 type Numbered = ModelCallPlace & { readonly callNo: number };
 
-/** The account of a run, with the steps that are on it. */
-export interface RunAccount extends Account {
+/** The account of a run. */
+export interface RunAccount extends Account, StepsOnAccount {
   readonly meter: UsageMeter;
   /** Throws BUDGET_EXCEEDED where the run, or one above it, has used up what it may. */
   readonly assertRoom: () => void;
@@ -21,6 +21,12 @@ export interface RunAccount extends Account {
   readonly assertRoomBeside: () => void;
   /** Adds a call of a run below, which that one puts on record. */
   readonly addBelow: (call: ModelCallRecord) => void;
+  /** Numbers of calls that were put on record and then refused. */
+  readonly unsent: () => readonly number[];
+}
+
+/** The steps of a run, as far as they cost something. */
+interface StepsOnAccount {
   /** Returns the model call of a step as it is put on record before it is made, with the room that it needs. */
   readonly openStep: (step: number, next: Reservation | undefined) => Pick<NextWrite, 'opening' | 'room'>;
   /** Gives the room for the next step back while other runs work for this one, so that nobody waits for it. */
@@ -32,8 +38,6 @@ export interface RunAccount extends Account {
   readonly chargeLate: (call: SettledModelCall) => Promise<void>;
   /** The step that ended the run, if nobody knows what it has used. */
   readonly lost: () => OpenCall | undefined;
-  /** Numbers of calls that were put on record and then refused. */
-  readonly unsent: () => readonly number[];
 }
 
 interface AccountParts {

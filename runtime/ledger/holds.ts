@@ -5,20 +5,23 @@ import type { Reservation } from '../contracts/ledger/ledger';
 import type { Holding } from './run-record';
 
 /** What a run holds of the month: room for its next step, and for the calls beside its steps that are under way. */
-export interface Holds {
+export interface Holds extends StepHold {
   /** What calls that are reserved or under way may cost at most. */
   readonly expected: () => Spent;
   readonly expect: (callNo: number, spent: Spent) => void;
   readonly begin: (callNo: number, reserve: Reservation | undefined) => void;
   readonly end: (callNo: number) => void;
-  readonly stepEnded: () => void;
-  /** Returns true where a step was given back. */
-  readonly yieldStep: () => boolean;
-  /** The step that was given back, once. */
-  readonly yielded: () => Reservation | undefined;
-  readonly withStep: (next: Reservation | undefined) => Holding;
   readonly withCall: (callNo: number, reserve: Reservation | undefined) => Holding;
   readonly now: () => Holding;
+}
+
+interface StepHold {
+  readonly withStep: (next: Reservation | undefined) => Holding;
+  readonly stepEnded: () => void;
+  /** Returns true where the room of a step was given back. */
+  readonly yieldStep: () => boolean;
+  /** The room that was given back, once. */
+  readonly yielded: () => Reservation | undefined;
 }
 
 export function trackHolds(): Holds {

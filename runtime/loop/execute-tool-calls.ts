@@ -47,7 +47,7 @@ export async function executeToolCalls(
     const { repeated } = state.calls;
     const made = await repeated.make(tool.definition.name, value, async () => {
       const output = await execute(input, prepared);
-      if (input.below?.(call.id) !== undefined) repeated.forget(tool.definition.name, value);
+      if (input.observer.below?.(call.id) !== undefined) repeated.forget(tool.definition.name, value);
       return output;
     });
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
@@ -85,7 +85,7 @@ async function runOne(
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
   const given = await run(prepared);
-  const below = input.below?.(id);
+  const below = input.observer.below?.(id);
   if (below !== undefined) return { id, input: prepared.input, below };
   const { output, message } = toMessage(prepared, given);
   const record: ToolCallRecord = {

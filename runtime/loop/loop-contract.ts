@@ -78,6 +78,8 @@ export interface LoopObserver {
   readonly beforeToolCalls: (next: NextCalls) => Promise<Rulings>;
   /** A tool call has ended, was refused, or waits for a person. */
   readonly toolCallEnded: (call: ToolCallRecord) => void;
+  /** Asked when a tool call has ended. Default: no other run works for any. */
+  readonly below?: (toolCallId: string) => RunBelow | undefined;
 }
 
 /** Overrides for the next model call. */
@@ -120,8 +122,6 @@ export interface LoopInput {
   /** The answer has to be of this form. */
   readonly format?: OutputFormat;
   readonly scope: ToolScope;
-  /** Asked when a tool call has ended. Default: no other run works for any. */
-  readonly below?: (toolCallId: string) => RunBelow | undefined;
   readonly stop: LoopStop;
   readonly observer: LoopObserver;
   readonly emit: OnEvent;

@@ -10,7 +10,7 @@ import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import type { LoopInput, RunBelow } from '../loop/loop-contract';
+import type { LoopObserver, RunBelow } from '../loop/loop-contract';
 import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
@@ -22,7 +22,7 @@ import { timeoutOf } from './stop-error';
 /** The runs that work for the tool calls of a run. */
 export interface Children {
   readonly start: ToolRun['startChild'];
-  readonly below: NonNullable<LoopInput['below']>;
+  readonly below: NonNullable<LoopObserver['below']>;
   /** Starts no more. Resolves with their warnings when all have ended: their usage is on the account then. */
   readonly ended: () => Promise<readonly ErrorSummary[]>;
 }
@@ -37,13 +37,8 @@ export function startChildren(
 ): Children {
   const running = new Set<Promise<unknown>>();
   const started = new Map<string, number>();
-  const below = new Map<string, RunBelow>();
-  const warnings: ErrorSummary[] = [];
+  const found: Found = { below: new Map(), warnings: [] };
   let isOver = false;
-  // Of several that a call has started, the first one that waits is asked about first.
-  const stand = (toolCallId: string, why: RunBelow): void => {
-    if (!below.has(toolCallId)) below.set(toolCallId, why);
-  };
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
     const { toolCallId, signal } = call;
     const family = familyOf(run, toolCallId);
@@ -55,15 +50,12 @@ export function startChildren(
     await account.yieldStep();
     const deadline = startDeadline(timeoutOf(request), signal);
     const child = { request, host: childHost(run), startedAt: monotonicMs(), deadline };
+    const claim = { isHeld: false };
     try {
-      const result = await runTask({ ...child, parent: { family, account, bill } });
-      warnings.push(...result.warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint })));
-      const { awaiting, run_id: runId, task_id: taskId } = result;
-      if (awaiting !== undefined) stand(toolCallId, { kind: 'waits', awaiting, taskId, runId });
-      return toOutput(result);
+      return note(found, toolCallId, await runTask({ ...child, parent: { family, account, bill, claim } }));
     } catch (thrown) {
       const error = toRuntimeError(thrown);
-      if (decided !== undefined && !hasBegun(error)) stand(toolCallId, { kind: 'broken', error });
+      if (decided !== undefined && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
       return failed(error);
     }
   };
@@ -73,25 +65,36 @@ export function startChildren(
       running.add(output);
       return output.finally(() => running.delete(output));
     },
-    below: (toolCallId) => below.get(toolCallId),
+    below: (toolCallId) => found.below.get(toolCallId),
     ended: async () => {
       isOver = true;
       await Promise.all(running);
-      return warnings;
+      return found.warnings;
     },
   };
+}
+
+interface Found {
+  readonly below: Map<string, RunBelow>;
+  readonly warnings: ErrorSummary[];
+}
+
+function note(found: Found, toolCallId: string, result: AgentResult): ToolOutput {
+  found.warnings.push(...result.warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint })));
+  const { awaiting, run_id: runId, task_id: taskId } = result;
+  if (awaiting !== undefined) stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
+  return toOutput(result);
+}
+
+/** Of several tasks that a call has started, the first one that waits is asked about first. */
+function stand({ below }: Found, toolCallId: string, why: RunBelow): void {
+  if (!below.has(toolCallId)) below.set(toolCallId, why);
 }
 
 function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   if (parent === undefined) return { rootTaskId: key.taskId, above: [key.runId], parentCallId };
   const { rootTaskId, above } = parent.family;
   return { rootTaskId, above: [...above, key.runId], parentCallId };
-}
-
-/** Returns false where a run was refused before it held its task. */
-function hasBegun({ result }: RuntimeError): boolean {
-  const { status, iterations = 0 } = (result ?? { status: 'budget_exceeded' }) as Partial<AgentResult>;
-  return iterations > 0 || status !== 'budget_exceeded';
 }
 
 /** What is wired to one run alone stays with it: its listener, model, memory, tools and answer's form. */

@@ -113,6 +113,7 @@ function claimedRun(
   run: PlannedRun & Pick<ClaimedRun, 'refusal'>,
   claimed: Pick<ClaimedRun, 'key' | 'opening' | 'opened' | 'earlier'>,
 ): Claim {
+  if (run.parent !== undefined) run.parent.claim.isHeld = true;
   const variables = new Map(Object.entries(claimed.earlier?.variables ?? run.plan.config.variables ?? {}));
   return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
 }

@@ -31,9 +31,8 @@ export function driveLoop(
       egress: host.egress,
       redact: run.redact,
     },
-    below: children.below,
     stop: { signal: run.deadline.signal, error: () => stopError(run) },
-    observer: recorder,
+    observer: { ...recorder, below: children.below },
     emit: run.emit,
   });
 }

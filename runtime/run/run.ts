@@ -44,6 +44,8 @@ interface Parent {
   readonly account: RunAccount;
   /** The line of the root; undefined where it has none. */
   readonly bill?: BillingLine;
+  /** Is told whether the child holds its task. */
+  readonly claim: { isHeld: boolean };
 }
 
 /** A task that was read. */

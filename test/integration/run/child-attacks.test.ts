@@ -16,10 +16,10 @@ const settled = gate<unknown>();
 
 const world = familyWorld([
   named('ask_once', { isRepeatable: undefined }),
-  named('ask_two', {
+  named('ask_three', {
     execute: async (_input, context) => {
       const outputs = [];
-      for (const message of ['First', 'Second']) {
+      for (const message of ['First', 'Second', 'Third']) {
         outputs.push(await context.run.startChild({ ...PRO, message }, context));
       }
       return { isError: false, value: outputs.map(({ value }) => value) };
@@ -49,6 +49,17 @@ const world = familyWorld([
 const late = gate<unknown>();
 const stops: AbortController[] = [];
 const fixture = (): AgentFixture => world.fixture();
+/** Answers as soon as so many requests are there. */
+function meeting(count: number, body: unknown): (_request: unknown, response: ServerResponse) => Promise<void> {
+  const all = gate();
+  let there = 0;
+  return async (_request, response) => {
+    if (++there === count) all.open();
+    await all.opened;
+    sendJson(response, body);
+  };
+}
+
 const payment = (pay: string, amount = 7) => toolReply([{ name: pay, arguments: { amount } }]);
 
 it('a tool that may not be repeated is gone on with all the same', async () => {
@@ -123,17 +134,23 @@ it('neither a tool nor a model decides for a person', async () => {
   expect(world.paid(pay)).toBe(0);
 });
 
-it('two tasks that one call starts are two, and each gets its own decision', async () => {
+it('three tasks that one call starts are three, and each gets its own decision', async () => {
   const { task, pay } = await world.family();
-  fixture().models.script(toolReply([{ name: 'ask_two' }]), payment(pay, 1), payment(pay, 2));
+  fixture().models.script(toolReply([{ name: 'ask_three' }]), payment(pay, 1), payment(pay, 2), payment(pay, 3));
   const first = await fixture().runtime.run(task);
   fixture().models.script(textReply('The first is paid.'));
   const second = await fixture().runtime.run(approve(task, first));
-  fixture().models.script(textReply('The second is paid.'), textReply('Done.'));
-  const result = await fixture().runtime.run(approve(task, second));
-  expect(result.result.tool_calls).toMatchObject([{ result: ['The first is paid.', 'The second is paid.'] }]);
-  expect(await world.tree(task.task_id)).toHaveLength(3);
-  expect(world.paid(pay)).toBe(2);
+  fixture().models.script(textReply('The second is paid.'));
+  const third = await fixture().runtime.run(approve(task, second));
+  fixture().models.script(textReply('The third is paid.'), textReply('Done.'));
+  const result = await fixture().runtime.run(approve(task, third));
+  const answers = ['The first is paid.', 'The second is paid.', 'The third is paid.'];
+  expect(result.result.tool_calls).toMatchObject([{ result: answers }]);
+  expect([first, second, third].map(({ awaiting }) => awaiting?.arguments)).toEqual(
+    [1, 2, 3].map((amount) => ({ amount })),
+  );
+  expect(await world.tree(task.task_id)).toHaveLength(4);
+  expect(world.paid(pay)).toBe(3);
 });
 
 it('a run that is cancelled while a child waits is cancelled, and waits when it is run again', async () => {
@@ -155,22 +172,34 @@ it('a run that is cancelled while a child waits is cancelled, and waits when it 
 
 it('two families do not wait for what each of them holds for its next step', async () => {
   const { task } = await world.family({ monthly_token_limit: 40_000 });
-  const usage = { prompt: 1000, completion: 100 };
-  fixture().models.script(textReply('Much is spent.', { prompt: 33_000, completion: 100 }));
-  await fixture().runtime.run(aTask(task.meta.tenant_id));
-  const bothAsk = gate();
-  let asking = 0;
-  const together = async (_request: unknown, response: ServerResponse): Promise<void> => {
-    if (++asking === 2) bothAsk.open();
-    await bothAsk.opened;
-    sendJson(response, toolReply([asks('What is due?')], usage).body);
-  };
-  fixture().models.script(together, together, ...['Seven.', 'Seven.', 'Done.', 'Done.'].map((text) => textReply(text)));
-  const tasks = [aTask(task.meta.tenant_id), aTask(task.meta.tenant_id)];
+  const tenantId = task.meta.tenant_id;
+  fixture().models.script(textReply('Much is spent.', { prompt: 26_900, completion: 100 }));
+  await fixture().runtime.run(aTask(tenantId));
+  // Each root holds 7,100 tokens for its next step. When the children have made their first calls, 34,200 are spent.
+  const inTurn = meeting(2, toolReply([asks('What is due?')], { prompt: 1000, completion: 100 }).body);
+  const ofChildren = meeting(2, toolReply([{ name: 'echo' }], { prompt: 2400, completion: 100 }).body);
+  const texts = ['Seven.', 'Seven.', 'Done.', 'Done.'].map((text) => textReply(text));
+  fixture().models.script(inTurn, inTurn, ofChildren, ofChildren, ...texts);
   const results = await Promise.all(
-    tasks.map((one) => fixture().runtime.run({ ...one, config: { ...one.config, timeout_seconds: 60 } })),
+    [aTask(tenantId), aTask(tenantId)].map((one) =>
+      fixture().runtime.run({ ...one, config: { ...one.config, timeout_seconds: 60 } }),
+    ),
   );
   expect(results.map(({ status }) => status)).toEqual(['completed', 'completed']);
+});
+
+it('a child goes on with the limits that it has, and with what was spent below it', async () => {
+  const { task, pay } = await world.family();
+  const limited = { name: 'ask_raw', arguments: { message: 'Have it paid', max_total_tokens: 1000 } };
+  fixture().models.script(
+    toolReply([limited]),
+    toolReply([asks('Pay it')], { prompt: 490, completion: 10 }),
+    toolReply([{ name: pay, arguments: { amount: 7 } }], { prompt: 590, completion: 10 }),
+  );
+  const waiting = await fixture().runtime.run(task);
+  fixture().models.script(textReply('Paid.'), textReply('The child was refused.'));
+  const result = await fixture().runtime.run(approve(task, waiting));
+  expect(result.result.tool_calls).toMatchObject([{ tool: 'ask_raw', error: { code: 'BUDGET_EXCEEDED' } }]);
 });
 
 it('the warnings of a child are those of its task too, and its answer is bounded', async () => {

@@ -34,6 +34,8 @@ it('a child is a task of its own, with a transcript of its own, on the line of t
   expect(others).toEqual([]);
   expect(line).toMatchObject({ run_id: result.run_id, model_calls: 3, total_tokens: 267, cost_usd: result.cost_usd });
   expect(await fixture().usageRows(tree[1]?.task_id ?? '')).toEqual([]);
+  const { runs } = await fixture().runtime.admin.run.list({ tenantId: task.meta.tenant_id });
+  expect(runs.map(({ task_id }) => task_id)).toEqual([task.task_id]);
 });
 
 it('an approval two runs below makes all of them wait, and after a restart all go on once', async () => {

@@ -112,6 +112,17 @@ it('a run holds all that it has reserved, and less when a call has ended', async
   expect(account.openStep(2, next).room?.()).toMatchObject({ reserve: { holdCostUsd: '0.02' } });
 });
 
+it('the room for the next step is given back while others work for the run, and taken again once', async () => {
+  const { account, written } = await world({ monthly: '1' });
+  expect(account.reclaimStep()).toBeUndefined();
+  account.openStep(1, { costLimitUsd: '1', holdCostUsd: '0.02', holdTokens: 200 }).room?.();
+  await Promise.all([account.yieldStep(), account.yieldStep()]);
+  expect(written.map(({ hold }) => hold)).toEqual([{ costUsd: '0', tokens: 0 }]);
+  await account.reclaimStep();
+  expect(written.at(-1)?.reserve).toMatchObject({ holdCostUsd: '0.02', holdTokens: 200 });
+  expect(account.reclaimStep()).toBeUndefined();
+});
+
 it('a run that waits for room keeps what its calls use, and asks with what it holds by then', async () => {
   const memory = createMemoryLedger();
   const { account, written } = await world({ monthly: '1' }, undefined, memory);
