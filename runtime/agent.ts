@@ -56,8 +56,7 @@ async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: plan.selected.modelId, tools });
   const recorder = startRecorder(environment, run);
   const children = startChildren(run, recorder, (child) => runTask(environment, child));
-  const ended = await driveLoop(run, recorder, children);
-  const outcome = { ...ended, warnings: [...(ended.warnings ?? []), ...(await children.ended())] };
+  const outcome = await driveLoop(run, recorder, children);
   await turn();
   const result = buildResult(run, outcome, recorder.account.meter);
   const { settled, error } = await settleRun(run, recorder, { result, outcome });

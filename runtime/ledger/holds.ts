@@ -60,6 +60,7 @@ export function trackHolds(): Holds {
     },
     withStep: (next) => {
       step = next;
+      if (underWay.size === 0) return { reserve: next };
       return { reserve: sumOf([next, ...calls()]), hold: otherwise() };
     },
     withCall: (callNo, reserve) => ({

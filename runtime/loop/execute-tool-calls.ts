@@ -43,13 +43,9 @@ export async function executeToolCalls(
     if (prepared.kind !== 'run') return notRun(input, prepared);
     const { call, tool, value, isTaken } = prepared;
     // It is no repetition of what its likes have given meanwhile.
-    if (isTaken === true) return execute(input, prepared);
+    if (isTaken === true) return execute(input, state, prepared);
     const { repeated } = state.calls;
-    const made = await repeated.make(tool.definition.name, value, async () => {
-      const output = await execute(input, prepared);
-      if (input.observer.below?.(call.id) !== undefined) repeated.forget(tool.definition.name, value);
-      return output;
-    });
+    const made = await repeated.make(tool.definition.name, value, () => execute(input, state, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
   const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number] | OpenToolCall> => {
@@ -59,10 +55,8 @@ export async function executeToolCalls(
       : runOne(input, { step, run, decidedBy: deciderOf(call, state) }, call);
   };
   const all = await mapConcurrent(calls, limit, end);
-  return {
-    ended: all.filter((one) => 'record' in one),
-    open: all.filter((one) => 'below' in one),
-  };
+  const open = all.filter((one) => 'below' in one);
+  return { ended: open.length === 0 ? (all as EndedToolCalls) : all.filter((one) => 'record' in one), open };
 }
 
 type Undone = Exclude<AdmittedToolCall, { kind: 'known' }>;
@@ -139,7 +133,11 @@ async function notRun(input: LoopInput, prepared: Exclude<Undone, RunnableCall>)
   return cleanFailure(input, toolFailure(prepared.code, prepared.details));
 }
 
-async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOutput> {
+async function execute(
+  input: LoopInput,
+  { calls: { repeated } }: Pick<RunState, 'calls'>,
+  prepared: RunnableCall,
+): Promise<ToolOutput> {
   const fail = (code: ErrorCode, details: ErrorDetails): ToolOutput => cleanFailure(input, toolFailure(code, details));
   const tool = prepared.call.function.name;
   const isStopped = (): boolean => input.stop.signal.aborted;
@@ -147,7 +145,10 @@ async function execute(input: LoopInput, prepared: RunnableCall): Promise<ToolOu
   try {
     const context = { ...input.scope, toolCallId: prepared.call.id, signal: input.stop.signal };
     // A tool that does not heed the signal must not keep the run past its end.
-    return await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
+    const output = await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
+    // It has given no answer that another one could repeat.
+    if (input.observer.below?.(prepared.call.id) !== undefined) repeated.forget(tool, prepared.value);
+    return output;
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });
     return fail('TOOL_FAILED', { tool, reason: errorText(error) });

@@ -94,7 +94,8 @@ async function makeCalls(
   },
 ): Promise<Ending | undefined> {
   const ruled = await ruleToolCalls(input, state, { calls, written, isLast: step.isLast || isEnd(reply) });
-  const variables = Object.fromEntries(step.variables ?? input.scope.variables);
+  const { variables: given = input.scope.variables } = step;
+  const variables = given.size === 0 ? undefined : Object.fromEntries(given);
   const { ended, open } = await executeToolCalls(input, state, { step: step.step, calls: ruled });
   if (open.length > 0) return waitBelow(input, state, { step, written, variables, ended, open });
   closeStep(state, { step, reply, ended });

@@ -5,14 +5,10 @@ import type { Recorder } from './recorder';
 import type { ClaimedRun } from './run';
 import { stopError } from './stop-error';
 
-/** Runs the loop of a claimed run under the eyes of `recorder`. Never rejects. */
-export function driveLoop(
-  run: ClaimedRun,
-  recorder: Recorder,
-  children: Pick<Children, 'start' | 'below'>,
-): Promise<LoopOutcome> {
+/** Runs the loop of a claimed run under the eyes of `recorder`, until its children have ended too. Never rejects. */
+export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: Children): Promise<LoopOutcome> {
   const { request, plan, host } = run;
-  return runLoop({
+  const outcome = await runLoop({
     model: plan.model,
     format: plan.format,
     toolset: plan.toolset,
@@ -35,4 +31,6 @@ export function driveLoop(
     observer: { ...recorder, below: children.below },
     emit: run.emit,
   });
+  const warnings = await children.ended();
+  return warnings.length === 0 ? outcome : { ...outcome, warnings: [...(outcome.warnings ?? []), ...warnings] };
 }
