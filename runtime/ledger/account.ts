@@ -1,4 +1,4 @@
-import { addSpent, assertRunBudget, type Budget, NOTHING_SPENT, reservation } from '../billing/budget';
+import { addSpent, assertRunBudget, type Budget, reservation } from '../billing/budget';
 import { dearestCost, findPrice } from '../billing/cost';
 import { estimateUsage } from '../billing/estimate-usage';
 import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/usage-meter';
@@ -63,7 +63,8 @@ export function openAccount(parts: AccountParts): RunAccount {
   const holds = trackHolds();
   const spent = (): Spent => {
     const { costUsd, usage } = meter.totals();
-    return addSpent(before?.spent ?? NOTHING_SPENT, { costUsd, tokens: usage.promptTokens + usage.completionTokens });
+    const own = { costUsd, tokens: usage.promptTokens + usage.completionTokens };
+    return before === undefined ? own : addSpent(before.spent, own);
   };
   const assertRoom = (): void => {
     assertRunBudget(budget, () => addSpent(spent(), holds.expected()));

@@ -86,7 +86,7 @@ function note(found: Found, toolCallId: string, result: AgentResult): ToolOutput
   return toOutput(result);
 }
 
-/** Of several tasks that a call has started, the first one that waits is asked about first. */
+/** Keeps why a call has no outcome: of several tasks that it has started, the first one that waits is asked about first. */
 function stand({ below }: Found, toolCallId: string, why: RunBelow): void {
   if (!below.has(toolCallId)) below.set(toolCallId, why);
 }
