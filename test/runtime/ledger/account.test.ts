@@ -76,7 +76,7 @@ it('a call beside the steps is on record before it is made, and on the bill when
   expect(written.at(-1)?.opening).toEqual({ callNo: 2, step: 0, purpose: 'summarise', modelRequested: 'a/model' });
   await expect(account.charge(callNo, made(400, 100))).resolves.toEqual(usageOf(400, 100));
   expect(ledger.calls('tenant')).toMatchObject([{ callNo: 2, purpose: 'summarise', costUsd: '0.05' }]);
-  expect(account.spent()).toEqual({ costUsd: '0.05', tokens: 500 });
+  expect(account.spent()).toEqual({ costUsd: '0.05000000', tokens: 500 });
   expect(account.meter.find(1)).toBeUndefined();
 });
 
