@@ -60,7 +60,7 @@ export function openAccount(parts: AccountParts): RunAccount {
   const { record, signal, budget, modelId, before, above } = parts;
   const meter = metered(parts);
   const numbers = countCalls(parts);
-  const holds = trackHolds();
+  const holds = trackHolds(budget.monthly !== undefined);
   const spent = (): Spent => {
     const { costUsd, usage } = meter.totals();
     const own = { costUsd, tokens: usage.promptTokens + usage.completionTokens };
@@ -93,7 +93,8 @@ export function openAccount(parts: AccountParts): RunAccount {
     },
     reclaimStep: () => {
       const next = holds.yielded();
-      return next && record.next({ taking: [], room: () => holds.withStep(next) }, signal).then(() => undefined);
+      const write = { taking: [], room: () => holds.withStep(next), isVital: true };
+      return next && record.next(write, signal).then(() => undefined);
     },
     ...chargeSteps(parts, { meter, numbers, holds }),
     ...besideSteps,

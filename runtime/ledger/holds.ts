@@ -24,11 +24,13 @@ interface StepHold {
   readonly yielded: () => Reservation | undefined;
 }
 
-export function trackHolds(): Holds {
+/** `isHeld`: room was reserved with the claim. */
+export function trackHolds(isHeld: boolean): Holds {
   const expected = new Map<number, Spent>();
   const underWay = new Map<number, Reservation>();
   let step: Reservation | undefined;
   let yielded: Reservation | undefined;
+  let mayHold = isHeld;
   const calls = (but?: number): readonly Reservation[] =>
     [...underWay].flatMap(([callNo, hold]) => (callNo === but ? [] : [hold]));
   // A run that waits for room keeps only what it is using, so that two of them never wait for each other.
@@ -48,7 +50,8 @@ export function trackHolds(): Holds {
       yielded = undefined;
     },
     yieldStep: () => {
-      if (step === undefined) return false;
+      if (!mayHold) return false;
+      mayHold = false;
       yielded = step;
       step = undefined;
       return true;
@@ -60,6 +63,7 @@ export function trackHolds(): Holds {
     },
     withStep: (next) => {
       step = next;
+      mayHold = next !== undefined;
       if (underWay.size === 0) return { reserve: next };
       return { reserve: sumOf([next, ...calls()]), hold: otherwise() };
     },

@@ -58,6 +58,8 @@ export interface NextWrite {
   readonly taking: readonly CallToTake[];
   /** Asked for at each try: what else the run holds may have changed. */
   readonly room?: () => Holding | undefined;
+  /** Tried again while the database is away, as with tool calls. */
+  readonly isVital?: boolean;
   /** Whose calls are sent when this is written. */
   readonly step?: Step;
 }
@@ -119,7 +121,7 @@ export function startRunRecord(options: RunRecordOptions): RunRecord {
 }
 
 function nextWrites(writer: Writer, sentCalls: SentCalls, key: RunKey): RunRecord['next'] {
-  return async ({ taking, room, step, opening }, signal) => {
+  return async ({ taking, room, step, opening, isVital = taking.length > 0 }, signal) => {
     let reserve: Reservation | undefined;
     const attempt = (): Promise<Recorded> => {
       const now = room?.();
@@ -130,7 +132,7 @@ function nextWrites(writer: Writer, sentCalls: SentCalls, key: RunKey): RunRecor
     const recorded = await askWhile(
       () =>
         attempt().catch(async (error: unknown) => {
-          if (taking.length === 0) throw error;
+          if (!isVital) throw error;
           await sleep(FIRST_RETRY_MS, signal);
           return pRetry(attempt, again);
         }),

@@ -1,4 +1,4 @@
-import type { Step } from '../contracts/ledger/journal';
+import type { Approval, ApprovalBelow, Step } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { LoopOutcome } from '../contracts/outcome';
@@ -103,24 +103,44 @@ export function askPerson(
  * could not go on.
  */
 export function waitBelow(
-  { stop }: LoopInput,
+  { stop, observer }: LoopInput,
   state: RunState,
   { ended, open, ...rest }: Open & { readonly ended: EndedToolCalls; readonly open: readonly OpenToolCall[] },
 ): Ending {
+  const known = rest.written.approvals;
+  const waiting = open.flatMap(({ id, input, below }): [string, Approval][] =>
+    below.kind === 'waits'
+      ? [[id, { arguments: input, ...(Object.hasOwn(known, id) ? known[id] : {}), below: placeOf(below) }]]
+      : [],
+  );
+  const approvals = { ...known, ...Object.fromEntries(waiting) };
+  const written = { ...rest.written, approvals, sent: sentOf(rest, { ended, open }) };
+  // For a run that goes on from here although it did not wait.
+  observer.stepOpened(written);
   stop.signal.throwIfAborted();
-  const waiting = open.map(({ id, input, below }) => {
-    if (below.kind === 'broken') throw below.error;
-    const { awaiting, taskId, runId } = below;
-    return { id, input, awaiting, below: { taskId, runId } };
+  const [asked] = open.map((call) => {
+    if (call.below.kind === 'broken') throw call.below.error;
+    return { id: call.id, awaiting: call.below.awaiting };
   });
-  const [first] = waiting;
-  if (first === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'no call waits' });
+  if (asked === undefined) throw new RuntimeError('INTERNAL_ERROR', { reason: 'no call waits' });
   const outcomes = Object.fromEntries(ended.map(({ record }) => [record.id, record]));
   const step = { ...rest.step, outcomes: { ...rest.step.outcomes, ...outcomes } };
-  const approvals = Object.fromEntries(
-    waiting.map(({ id, input, below }) => [id, { arguments: input, ...rest.written.approvals[id], below }]),
-  );
-  return { ...wait(state, { ...rest, step }, { asked: first.id, approvals }), awaiting: first.awaiting };
+  return { ...wait(state, { ...rest, written, step }, { asked: asked.id, approvals }), awaiting: asked.awaiting };
+}
+
+function placeOf({ taskId, runId }: ApprovalBelow): ApprovalBelow {
+  return { taskId, runId };
+}
+
+/** The places of the calls that may have been sent: in sequence, none after one that waits. */
+function sentOf(
+  { step, written }: Open,
+  { ended, open }: { readonly ended: EndedToolCalls; readonly open: readonly OpenToolCall[] },
+): readonly number[] {
+  const sent = ended.filter(({ record }) => record.wasSent).map(({ record }) => record.id);
+  const ids = new Set([...sent, ...open.map(({ id }) => id)]);
+  const now = step.calls.flatMap(({ id }, place) => (ids.has(id) ? [place] : []));
+  return [...new Set([...written.sent, ...now])];
 }
 
 interface Open {

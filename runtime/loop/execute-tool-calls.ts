@@ -48,15 +48,18 @@ export async function executeToolCalls(
     const made = await repeated.make(tool.definition.name, value, () => execute(input, state, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);
   };
-  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number] | OpenToolCall> => {
+  let isWaiting = false;
+  const end = async (call: AdmittedToolCall): Promise<EndedToolCalls[number] | OpenToolCall | undefined> => {
     await turn();
-    return call.kind === 'known'
-      ? { record: call.record, message: outcomeMessage(call.record) }
-      : runOne(input, { step, run, decidedBy: deciderOf(call, state) }, call);
+    if (call.kind === 'known') return { record: call.record, message: outcomeMessage(call.record) };
+    // In sequence, nothing overtakes a call that waits.
+    if (limit === 1 && isWaiting) return undefined;
+    const one = await runOne(input, { step, run, decidedBy: deciderOf(call, state) }, call);
+    if ('below' in one) isWaiting = true;
+    return one;
   };
-  const all = await mapConcurrent(calls, limit, end);
-  const open = all.filter((one) => 'below' in one);
-  return { ended: open.length === 0 ? (all as EndedToolCalls) : all.filter((one) => 'record' in one), open };
+  const all = (await mapConcurrent(calls, limit, end)).filter((one) => one !== undefined);
+  return { ended: all.filter((one) => 'record' in one), open: all.filter((one) => 'below' in one) };
 }
 
 type Undone = Exclude<AdmittedToolCall, { kind: 'known' }>;

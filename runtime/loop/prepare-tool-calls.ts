@@ -121,8 +121,9 @@ function isRunnable(call: AdmittedToolCall): call is RunnableCall {
   return call.kind === 'run';
 }
 
+/** One that is gone on with was let through before. */
 function waitsForApproval(call: RunnableCall, state: RunState): boolean {
-  return call.tool.policy?.needsApproval === true && !isDecided(call, state);
+  return call.isTaken !== true && call.tool.policy?.needsApproval === true && !isDecided(call, state);
 }
 
 /** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 
 import { DEFAULTS } from '../config/runtime-config';
-import type { ApprovalBelow } from '../contracts/ledger/journal';
 import type { Family } from '../contracts/ledger/ledger';
 import type { AgentResult } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
@@ -23,7 +22,7 @@ import { timeoutOf } from './stop-error';
 export interface Children {
   readonly start: ToolRun['startChild'];
   readonly below: NonNullable<LoopObserver['below']>;
-  /** Starts no more. Resolves with their warnings when all have ended: their usage is on the account then. */
+  /** Stops those that nobody waits for. Resolves with all warnings when all have ended: their usage is on the account then. */
   readonly ended: () => Promise<readonly ErrorSummary[]>;
 }
 
@@ -38,24 +37,30 @@ export function startChildren(
   const running = new Set<Promise<unknown>>();
   const started = new Map<string, number>();
   const found: Found = { below: new Map(), warnings: [] };
-  let isOver = false;
+  const over = new AbortController();
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
     const { toolCallId, signal } = call;
     const family = familyOf(run, toolCallId);
-    const refusal = isOver ? 'TOOL_CANCELLED' : family.above.length > LEVELS ? 'TOOL_TOO_DEEP' : undefined;
+    const refusal = over.signal.aborted ? 'TOOL_CANCELLED' : family.above.length > LEVELS ? 'TOOL_TOO_DEEP' : undefined;
     if (refusal !== undefined) return toolFailure(refusal, { tool: 'startChild', levels: LEVELS });
     const place = (started.get(toolCallId) ?? 0) + 1;
     started.set(toolCallId, place);
-    const { request, decided } = childTask(run, config, { toolCallId, place });
+    const { request, isKnown } = childTask(run, config, { toolCallId, place });
     await account.yieldStep();
-    const deadline = startDeadline(timeoutOf(request), signal);
+    const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
+    const deadline = startDeadline(timeoutOf(request), stops);
     const child = { request, host: childHost(run), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      return note(found, toolCallId, await runTask({ ...child, parent: { family, account, bill, claim } }));
+      const result = await runTask({ ...child, parent: { family, account, bill, claim } });
+      note(found, result);
+      const { awaiting, run_id: runId, task_id: taskId } = result;
+      if (awaiting !== undefined) stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
+      return toOutput(result);
     } catch (thrown) {
       const error = toRuntimeError(thrown);
-      if (decided !== undefined && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
+      if (isKnown && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
+      note(found, error.result ?? {});
       return failed(error);
     }
   };
@@ -67,7 +72,7 @@ export function startChildren(
     },
     below: (toolCallId) => found.below.get(toolCallId),
     ended: async () => {
-      isOver = true;
+      over.abort();
       await Promise.all(running);
       return found.warnings;
     },
@@ -79,11 +84,8 @@ interface Found {
   readonly warnings: ErrorSummary[];
 }
 
-function note(found: Found, toolCallId: string, result: AgentResult): ToolOutput {
-  found.warnings.push(...result.warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint })));
-  const { awaiting, run_id: runId, task_id: taskId } = result;
-  if (awaiting !== undefined) stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
-  return toOutput(result);
+function note(found: Found, { warnings = [] }: Partial<AgentResult>): void {
+  found.warnings.push(...warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint })));
 }
 
 /** Keeps why a call has no outcome: of several tasks that it has started, the first one that waits is asked about first. */
@@ -104,22 +106,24 @@ function childHost({ host, earlier }: ClaimedRun): HostOptions {
   return { mcpServers, egress, fresh: fresh === true && earlier === undefined };
 }
 
-/** The task, with what a person has decided on the run of it that waited. */
+/** The task, with what a person has decided on the run of it that waited; `isKnown` where such a run is on record. */
 function childTask(
   { key, request, earlier }: ClaimedRun,
   config: ChildConfig,
   { toolCallId, place }: { readonly toolCallId: string; readonly place: number },
-): { readonly request: ReadyTask; readonly decided?: ApprovalBelow } {
+): { readonly request: ReadyTask; readonly isKnown: boolean } {
   const { task_type, trace_id, meta } = request;
   const task = readTask({
     ...{ task_id: childId(key.taskId, toolCallId, place), trace_id, task_type, meta },
     config: { ...config, approval: undefined },
   });
   const approvals = earlier?.approvals ?? {};
-  const decided = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId]?.below : undefined;
-  if (decided?.decision === undefined || decided.taskId !== task.task_id) return { request: task };
-  const approval = { run_id: decided.runId, decision: decided.decision };
-  return { request: { ...task, config: { ...task.config, approval }, decidedBy: decided.decidedBy }, decided };
+  const below = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId]?.below : undefined;
+  if (below?.taskId !== task.task_id) return { request: task, isKnown: false };
+  const { runId: run_id, decision, decidedBy } = below;
+  if (decision === undefined) return { request: task, isKnown: true };
+  const approval = { run_id, decision };
+  return { request: { ...task, config: { ...task.config, approval }, decidedBy }, isKnown: true };
 }
 
 const MAX_ID_LENGTH = 200;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import type { Tool } from '../../../runtime';
 import { sendJson } from '../../support/servers/http-server';
-import { textReply, toolReply } from '../../support/servers/model-server';
+import { type ModelServerRequest, textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, failureOf, gate } from '../../support/values/agent-fixture';
 import { approve, ask, asks, familyWorld } from '../../support/worlds/family-world';
 
@@ -29,6 +29,13 @@ const world = familyWorld([
     // As a program that is not TypeScript may do.
     execute: (input, context) => context.run.startChild({ ...PRO, message: 'Raw', ...input }, context),
   }),
+  named('ask_deaf', {
+    execute: ({ message }, { run, toolCallId }) => {
+      const { signal } = new AbortController();
+      void run.startChild({ ...PRO, message: message as string }, { toolCallId, signal });
+      return Promise.resolve({ isError: false, value: 'Begun.' });
+    },
+  }),
   named('ask_behind', {
     execute: (_input, context) => {
       const child = new Promise((resolve) => setTimeout(resolve, 0));
@@ -39,10 +46,12 @@ const world = familyWorld([
       return Promise.resolve({ isError: false, value: 'Begun.' });
     },
   }),
-  named('stop', {
-    execute: async () => {
+  named('ask_stop', {
+    isRepeatable: undefined,
+    execute: async ({ message }, context) => {
+      const output = await context.run.startChild({ ...PRO, message: message as string }, context);
       stops.shift()?.abort();
-      return Promise.resolve({ isError: false, value: 'Stopped.' });
+      return output;
     },
   }),
 ]);
@@ -154,20 +163,96 @@ it('three tasks that one call starts are three, and each gets its own decision',
 });
 
 it('a run that is cancelled while a child waits is cancelled, and waits when it is run again', async () => {
-  const { task, pay } = await world.family();
+  const { task, pay } = await world.family({}, 'ask', { ask_stop: { rate_limit_per_minute: 1 } });
   const stop = new AbortController();
   stops.push(stop);
-  fixture().models.script(toolReply([asks('Pay it'), { name: 'stop' }]), payment(pay));
-  const one = { ...task, config: { ...task.config, tool_execution: 'sequential' } };
-  const failure = await failureOf(fixture().runtime.run(one, { signal: stop.signal }));
+  fixture().models.script(toolReply([{ name: 'ask_stop', arguments: { message: 'Pay it' } }]), payment(pay));
+  const failure = await failureOf(fixture().runtime.run(task, { signal: stop.signal }));
   expect(failure).toMatchObject({ code: 'RUN_CANCELLED' });
-  const waiting = await fixture().runtime.run(one);
+  const waiting = await fixture().runtime.run(task);
   expect(waiting).toMatchObject({ status: 'awaiting_input', awaiting: { tool: pay } });
   fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
-  await expect(fixture().runtime.run(approve(one, waiting))).resolves.toMatchObject({
+  await expect(fixture().runtime.run(approve(task, waiting))).resolves.toMatchObject({
     result: { text: 'It is paid.' },
   });
   expect(world.paid(pay)).toBe(1);
+});
+
+it('calls that were approved themselves keep what their children ask', async () => {
+  const { task, pay } = await world.family({}, 'ask', { ask_once: { decision: 'ask' } });
+  const once = (message: string) => ({ name: 'ask_once', arguments: { message } });
+  fixture().models.script(toolReply([once('Pay 7'), once('Pay 8')]));
+  const first = await fixture().runtime.run(task);
+  const second = await fixture().runtime.run(approve(task, first));
+  fixture().models.script(payment(pay, 7), payment(pay, 8));
+  const third = await fixture().runtime.run(approve(task, second));
+  fixture().models.script(textReply('Paid.'));
+  const fourth = await fixture().runtime.run(approve(task, third));
+  expect([third, fourth].map(({ awaiting }) => awaiting?.tool)).toEqual([pay, pay]);
+  fixture().models.script(textReply('Paid.'), textReply('Both are paid.'));
+  await expect(fixture().runtime.run(approve(task, fourth))).resolves.toMatchObject({
+    result: { text: 'Both are paid.' },
+  });
+  expect(world.paid(pay)).toBe(2);
+});
+
+it('a rule that changes while a child waits does not take its decision away', async () => {
+  const { task, pay } = await world.family();
+  fixture().models.script(toolReply([{ name: 'ask_once', arguments: { message: 'Pay it' } }]), payment(pay));
+  const waiting = await fixture().runtime.run(task);
+  await fixture().database.query(
+    `UPDATE elo_t_tenants SET settings = jsonb_set(settings, '{tool_config,tool_permissions,ask_once}', '{"decision": "ask"}')
+     WHERE id = $1`,
+    [task.meta.tenant_id],
+  );
+  fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
+  await expect(fixture().runtime.run(approve(task, waiting))).resolves.toMatchObject({
+    result: { text: 'It is paid.' },
+  });
+  expect(world.paid(pay)).toBe(1);
+});
+
+it('in sequence, no call overtakes one that waits', async () => {
+  const { task, pay } = await world.family();
+  const receipt = { name: 'echo', arguments: { receipt: true } };
+  const one = { ...task, config: { ...task.config, tool_execution: 'sequential' } };
+  fixture().models.script(toolReply([asks('Pay it'), receipt]), payment(pay));
+  const waiting = await fixture().runtime.run(one);
+  const audited = () =>
+    fixture().database.query<{ tool: string }>(
+      `SELECT tool FROM elo_tool_executions WHERE tenant_id = $1 AND decision = 'allow' ORDER BY id`,
+      [task.meta.tenant_id],
+    );
+  expect(await audited()).toEqual([]);
+  fixture().models.script(textReply('Paid.'), textReply('Done.'));
+  const result = await fixture().runtime.run(approve(one, waiting));
+  expect(result.result.tool_calls.map(({ tool }) => tool)).toEqual(['ask', 'echo']);
+  expect((await audited()).map(({ tool }) => tool)).toEqual([pay, 'ask', 'echo']);
+});
+
+it('a child that waits and cannot be looked up for a moment is asked about with the next try', async () => {
+  const { task, pay } = await world.family();
+  fixture().models.script(toolReply([asks('Pay 7'), asks('Pay 8')]), payment(pay, 7), payment(pay, 8));
+  const first = await fixture().runtime.run(task);
+  // With another digest its claim is refused, as by a database that is away.
+  const change = () =>
+    fixture().database.query(
+      `UPDATE elo_agent_runs SET digest = reverse(digest) WHERE root_task_id = $1 AND state = 'waiting'`,
+      [task.task_id],
+    );
+  await change();
+  fixture().models.script(textReply('Paid the first.'));
+  await expect(failureOf(fixture().runtime.run(approve(task, first)))).resolves.toMatchObject({
+    code: 'TASK_CONFLICT',
+  });
+  await change();
+  const second = await fixture().runtime.run(approve(task, first));
+  expect(second).toMatchObject({ status: 'awaiting_input', awaiting: { tool: pay } });
+  fixture().models.script(textReply('Paid the second.'), textReply('Both are paid.'));
+  await expect(fixture().runtime.run(approve(task, second))).resolves.toMatchObject({
+    result: { text: 'Both are paid.' },
+  });
+  expect(world.paid(pay)).toBe(2);
 });
 
 it('two families do not wait for what each of them holds for its next step', async () => {
@@ -202,6 +287,39 @@ it('a child goes on with the limits that it has, and with what was spent below i
   expect(result.result.tool_calls).toMatchObject([{ tool: 'ask_raw', error: { code: 'BUDGET_EXCEEDED' } }]);
 });
 
+it('two families do not wait for what each of them has held in its last step', async () => {
+  const { task } = await world.family({ monthly_token_limit: 40_000 });
+  const tenantId = task.meta.tenant_id;
+  fixture().models.script(textReply('Much is spent.', { prompt: 30_300, completion: 100 }));
+  await fixture().runtime.run(aTask(tenantId));
+  const inTurn = meeting(2, toolReply([asks('What is due?')], { prompt: 1000, completion: 100 }).body);
+  const ofChildren = meeting(2, toolReply([{ name: 'echo' }], { prompt: 2400, completion: 100 }).body);
+  fixture().models.script(inTurn, inTurn, ofChildren, ofChildren, textReply('Seven.'), textReply('Seven.'));
+  const last = { timeout_seconds: 60, max_iterations: 1, on_max_iterations: 'partial' };
+  const results = await Promise.all(
+    [aTask(tenantId), aTask(tenantId)].map((one) =>
+      fixture().runtime.run({ ...one, config: { ...one.config, ...last } }),
+    ),
+  );
+  expect(results.map(({ result }) => result.tool_calls[0]?.result)).toEqual(['Seven.', 'Seven.']);
+});
+
+it('a child ends with the run, though its tool gives it a signal of its own and does not wait for it', async () => {
+  const { task } = await world.family();
+  const never = gate();
+  // Root and child ask at the same time.
+  const either = async ({ messages }: ModelServerRequest, response: ServerResponse): Promise<void> => {
+    if (messages.some(({ role }) => role === 'tool')) return sendJson(response, textReply('Done.').body);
+    await never.opened;
+    response.destroy();
+  };
+  fixture().models.script(toolReply([{ name: 'ask_deaf', arguments: { message: 'x' } }]), either, either);
+  const result = await fixture().runtime.run(task);
+  expect(result).toMatchObject({ status: 'completed', result: { text: 'Done.' } });
+  never.open();
+  expect((await world.tree(task.task_id)).map(({ state }) => state).slice(1)).not.toContain('running');
+});
+
 it('the warnings of a child are those of its task too, and its answer is bounded', async () => {
   const { task } = await world.family({ max_iterations: 2 });
   fixture().models.script(
@@ -213,6 +331,20 @@ it('the warnings of a child are those of its task too, and its answer is bounded
   expect(result.warnings).toMatchObject([{ code: 'ITERATIONS_CLAMPED' }]);
   const [call] = result.result.tool_calls;
   expect(JSON.stringify(call?.result).length).toBeLessThan(70_000);
+});
+
+it('the warnings of a child that fails are those of its task too', async () => {
+  const { task } = await world.family({ max_iterations: 2 });
+  fixture().models.script(
+    toolReply([{ name: 'ask_raw', arguments: { max_iterations: 90, max_total_tokens: 100 } }]),
+    toolReply([{ name: 'echo' }], { prompt: 600, completion: 10 }),
+    textReply('Done.'),
+  );
+  const result = await fixture().runtime.run(task);
+  expect(result.result.tool_calls).toMatchObject([{ error: { code: 'BUDGET_EXCEEDED' } }]);
+  expect(result.warnings).toEqual(
+    expect.arrayContaining([expect.objectContaining({ code: 'ITERATIONS_CLAMPED' }) as unknown]),
+  );
 });
 
 it('a tool that goes on after its run starts nothing', async () => {

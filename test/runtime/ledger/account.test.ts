@@ -123,6 +123,22 @@ it('the room for the next step is given back while others work for the run, and 
   expect(account.reclaimStep()).toBeUndefined();
 });
 
+it('the room for the next step is taken again though the database is away for a moment', async () => {
+  let failures = 0;
+  const { account, written } = await world({ monthly: '1' }, (ledger) => ({
+    ...ledger,
+    record: (progress) =>
+      progress.reserve !== undefined && failures++ === 0
+        ? Promise.reject(new Error('it is away'))
+        : ledger.record(progress),
+  }));
+  account.openStep(1, { costLimitUsd: '1', holdCostUsd: '0.02', holdTokens: 200 }).room?.();
+  await account.yieldStep();
+  await account.reclaimStep();
+  expect(failures).toBe(2);
+  expect(written.at(-1)?.reserve).toMatchObject({ holdTokens: 200 });
+});
+
 it('a run that waits for room keeps what its calls use, and asks with what it holds by then', async () => {
   const memory = createMemoryLedger();
   const { account, written } = await world({ monthly: '1' }, undefined, memory);
