@@ -183,20 +183,7 @@ function withDecision(last: Progress, waited: Progress, given: Pick<Approval, 'd
   const asked = id === undefined ? undefined : waited.approvals[id];
   if (id === undefined || asked === undefined) return last;
   const known = Object.hasOwn(last.approvals, id) ? last.approvals[id] : undefined;
-  const approvals = { ...waited.approvals, ...last.approvals, ...withBelow(waited, last) };
-  return { ...last, approvals: { ...approvals, [id]: decided(asked, known, given) } };
-}
-
-/** The approvals of calls for which a run waited, whatever the journal has of them from before. */
-function withBelow(waited: Progress, last: Progress): Progress['approvals'] {
-  const open = Object.entries(waited.approvals).filter(([, { below }]) => below !== undefined);
-  return Object.fromEntries(
-    open.map(([id, approval]) => {
-      const known = Object.hasOwn(last.approvals, id) ? last.approvals[id] : undefined;
-      const isSame = known?.below?.runId === approval.below?.runId;
-      return [id, isSame ? { ...approval, ...known } : { ...known, ...approval }];
-    }),
-  );
+  return { ...last, approvals: { ...waited.approvals, ...last.approvals, [id]: decided(asked, known, given) } };
 }
 
 function decided(
