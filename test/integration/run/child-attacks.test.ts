@@ -46,6 +46,13 @@ const world = familyWorld([
       return Promise.resolve({ isError: false, value: 'Begun.' });
     },
   }),
+  named('slow', {
+    isRepeatable: undefined,
+    execute: () => {
+      slowCalls++;
+      return new Promise(() => undefined);
+    },
+  }),
   named('ask_stop', {
     isRepeatable: undefined,
     execute: async ({ message }, context) => {
@@ -57,6 +64,7 @@ const world = familyWorld([
 ]);
 const late = gate<unknown>();
 const stops: AbortController[] = [];
+let slowCalls = 0;
 const fixture = (): AgentFixture => world.fixture();
 /** Answers as soon as so many requests are there. */
 function meeting(count: number, body: unknown): (_request: unknown, response: ServerResponse) => Promise<void> {
@@ -176,6 +184,18 @@ it('a run that is cancelled while a child waits is cancelled, and waits when it 
     result: { text: 'It is paid.' },
   });
   expect(world.paid(pay)).toBe(1);
+});
+
+it('a call that was cancelled on its way beside one that waits is not made again', async () => {
+  const { task, pay } = await world.family();
+  const stop = new AbortController();
+  stops.push(stop);
+  const asking = { name: 'ask_stop', arguments: { message: 'Pay it' } };
+  fixture().models.script(toolReply([{ name: 'slow' }, asking]), payment(pay));
+  await failureOf(fixture().runtime.run(task, { signal: stop.signal }));
+  const waiting = await fixture().runtime.run(task);
+  expect(waiting).toMatchObject({ status: 'awaiting_input', awaiting: { tool: pay } });
+  expect(slowCalls).toBe(1);
 });
 
 it('calls that were approved themselves keep what their children ask', async () => {
