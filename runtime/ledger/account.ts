@@ -105,7 +105,7 @@ export function openAccount(parts: AccountParts): RunAccount {
   };
 }
 
-/** What is added to it counts for the runs above too. */
+/** Returns a meter whose calls count for the runs above too. */
 function metered({ modelId, prices, above }: AccountParts): UsageMeter {
   const meter = createUsageMeter({ modelId, prices });
   if (above === undefined) return meter;

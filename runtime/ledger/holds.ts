@@ -4,9 +4,9 @@ import type { Spent } from '../contracts/ledger/journal';
 import type { Reservation } from '../contracts/ledger/ledger';
 import type { Holding } from './run-record';
 
-/** What a run holds of the month: room for its next step, and for the calls beside its steps that are under way. */
+/** Room in the month that a run holds: for its next step, and for the calls beside its steps that are under way. */
 export interface Holds extends StepHold {
-  /** What calls that are reserved or under way may cost at most. */
+  /** Returns the most that calls which are reserved or under way may cost. */
   readonly expected: () => Spent;
   readonly expect: (callNo: number, spent: Spent) => void;
   readonly begin: (callNo: number, reserve: Reservation | undefined) => void;

@@ -27,7 +27,7 @@ export interface SettledModelCall extends MadeCall {
 }
 
 /**
- * What a run may spend, and what it has spent. All that calls a model for a run does so on its account: the usage counts towards the
+ * Budget and spending of a run. All that calls a model for a run does so on its account: the usage counts towards the
  * limits of task and tenant, and stands on the one line of the task.
  *
  * @example

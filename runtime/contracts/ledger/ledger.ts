@@ -154,7 +154,7 @@ export interface RunProgress extends RunKey, Identity {
   readonly bill?: BillingLine;
   /** Room for the call that is about to be sent, together with what else the run holds. */
   readonly reserve?: Reservation;
-  /** What the run holds where there is no room, or nothing is reserved. Default: nothing, and as before. */
+  /** Room that the run holds where there is no more, or nothing is reserved. Default: nothing, and as before. */
   readonly hold?: Spent;
   /** Tool calls that are about to be made, to be taken off their limits. */
   readonly taking?: readonly CallToTake[];

@@ -27,7 +27,7 @@ export interface ModelPrice {
   readonly reasoningPer1M?: string;
 }
 
-/** What a model is called for: the next step of a run, or something beside its steps. */
+/** Purpose of a model call: the next step of a run, or something beside its steps. */
 export type CallPurpose = 'step' | 'plan' | 'supervise' | 'summarise' | 'classify' | 'judge' | 'embed';
 
 /** Where a model call stands on record. */

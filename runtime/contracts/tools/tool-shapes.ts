@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../errors/codes';
 import type { ErrorSummary } from '../../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../../util/json';
 
-/** What the model is shown of a tool: nothing else leaves for the provider. */
+/** Definition of a tool, as the model is shown it: nothing else leaves for the provider. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
@@ -10,7 +10,7 @@ export interface ToolDefinition {
   readonly inputSchema: JsonObject;
 }
 
-/** What a tool gave back. With `isError` the model is told of a failure it can act on. */
+/** Output of a tool. With `isError` the model is told of a failure it can act on. */
 export interface ToolOutput {
   readonly isError: boolean;
   /** JSON for the model and for `tool_calls`; already bounded and redacted. */

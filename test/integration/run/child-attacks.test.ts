@@ -38,9 +38,7 @@ const world = familyWorld([
   }),
   named('ask_behind', {
     execute: (_input, context) => {
-      const child = new Promise((resolve) => setTimeout(resolve, 0));
-      void child
-        .then(() => settled.opened)
+      void settled.opened
         .then(() => context.run.startChild({ ...PRO, message: 'Too late' }, context))
         .then((output) => late.open(output));
       return Promise.resolve({ isError: false, value: 'Begun.' });
