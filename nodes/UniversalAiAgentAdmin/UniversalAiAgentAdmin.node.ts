@@ -8,7 +8,7 @@ import {
 
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
-import { getSkills, getTenantTools, searchTenants } from '../shared/pickers';
+import { getAgents, getSkills, getTenantTools, searchTenants } from '../shared/pickers';
 import { operate } from './operate';
 import { credentials, properties, subtitle } from './panel/description';
 import { createTenant, getServers, getServersOrAll, getTiers, getToolArguments, getTools } from './pickers';
@@ -34,7 +34,7 @@ export class UniversalAiAgentAdmin implements INodeType {
 
   methods = {
     listSearch: { searchTenants },
-    loadOptions: { getServers, getServersOrAll, getSkills, getTenantTools, getTiers, getTools },
+    loadOptions: { getAgents, getServers, getServersOrAll, getSkills, getTenantTools, getTiers, getTools },
     resourceMapping: { getToolArguments },
     actionHandler: { createTenant },
   };

@@ -47,6 +47,17 @@ export async function getSkills(this: ILoadOptionsFunctions): Promise<INodePrope
   ];
 }
 
+/** The agents of the chosen tenant and of all tenants; without a tenant those of all tenants. */
+export async function getAgents(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
+  const tenantId = chosenTenant(this);
+  const { agents } = await withAdmin(this, ({ admin }) =>
+    admin.agent.list(tenantId === undefined ? { shared: true } : { tenantId }),
+  );
+  const first = agents.filter(({ name }, index) => agents.findIndex((other) => other.name === name) === index);
+  const active = first.filter(({ is_active: isActive }) => isActive);
+  return active.map(({ name, description }) => ({ name, value: name, description: description ?? '' }));
+}
+
 /** The id of the tenant that is chosen in the panel; undefined for none, and for an expression. */
 export function chosenTenant(context: ILoadOptionsFunctions): string | undefined {
   const tenant = context.getCurrentNodeParameter('tenantId') as { readonly value?: unknown } | string | undefined;

@@ -40,7 +40,7 @@ interface OperationWords {
  * Metadata of its input: `secret` (a text that nobody may look on), `tenant` (one that a tenant is known by), `none` (the word for
  * null on the command line), `whole` (a list whose entries may have commas, a text whose last line end counts), `any` (any JSON, or a text); for the panel
  * `title`, `description`, `placeholder`, `initial` (default in the panel), `names` of words, `rows`, `picker` (`tier`, `tool`,
- * `tenantTool`, `skill`, `server`), `group` (`more`, `filters`; `none`: not in the panel), `panel` (an export of the panel's custom.ts).
+ * `tenantTool`, `skill`, `agent`, `server`), `group` (`more`, `filters`; `none`: not in the panel), `panel` (an export of the panel's custom.ts).
  *
  * @example
  * export const getTenant = operation({ name: 'tenant.get', title: 'Get', action: 'Get a tenant', description: '…', input, run })

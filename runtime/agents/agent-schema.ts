@@ -6,12 +6,15 @@ import { strictObject } from '../util/known-keys';
 
 const PATH = /^(?:context|meta)(?:\.[A-Za-z0-9_-]+)+$/;
 const MAX_RULES = 50;
+const MAX_SUB_AGENTS = 50;
 
 const { max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool } = TASK_OPTIONS;
 
 export const agentNameField = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,50}$/, 'must be letters, digits, _ and -, at most 50 of them');
+/** Begins the name of a tool that asks an agent: `ask_billing`. Rules may name such tools wherever an agent has them. */
+export const ASK = 'ask';
 const object = z.custom<JsonObject>(isJsonObject, 'must be a JSON object');
 const tier = z.string().regex(/^\S{1,20}$/, 'must be the code of a tier');
 const model = z.string().regex(/^\S{1,100}$/, 'must be the id of a model, without spaces');
@@ -48,6 +51,7 @@ export const agentShape = {
   tools: names.optional(),
   toolPermissions: object.optional(),
   skills: z.array(z.string().normalize().min(1).max(200)).max(500).optional(),
+  subAgents: z.array(agentNameField).max(MAX_SUB_AGENTS).optional(),
   outputSchema: object.optional(),
   limits: strictObject({ max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool }).optional(),
 };

@@ -12,7 +12,21 @@ export function readCodeAgents(given: readonly AgentDefinition[] = []): readonly
   });
   const twice = agents.find(({ name }, index) => agents.findIndex((other) => other.name === name) !== index);
   if (twice !== undefined) throw invalid(`plugins.agents has two agents with the name "${twice.name}"`);
+  const cyclic = agents.find(({ name }) => below(name, agents).has(name));
+  if (cyclic !== undefined) throw invalid(`plugins.agents: "${cyclic.name}" can ask itself through its sub-agents`);
   return agents;
+}
+
+/** Names of all agents that one can ask, itself or through others. */
+function below(name: string, agents: readonly AgentDefinition[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const askable = (of: string): readonly string[] => agents.find((agent) => agent.name === of)?.subAgents ?? [];
+  const open = [...askable(name)];
+  for (const one of open) {
+    if (!found.has(one)) open.push(...askable(one));
+    found.add(one);
+  }
+  return found;
 }
 
 function invalid(issues: string): RuntimeError {

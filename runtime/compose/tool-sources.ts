@@ -11,6 +11,7 @@ import { createBuiltinTransport } from '../tools/transports/builtin-transport';
 import { createHookTransport } from '../tools/transports/hook-transport';
 import { createRestTransport } from '../tools/transports/rest-transport';
 import { createWorkflowTransport } from '../tools/transports/workflow-transport';
+import { createAgentSource } from '../toolsets/agent-source';
 import { createCatalogueSource } from '../toolsets/catalogue-source';
 import { combineSources, type SelectTools } from '../toolsets/combine-sources';
 import { createConnectedSource } from '../toolsets/connected-source';
@@ -48,6 +49,7 @@ export function createToolSources(
       codeTools: (config.plugins.tools ?? []).map(({ definition }) => definition.name),
     }),
     createCatalogueSource(createToolBuilder(builder)),
+    createAgentSource(),
     createMcpSource(mcp, createServerToolBuilder(builder)),
     createPluginSource(config.plugins.tools ?? []),
     createConnectedSource(builder),

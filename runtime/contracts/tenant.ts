@@ -116,6 +116,8 @@ export interface AgentDefinition {
   readonly toolPermissions?: JsonObject;
   /** Names of skills that it may load; `*` means all of the tenant's. Default: none, unless the task names some. */
   readonly skills?: readonly string[];
+  /** Names of agents that it can ask, each with a tool `ask_<name>`. Default: none. */
+  readonly subAgents?: readonly string[];
   /** JSON Schema of its answers. */
   readonly outputSchema?: JsonObject;
   /** Limits of a run, in the words of a task's config. */
@@ -145,6 +147,13 @@ export interface AgentRow {
   readonly definition: JsonObject;
 }
 
+/** What an agent has to know of a row of elo_agents to ask it. */
+export interface SubAgentRow {
+  readonly name: string;
+  readonly description?: string;
+  readonly isActive: boolean;
+}
+
 /** Everything that one run needs from the database, from one round trip. */
 export interface TenantSnapshot {
   readonly tenant: Tenant;
@@ -166,6 +175,8 @@ export interface TenantSnapshot {
     readonly rows: readonly AgentRow[];
     /** The tenant has rows of agents, of whatever name. */
     readonly isAny: boolean;
+    /** Agents that it can ask: the tenant's own row, or else the row for all tenants. Default: none. */
+    readonly below?: readonly SubAgentRow[];
   };
   /** Active skills that the task or its agent names. Undefined: none was named, or the store knows none. */
   readonly skills?: readonly SkillEntry[];
@@ -181,5 +192,7 @@ export interface TenantStore {
     readonly agent?: string;
     /** Names of more skills that are needed; `*` means all. */
     readonly skills?: readonly string[];
+    /** Names of agents that it can ask, beside those of its rows. */
+    readonly subAgents?: readonly string[];
   }) => Promise<TenantSnapshot>;
 }

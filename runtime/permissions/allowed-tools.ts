@@ -57,7 +57,7 @@ export function allowedTools<T extends Candidate>(
 export interface OtherNames {
   /** Codes of its rows and names of its servers' tools, offered or not. */
   readonly codes: readonly string[];
-  /** Names of its MCP servers. */
+  /** Names of its MCP servers, and what else stands before the name of a tool that may not be there now. */
   readonly servers: readonly string[];
 }
 

@@ -14,8 +14,9 @@ import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import { clipText } from '../util/text/clip-text';
+import { rulesOfTask } from './plan/plan-run';
 import type { Recorder } from './recorder';
-import type { ClaimedRun, Run } from './run';
+import type { ClaimedRun, Parent, Run } from './run';
 import { timeoutOf } from './stop-error';
 
 /** The runs that work for the tool calls of a run. */
@@ -52,7 +53,7 @@ export function startChildren(
     const child = { request, host: childHost(run), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      const result = await runTask({ ...child, parent: { family, account, bill, claim } });
+      const result = await runTask({ ...child, parent: { family, account, bill, claim, ...passedOn(run) } });
       note(found, result);
       const { awaiting, run_id: runId, task_id: taskId } = result;
       if (awaiting !== undefined) stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
@@ -99,11 +100,15 @@ function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   return { rootTaskId, above: [...above, key.runId], parentCallId };
 }
 
-/** What is wired to one run alone stays with it: its listener, model, memory, tools and answer's form. */
+/** What is wired to one run alone stays with it: its listener, memory, tools and answer's form. */
 function childHost({ host, earlier }: ClaimedRun): HostOptions {
-  const { mcpServers, egress, fresh } = host;
+  const { mcpServers, egress, fresh, connected: { model, fallback } = {} } = host;
   // A run that goes on finds its children.
-  return { mcpServers, egress, fresh: fresh === true && earlier === undefined };
+  return { mcpServers, egress, connected: { model, fallback }, fresh: fresh === true && earlier === undefined };
+}
+
+function passedOn({ request: { config }, plan, parent }: ClaimedRun): Pick<Parent, 'rules' | 'tier'> {
+  return { rules: [...(parent?.rules ?? []), rulesOfTask(config)], tier: plan.selected.tier.code };
 }
 
 /** The task, with what a person has decided on the run of it that waited; `isKnown` where such a run is on record. */

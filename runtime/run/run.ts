@@ -15,6 +15,7 @@ import type { LoopInput } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';
 import type { ReadyTask } from '../tasks/read-task';
 import type { SelectTools } from '../toolsets/combine-sources';
+import type { ToolLists } from '../toolsets/tool-source';
 import type { Deadline } from '../util/abort';
 import type { JsonValue } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
@@ -38,7 +39,7 @@ export interface RunEnvironment {
 }
 
 /** The run that another one works for. */
-interface Parent {
+export interface Parent {
   /** Where the child stands. */
   readonly family: Family;
   readonly account: RunAccount;
@@ -46,6 +47,10 @@ interface Parent {
   readonly bill?: BillingLine;
   /** Is told whether the child holds its task. */
   readonly claim: { isHeld: boolean };
+  /** Rules of the tasks above, which hold for all that works for them. */
+  readonly rules: readonly ToolLists[];
+  /** The code of its tier, which is that of a child without a tier and a model of its own. */
+  readonly tier: string;
 }
 
 /** A task that was read. */

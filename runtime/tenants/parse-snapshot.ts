@@ -132,13 +132,20 @@ export function parseServers(text: string, serverTools?: ServerTools): readonly 
   return readRows(serverRow, text).map((row) => toServer(row, serverTools));
 }
 
-const agentsColumn = z.object({ is_any: z.boolean(), rows: z.unknown() });
+const belowRow = z.object({ name: z.string(), description: z.string().nullable(), is_active: z.boolean() });
+const agentsColumn = z.object({ is_any: z.boolean(), rows: z.unknown(), below: z.array(belowRow) });
 const agentRow = z.looseObject({ tenant_id: z.string().nullable(), is_active: z.boolean(), version: z.number() });
 
 /** The rows of the agent that was asked for. */
 function parseAgents(text: string): NonNullable<TenantSnapshot['agents']> {
-  const { is_any: isAny, rows } = agentsColumn.parse(parseExactly(text));
-  return { isAny, rows: toAgentRows(rows) };
+  const { is_any: isAny, rows, below } = agentsColumn.parse(parseExactly(text));
+  return {
+    isAny,
+    rows: toAgentRows(rows),
+    below: below.map(({ is_active: isActive, description, ...row }) => ({
+      ...{ ...row, isActive, description: description ?? undefined },
+    })),
+  };
 }
 
 /** Rows of agents from a JSON list. */
@@ -170,6 +177,7 @@ const AGENT_COLUMNS = {
   tools: 'tools',
   tool_permissions: 'toolPermissions',
   skills: 'skills',
+  sub_agents: 'subAgents',
   output_schema: 'outputSchema',
   limits: 'limits',
 };

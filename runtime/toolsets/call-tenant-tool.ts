@@ -70,7 +70,7 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
 
 async function findTool({ selectTools }: CallParts, request: CallRequest): Promise<Tool> {
   const { snapshot, tier, agent, tool: name, signal } = request;
-  const rules = { enabled_tools: [name] };
+  const rules = [{ enabled_tools: [name] }];
   const { tools, warnings } = await selectTools({ snapshot, tier, agent, rules, servers: [], signal });
   const found = tools.find(({ tool, alias }) => tool.definition.name === name || alias === name)?.tool;
   if (found === undefined) throw vaultErrorOf(snapshot, name) ?? notFound(name, warnings);

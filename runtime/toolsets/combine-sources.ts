@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { ASK } from '../agents/agent-schema';
 import type { ConnectedTool } from '../contracts/connected';
 import type { Agent, AgentDefinition, TenantSnapshot, ToolRow } from '../contracts/tenant';
 import type { GivenSkills } from '../contracts/tools/skill';
@@ -13,6 +14,7 @@ import { createToolset } from '../tools/combine-toolsets';
 import { offeredNames, plainName } from '../tools/offered-names';
 import { turn } from '../util/turn';
 import { agentOfTenant, rulesOfAgents } from './agent-of-tenant';
+import { givenSubAgents } from './agent-source';
 import { givenSkills, LOAD_SKILL } from './skill-source';
 import type { OfferedTool, ToolLists, ToolOffer, ToolSource } from './tool-source';
 
@@ -34,8 +36,8 @@ interface SelectToolsRequest {
   readonly agent?: string;
   /** The agent that a run goes on from, null for none: its rules hold too. */
   readonly began?: Agent | null;
-  /** Rules of the task or the caller, in the shape of tool_config; they can only narrow. */
-  readonly rules: ToolLists;
+  /** Rules of the task or the caller, and before them those of the tasks that it works for; they can only narrow. */
+  readonly rules: readonly ToolLists[];
   /** Names of skills that the task names; those of the agent are intersected. */
   readonly skills?: readonly string[];
   /** Servers given with the run, beside the tenant's own. */
@@ -67,16 +69,16 @@ export function combineSources(
 ): SelectTools {
   const remembered = new WeakMap<readonly ToolRow[], Map<string, Remembered>>();
   return async (request) => {
-    const { snapshot, tier, agent, began, rules, servers, connected = [], signal } = request;
+    const { snapshot, agent, began, servers, connected = [], signal } = request;
     const ofRows = remembered.get(snapshot.tools) ?? new Map<string, Remembered>();
     remembered.set(snapshot.tools, ofRows);
     const now = agentOfTenant({ name: agent, began }, snapshot, codeAgents);
     const ofAgents = rulesOfAgents(now, began ?? undefined);
-    const skills = skillsOf(request, now);
-    const key = JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules, versionOf(skills)]);
+    const given = givenWith(request, { now, codeAgents });
+    const key = keyOf(request, ofAgents, given);
     const before = ofRows.get(key);
     const policy = before?.policy ?? readPolicy(request, ofAgents);
-    const asked = { snapshot, servers, connected, policy, skills, signal };
+    const asked = { snapshot, servers, connected, policy, ...given, signal };
     const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
     if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
     const selected = await select(offers, policy, otherNames(request));
@@ -87,9 +89,28 @@ export function combineSources(
   };
 }
 
-/** Skills of the task and its agents: a run that began without an agent began without its skills. */
-function skillsOf({ snapshot, skills, began }: SelectToolsRequest, now: Agent | undefined): GivenSkills {
-  return givenSkills(snapshot.skills, { ofTask: skills, agents: [now, began === null ? {} : began] });
+/** The same text for what the same tools come of, as long as no source has changed its offer. */
+function keyOf(
+  { snapshot, tier, agent, rules }: SelectToolsRequest,
+  ofAgents: readonly ToolLists[],
+  { skills, subAgents }: Given,
+): string {
+  const given = [versionOf(skills), subAgents];
+  return JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules, ...given]);
+}
+
+type Given = Pick<Parameters<ToolSource['offer']>[0], 'skills' | 'subAgents'>;
+
+/** What comes with the agents of a run: one that began without an agent began without its skills and sub-agents. */
+function givenWith(
+  { snapshot, skills, began }: SelectToolsRequest,
+  { now, codeAgents }: { readonly now: Agent | undefined; readonly codeAgents: readonly AgentDefinition[] },
+): Given {
+  const agents = [now, began === null ? {} : began];
+  return {
+    skills: givenSkills(snapshot.skills, { ofTask: skills, agents }),
+    subAgents: givenSubAgents(snapshot, { agents, code: codeAgents }),
+  };
 }
 
 /** The same text for the same skills. Their descriptions are long, and there may be a hundred. */
@@ -112,10 +133,10 @@ function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest, ofAgen
       readToolRules(ofTier, 'elo_agent_tiers.tool_config'),
       ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
       ...ofAgents.map((own) => agentLevel(own, agent ?? '')),
-      { ...readToolRules(rules, 'config'), granted: [] },
+      ...rules.map((one) => ({ ...readToolRules(one, 'config'), granted: [], isOfTask: true })),
     ],
     nearAgent: rulesOfNearAgent(snapshot.tenant.settings.toolConfig, agent),
-    asked: rules.enabled_tools,
+    asked: rules.at(-1)?.enabled_tools,
   };
 }
 
@@ -129,7 +150,7 @@ function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
   );
   return {
     codes: [...snapshot.tools.map(({ code }) => code), ...ofServers, LOAD_SKILL],
-    servers: [...own, ...servers].map(({ name }) => name),
+    servers: [...own.map(({ name }) => name), ...servers.map(({ name }) => name), ASK],
   };
 }
 

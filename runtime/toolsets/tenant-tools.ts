@@ -86,7 +86,7 @@ interface TenantToolsParts extends CallParts {
 export function createTenantTools(parts: TenantToolsParts): TenantTools {
   const list = async ({ tenantId, tier, agent }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
     const snapshot = await loadTenant(parts.tenants, tenantId, agent);
-    const selected = await parts.selectTools({ snapshot, tier, agent, rules: {}, servers: [], signal });
+    const selected = await parts.selectTools({ snapshot, tier, agent, rules: [], servers: [], signal });
     const warnings = [...vaultErrors(snapshot), ...selected.warnings];
     return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings };
   };

@@ -1,5 +1,5 @@
 import type { ConnectedTool } from '../contracts/connected';
-import type { TenantSnapshot } from '../contracts/tenant';
+import type { AgentDefinition, TenantSnapshot } from '../contracts/tenant';
 import type { GivenSkills } from '../contracts/tools/skill';
 import type { TenantTool, Tool } from '../contracts/tools/tool';
 import type { ErrorSummary } from '../errors/runtime-error';
@@ -17,7 +17,16 @@ interface OfferRequest {
   readonly policy: Policy;
   /** The skills of the run. */
   readonly skills: GivenSkills;
+  /** The agents that the agent of the run can ask. */
+  readonly subAgents: GivenSubAgents;
   readonly signal: AbortSignal;
+}
+
+/** Agents that the agent of a run can ask. */
+export interface GivenSubAgents {
+  readonly entries: readonly Pick<AgentDefinition, 'name' | 'description'>[];
+  /** Names without an agent that is active. */
+  readonly missing: readonly string[];
 }
 
 /** Rules for tools in the shape of tool_config; they can only narrow. */

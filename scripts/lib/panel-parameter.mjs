@@ -24,6 +24,7 @@ const PICKERS = {
   tier: { loadOptionsMethod: 'getTiers' },
   tool: { loadOptionsMethod: 'getTools' },
   model: { loadOptionsMethod: 'getModels' },
+  agent: { loadOptionsMethod: 'getAgents', loadOptionsDependsOn: ['tenantId'] },
   skill: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
   tenantTool: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
 };

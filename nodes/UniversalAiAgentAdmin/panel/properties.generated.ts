@@ -109,6 +109,15 @@ export const operationProperties: INodeProperties[] = [
           'The skills that the agent may load; an asterisk means all of the tenant. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
       },
       {
+        displayName: 'Sub-Agents Names or IDs',
+        name: 'subAgents',
+        type: 'multiOptions',
+        typeOptions: { loadOptionsMethod: 'getAgents', loadOptionsDependsOn: ['tenantId'] },
+        default: [],
+        description:
+          'Other agents that the agent can ask; each of them is a tool for it. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+      },
+      {
         displayName: 'Temperature',
         name: 'temperature',
         type: 'number',

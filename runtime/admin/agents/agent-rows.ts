@@ -4,16 +4,18 @@ import { agentNameField, agentShape, ONE_MODEL } from '../../agents/agent-schema
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { readToolRules } from '../../permissions/read-tool-rules';
-import { AGENT_ROWS, type AgentDetails, readAgentRow } from '../../storage/sql/admin/manage-agents';
+import { type AgentDetails, readAgentRow } from '../../storage/sql/admin/manage-agents';
 import { unknownSkills } from '../../storage/sql/admin/manage-skills';
 import type { RowOwner } from '../../storage/sql/admin/scoped-rows';
 import type { Query } from '../../storage/statement';
 import { whyUnusable } from '../../tools/schemas/validate-input';
 import { checkTenant } from '../check-tenant';
-import { type ScopedKind, unknownRow, type WriteMode, writeScopedRow } from '../scoped-row';
+import type { AdminPorts } from '../operation';
+import { unknownRow, type WriteMode, writeScopedRow } from '../scoped-row';
 import { SKILLS } from '../skills/skill-rows';
 import { checkTiers } from '../tenants/check-settings';
 import { checkRules } from '../tools/check-rules';
+import { AGENTS, checkSubAgents } from './check-sub-agents';
 
 /** Description of the field `shared`. */
 export const SHARED = 'Whether every tenant can use the agent, unless it has its own of this name';
@@ -24,12 +26,6 @@ export const nameField = agentNameField.meta({
 });
 
 const { name: _name, ...shape } = agentShape;
-
-export const AGENTS: ScopedKind = {
-  rows: AGENT_ROWS,
-  exists: (agent) => new RuntimeError('AGENT_EXISTS', { agent }),
-  unknown: (owner, agent) => new RuntimeError('AGENT_UNKNOWN', { owner, agent }),
-};
 
 /** The input for a row. */
 export const changeShape = {
@@ -90,6 +86,12 @@ export const changeShape = {
     title: 'Skills',
     description: 'The skills that the agent may load; an asterisk means all of the tenant',
   }),
+  subAgents: shape.subAgents.unwrap().nullish().meta({
+    group: 'more',
+    picker: 'agent',
+    title: 'Sub-Agents',
+    description: 'Other agents that the agent can ask; each of them is a tool for it',
+  }),
   outputSchema: shape.outputSchema.unwrap().nullish().meta({
     group: 'more',
     description: 'JSON Schema of the answers',
@@ -112,10 +114,11 @@ type Change = z.output<z.ZodObject<typeof changeShape>> & { readonly tenantId?: 
 export async function writeAgent(
   query: Query,
   { tenantId, ...given }: Change,
-  { codeTools, ...mode }: WriteMode & { readonly codeTools: readonly string[] },
+  { codeTools, codeAgents, ...mode }: WriteMode & Pick<AdminPorts, 'codeTools' | 'codeAgents'>,
 ): Promise<AgentDetails> {
   const owner = { tenantId, name: given.name };
   await checkChange(query, { tenantId, ...given }, codeTools);
+  await checkSubAgents(query, { tenantId, ...given }, codeAgents);
   await writeScopedRow(query, AGENTS, { ...mode, owner, values: columnsOf(given) });
   const written = await readAgentOf(query, owner);
   if (written.tier === null || written.model === null) return written;
@@ -153,6 +156,7 @@ function columnsOf(given: Change): Readonly<Record<string, unknown>> {
     tools: given.tools,
     tool_permissions: given.toolPermissions,
     skills: given.skills,
+    sub_agents: given.subAgents,
     output_schema: given.outputSchema,
     limits: given.limits,
     is_active: given.isActive,

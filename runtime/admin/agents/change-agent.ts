@@ -10,8 +10,8 @@ export const createAgent = operation({
   action: 'Create an agent',
   description: 'Add an agent, with a prompt, a model, tools and limits of its own',
   input,
-  run: ({ postgres: { transaction }, codeTools }, given) =>
-    transaction((query) => writeAgent(query, given, { mayInsert: true, mayUpdate: false, codeTools })),
+  run: ({ postgres: { transaction }, codeTools, codeAgents }, given) =>
+    transaction((query) => writeAgent(query, given, { mayInsert: true, mayUpdate: false, codeTools, codeAgents })),
 });
 
 export const setAgent = operation({
@@ -20,8 +20,8 @@ export const setAgent = operation({
   action: 'Create or update an agent',
   description: 'Add an agent, or change the one that has this name; can be repeated',
   input,
-  run: ({ postgres: { transaction }, codeTools }, given) =>
-    transaction((query) => writeAgent(query, given, { mayInsert: true, mayUpdate: true, codeTools })),
+  run: ({ postgres: { transaction }, codeTools, codeAgents }, given) =>
+    transaction((query) => writeAgent(query, given, { mayInsert: true, mayUpdate: true, codeTools, codeAgents })),
 });
 
 export const updateAgent = operation({
@@ -30,6 +30,6 @@ export const updateAgent = operation({
   action: 'Update an agent',
   description: 'Change an agent; runs under way keep their prompt and model',
   input,
-  run: ({ postgres: { transaction }, codeTools }, given) =>
-    transaction((query) => writeAgent(query, given, { mayInsert: false, mayUpdate: true, codeTools })),
+  run: ({ postgres: { transaction }, codeTools, codeAgents }, given) =>
+    transaction((query) => writeAgent(query, given, { mayInsert: false, mayUpdate: true, codeTools, codeAgents })),
 });

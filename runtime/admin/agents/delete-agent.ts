@@ -1,7 +1,8 @@
 import { operation } from '../operation';
 import { scoped } from '../scope';
 import { deleteScopedRow } from '../scoped-row';
-import { AGENTS, nameField, SHARED } from './agent-rows';
+import { nameField, SHARED } from './agent-rows';
+import { AGENTS } from './check-sub-agents';
 
 export const deleteAgent = operation({
   name: 'agent.delete',

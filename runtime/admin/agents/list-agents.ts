@@ -1,12 +1,9 @@
-import { agentsWithRules } from '../../permissions/read-tool-rules';
 import { type AgentEntry, listAgentRows } from '../../storage/sql/admin/manage-agents';
-import { readSettings } from '../../storage/sql/admin/manage-tenants';
-import type { Query } from '../../storage/statement';
-import { parseSettings } from '../../tenants/parse-settings';
 import { checkTenant } from '../check-tenant';
 import { operation } from '../operation';
 import { scoped, shownScope } from '../scope';
 import { nameField, readAgentOf, SHARED } from './agent-rows';
+import { namesWithRules } from './check-sub-agents';
 
 export const getAgent = operation({
   name: 'agent.get',
@@ -30,7 +27,8 @@ export const listAgents = operation({
       ...{ ...NO_ROW, name, description: description ?? null, tier: tier ?? null, model: model ?? null },
       source: 'code' as const,
     }));
-    const ruled = tenantId === undefined ? [] : await namesWithRules(query, tenantId);
+    if (tenantId !== undefined) await checkTenant(query, tenantId);
+    const ruled = await namesWithRules(query, tenantId);
     const rules = ruled.map((name) => ({ ...NO_ROW, name, source: 'rules' as const }));
     const known = new Set<string>();
     // What stands before hides what has its name, but a row of all tenants is there beside the tenant's own.
@@ -44,9 +42,3 @@ export const listAgents = operation({
 });
 
 const NO_ROW = { scope: null, description: null, tier: null, model: null, version: null, is_active: true };
-
-async function namesWithRules(query: Query, tenantId: string): Promise<readonly string[]> {
-  await checkTenant(query, tenantId);
-  const [row] = await query<{ settings: string | null }>(readSettings({ tenantId }));
-  return agentsWithRules(parseSettings(row?.settings ?? null).toolConfig);
-}

@@ -21,6 +21,8 @@ export interface AgentChange {
   readonly toolPermissions?: JsonObject | null;
   /** Names of skills that it may load, `*` for all; null: none. */
   readonly skills?: readonly string[] | null;
+  /** Names of agents that it can ask, each with a tool `ask_<name>`; null: none. */
+  readonly subAgents?: readonly string[] | null;
   /** JSON Schema of its answers. */
   readonly outputSchema?: JsonObject | null;
   /** `max_cost_usd`, `max_total_tokens`, `max_tool_calls`, `max_calls_per_tool` of a run. */
@@ -32,7 +34,7 @@ type Named = Scope & { readonly name: string };
 
 /**
  * Agents of a tenant, or with `shared` of all tenants. Every method rejects with ADMIN_INPUT_INVALID, POLICY_INVALID, RULE_UNMATCHED,
- * TIER_UNKNOWN, SKILL_UNKNOWN, OUTPUT_FORMAT_INVALID, AGENT_UNKNOWN, TENANT_NOT_FOUND or a DB_ code; then nothing has changed.
+ * TIER_UNKNOWN, SKILL_UNKNOWN, OUTPUT_FORMAT_INVALID, AGENT_UNKNOWN, AGENT_CYCLE, TENANT_NOT_FOUND or a DB_ code; then nothing has changed.
  */
 export interface AgentAdmin {
   /** Rejects with AGENT_EXISTS too. */

@@ -31,6 +31,10 @@ export const ADMIN_CODES = family('Administration', {
     'Choose another name, or update the agent.',
   ),
   AGENT_UNKNOWN: caller('{owner} no agent "{agent}".', 'List the agents, or create this one. Nothing was changed.'),
+  AGENT_CYCLE: caller(
+    'The agent "{agent}" cannot have "{subAgent}" as a sub-agent: that one can ask "{agent}", itself or through others.',
+    'Take one of them out of the sub-agents of the other. Nothing was changed.',
+  ),
   SKILL_EXISTS: caller(
     'There is a skill with the name "{skill}" already.',
     'Choose another name, or update the skill.',

@@ -34,6 +34,12 @@ export const TENANTS_CODES = family('Tenants and their settings', {
       'Create it (Agent: Create, or `agent create`), or leave the name out.',
     ),
   ),
+  SUB_AGENT_NOT_LOADED: warning(
+    tenant(
+      'The tenant has no active agent "{agent}", so the run continues without its tool.',
+      'Create or activate it, or take it out of the sub-agents of the agent.',
+    ),
+  ),
   SKILL_NOT_LOADED: warning(
     tenant(
       'The tenant has no active skill "{skill}", so the run continues without it.',

@@ -11,6 +11,7 @@ import { normalizeModelId } from '../../models/select-model';
 import { taskWarnings } from '../../tasks/read-task';
 import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
+import type { ToolLists } from '../../toolsets/tool-source';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
 import { fillVariables } from './fill-variables';
@@ -44,7 +45,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const now = agentOfTenant({ name: request.config.agent, began: run.began }, tenant, environment.agents);
   const agent = run.began === undefined ? now : (run.began ?? undefined);
   const texts = { asked: request.config, redact: environment.redactorFor(tenant) };
-  const { config, warnings: textWarnings } = fillVariables(applyAgent(request, now, agent), texts);
+  const { config, warnings: textWarnings } = fillVariables(inTierOfParent(applyAgent(request, now, agent), run), texts);
   const budget = readBudget(settings, config);
   const {
     selected,
@@ -83,21 +84,32 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   return { plan, toolsOfNow };
 }
 
+/** A run that works for another one, and whose task and agent name neither tier nor model, is of the tier of that one. */
+function inTierOfParent(config: TaskConfig, { parent }: Run): TaskConfig {
+  if (parent === undefined || config.agent_tier !== undefined || config.model_override !== undefined) return config;
+  return { ...config, agent_tier: parent.tier };
+}
+
+/** The rules for tools that a task brings. */
+export function rulesOfTask({ tools, disabled_tools, tool_permissions }: TaskConfig): ToolLists {
+  return { enabled_tools: tools, disabled_tools, tool_permissions };
+}
+
 type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
 
 /** The tools of a run under the rules of this moment. */
 function chooseTools(
   { selectTools }: RunEnvironment,
-  { host, tenant, deadline, began }: RunOfTenant,
+  { host, tenant, deadline, began, parent }: RunOfTenant,
   { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
-  const { tools, disabled_tools, tool_permissions, skills, agent } = config;
+  const { skills, agent } = config;
   return selectTools({
     snapshot: tenant,
     tier,
     agent,
     began,
-    rules: { enabled_tools: tools, disabled_tools, tool_permissions },
+    rules: [...(parent?.rules ?? []), rulesOfTask(config)],
     skills,
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,
@@ -151,6 +163,7 @@ async function loadTenant(environment: RunEnvironment, run: Run): Promise<Tenant
     modelIds: candidateModels(environment, run),
     agent: nameOfRow(config.agent),
     skills: namedSkills(environment, run),
+    subAgents: namedSubAgents(environment, run),
   };
   const loaded = await environment.tenants.load(request);
   if (!loaded.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId: loaded.tenant.id });
@@ -161,6 +174,16 @@ async function loadTenant(environment: RunEnvironment, run: Run): Promise<Tenant
 function namedSkills({ agents }: RunEnvironment, { request: { config }, began }: Run): readonly string[] | undefined {
   const ofCode = agents.find(({ name }) => name === config.agent);
   const names = [config.skills, ofCode?.skills, began?.skills].flatMap((list) => list ?? []);
+  return names.length === 0 ? undefined : [...new Set(names)];
+}
+
+/** The agents that the agent of the run can ask, as far as its row does not say it. */
+function namedSubAgents(
+  { agents }: RunEnvironment,
+  { request: { config }, began }: Run,
+): readonly string[] | undefined {
+  const ofCode = agents.find(({ name }) => name === config.agent);
+  const names = [ofCode?.subAgents, began?.subAgents].flatMap((list) => list ?? []);
   return names.length === 0 ? undefined : [...new Set(names)];
 }
 

@@ -102,6 +102,19 @@ SELECT
       SELECT coalesce(json_agg(to_json(agent) ORDER BY agent.tenant_id NULLS LAST), '[]')
       FROM elo_agents AS agent
       WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
+    ),
+    'below', (
+      SELECT coalesce(json_agg(to_json(found) ORDER BY name), '[]')
+      FROM (
+        SELECT DISTINCT ON (below.name) below.name, below.description, below.is_active
+        FROM elo_agents AS below
+        WHERE (below.tenant_id = tenant.id OR below.tenant_id IS NULL) AND below.name IN (
+          SELECT unnest((SELECT :subAgents::text[]))
+          UNION ALL SELECT unnest(agent.sub_agents) FROM elo_agents AS agent
+          WHERE agent.name = (SELECT :agent::text) AND (agent.tenant_id = tenant.id OR agent.tenant_id IS NULL)
+        )
+        ORDER BY below.name, below.tenant_id NULLS LAST
+      ) AS found
     )
   )::text AS agents,
   -- Skills without their texts, which are read when a model asks for them. Of those that only a star names one more than a run can

@@ -8,6 +8,7 @@ interface Asked {
   /** Undefined, and no skills: their rows are not read. */
   readonly agent?: string;
   readonly skills?: readonly string[];
+  readonly subAgents?: readonly string[];
 }
 
 const OF_AGENT = /-- With an agent:\n[^]*?-- Always:\n/g;

@@ -60,7 +60,7 @@ it("never gives one tenant's tools to another", async () => {
 
 it('gives the same objects to runs of different agents in turn, and to those of none', async () => {
   const agents = (name: string) =>
-    JSON.stringify({ is_any: true, rows: [{ tenant_id: 'a', is_active: true, version: 1, name }] });
+    JSON.stringify({ is_any: true, rows: [{ tenant_id: 'a', is_active: true, version: 1, name }], below: [] });
   const rows: Record<string, SnapshotColumns> = {
     a: columns({ prices: '[{"model_id":"a"}]', agents: agents('a') }),
     b: columns({ prices: '[{"model_id":"b"}]', agents: agents('b') }),

@@ -40,13 +40,14 @@ beforeAll(async () => {
     servers: [{ ...server, tools: [], excludeTools: [] }] as never,
   });
   snapshot = await tenants.load({ tenantId: TENANT_ID, modelIds: [] });
-  request = { snapshot, rules: {}, servers: [], signal };
+  request = { snapshot, rules: [], servers: [], signal };
 });
 
 it.each(Object.keys(sources))('the source %s gives the very same offer while nothing has changed', async (name) => {
   const source = sources[name] as ToolSource;
   const skills = { entries: [], missing: [] };
-  const asked = { snapshot, servers: [], connected: [], policy, skills, signal };
+  const subAgents = { entries: [], missing: [] };
+  const asked = { snapshot, servers: [], connected: [], policy, skills, subAgents, signal };
   const first = await source.offer(asked, undefined);
   expect(await source.offer(asked, first)).toBe(first);
 });
@@ -59,7 +60,7 @@ it('the sources say what they have to say to the model, in their order, while on
     });
   const select = combineSources([...says('One'), ...Object.values(sources), ...says('Two', 'Three')]);
   expect((await select(request)).instructions).toEqual(['One', 'Two', 'Three']);
-  const rules = { disabled_tools: ['tool_Two'] };
+  const rules = [{ disabled_tools: ['tool_Two'] }];
   expect((await select({ ...request, rules })).instructions).toEqual(['One', 'Three']);
 });
 

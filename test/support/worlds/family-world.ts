@@ -1,4 +1,4 @@
-import { type AgentResult, createRuntime, type Runtime, type Tool } from '../../../runtime';
+import { type AgentDefinition, type AgentResult, createRuntime, type Runtime, type Tool } from '../../../runtime';
 import { addTenant, giveTool } from '../servers/database';
 import { sendJson, startServer, type TestServer } from '../servers/http-server';
 import { type AgentFixture, aTask, echoTool, startAgentFixture, type TestTask } from '../values/agent-fixture';
@@ -24,6 +24,8 @@ export interface FamilyWorld {
   readonly paid: (pay: string) => number;
   /** The runs of a task, its own first, by how far they are below it. */
   readonly tree: (taskId: string) => Promise<TreeRow[]>;
+  /** Another runtime, with these agents. */
+  readonly program: (agents: readonly AgentDefinition[]) => Runtime;
   /** Does it with another runtime, as another process would. */
   readonly elsewhere: <T>(work: (runtime: Runtime) => Promise<T>) => Promise<T>;
   /** All runs of the task count as lost from now on. */
@@ -46,16 +48,22 @@ export const approve = (task: TestTask, { run_id }: Pick<AgentResult, 'run_id'>,
 });
 
 /** What tests of runs that work for other runs share: a tool that starts one, others of theirs, and a tool to pay with. */
-export function familyWorld(others: readonly Tool[] = []): FamilyWorld {
+export function familyWorld(others: readonly Tool[] = [], agents: readonly AgentDefinition[] = []): FamilyWorld {
   let fixture: AgentFixture;
   let server: TestServer;
   let next = 0;
   const tools = [echoTool, ask, ...others];
   beforeAll(async () => {
-    fixture = await startAgentFixture(() => ({ tools }));
+    fixture = await startAgentFixture(() => ({ tools, agents }));
     server = await startServer((_request, response) => sendJson(response, { sent: true }));
   });
   afterAll(() => Promise.all([fixture.close(), server.close()]));
+  const program = (ofProgram: readonly AgentDefinition[]): Runtime =>
+    createRuntime({
+      database: { url: fixture.database.url },
+      model: { apiKey: 'sk-test-key', baseUrl: fixture.models.url, maxRetries: 0 },
+      plugins: { tools, agents: ofProgram },
+    });
   return {
     fixture: () => fixture,
     family: async (settings = {}, decision = 'ask', permissions = {}) => {
@@ -73,12 +81,9 @@ export function familyWorld(others: readonly Tool[] = []): FamilyWorld {
          ORDER BY length(task_id)`,
         [taskId],
       ),
+    program,
     elsewhere: async (work) => {
-      const runtime = createRuntime({
-        database: { url: fixture.database.url },
-        model: { apiKey: 'sk-test-key', baseUrl: fixture.models.url, maxRetries: 0 },
-        plugins: { tools },
-      });
+      const runtime = program(agents);
       return work(runtime).finally(() => runtime.close());
     },
     loseLeases: (taskId) =>
