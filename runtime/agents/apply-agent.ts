@@ -2,13 +2,16 @@ import type { AgentTask, TaskConfig } from '../contracts/task';
 import type { Agent, ModelRule } from '../contracts/tenant';
 import { isJsonObject } from '../util/json';
 
+/** What rules for models compare. */
+type Facts = Pick<TaskConfig, 'context'> & Pick<AgentTask, 'meta'>;
+
 /**
  * The settings of a task under an agent. What the task says goes before; of limits the lower one holds. An empty prompt or
  * tier counts as not given. `began` is the agent that the run began with: text and model are of that one, and the limits
  * of both hold.
  */
 export function applyAgent(
-  { config, meta }: Pick<AgentTask, 'config' | 'meta'>,
+  { config, facts }: Pick<AgentTask, 'config'> & { readonly facts: Facts },
   now: Agent | undefined,
   began: Agent | undefined,
 ): TaskConfig {
@@ -16,7 +19,7 @@ export function applyAgent(
   if (agents.length === 0) return config;
   return {
     ...config,
-    ...modelOf(began, { config, meta }),
+    ...modelOf(began, { config, facts }),
     ...narrowed([config, ...agents.map(({ limits = {} }) => limits)]),
     system_prompt: isEmpty(config.system_prompt) ? began?.systemPrompt : config.system_prompt,
     temperature: config.temperature ?? began?.temperature,
@@ -44,14 +47,14 @@ export function modelsOf({ model, modelRules = [] }: Pick<Agent, 'model' | 'mode
 /** Nothing where the task itself names a tier; a model that it names is asked in the agent's tier. */
 function modelOf(
   { tier, model, modelRules = [] }: Partial<Agent> = {},
-  { config, meta }: Pick<AgentTask, 'config' | 'meta'>,
+  { config, facts }: Pick<AgentTask, 'config'> & { readonly facts: Facts },
 ): Partial<Pick<TaskConfig, 'agent_tier' | 'model_override'>> {
   if (config.agent_tier !== undefined) return {};
-  const rule = modelRules.find((one) => fits(one, { context: config.context ?? null, meta })) ?? { tier, model };
+  const rule = modelRules.find((one) => fits(one, facts)) ?? { tier, model };
   return { agent_tier: rule.tier, model_override: config.model_override ?? rule.model };
 }
 
-function fits({ when }: ModelRule, facts: object): boolean {
+function fits({ when }: ModelRule, facts: Facts): boolean {
   return Object.entries(when).every(([path, wanted]) => valueAt(facts, path) === wanted);
 }
 

@@ -1,6 +1,7 @@
 import type { Admin } from '../admin/contract/admin';
 import { lazyAdmin } from '../admin/lazy-admin';
 import type { AdminPorts } from '../admin/operation';
+import { ASK } from '../agents/agent-schema';
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
 import { RuntimeError } from '../errors/runtime-error';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
@@ -32,7 +33,11 @@ async function make(
     ...ports,
     postgres,
     serverDefaults: MCP_SERVER_DEFAULTS,
-    codeTools: [...(plugins.tools ?? []).map(({ definition }) => definition.name), LOAD_SKILL],
+    codeTools: [
+      ...(plugins.tools ?? []).map(({ definition }) => definition.name),
+      ...(plugins.agents ?? []).map(({ name }) => `${ASK}_${name}`),
+      LOAD_SKILL,
+    ],
     codeAgents: plugins.agents ?? [],
     listedAt,
     provider: apiKey === '' ? undefined : listedAt,

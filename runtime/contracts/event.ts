@@ -29,6 +29,8 @@ export type RunEvent =
       readonly promptTokens: number;
       readonly completionTokens: number;
     }
+  /** An event of a run that works for a tool call, such as a sub-agent: any but its deltas. */
+  | { readonly type: 'run-below'; readonly toolCallId: string; readonly event: RunEvent }
   | { readonly type: 'run-end'; readonly status: RunStatus; readonly costUsd: string };
 
 /** Called in the order of events. What it throws or rejects with is ignored. */

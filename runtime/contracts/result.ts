@@ -12,6 +12,17 @@ export interface ToolCallReport {
   readonly duration_ms: number;
 }
 
+/** A run that has worked for a tool call, with all that has worked for it in turn. Usage is that since it began, or went on. */
+export interface RunShare {
+  readonly task_id: string;
+  readonly run_id: string;
+  /** The agent that was asked. */
+  readonly agent?: string;
+  readonly tokens: number;
+  /** US dollars rounded half up to 8 places, as text; a part of the cost of the task. */
+  readonly cost_usd: string;
+}
+
 export type TraceEntry =
   | {
       readonly kind: 'model';
@@ -30,6 +41,8 @@ export type TraceEntry =
       readonly tool: string;
       readonly code?: string;
       readonly duration_ms: number;
+      /** The agents and other runs that the call has started. */
+      readonly runs?: readonly RunShare[];
     };
 
 /** What a run gives back, in the words of the wire. */

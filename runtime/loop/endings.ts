@@ -94,7 +94,10 @@ export function askPerson(
   const call = { step: state.iterations, id, tool: fn.name, arguments: asked.input, durationMs: 0 };
   observer.toolCallEnded({ ...call, decision: 'ask', isRepeatable: true, wasSent: false });
   const reason = `The rules ask for a decision before ${fn.name} is called.`;
-  const ending = wait(state, open, { asked: id, approvals: { [id]: { arguments: asked.input } } });
+  const ending = wait(state, open, {
+    asked: id,
+    approvals: { [id]: { arguments: asked.input, origin: asked.tool.origin } },
+  });
   return { ...ending, awaiting: { tool: fn.name, arguments: asked.input, reason }, warnings: asked.warnings };
 }
 
@@ -108,9 +111,9 @@ export function waitBelow(
   { ended, open, ...rest }: Open & { readonly ended: EndedToolCalls; readonly open: readonly OpenToolCall[] },
 ): Ending {
   const known = rest.written.approvals;
-  const waiting = open.flatMap(({ id, input, below }): [string, Approval][] =>
+  const waiting = open.flatMap(({ id, input, origin, below }): [string, Approval][] =>
     below.kind === 'waits'
-      ? [[id, { arguments: input, ...(Object.hasOwn(known, id) ? known[id] : {}), below: placeOf(below) }]]
+      ? [[id, { arguments: input, origin, ...(Object.hasOwn(known, id) ? known[id] : {}), below: placeOf(below) }]]
       : [],
   );
   const approvals = { ...known, ...Object.fromEntries(waiting) };

@@ -25,6 +25,8 @@ export type EndedToolCalls = readonly { readonly record: ToolCallRecord; readonl
 export interface OpenToolCall {
   readonly id: string;
   readonly input: JsonValue;
+  /** Which tool it is a call of. */
+  readonly origin?: string;
   readonly below: RunBelow;
 }
 
@@ -82,8 +84,10 @@ async function runOne(
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
   const given = await run(prepared);
-  const below = input.observer.below?.(id);
-  if (below !== undefined) return { id, input: prepared.input, below };
+  const { open: below, runs } = input.observer.below?.(id) ?? {};
+  if (below !== undefined) {
+    return { id, input: prepared.input, origin: prepared.kind === 'run' ? prepared.tool.origin : undefined, below };
+  }
   const { output, message } = toMessage(prepared, given);
   const record: ToolCallRecord = {
     step,
@@ -95,6 +99,7 @@ async function runOne(
     isRepeatable: prepared.kind !== 'run' || mayRepeat(prepared.tool, prepared.value),
     wasSent,
     durationMs: elapsedMs(startedAt),
+    ...(runs && { runs }),
     outcome: withWarnings(output, prepared),
   };
   input.observer.toolCallEnded(record);
@@ -150,7 +155,7 @@ async function execute(
     // A tool that does not heed the signal must not keep the run past its end.
     const output = await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
     // It has given no answer that another one could repeat.
-    if (input.observer.below?.(prepared.call.id) !== undefined) repeated.forget(tool, prepared.value);
+    if (input.observer.below?.(prepared.call.id).open !== undefined) repeated.forget(tool, prepared.value);
     return output;
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });

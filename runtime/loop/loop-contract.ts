@@ -6,7 +6,7 @@ import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Usage } from '../contracts/ledger/usage';
 import type { Message } from '../contracts/message';
 import type { Model, ToolChoice } from '../contracts/model';
-import type { AwaitedApproval } from '../contracts/result';
+import type { AwaitedApproval, RunShare } from '../contracts/result';
 import type { Tool, ToolContext, Toolset } from '../contracts/tools/tool';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorCode } from '../errors/codes';
@@ -79,7 +79,7 @@ export interface LoopObserver {
   /** A tool call has ended, was refused, or waits for a person. */
   readonly toolCallEnded: (call: ToolCallRecord) => void;
   /** Asked when a tool call has ended. Default: no other run works for any. */
-  readonly below?: (toolCallId: string) => RunBelow | undefined;
+  readonly below?: (toolCallId: string) => WorkBelow;
 }
 
 /** Overrides for the next model call. */
@@ -99,6 +99,14 @@ export interface LoopStart {
 
 /** What every tool of the run is called with. */
 export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal'>;
+
+/** What other runs have done for a tool call. */
+export interface WorkBelow {
+  /** Set where the call has no outcome yet. */
+  readonly open?: RunBelow;
+  /** Those that have ended. Default: none. */
+  readonly runs?: readonly RunShare[];
+}
 
 /** Why a tool call has no outcome yet, whatever its tool has returned: another run works for it. */
 export type RunBelow =

@@ -1,5 +1,6 @@
+import type { Approval } from '../contracts/ledger/journal';
 import type { ToolCallMessage } from '../contracts/message';
-import type { CheckedFor } from '../contracts/tools/tool';
+import type { CheckedFor, Tool } from '../contracts/tools/tool';
 import type { ErrorCode } from '../errors/codes';
 import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
@@ -69,6 +70,7 @@ async function follow(
   call: RunnableCall,
   { input, state }: { readonly input: LoopInput; readonly state: RunState },
 ): Promise<AdmittedToolCall> {
+  if (takesToolAway(ruling, call)) throw toolMissing(call);
   if (ruling.kind === 'deny') return refuse(call, ruling.code, ruling.details);
   const { tool } = ruling;
   const { counts } = state.calls;
@@ -106,11 +108,27 @@ async function prepare(
   const prepared = await admitToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };
-  // Another run works for it, and knows what it has done.
-  if (isRunnable(prepared) && approvalOf(call, state)?.below !== undefined) return { ...prepared, isTaken: true };
+  const taken = goneOnWith(prepared, state);
+  if (taken !== undefined) return taken;
   if (!step.sent.includes(index)) return prepared;
   if (isRunnable(prepared) && mayRepeat(prepared.tool, prepared.value)) return prepared;
   return refuse(prepared, 'TOOL_OUTCOME_UNKNOWN');
+}
+
+/** The call where another run works for it, and knows what it has done. Throws APPROVAL_TOOL_MISSING. */
+function goneOnWith(call: AdmittedToolCall, state: RunState): RunnableCall | undefined {
+  const approval = approvalOf(call.call, state);
+  if (approval?.below === undefined) return undefined;
+  if (isRunnable(call) && isOf(call.tool, approval)) return { ...call, isTaken: true };
+  throw toolMissing(call);
+}
+
+const toolMissing = ({ call }: AdmittedToolCall): RuntimeError =>
+  new RuntimeError('APPROVAL_TOOL_MISSING', { tool: call.function.name });
+
+/** Tells whether a call that is gone on with would not be, or would be one of another tool. */
+function takesToolAway(ruling: Ruling, { isTaken, tool }: RunnableCall): boolean {
+  return isTaken === true && (ruling.kind === 'deny' || ruling.tool.origin !== tool.origin);
 }
 
 function checkedFor({ scope: { meta }, stop: { signal } }: LoopInput): CheckedFor & { readonly signal: AbortSignal } {
@@ -126,11 +144,16 @@ function waitsForApproval(call: RunnableCall, state: RunState): boolean {
   return call.isTaken !== true && call.tool.policy?.needsApproval === true && !isDecided(call, state);
 }
 
-/** An approval is for the arguments that were shown. Under rules that make others of them a person is asked again. */
-function isDecided({ call, input }: RunnableCall, state: RunState): boolean {
+/** An approval is for the tool and the arguments that were shown. Under rules that make others of them a person is asked again. */
+function isDecided({ call, input, tool }: RunnableCall, state: RunState): boolean {
   const approval = approvalOf(call, state);
   if (approval?.decision === undefined) return false;
-  return approval.decision === 'deny' || canonicalJson(approval.arguments) === canonicalJson(input);
+  if (approval.decision === 'deny') return true;
+  return isOf(tool, approval) && canonicalJson(approval.arguments) === canonicalJson(input);
+}
+
+function isOf(tool: Tool, { origin }: Approval): boolean {
+  return origin === undefined || origin === tool.origin;
 }
 
 function refuse(

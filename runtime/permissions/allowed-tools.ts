@@ -44,7 +44,7 @@ export function allowedTools<T extends Candidate>(
     try {
       const permission = permissionOf(candidate, policy.levels);
       if (permission.decision === 'deny') continue;
-      allowed.push({ ...candidate, tool: guardTool(candidate.tool, permission, candidate.code) });
+      allowed.push({ ...candidate, tool: guardTool(candidate.tool, permission, candidate) });
     } catch (error) {
       const { name } = candidate.tool.definition;
       warnings.push(describeError('TOOL_SKIPPED', { tool: name, reason: errorText(error) }));
@@ -57,7 +57,7 @@ export function allowedTools<T extends Candidate>(
 export interface OtherNames {
   /** Codes of its rows and names of its servers' tools, offered or not. */
   readonly codes: readonly string[];
-  /** Names of its MCP servers, and what else stands before the name of a tool that may not be there now. */
+  /** Names of its MCP servers. */
   readonly servers: readonly string[];
 }
 
@@ -74,13 +74,15 @@ export async function unmatchedWarnings(
     { names: codes.filter((code) => !names.has(code)) },
   ];
   const found = nearAgent === undefined ? [] : [nearAgent];
-  found.push(...(await unmatchedRules(levels, ruled, isElsewhere)));
+  // What a task says of tools is for all that works for it: some rules match elsewhere.
+  const own = levels.filter(({ ofTask }) => ofTask !== 'above');
+  found.push(...(await unmatchedRules(own, ruled, isElsewhere)));
   for (const { tool, permission } of tools) {
     if (found.length >= MOST_TOLD) break;
     await turn();
     const { name, inputSchema } = tool.definition;
-    const own = ownPermission(permission);
-    if (own !== undefined) found.push(...unmatchedArguments(own, { rule: ROW, name, schemas: [inputSchema] }));
+    const ofRow = ownPermission(permission);
+    if (ofRow !== undefined) found.push(...unmatchedArguments(ofRow, { rule: ROW, name, schemas: [inputSchema] }));
   }
   return found.slice(0, MOST_TOLD).map(warnOf);
 }
@@ -100,11 +102,12 @@ function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   if (tier !== undefined && candidate.allowedTiers?.includes(tier) === false) return false;
   const denied = formerNamesOf(candidate);
   if (levels.some(({ disabled }) => isNamed(denied, disabled))) return false;
-  if (candidate.needsNoGrant === true) return true;
+  const { comesWith } = candidate;
+  if (comesWith === 'skills') return true;
   const names = namesOf(candidate);
-  return (
-    isGranted(candidate, levels) && levels.every(({ enabled }) => enabled === undefined || isNamed(names, enabled))
-  );
+  const lists = comesWith === undefined ? levels : levels.filter(({ ofTask }) => ofTask !== undefined);
+  const isInLists = lists.every(({ enabled }) => enabled === undefined || isNamed(names, enabled));
+  return isInLists && (comesWith !== undefined || isGranted(candidate, levels));
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ToolPermission } from '../contracts/tools/permission';
-import type { ParsedInput, Tool } from '../contracts/tools/tool';
+import type { ParsedInput, TenantTool, Tool } from '../contracts/tools/tool';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { toolFailure } from '../errors/tool-failure';
 import { startDeadline, untilAborted } from '../util/abort';
@@ -8,7 +8,11 @@ import { compileArgumentRules } from './check-arguments';
 import { fixArguments } from './fixed-arguments';
 
 /** The tool with its rules around it: what the model sees, what it may pass, and how long a call may take. */
-export function guardTool(tool: Tool, permission: ToolPermission, code?: string): Tool {
+export function guardTool(
+  tool: Tool,
+  permission: ToolPermission,
+  { code, origin }: Pick<TenantTool, 'code' | 'origin'> = {},
+): Tool {
   const { timeoutMs, callsPerRun, callsPerMinute, callsPerDay, ofAgent } = permission;
   const { name, inputSchema } = tool.definition;
   const fixed = fixArguments(permission.fixedArguments, inputSchema);
@@ -17,10 +21,7 @@ export function guardTool(tool: Tool, permission: ToolPermission, code?: string)
   const { isRepeatable, isReadOnly, loadsSkills, setsVariables } = tool;
   const guarded: Tool = {
     definition: tool.definition,
-    isRepeatable,
-    isReadOnly,
-    loadsSkills,
-    setsVariables,
+    ...{ isRepeatable, isReadOnly, loadsSkills, setsVariables, origin },
     parseInput: (input, checkedFor) => {
       return whenKnown(tool.parseInput(input, checkedFor), (parsed): ParsedInput =>
         parsed.ok ? named(checkRules(parsed.value), name) : parsed,

@@ -11,8 +11,8 @@ export interface RulesAt extends ToolRules {
   readonly where: string;
   /** True for rules of a single tenant, which should name its own tools only. */
   readonly isOwn: boolean;
-  /** True for what a task says, or one that it works for. */
-  readonly isOfTask?: boolean;
+  /** Set for rules of the task itself, and of those that it works for. */
+  readonly ofTask?: 'own' | 'above';
 }
 
 export interface RuledTool {

@@ -114,12 +114,13 @@ export function resultOfNothing(refused: {
 function buildTrace(steps: readonly StepRecord[], meter: UsageMeter): readonly TraceEntry[] {
   return steps.flatMap((one) => [
     ...modelEntries(one, meter.find(one.step)),
-    ...one.toolCalls.map(({ step, tool, outcome, durationMs }): TraceEntry => ({
+    ...one.toolCalls.map(({ step, tool, outcome, durationMs, runs }): TraceEntry => ({
       kind: 'tool',
       step,
       tool,
       ...(outcome?.code === undefined ? {} : { code: outcome.code }),
       duration_ms: durationMs,
+      ...(runs && { runs }),
     })),
   ]);
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 
 import { DEFAULTS } from '../config/runtime-config';
+import type { OnEvent } from '../contracts/event';
 import type { Family } from '../contracts/ledger/ledger';
-import type { AgentResult } from '../contracts/result';
+import type { AgentResult, RunShare } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
 import type { ChildCall, ChildConfig, ToolRun } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
@@ -14,9 +15,9 @@ import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import { clipText } from '../util/text/clip-text';
-import { rulesOfTask } from './plan/plan-run';
+import { handedDown } from './plan/inherit';
 import type { Recorder } from './recorder';
-import type { ClaimedRun, Parent, Run } from './run';
+import type { ClaimedRun, Run } from './run';
 import { timeoutOf } from './stop-error';
 
 /** The runs that work for the tool calls of a run. */
@@ -37,7 +38,7 @@ export function startChildren(
 ): Children {
   const running = new Set<Promise<unknown>>();
   const started = new Map<string, number>();
-  const found: Found = { below: new Map(), warnings: [] };
+  const found: Found = { below: new Map(), runs: new Map(), warnings: [] };
   const over = new AbortController();
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
     const { toolCallId, signal } = call;
@@ -50,18 +51,16 @@ export function startChildren(
     await account.yieldStep();
     const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
     const deadline = startDeadline(timeoutOf(request), stops);
-    const child = { request, host: childHost(run), startedAt: monotonicMs(), deadline };
+    const child = { request, host: childHost(run, toolCallId), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      const result = await runTask({ ...child, parent: { family, account, bill, claim, ...passedOn(run) } });
-      note(found, result);
-      const { awaiting, run_id: runId, task_id: taskId } = result;
-      if (awaiting !== undefined) stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
+      const result = await runTask({ ...child, parent: { family, account, bill, claim, inherited: handedDown(run) } });
+      note(found, toolCallId, result);
       return toOutput(result);
     } catch (thrown) {
       const error = toRuntimeError(thrown);
       if (isKnown && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
-      note(found, error.result ?? {});
+      noteFailure(found, toolCallId, error);
       return failed(error);
     }
   };
@@ -71,22 +70,45 @@ export function startChildren(
       running.add(output);
       return output.finally(() => running.delete(output));
     },
-    below: (toolCallId) => found.below.get(toolCallId),
+    below: (id) => ({ open: found.below.get(id), runs: found.runs.get(id) }),
     ended: async () => {
       over.abort();
       await Promise.all(running);
-      return found.warnings;
+      return [...new Map(found.warnings.map((warning) => [warning.message, warning])).values()];
     },
   };
 }
 
 interface Found {
   readonly below: Map<string, RunBelow>;
+  readonly runs: Map<string, readonly RunShare[]>;
   readonly warnings: ErrorSummary[];
 }
 
-function note(found: Found, { warnings = [] }: Partial<AgentResult>): void {
-  found.warnings.push(...warnings.map(({ hint = '', ...warning }) => ({ ...warning, hint })));
+/** Keeps what a run that works for the call has ended with. */
+function note(found: Found, toolCallId: string, result: AgentResult): void {
+  const { awaiting, run_id: runId, task_id: taskId, agent, tokens, cost_usd, warnings } = result;
+  found.warnings.push(...warnings.map((warning) => ofAgent(agent?.name, warning)));
+  if (awaiting !== undefined) {
+    stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
+    return;
+  }
+  const name = agent === undefined ? {} : { agent: agent.name };
+  const share: RunShare = { task_id: taskId, run_id: runId, ...name, tokens: tokens.total, cost_usd };
+  found.runs.set(toolCallId, [...(found.runs.get(toolCallId) ?? []), share]);
+}
+
+function noteFailure(found: Found, toolCallId: string, error: RuntimeError): void {
+  // Another process goes on with the whole family.
+  if (error.code === 'RUN_TAKEN_OVER') stand(found, toolCallId, { kind: 'broken', error });
+  if (error.result !== undefined) note(found, toolCallId, error.result as AgentResult);
+  else if (error.category === 'tenant') found.warnings.push(error.toSummary());
+}
+
+/** The warning, with the name of the agent where it does not say it itself. */
+function ofAgent(name: string | undefined, { hint = '', message, code }: AgentResult['warnings'][number]): ErrorSummary {
+  const isTold = name === undefined || message.includes(`"${name}"`);
+  return { code, message: isTold ? message : `Agent "${name}": ${message}`, hint };
 }
 
 /** Keeps why a call has no outcome: of several tasks that it has started, the first one that waits is asked about first. */
@@ -100,15 +122,18 @@ function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   return { rootTaskId, above: [...above, key.runId], parentCallId };
 }
 
-/** What is wired to one run alone stays with it: its listener, memory, tools and answer's form. */
-function childHost({ host, earlier }: ClaimedRun): HostOptions {
+/** What is wired to one run alone stays with it: its memory, tools and answer's form. */
+function childHost({ host, earlier, emit }: ClaimedRun, toolCallId: string): HostOptions {
   const { mcpServers, egress, fresh, connected: { model, fallback } = {} } = host;
   // A run that goes on finds its children.
-  return { mcpServers, egress, connected: { model, fallback }, fresh: fresh === true && earlier === undefined };
-}
-
-function passedOn({ request: { config }, plan, parent }: ClaimedRun): Pick<Parent, 'rules' | 'tier'> {
-  return { rules: [...(parent?.rules ?? []), rulesOfTask(config)], tier: plan.selected.tier.code };
+  const onEvent: OnEvent | undefined = host.onEvent && ((event) => emit({ type: 'run-below', toolCallId, event }));
+  return {
+    mcpServers,
+    egress,
+    connected: { model, fallback },
+    onEvent,
+    fresh: fresh === true && earlier === undefined,
+  };
 }
 
 /** The task, with what a person has decided on the run of it that waited; `isKnown` where such a run is on record. */

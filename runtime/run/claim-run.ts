@@ -70,6 +70,7 @@ async function claimNew(
     fresh: host.fresh === true,
     leaseMs,
     modelRequested: plan.selected.modelId,
+    agent: plan.config.agent,
     reserve: firstReservation(run, opening),
     // A child is a part of a run that has begun.
     runsPerMinute: run.parent === undefined ? readRunsPerMinute(run.tenant.tenant.settings) : undefined,

@@ -39,7 +39,7 @@ export interface RunEnvironment {
 }
 
 /** The run that another one works for. */
-export interface Parent {
+interface Parent {
   /** Where the child stands. */
   readonly family: Family;
   readonly account: RunAccount;
@@ -47,9 +47,14 @@ export interface Parent {
   readonly bill?: BillingLine;
   /** Is told whether the child holds its task. */
   readonly claim: { isHeld: boolean };
-  /** Rules of the tasks above, which hold for all that works for them. */
+  readonly inherited: Inherited;
+}
+
+/** What a run has of the tasks that it works for, beside its own. */
+export interface Inherited extends Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool'> {
+  /** Rules for tools of all these tasks; each can only narrow. */
   readonly rules: readonly ToolLists[];
-  /** The code of its tier, which is that of a child without a tier and a model of its own. */
+  /** The code of the parent's tier, for a run that has none of its own. */
   readonly tier: string;
 }
 

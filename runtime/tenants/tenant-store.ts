@@ -53,7 +53,7 @@ export function createTenantStore(options: {
       const columns = await loaderOf(asked)(tenantId.toLowerCase());
       if (columns === undefined) throw new RuntimeError('TENANT_NOT_FOUND', { tenantId });
       // Each agent by itself: the prices that come with it are others.
-      const key = JSON.stringify([tenantId, asked.agent, asked.skills]);
+      const key = JSON.stringify([tenantId, asked.agent, asked.skills, asked.subAgents]);
       const loaded = refresh(remembered.get(key) ?? remembered.get(tenantId), columns);
       remembered.set(key, loaded);
       remembered.set(tenantId, loaded);

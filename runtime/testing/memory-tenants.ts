@@ -39,7 +39,12 @@ function rowsOf(tenantId: string, agents: readonly AgentDefinition[], name: stri
     ...{ tenantId, isActive: true, version: 1 },
     definition: agent as unknown as JsonObject,
   }));
-  return { isAny: agents.length > 0, rows };
+  const asked = found.flatMap(({ subAgents = [] }) => subAgents);
+  const below = agents.filter((agent) => asked.includes(agent.name));
+  return {
+    ...{ isAny: agents.length > 0, rows },
+    below: below.map((agent) => ({ name: agent.name, description: agent.description, isActive: true })),
+  };
 }
 
 function toSnapshot({

@@ -5,11 +5,10 @@ import type { Agent, AgentDefinition, SubAgentRow, TenantSnapshot } from '../con
 import type { Tool } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { describeError } from '../errors/runtime-error';
-import { isNamed } from '../permissions/name-pattern';
 import { agentsWithRules } from '../permissions/read-tool-rules';
 import { type GivenSubAgents, NO_TOOLS, type ToolSource } from './tool-source';
 
-const NO_SUB_AGENTS: GivenSubAgents = { entries: [], missing: [] };
+const NO_SUB_AGENTS: GivenSubAgents = { asking: '', entries: [], missing: [] };
 
 /**
  * Agents that all of `agents` can ask: of two if the agent was changed since the run began. Each is looked up as `findAgent` does,
@@ -20,7 +19,7 @@ export function givenSubAgents(
   {
     agents,
     code,
-  }: { readonly agents: readonly (Pick<Agent, 'subAgents'> | undefined)[]; readonly code: readonly AgentDefinition[] },
+  }: { readonly agents: readonly (Partial<Agent> | undefined)[]; readonly code: readonly AgentDefinition[] },
 ): GivenSubAgents {
   const [first = [], ...others] = agents.flatMap((agent) => (agent === undefined ? [] : [agent.subAgents ?? []]));
   const names = [...new Set(first)].filter((name) => others.every((list) => list.includes(name)));
@@ -28,6 +27,7 @@ export function givenSubAgents(
   const withRules = agentsWithRules(tenant.settings.toolConfig).map((name) => ({ name }));
   const found = names.map((name) => ({ name, agent: find(name, rows?.below ?? [], [...code, ...withRules]) }));
   return {
+    asking: agents.find((agent) => agent?.name !== undefined)?.name ?? '',
     entries: found.flatMap(({ agent }) => agent ?? []),
     missing: found.flatMap(({ name, agent }) => (agent === undefined ? name : [])),
   };
@@ -44,22 +44,20 @@ function find(
   return found && { name, description: found.description };
 }
 
-/** Agents that the agent of the run can ask, each as a tool `ask_<name>`. A task that lists tools has to list these too. */
+/** Agents that the agent of the run can ask, each as a tool `ask_<name>`. */
 export function createAgentSource(): ToolSource {
   return {
-    offer: ({ subAgents, policy }, before) => {
+    offer: ({ subAgents }, before) => {
       if (before !== undefined) return before;
-      const { entries, missing } = subAgents;
+      const { asking, entries, missing } = subAgents;
       if (entries.length + missing.length === 0) return NO_TOOLS;
-      const lists = policy.levels.flatMap(({ isOfTask, enabled }) => (isOfTask === true && enabled ? [enabled] : []));
-      const tools = entries
-        .map((agent) => ({ agent, name: `${ASK}_${agent.name}` }))
-        .filter(({ name }) => lists.every((list) => isNamed([name], list)))
-        .map(({ agent, name }) => ({
-          ...{ name, type: 'agent', identity: [agent.name], needsNoGrant: true },
-          build: (given: string) => askAgent(given, agent),
-        }));
-      return { tools, warnings: missing.map((agent) => describeError('SUB_AGENT_NOT_LOADED', { agent })) };
+      return {
+        tools: entries.map((agent) => ({
+          ...{ name: `${ASK}_${agent.name}`, type: 'agent', identity: [agent.name], comesWith: 'sub-agents' },
+          build: (name) => askAgent(name, agent),
+        })),
+        warnings: missing.map((subAgent) => describeError('SUB_AGENT_NOT_LOADED', { agent: asking, subAgent })),
+      };
     },
   };
 }
@@ -68,7 +66,7 @@ const input = z.object({ message: z.string().trim().min(1) });
 
 /** The tool that runs a task of an agent for each call. */
 function askAgent(tool: string, { name, description }: Pick<AgentDefinition, 'name' | 'description'>): Tool {
-  const does = description === undefined ? '' : ` ${description}`;
+  const does = description === undefined ? '' : ` ${description.split(/\s+/).join(' ')}`;
   return {
     definition: {
       name: tool,

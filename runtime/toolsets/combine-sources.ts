@@ -81,7 +81,7 @@ export function combineSources(
     const asked = { snapshot, servers, connected, policy, ...given, signal };
     const offers = await Promise.all(sources.map(async (source, index) => source.offer(asked, before?.offers[index])));
     if (before !== undefined && offers.every((offer, index) => offer === before.offers[index])) return before.selected;
-    const selected = await select(offers, policy, otherNames(request));
+    const selected = await select(offers, policy, otherNames(request, policy));
     if (offers.some(({ isOfRun }) => isOfRun === true)) return selected;
     if (ofRows.size >= REMEMBERED_RULES) ofRows.clear();
     ofRows.set(key, { policy, offers, selected });
@@ -133,14 +133,17 @@ function readPolicy({ snapshot, tier, agent, rules }: SelectToolsRequest, ofAgen
       readToolRules(ofTier, 'elo_agent_tiers.tool_config'),
       ...tenantLevels(snapshot.tenant.settings.toolConfig, agent),
       ...ofAgents.map((own) => agentLevel(own, agent ?? '')),
-      ...rules.map((one) => ({ ...readToolRules(one, 'config'), granted: [], isOfTask: true })),
+      ...rules.map((one, index) => ({
+        ...{ ...readToolRules(one, 'config'), granted: [] },
+        ofTask: index === rules.length - 1 ? ('own' as const) : ('above' as const),
+      })),
     ],
     nearAgent: rulesOfNearAgent(snapshot.tenant.settings.toolConfig, agent),
     asked: rules.at(-1)?.enabled_tools,
   };
 }
 
-function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
+function otherNames({ snapshot, servers }: SelectToolsRequest, policy: Policy): OtherNames {
   const own = snapshot.servers ?? [];
   const ofServers = own.flatMap(({ name, tools, excludeTools }) =>
     [...tools.map((tool) => tool.name), ...excludeTools].flatMap((tool) => [
@@ -149,9 +152,18 @@ function otherNames({ snapshot, servers }: SelectToolsRequest): OtherNames {
     ]),
   );
   return {
-    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers, LOAD_SKILL],
-    servers: [...own.map(({ name }) => name), ...servers.map(({ name }) => name), ASK],
+    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers, LOAD_SKILL, ...asksIn(policy)],
+    servers: [...own, ...servers].map(({ name }) => name),
   };
+}
+
+/** Names in the rules that may be those of tools of other agents. */
+function asksIn({ levels }: Policy): readonly string[] {
+  const names = levels.flatMap(({ enabled = [], disabled, permissions }) => [
+    ...[...enabled, ...disabled],
+    ...permissions.map(({ name }) => name),
+  ]);
+  return names.filter((name) => name.startsWith(`${ASK}_`));
 }
 
 async function select(offers: readonly ToolOffer[], policy: Policy, others: OtherNames): Promise<SelectedTools> {
@@ -213,7 +225,9 @@ async function build(
     const { name: wanted, identity, build: make, unusable, ...facts } = offered;
     try {
       const tool = make(name, toolsOfRun);
-      tools.push(identity === undefined ? { ...facts, tool } : { ...facts, tool, formerName: plainName(wanted) });
+      const origin = JSON.stringify([facts.type, facts.code ?? identity ?? wanted]);
+      const built = { ...facts, tool, origin };
+      tools.push(identity === undefined ? built : { ...built, formerName: plainName(wanted) });
     } catch (error) {
       const reason = errorText(error);
       warnings.push(unusable?.(reason) ?? describeError('TOOL_SKIPPED', { tool: wanted, reason }));

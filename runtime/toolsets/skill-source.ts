@@ -69,7 +69,7 @@ function offerOf(
       {
         name: LOAD_SKILL,
         type: 'builtin',
-        needsNoGrant: true,
+        comesWith: 'skills',
         build: (name, toolsOfRun) => createLoadSkill(name, { entries: offered, reader, toolsOfRun, maxFileBytes }),
       },
     ],

@@ -24,6 +24,8 @@ interface OfferRequest {
 
 /** Agents that the agent of a run can ask. */
 export interface GivenSubAgents {
+  /** The name of that agent. */
+  readonly asking: string;
   readonly entries: readonly Pick<AgentDefinition, 'name' | 'description'>[];
   /** Names without an agent that is active. */
   readonly missing: readonly string[];
@@ -37,7 +39,7 @@ export interface ToolLists {
 }
 
 /** A tool on its way into a toolset. */
-export interface OfferedTool extends Omit<TenantTool, 'tool' | 'formerName'> {
+export interface OfferedTool extends Omit<TenantTool, 'tool' | 'formerName' | 'origin'> {
   /** The name that it asks for: any text. */
   readonly name: string;
   /** Tells apart two tools that ask for one name, which then both get another. Without it the name is fixed. */

@@ -22,6 +22,11 @@ beforeAll(async () => {
   [database, models] = await Promise.all([createMigratedDatabase(), startModelServer()]);
   models.always(({ messages }) => {
     const { role } = messages.at(-1) ?? {};
+    if (messages[0]?.content === 'You know the stock.') return textReply('Two are left.').body;
+    if (messages.at(-1)?.content === 'How many are left?') {
+      return toolReply([{ name: 'ask_stock', arguments: { message: 'How many bikes?' } }]).body;
+    }
+    if (messages[1]?.content === 'How many are left?') return textReply('There are 2 bikes.').body;
     if (role === 'tool') return textReply('You have 5 orders.').body;
     return toolReply([
       { name: 'load_skill', arguments: { name: 'orders', arguments: '{{shop}}' } },
@@ -72,9 +77,39 @@ beforeAll(async () => {
           options: { variables: '{ "shop": "Bikes" }' },
         },
       }),
+      node('Create Stock', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
+        position: [0, 220],
+        parameters: { ...agent, operation: 'create', name: 'stock', systemPrompt: 'You know the stock.' },
+      }),
+      node('Create Seller', 'n8n-nodes-universal-ai-agent.universalAiAgentAdmin', {
+        position: [220, 220],
+        parameters: {
+          ...{ ...agent, operation: 'create', name: 'seller', systemPrompt: 'You sell.' },
+          additionalFields: { tier: 'expert', tools: [], subAgents: [] },
+        },
+      }),
+      node('Ask Seller', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
+        typeVersion: 3,
+        position: [440, 220],
+        parameters: {
+          tenantId,
+          agent: { __rl: true, mode: 'name', value: 'seller' },
+          message: 'How many are left?',
+          options: { includeTrace: true },
+        },
+      }),
     ],
     connections: {
-      Start: { main: [[{ node: 'Create Skill', type: 'main', index: 0 }]] },
+      'Create Stock': { main: [[{ node: 'Create Seller', type: 'main', index: 0 }]] },
+      'Create Seller': { main: [[{ node: 'Ask Seller', type: 'main', index: 0 }]] },
+      Start: {
+        main: [
+          [
+            { node: 'Create Skill', type: 'main', index: 0 },
+            { node: 'Create Stock', type: 'main', index: 0 },
+          ],
+        ],
+      },
       'Create Skill': { main: [[{ node: 'Create Agent', type: 'main', index: 0 }]] },
       'Create Agent': { main: [[{ node: 'Ask', type: 'main', index: 0 }]] },
     },
@@ -127,4 +162,34 @@ it('an agent that Admin creates is picked from the list of the tenant, and answe
       { role: 'tool' },
     ],
   });
+});
+
+it('an agent asks another one that is picked from a list, and its share is in the trace', async () => {
+  const { page } = editor;
+  await editor.openWorkflow(workflowId);
+  await editor.openNode('Create Stock');
+  await execute('You know the stock.');
+  await page.keyboard.press('Escape');
+  await editor.openNode('Create Seller');
+  await page.waitForLoadState('networkidle');
+  await one('[data-test-id="parameter-input-subAgents"]').click();
+  await one('.el-select-dropdown__item:has-text("stock")').click();
+  await page.keyboard.press('Escape');
+  await execute('You sell.');
+  await editor.screenshot(path.join(PICTURES, 'sub-agents.png'));
+  await page.keyboard.press('Escape');
+  await editor.openNode('Ask Seller');
+  await execute('There are 2 bikes.');
+  await one('[data-test-id="output-panel"]').getByText('ask_stock').first().waitFor();
+  await editor.screenshot(path.join(PICTURES, 'sub-agents-asked.png'));
+  const [asked, below, answered] = models.received.slice(-3);
+  expect(asked?.tools?.map(({ function: { name } }) => name)).toEqual(['ask_stock']);
+  expect(below).toMatchObject({
+    messages: [{ content: 'You know the stock.' }, { content: 'How many bikes?' }],
+  });
+  expect(answered?.messages.at(-1)).toMatchObject({ role: 'tool', content: '"Two are left."' });
+  const [run] = await database.query<{ trace: { tool?: string; runs?: object[] }[] }>(
+    `SELECT result -> 'trace' AS trace FROM elo_agent_runs WHERE agent = 'seller'`,
+  );
+  expect(run?.trace[1]).toMatchObject({ tool: 'ask_stock', runs: [{ agent: 'stock', tokens: 120 }] });
 });

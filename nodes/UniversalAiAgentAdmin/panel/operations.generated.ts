@@ -300,7 +300,12 @@ export const OPERATIONS = {
   ],
   run: [
     { name: 'List', value: 'list', action: 'List runs', description: 'The runs of a tenant, the newest first' },
-    { name: 'Get', value: 'get', action: 'Get a run', description: 'Its result, model calls and tool calls' },
+    {
+      name: 'Get',
+      value: 'get',
+      action: 'Get a run',
+      description: 'Its result, model calls and tool calls, and the runs of the agents that it has asked',
+    },
   ],
   approval: [
     { name: 'List', value: 'list', action: 'List approvals', description: 'Tool calls that wait for a decision' },

@@ -1,5 +1,5 @@
 import type { AgentResult } from '../../contracts/result';
-import type { ModelCallEntry, RunEntry, WaitingEntry } from '../../storage/sql/admin/list-runs';
+import type { ChildRunEntry, ModelCallEntry, RunEntry, WaitingEntry } from '../../storage/sql/admin/list-runs';
 import type { JsonObject } from '../../util/json';
 import type { AdminHost } from './host';
 
@@ -10,6 +10,8 @@ export interface RunDetails extends RunEntry {
   readonly model_calls: readonly ModelCallEntry[];
   /** Lines of the audit. */
   readonly tool_calls: readonly JsonObject[];
+  /** All that worked for it, such as sub-agents, at any depth; told of the root alone. */
+  readonly children: readonly ChildRunEntry[];
 }
 
 /** The runs of a tenant. Every method rejects with ADMIN_INPUT_INVALID, TENANT_NOT_FOUND, RUN_NOT_FOUND or a DB_ code. */

@@ -3,7 +3,9 @@ import * as z from 'zod/v4';
 import type { AgentResult } from '../../contracts/result';
 import { RuntimeError } from '../../errors/runtime-error';
 import {
+  type ChildRunEntry,
   getRun as getStatement,
+  listChildRuns,
   listModelCalls,
   type ModelCallEntry,
   type RunEntry,
@@ -20,7 +22,7 @@ export const getRun = operation({
   name: 'run.get',
   title: 'Get',
   action: 'Get a run',
-  description: 'Its result, model calls and tool calls',
+  description: 'Its result, model calls and tool calls, and the runs of the agents that it has asked',
   input: strictObject({
     tenantId: tenantIdField,
     id: z.string().min(1).max(200).meta({ title: 'Run or Task ID', placeholder: '{{ $json.run_id }}' }),
@@ -30,11 +32,12 @@ export const getRun = operation({
     await checkTenant(query, tenantId);
     const [run] = await query<RunEntry & { result: string | null }>(getStatement(given));
     if (run === undefined) throw new RuntimeError('RUN_NOT_FOUND', given);
-    const [modelCalls, toolCalls] = await Promise.all([
+    const [modelCalls, toolCalls, children] = await Promise.all([
       query<ModelCallEntry>(listModelCalls({ tenantId, taskId: run.task_id })),
       query<JsonObject>(listExecutionsStatement(tenantId, run.task_id)),
+      query<ChildRunEntry>(listChildRuns({ tenantId, taskId: run.task_id })),
     ]);
     const result = run.result === null ? null : (parseExactly(run.result) as AgentResult);
-    return { ...run, result, model_calls: modelCalls, tool_calls: toolCalls };
+    return { ...run, result, model_calls: modelCalls, tool_calls: toolCalls, children };
   },
 });

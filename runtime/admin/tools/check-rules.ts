@@ -1,4 +1,3 @@
-import { ASK } from '../../agents/agent-schema';
 import { isOfServer } from '../../permissions/allowed-tools';
 import { refuseUnmatched, type RuledTool, type RulesAt, unmatchedRules } from '../../permissions/unmatched-rules';
 import { type KnownTool, knownTools } from '../../storage/sql/admin/manage-tools';
@@ -8,7 +7,7 @@ import { readSchema } from '../../tools/tool-settings';
 
 /**
  * Compares rules with the catalogue, the tools of this process and the listed tools of MCP servers. Rejects with RULE_UNMATCHED
- * for an unknown tool or an undeclared argument; names of a server's unlisted tools pass, and those of tools that ask an agent.
+ * for an unknown tool or an undeclared argument; names of a server's unlisted tools pass.
  */
 export async function checkRules(
   query: Query,
@@ -18,7 +17,7 @@ export async function checkRules(
   const names = levels.flatMap(namesIn);
   if (names.length === 0) return;
   const rows = await query<KnownTool>(knownTools({ names }));
-  const servers = [...new Set(rows.flatMap(({ server }) => server ?? [])), ASK];
+  const servers = [...new Set(rows.flatMap(({ server }) => server ?? []))];
   const isElsewhere = (name: string): boolean => servers.some((server) => isOfServer(name, server));
   // The author is at hand, so each name is checked.
   const all = levels.map((level) => ({ ...level, isOwn: true }));

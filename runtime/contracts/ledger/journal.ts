@@ -17,6 +17,8 @@ export type ApprovalDecision = 'approve' | 'deny';
 export interface Approval {
   /** The arguments as they were shown. */
   readonly arguments: JsonValue;
+  /** Which tool was to be called; undefined in what an earlier version has stored. */
+  readonly origin?: string;
   /** Undefined while the person has not decided. */
   readonly decision?: ApprovalDecision;
   /** The user id of the person who decided. */

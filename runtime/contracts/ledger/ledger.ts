@@ -41,6 +41,8 @@ export interface ClaimRequest extends RunKey, Identity {
   readonly leaseMs: number;
   /** The model that the first call, opened with the claim, will ask. Undefined: no call is opened. */
   readonly modelRequested?: string;
+  /** The name of the agent that the task names. */
+  readonly agent?: string;
   /** Undefined for the run of a task that came from outside. */
   readonly family?: Family;
   /** Room for the first model call; undefined for a tenant without limits. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../util/json';
+import type { RunShare } from '../result';
 import type { Decision } from './permission';
 import type { ToolOutput } from './tool-shapes';
 
@@ -22,6 +23,8 @@ export interface ToolCallRecord {
   /** False: the run was stopped before its turn came. */
   readonly wasSent: boolean;
   readonly durationMs: number;
+  /** The runs that have worked for it. */
+  readonly runs?: readonly RunShare[];
   /** Undefined while it waits for a person. */
   readonly outcome?: ToolOutput;
 }

@@ -70,6 +70,8 @@ export interface Tool {
   readonly isReadOnly?: boolean;
   /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
   readonly loadsSkills?: boolean;
+  /** Tells it from any other tool that has had, or will have, its name. Set by the runtime alone. */
+  readonly origin?: string;
   /** True for a tool that can set variables of the run. */
   readonly setsVariables?: boolean;
   /** What the rules say on its calls; undefined where there are none. */
@@ -96,8 +98,13 @@ export interface TenantTool {
   readonly type: string;
   /** Its code in the catalogue. */
   readonly code?: string;
-  /** It comes with what was granted otherwise: allow-lists and grants do not decide on it, deny-lists and permissions do. */
-  readonly needsNoGrant?: boolean;
+  /**
+   * It comes with what was granted otherwise, the run's skills or the agent's sub-agents: grants and allow-lists do not decide on it,
+   * but those of a task on the latter. Deny-lists and permissions do.
+   */
+  readonly comesWith?: 'skills' | 'sub-agents';
+  /** Tells it from any other tool that has had, or will have, its name. */
+  readonly origin?: string;
   /** Rules of its row, as they stand in the tenant's custom_config. */
   readonly permission?: unknown;
 }

@@ -36,8 +36,8 @@ export const TENANTS_CODES = family('Tenants and their settings', {
   ),
   SUB_AGENT_NOT_LOADED: warning(
     tenant(
-      'The tenant has no active agent "{agent}", so the run continues without its tool.',
-      'Create or activate it, or take it out of the sub-agents of the agent.',
+      'The agent "{agent}" cannot ask "{subAgent}": the tenant has no active agent of this name.',
+      'Create or activate it, or take it out of the sub-agents of "{agent}".',
     ),
   ),
   SKILL_NOT_LOADED: warning(

@@ -3,7 +3,7 @@ import { type Budget, readBudget } from '../../billing/budget';
 import { DEFAULTS } from '../../config/runtime-config';
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { TaskConfig } from '../../contracts/task';
-import type { TenantSnapshot } from '../../contracts/tenant';
+import type { Agent, TenantSnapshot } from '../../contracts/tenant';
 import type { Toolset } from '../../contracts/tools/tool';
 import { describeError, RuntimeError } from '../../errors/runtime-error';
 import type { LoopSettings } from '../../loop/loop-contract';
@@ -11,10 +11,10 @@ import { normalizeModelId } from '../../models/select-model';
 import { taskWarnings } from '../../tasks/read-task';
 import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
-import type { ToolLists } from '../../toolsets/tool-source';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
 import { fillVariables } from './fill-variables';
+import { rulesOfTask, underInherited } from './inherit';
 import { needsOf } from './needs';
 import { formatOf } from './output-format';
 import { resolveLimits } from './resolve-limits';
@@ -45,7 +45,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const now = agentOfTenant({ name: request.config.agent, began: run.began }, tenant, environment.agents);
   const agent = run.began === undefined ? now : (run.began ?? undefined);
   const texts = { asked: request.config, redact: environment.redactorFor(tenant) };
-  const { config, warnings: textWarnings } = fillVariables(inTierOfParent(applyAgent(request, now, agent), run), texts);
+  const { config, warnings: textWarnings } = fillVariables(settingsOf(run, now, agent), texts);
   const budget = readBudget(settings, config);
   const {
     selected,
@@ -84,15 +84,10 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   return { plan, toolsOfNow };
 }
 
-/** A run that works for another one, and whose task and agent name neither tier nor model, is of the tier of that one. */
-function inTierOfParent(config: TaskConfig, { parent }: Run): TaskConfig {
-  if (parent === undefined || config.agent_tier !== undefined || config.model_override !== undefined) return config;
-  return { ...config, agent_tier: parent.tier };
-}
-
-/** The rules for tools that a task brings. */
-export function rulesOfTask({ tools, disabled_tools, tool_permissions }: TaskConfig): ToolLists {
-  return { enabled_tools: tools, disabled_tools, tool_permissions };
+/** The task's settings under its agent's and under those of the tasks that it works for. */
+function settingsOf({ request, parent }: Run, now: Agent | undefined, began: Agent | undefined): TaskConfig {
+  const facts = { context: request.config.context ?? parent?.inherited.context, meta: request.meta };
+  return underInherited(applyAgent({ ...request, facts }, now, began), parent?.inherited);
 }
 
 type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
@@ -109,7 +104,7 @@ function chooseTools(
     tier,
     agent,
     began,
-    rules: [...(parent?.rules ?? []), rulesOfTask(config)],
+    rules: [...(parent?.inherited.rules ?? []), rulesOfTask(config)],
     skills,
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,

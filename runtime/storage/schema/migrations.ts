@@ -3,6 +3,7 @@ import catalogue from './migrations/0101-catalogue.sql';
 import agents from './migrations/0102-agents.sql';
 import ledger from './migrations/0103-ledger.sql';
 import rules from './migrations/0104-rules.sql';
+import runAgents from './migrations/0105-run-agents.sql';
 
 interface Migration {
   readonly name: string;
@@ -15,6 +16,7 @@ export const MIGRATIONS: readonly [Migration, ...Migration[]] = [
   { name: '0102-agents', sql: agents },
   { name: '0103-ledger', sql: ledger },
   { name: '0104-rules', sql: rules },
+  { name: '0105-run-agents', sql: runAgents },
 ];
 
 /** The way from the last migration of before 0101, which made the same schema in smaller steps. */

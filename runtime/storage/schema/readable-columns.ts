@@ -22,7 +22,7 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     saved_exact usage_estimated created_at
   `),
   elo_agent_runs: words(`
-    tenant_id task_id run_id root_task_id parent_run_id trace_id state attempt created_at updated_at
+    tenant_id task_id run_id root_task_id parent_run_id agent trace_id state attempt created_at updated_at
   `),
   elo_agent_model_calls: words(`
     tenant_id run_id call_no step purpose task_id model_requested model_returned model_billed prompt_tokens

@@ -106,7 +106,7 @@ SELECT
     'below', (
       SELECT coalesce(json_agg(to_json(found) ORDER BY name), '[]')
       FROM (
-        SELECT DISTINCT ON (below.name) below.name, below.description, below.is_active
+        SELECT DISTINCT ON (below.name) below.name, left(below.description, 1000) AS description, below.is_active
         FROM elo_agents AS below
         WHERE (below.tenant_id = tenant.id OR below.tenant_id IS NULL) AND below.name IN (
           SELECT unnest((SELECT :subAgents::text[]))

@@ -341,3 +341,89 @@ it('a cancelled run cancels the agents that it has asked', async () => {
     return states.every((state) => state === 'failed') ? true : undefined;
   });
 });
+
+describe('what each agent has used', () => {
+  /** lead asks billing, and billing asks archive. */
+  async function aTree() {
+    const tenantId = await aTeam();
+    await agents().create({ tenantId, name: 'archive' });
+    await agents().update({ tenantId, name: 'billing', subAgents: ['archive'] });
+    return ofAgent(tenantId, 'lead', { include_trace: true });
+  }
+
+  const replies = [
+    toolReply([asks('billing')], { prompt: 1000, completion: 100 }),
+    toolReply([asks('archive')], { prompt: 2000, completion: 100 }),
+    textReply('1', { prompt: 3000, completion: 100 }),
+    textReply('2', { prompt: 4000, completion: 100 }),
+    textReply('3', { prompt: 5000, completion: 100 }),
+  ];
+
+  it('is told in the trace, with what works for it, in run get and in the usage report, each alone', async () => {
+    const task = await aTree();
+    const tenantId = task.meta.tenant_id;
+    fixture().models.script(...replies);
+    const events: unknown[] = [];
+    const { trace, cost_usd, tokens } = await fixture().runtime.run(task, { onEvent: (event) => events.push(event) });
+    expect(trace).toMatchObject([
+      { kind: 'model' },
+      { kind: 'tool', tool: 'ask_billing', runs: [{ agent: 'billing', tokens: 9300 }] },
+      { kind: 'model' },
+    ]);
+    expect(tokens.total).toBe(15_500);
+    const { children, agent } = await fixture().runtime.admin.run.get({ tenantId, id: task.task_id });
+    expect(agent).toBe('lead');
+    const [billing, archive, ...others] = children;
+    expect(billing).toMatchObject({ agent: 'billing', state: 'done', model_calls: 2, total_tokens: '6200' });
+    expect(archive).toMatchObject({ agent: 'archive', status: 'completed', model_calls: 1, total_tokens: '3100' });
+    expect(archive?.parent_run_id).toBe(billing?.run_id);
+    expect(others).toEqual([]);
+    const [share] = (trace?.[1] as { runs: readonly { run_id: string; cost_usd: string }[] }).runs;
+    expect(share?.run_id).toBe(billing?.run_id);
+    expect(Number(share?.cost_usd)).toBeCloseTo(Number(billing?.cost_usd) + Number(archive?.cost_usd), 8);
+    expect(Number(cost_usd)).toBeGreaterThan(Number(share?.cost_usd));
+    const below = events.filter((event) => JSON.stringify(event).startsWith('{"type":"run-below"'));
+    const archived = below.map((event) => (event as { event: { type: string; event?: { type: string } } }).event);
+    expect(archived.map(({ type, event }) => event?.type ?? type)).toEqual([
+      ...['run-start', 'step-start', 'tool-call'],
+      ...['run-start', 'step-start', 'step-end', 'run-end'],
+      ...['tool-result', 'step-end', 'step-start', 'step-end', 'run-end'],
+    ]);
+    const { text } = await fixture().runtime.admin.usage.report({ tenantId });
+    const rows = [...text.matchAll(/<td>(lead|billing|archive)<\/td><td>(\d+)<\/td><td>(\d+)<\/td><td>(\d+)<\/td>/g)];
+    expect(rows.map((row) => row.slice(1)).sort()).toEqual([
+      ['archive', '1', '1', '3100'],
+      ['billing', '1', '2', '6200'],
+      ['lead', '1', '2', '6200'],
+    ]);
+  });
+
+  it('is known after a crash too, of a call that was done before it', async () => {
+    const task = await aTree();
+    fixture().models.script(...replies.slice(0, 4), async (_request, response) => {
+      await world.loseLeases(task.task_id);
+      response.destroy();
+    });
+    await failureOf(world.elsewhere((runtime) => runtime.run(task)));
+    fixture().models.script(...replies.slice(4));
+    const { trace } = await fixture().runtime.run(task);
+    expect(trace?.filter(({ kind }) => kind === 'tool')).toMatchObject([
+      { runs: [{ agent: 'billing', tokens: 9300 }] },
+    ]);
+  });
+
+  it('counts in a trace as the run itself does, from where a run went on', async () => {
+    const task = await aTree();
+    const asking = { ...task, config: { ...task.config, tool_permissions: { echo: { decision: 'ask' } } } };
+    const [first, ...rest] = replies;
+    const pay = toolReply([{ name: 'echo', arguments: { n: 1 } }], { prompt: 2000, completion: 100 });
+    fixture().models.script(first as ScriptedReply, pay);
+    const waiting = await fixture().runtime.run(asking);
+    fixture().models.script(...rest.slice(-2));
+    const { trace, tokens } = await world.elsewhere((runtime) => runtime.run(approve(asking, waiting)));
+    expect(trace?.[0]).toMatchObject({ runs: [{ agent: 'billing', tokens: 4100 }] });
+    expect(tokens.total).toBe(9200);
+    const { children } = await fixture().runtime.admin.run.get({ tenantId: task.meta.tenant_id, id: task.task_id });
+    expect(children).toMatchObject([{ agent: 'billing', model_calls: 2, total_tokens: '6200' }]);
+  });
+});

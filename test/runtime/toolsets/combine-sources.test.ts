@@ -46,7 +46,7 @@ beforeAll(async () => {
 it.each(Object.keys(sources))('the source %s gives the very same offer while nothing has changed', async (name) => {
   const source = sources[name] as ToolSource;
   const skills = { entries: [], missing: [] };
-  const subAgents = { entries: [], missing: [] };
+  const subAgents = { asking: '', entries: [], missing: [] };
   const asked = { snapshot, servers: [], connected: [], policy, skills, subAgents, signal };
   const first = await source.offer(asked, undefined);
   expect(await source.offer(asked, first)).toBe(first);

@@ -66,7 +66,7 @@ export function crashWorld(): CrashWorld {
 
   const letLeaseLapse = (taskId: string) =>
     agent.database.query(
-      `UPDATE elo_agent_runs SET lease_until = now() - interval '1 second' WHERE task_id = $1 AND state = 'running'`,
+      `UPDATE elo_agent_runs SET lease_until = now() - interval '1 second' WHERE (task_id = $1 OR root_task_id = $1) AND state = 'running'`,
       [taskId],
     );
   return {

@@ -1,4 +1,6 @@
 import {
+  type AgentUse,
+  agentUse,
   type ModelHealth,
   modelHealth,
   type ToolUse,
@@ -17,12 +19,13 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 /** The report as HTML. Every sum is the database's. */
 export async function makeReport(query: Query, lines: BilledLines, tenant: string | undefined): Promise<string> {
-  const [total, days, tenants, models, tiers, health, tools, uncertain, unknown] = await Promise.all([
+  const [total, days, tenants, models, tiers, agents, health, tools, uncertain, unknown] = await Promise.all([
     query<Row>(usageStatement([], lines)),
     barsBy(query, 'day', lines),
     query<Row>(topSpenders({ ...lines, rows: MOST_BARS })),
     barsBy(query, 'model', lines),
     barsBy(query, 'tier', lines),
+    query<AgentUse>(agentUse(lines)),
     query<ModelHealth>(modelHealth(lines)),
     query<ToolUse>(toolUse(lines)),
     query<UncertainCost>(uncertainCost(lines)),
@@ -41,6 +44,7 @@ export async function makeReport(query: Query, lines: BilledLines, tenant: strin
     })),
     models: dearest(models),
     tiers: dearest(tiers),
+    agents,
     modelHealth: health,
     tools,
     uncertain: uncertainOf(uncertain, unknown[0]?.calls),

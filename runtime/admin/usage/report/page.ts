@@ -1,4 +1,4 @@
-import type { ModelHealth, ToolUse } from '../../../storage/sql/admin/report-usage';
+import type { AgentUse, ModelHealth, ToolUse } from '../../../storage/sql/admin/report-usage';
 import { type Bar, barChart, dayChart } from './bar-chart';
 import { Html, html } from './html';
 
@@ -15,6 +15,7 @@ export interface UsageFigures {
   readonly tenants: readonly Bar[];
   readonly models: readonly Bar[];
   readonly tiers: readonly Bar[];
+  readonly agents: readonly AgentUse[];
   readonly modelHealth: readonly ModelHealth[];
   readonly tools: readonly ToolUse[];
   readonly uncertain: {
@@ -70,6 +71,13 @@ export function reportPage(figures: UsageFigures): string {
         ${chapter('Cost by tenant', barChart('Cost by tenant in US dollars', figures.tenants), figures.tenants)}
         ${chapter('Cost by model', barChart('Cost by model in US dollars', figures.models), figures.models)}
         ${chapter('Cost by tier', barChart('Cost by tier in US dollars', figures.tiers), figures.tiers)}
+        <section>
+          <h2>Agents</h2>
+          ${table(
+            ['agent', 'runs', 'model calls', 'tokens', 'US dollars'],
+            figures.agents.map((row) => [row.agent, row.runs, row.calls, row.tokens, row.cost_usd]),
+          )}
+        </section>
         <section>
           <h2>Models</h2>
           ${table(

@@ -7,6 +7,8 @@ export interface RunEntry {
   readonly task_id: string;
   readonly run_id: string;
   readonly trace_id: string | null;
+  /** The agent that the task names. */
+  readonly agent: string | null;
   /** `running`, `waiting`, `done` or `failed`. */
   readonly state: string;
   /** The status of the result; null while it runs. */
@@ -25,7 +27,7 @@ export interface RunEntry {
 }
 
 const ENTRY = `
-run.tenant_id::text AS tenant_id, run.task_id, run.run_id::text AS run_id, run.trace_id, run.state,
+run.tenant_id::text AS tenant_id, run.task_id, run.run_id::text AS run_id, run.trace_id, run.agent, run.state,
   run.result ->> 'status' AS status, run.result ->> 'agent_tier' AS agent_tier, run.result ->> 'model_used' AS model_used,
   run.result ->> 'cost_usd' AS cost_usd, run.attempt, run.user_id, run.decision, run.decided_by,
   run.decided_at, run.created_at, run.updated_at`;
@@ -47,6 +49,30 @@ ORDER BY run.created_at DESC, run.task_id DESC LIMIT :rows`);
 export const getRun = named<{ readonly tenantId: string; readonly id: string }>(`
 SELECT ${ENTRY}, run.result::text AS result FROM elo_agent_runs AS run
 WHERE run.tenant_id = :tenantId::uuid AND (run.task_id = :id OR run.run_id::text = lower(:id))`);
+
+/** A run that works for a tool call of another one, with what it has itself used: that of runs below it is theirs. */
+export interface ChildRunEntry extends Pick<RunEntry, 'task_id' | 'run_id' | 'agent' | 'state' | 'status' | 'attempt'> {
+  readonly parent_run_id: string;
+  /** The tool call of the parent. */
+  readonly parent_call_id: string;
+  readonly model_calls: number;
+  readonly total_tokens: string;
+  readonly cost_usd: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+/** All that works for a task, at any depth, in the order in which it began. */
+export const listChildRuns = named<{ readonly tenantId: string; readonly taskId: string }>(`
+SELECT run.task_id, run.run_id::text AS run_id, run.parent_run_id::text AS parent_run_id, run.parent_call_id, run.agent, run.state,
+  run.result ->> 'status' AS status, run.attempt, used.model_calls, used.total_tokens, used.cost_usd, run.created_at, run.updated_at
+FROM elo_agent_runs AS run CROSS JOIN LATERAL (
+  SELECT count(*)::int AS model_calls, coalesce(sum(prompt_tokens + completion_tokens), 0)::text AS total_tokens,
+    coalesce(sum(cost_exact), 0)::text AS cost_usd
+  FROM elo_agent_model_calls AS call WHERE call.tenant_id = run.tenant_id AND call.task_id = run.task_id
+) AS used
+WHERE run.tenant_id = :tenantId::uuid AND run.root_task_id = :taskId
+ORDER BY run.created_at, run.task_id LIMIT 1000`);
 
 interface CallPlace {
   readonly call_no: number;

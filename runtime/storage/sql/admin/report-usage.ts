@@ -32,6 +32,22 @@ export const unknownCalls = named<BilledLines>(`
 SELECT count(*)::int AS calls FROM elo_agent_model_calls AS call
 WHERE (call.unanswered_requests > 0 OR call.closed_at IS NULL AND call.opened_at < now() - interval '1 hour') AND ${OF_CALLS}`);
 
+export interface AgentUse {
+  readonly agent: string;
+  readonly runs: number;
+  readonly calls: number;
+  readonly tokens: string;
+  readonly cost_usd: string;
+}
+
+/** Each agent with what its own model calls have used, dearest first: that of agents that it has asked is theirs. */
+export const agentUse = named<BilledLines>(`
+SELECT run.agent, count(DISTINCT call.task_id)::int AS runs, count(*)::int AS calls,
+  coalesce(sum(call.prompt_tokens + call.completion_tokens), 0)::text AS tokens, coalesce(sum(call.cost_exact), 0)::text AS cost_usd
+FROM (SELECT * FROM elo_agent_model_calls WHERE closed_at IS NOT NULL AND ${OF_CALLS}) AS call
+JOIN elo_agent_runs AS run USING (tenant_id, task_id) WHERE run.agent IS NOT NULL
+GROUP BY 1 ORDER BY sum(call.cost_exact) DESC NULLS LAST, 1 LIMIT 20`);
+
 export interface ToolUse {
   readonly tool: string;
   readonly calls: number;

@@ -19,10 +19,10 @@ WITH budget AS MATERIALIZED (
 ), claimed AS (
   INSERT INTO elo_agent_runs AS run
     (tenant_id, task_id, run_id, trace_id, digest, state, attempt, lease_until, held_cost_usd, held_tokens,
-      client_id, dialog_id, user_id, session_id, root_task_id, parent_run_id, parent_call_id)
+      client_id, dialog_id, user_id, session_id, agent, root_task_id, parent_run_id, parent_call_id)
   SELECT :tenantId::uuid, :taskId, :runId::uuid, :traceId, :digest, 'running', 1,
     now() + :leaseMs::int * interval '1 millisecond', :holdCostUsd::numeric,
-    :holdTokens::bigint, :clientId, :dialogId, :userId, :sessionId, :rootTaskId, :parentRunId::uuid, :parentCallId
+    :holdTokens::bigint, :clientId, :dialogId, :userId, :sessionId, :agent, :rootTaskId, :parentRunId::uuid, :parentCallId
   FROM budget, rate WHERE budget.room = 'ok' AND rate.wait = 0
   ON CONFLICT (tenant_id, task_id) DO UPDATE SET
     run_id = EXCLUDED.run_id, trace_id = EXCLUDED.trace_id, digest = EXCLUDED.digest, state = 'running',
@@ -33,7 +33,7 @@ WITH budget AS MATERIALIZED (
     decided_at = CASE WHEN NOT :fresh::boolean THEN run.decided_at END,
     decided_run_id = CASE WHEN NOT :fresh::boolean THEN run.decided_run_id END,
     held_cost_usd = EXCLUDED.held_cost_usd, held_tokens = EXCLUDED.held_tokens, client_id = EXCLUDED.client_id,
-    dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id,
+    dialog_id = EXCLUDED.dialog_id, user_id = EXCLUDED.user_id, session_id = EXCLUDED.session_id, agent = EXCLUDED.agent,
     parent_run_id = EXCLUDED.parent_run_id, updated_at = now()
   WHERE run.root_task_id IS NOT DISTINCT FROM EXCLUDED.root_task_id AND (:fresh::boolean OR (
     run.digest = EXCLUDED.digest
