@@ -11,7 +11,8 @@ export interface ToolRun {
    * Runs another task for the call, under the tenant and on the account of the run. Its id is made of the call's and of its place among
    * the tasks that the call has started, so a call that is made again goes on with what was done: a tool that does nothing else may say
    * that it is repeatable. Resolves with the answer as the output of a tool. Where the task waits for a person, the run waits too, and
-   * makes the call again afterwards, whatever the tool returns meanwhile. Never rejects.
+   * makes the call again afterwards, whatever the tool returns meanwhile. The rules for tools, the limits on tool calls and the variables
+   * of the run's task hold for it too, and the tier, unless it names one. Never rejects.
    *
    * @example
    * execute: ({ question }, context) => context.run.startChild({ agent: 'billing', message: String(question) }, context)
