@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 
 import { DEFAULTS } from '../config/runtime-config';
-import type { OnEvent } from '../contracts/event';
 import type { Family } from '../contracts/ledger/ledger';
 import type { AgentResult, RunShare } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
@@ -41,7 +40,7 @@ export function startChildren(
   const found: Found = { below: new Map(), runs: new Map(), warnings: [] };
   const over = new AbortController();
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
-    const { toolCallId, signal } = call;
+    const { toolCallId, signal, skill } = call;
     const family = familyOf(run, toolCallId);
     const refusal = over.signal.aborted ? 'TOOL_CANCELLED' : family.above.length > LEVELS ? 'TOOL_TOO_DEEP' : undefined;
     if (refusal !== undefined) return toolFailure(refusal, { tool: 'startChild', levels: LEVELS });
@@ -51,10 +50,10 @@ export function startChildren(
     await account.yieldStep();
     const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
     const deadline = startDeadline(timeoutOf(request), stops);
-    const child = { request, host: childHost(run, toolCallId), startedAt: monotonicMs(), deadline };
+    const child = { request, host: childHost(run, call), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      const result = await runTask({ ...child, parent: { family, account, bill, claim, inherited: handedDown(run) } });
+      const result = await runTask({ ...child, parent: { family, account, bill, claim, inherited: handedDown(run, skill), skill } });
       note(found, toolCallId, result);
       return toOutput(result);
     } catch (thrown) {
@@ -122,17 +121,15 @@ function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   return { rootTaskId, above: [...above, key.runId], parentCallId };
 }
 
-/** What is wired to one run alone stays with it: its memory, tools and answer's form. */
-function childHost({ host, earlier, emit }: ClaimedRun, toolCallId: string): HostOptions {
-  const { mcpServers, egress, fresh, connected: { model, fallback } = {} } = host;
-  // A run that goes on finds its children.
-  const onEvent: OnEvent | undefined = host.onEvent && ((event) => emit({ type: 'run-below', toolCallId, event }));
+/** What is wired to one run alone stays with it: its memory and answer's form, and its tools but for its own skills. */
+function childHost({ host, earlier, emit }: ClaimedRun, { toolCallId, skill }: ChildCall): HostOptions {
+  const { mcpServers, egress, fresh = false, connected: { model, fallback, tools } = {} } = host;
   return {
-    mcpServers,
-    egress,
-    connected: { model, fallback },
-    onEvent,
-    fresh: fresh === true && earlier === undefined,
+    ...{ mcpServers, egress },
+    connected: { model, fallback, tools: skill === undefined ? undefined : tools },
+    onEvent: host.onEvent && ((event) => emit({ type: 'run-below', toolCallId, event })),
+    // A run that goes on finds its children.
+    fresh: fresh && earlier === undefined,
   };
 }
 

@@ -20,7 +20,7 @@ export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: C
       progress: run.earlier,
     },
     scope: {
-      run: { key: run.key, account: recorder.account, startChild: children.start },
+      run: { key: run.key, account: recorder.account, startChild: children.start, skill: run.parent?.skill },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       timeZone: run.tenant.tenant.settings.timeZone,

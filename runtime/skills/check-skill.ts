@@ -50,8 +50,6 @@ async function read(content: string): Promise<SkillText> {
 function* issuesOf({
   name = '',
   allowedTools = [],
-  model,
-  maxTurns,
   compatibility = '',
   body,
 }: SkillText): Generator<string> {
@@ -65,9 +63,6 @@ function* issuesOf({
   const patterns = allowedTools.filter(hasPattern);
   if (patterns.length > 0)
     yield `argument patterns are not supported, so these entries allow nothing: ${patterns.join(', ')}`;
-  if (model !== undefined || maxTurns !== undefined) {
-    yield 'it sets model or max_turns, which is not supported yet, so it cannot be loaded';
-  }
 }
 
 function invalid(skill: string, reason: string): RuntimeError {

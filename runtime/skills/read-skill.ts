@@ -9,8 +9,8 @@ export interface SkillText {
   readonly allowedTools?: readonly string[];
   /** A model of its own. */
   readonly model?: string;
-  /** How many model calls it may make. */
-  readonly maxTurns?: string;
+  /** Limit of its model calls. */
+  readonly maxTurns?: number;
   readonly compatibility?: string;
   /** The instructions. */
   readonly body: string;
@@ -38,10 +38,17 @@ export async function readSkill(content: string): Promise<SkillText> {
     description: textOf(frontMatter.description),
     allowedTools: tools === undefined ? undefined : readTools(frontMatter[tools] ?? null),
     model: model === 'inherit' ? undefined : model,
-    maxTurns: textOf(all.max_turns ?? all['max-turns']),
+    maxTurns: readTurns(textOf(all.max_turns ?? all['max-turns'])),
     compatibility: textOf(frontMatter.compatibility),
     body: splitSkill(content).body,
   };
+}
+
+/** Throws an Error for anything but a whole number above zero. */
+function readTurns(given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  if (!/^[1-9]\d{0,5}$/.test(given)) throw new Error(`its max_turns "${given.slice(0, 20)}" must be a whole number above zero`);
+  return Number(given);
 }
 
 /** Rejects unknown keys that seem to restrict tools. Throws an Error. */

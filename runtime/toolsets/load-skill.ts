@@ -1,7 +1,9 @@
 import * as z from 'zod/v4';
 
+import { MOST_ITERATIONS } from '../contracts/task-options';
 import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill';
 import type { TenantTool, Tool, ToolContext } from '../contracts/tools/tool';
+import type { ChildConfig } from '../contracts/tools/tool-run';
 import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
 import { describeIssues } from '../errors/describe-issues';
@@ -22,6 +24,8 @@ interface Loading {
   readonly entries: readonly SkillEntry[];
   readonly reader: SkillReader;
   readonly toolsOfRun: () => readonly TenantTool[];
+  /** Codes of tiers. */
+  readonly tiers: readonly string[];
   /** Longer files are cut. */
   readonly maxFileBytes: number;
 }
@@ -39,7 +43,6 @@ export function createLoadSkill(tool: string, loading: Loading): Tool {
         : { ok: false, issues: describeIssues(error, 'the input') };
     },
     isRepeatable: true,
-    isReadOnly: true,
     loadsSkills: true,
     execute: (given, context) => load(loading, given, { ...context, tool }),
   };
@@ -62,14 +65,13 @@ function definitionOf(name: string, entries: readonly SkillEntry[]): ToolDefinit
   };
 }
 
-type LoadContext = Pick<ToolContext, 'meta' | 'redact' | 'variables'> & { readonly tool: string };
+type LoadContext = ToolContext & { readonly tool: string };
 
 async function load(loading: Loading, given: JsonObject, context: LoadContext): Promise<ToolOutput> {
   const { entries, reader } = loading;
   const { redact = redactNothing, meta } = context;
   const { name, arguments: asked, file } = input.parse(given);
-  // Models fill fields that they need not.
-  const path = file === '' || file === 'SKILL.md' ? undefined : (file ?? undefined);
+  const path = pathOf(file);
   const isGiven = entries.some((entry) => entry.name === name);
   const row = isGiven ? await reader.read({ tenantId: meta.tenant_id, name, path }) : undefined;
   if (row === undefined) {
@@ -81,10 +83,18 @@ async function load(loading: Loading, given: JsonObject, context: LoadContext): 
     const skill = await readSkill(row.content);
     const asText = textOf(asked);
     const filler = createFiller(context.variables);
-    return loaded(row, { skill, asText, filler, tools: loading.toolsOfRun(), tool: context.tool, redact });
+    const found = { skill, asText, filler, tools: loading.toolsOfRun(), tool: context.tool, redact };
+    return runsAlone(skill) && context.run.skill !== name
+      ? await run(row, found, { ...context, tiers: loading.tiers })
+      : loaded(row, found);
   } catch (error) {
     return withWarning('SKILL_UNREADABLE', { skill: name, reason: redact(errorText(error)) });
   }
+}
+
+/** Models fill fields that they need not. */
+function pathOf(file: string | null | undefined): string | undefined {
+  return file === '' || file === 'SKILL.md' ? undefined : (file ?? undefined);
 }
 
 interface Loaded {
@@ -99,8 +109,7 @@ interface Loaded {
 
 /** Throws an Error where the text becomes too long. */
 function loaded({ name, paths }: SkillRow, { skill, asText, filler, tools, tool, redact }: Loaded): ToolOutput {
-  const { allowedTools, model, maxTurns, body } = skill;
-  if (model !== undefined || maxTurns !== undefined) return withWarning('SKILL_RUNS_ALONE', { skill: name });
+  const { allowedTools, body } = skill;
   const others = tools.filter((one) => one.tool.definition.name !== tool);
   const { names, unavailable } = scopeOf(allowedTools, others);
   const value: JsonObject = {
@@ -116,6 +125,46 @@ function loaded({ name, paths }: SkillRow, { skill, asText, filler, tools, tool,
     nextTools: names === undefined ? 'all' : [...names, tool],
     warnings: warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(filler.unknown()) }),
   };
+}
+
+const runsAlone = ({ model, maxTurns }: SkillText): boolean => model !== undefined || maxTurns !== undefined;
+
+/** Runs a skill that has a model or turns of its own, and returns its answer. Rejects with an Error for what becomes too long. */
+async function run(
+  { name, paths }: SkillRow,
+  { skill, asText, filler, tools, tool, redact }: Loaded,
+  context: LoadContext & Pick<Loading, 'tiers'>,
+): Promise<ToolOutput> {
+  const others = tools.filter((one) => one.tool.definition.name !== tool);
+  const { names, unavailable } = scopeOf(skill.allowedTools, others);
+  const files = paths.length === 0 ? '' : `\n\nFiles of the skill, which ${tool} returns: ${paths.join(', ')}`;
+  const config: ChildConfig = {
+    agent: context.meta.agent,
+    message: fillSkill(skill.body, { given: asText, filler }) + files,
+    ...modelOf(skill, context.tiers),
+    ...turnsOf(skill),
+    tools: names && [...names],
+    // Only to read its files.
+    skills: paths.length === 0 ? [] : [name],
+  };
+  const { toolCallId, signal } = context;
+  const output = await context.run.startChild(config, { toolCallId, signal, skill: name });
+  const missing = warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(filler.unknown()) });
+  return missing === undefined ? output : { ...output, warnings: missing };
+}
+
+/** A tier, or the id of a model. */
+function modelOf({ model }: SkillText, tiers: readonly string[]): Pick<ChildConfig, 'agent_tier' | 'model_override'> {
+  if (model === undefined) return {};
+  return tiers.includes(model) ? { agent_tier: model } : { model_override: model };
+}
+
+/** The last model call is for the answer, if there is more than one. */
+function turnsOf({ maxTurns }: SkillText): Pick<ChildConfig, 'max_iterations' | 'on_max_iterations'> {
+  if (maxTurns === undefined) return {};
+  return maxTurns === 1
+    ? { max_iterations: 1, on_max_iterations: 'partial' }
+    : { max_iterations: Math.min(maxTurns - 1, MOST_ITERATIONS), on_max_iterations: 'finalAnswer' };
 }
 
 /** Returns undefined if nothing is missing. */

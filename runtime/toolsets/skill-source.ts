@@ -1,3 +1,4 @@
+import { BUILT_IN_TIERS } from '../contracts/built-in-tiers';
 import type { Agent } from '../contracts/tenant';
 import type { GivenSkills, SkillEntry, SkillReader } from '../contracts/tools/skill';
 import { describeError } from '../errors/runtime-error';
@@ -42,7 +43,8 @@ export function createSkillSource(
       if (before !== undefined) return before;
       if (skills.entries.length + skills.missing.length === 0) return NO_TOOLS;
       const isTaken = [...snapshot.tools.map(({ code }) => code), ...codeTools].includes(LOAD_SKILL);
-      return offerOf(skills, { reader, maxFileBytes, isTaken });
+      const tiers = [...snapshot.tiers, ...BUILT_IN_TIERS].map(({ code }) => code);
+      return offerOf(skills, { reader, maxFileBytes, tiers, isTaken });
     },
   };
 }
@@ -51,9 +53,14 @@ function offerOf(
   { entries, missing }: GivenSkills,
   {
     reader,
-    maxFileBytes,
     isTaken,
-  }: { readonly reader: SkillReader | undefined; readonly maxFileBytes: number; readonly isTaken: boolean },
+    ...loading
+  }: {
+    readonly reader: SkillReader | undefined;
+    readonly maxFileBytes: number;
+    readonly tiers: readonly string[];
+    readonly isTaken: boolean;
+  },
 ): ToolOffer {
   const offered = reader === undefined ? [] : entries.slice(0, MAX_SKILLS);
   const unread = reader === undefined ? entries.map(({ name }) => name) : [];
@@ -70,7 +77,7 @@ function offerOf(
         name: LOAD_SKILL,
         type: 'builtin',
         comesWith: 'skills',
-        build: (name, toolsOfRun) => createLoadSkill(name, { entries: offered, reader, toolsOfRun, maxFileBytes }),
+        build: (name, toolsOfRun) => createLoadSkill(name, { ...loading, entries: offered, reader, toolsOfRun }),
       },
     ],
     instructions: catalogue(offered),

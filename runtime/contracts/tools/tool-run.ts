@@ -7,6 +7,8 @@ import type { ToolOutput } from './tool-shapes';
 export interface ToolRun {
   readonly key: RunKey;
   readonly account: Account;
+  /** The skill that the run was started for. Default: none. */
+  readonly skill?: string;
   /**
    * Runs another task for the call, under the tenant and on the account of the run. Its id is made of the call's and of its place among
    * the tasks that the call has started, so a call that is made again goes on with what was done: a tool that does nothing else may say
@@ -27,4 +29,9 @@ export type ChildConfig = Omit<TaskConfigInput, 'approval'>;
 export interface ChildCall {
   readonly toolCallId: string;
   readonly signal: AbortSignal;
+  /**
+   * The skill that the task is for: then it has the model of the run and what a workflow connects to it, and its answer has no form.
+   * Default: none.
+   */
+  readonly skill?: string;
 }

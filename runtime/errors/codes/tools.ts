@@ -133,12 +133,6 @@ export const TOOLS_CODES = family('Tools', {
       'Continue without it. For the operator: Skill: Validate, or `skill validate`, reports its issues.',
     ),
   ),
-  SKILL_RUNS_ALONE: toModel(
-    tenant(
-      'The skill "{skill}" sets model or max_turns, so it cannot be loaded into this run.',
-      'Continue without it. For the operator: remove both from its front matter.',
-    ),
-  ),
   TOOL_NOT_LOADED: warning(
     caller(
       'Tool "{tool}" is in the allow-list, but the tenant has no such tool for this tier.',

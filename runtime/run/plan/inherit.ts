@@ -4,11 +4,13 @@ import type { ToolLists } from '../../toolsets/tool-source';
 import type { ClaimedRun, Inherited } from '../run';
 
 /** What a run hands to those that work for it: of its task, and of the tasks above. */
-export function handedDown({ request: { config }, plan, parent }: ClaimedRun): Inherited {
+export function handedDown({ request: { config }, plan, parent }: ClaimedRun, skill: string | undefined): Inherited {
   const above = parent?.inherited;
   return {
     rules: [...(above?.rules ?? []), rulesOfTask(config)],
     tier: plan.selected.tier.code,
+    // A skill is another part of the same agent.
+    model_override: skill === undefined ? undefined : plan.config.model_override,
     variables: plan.config.variables,
     context: config.context ?? above?.context,
     ...atMost(config, above),
@@ -21,6 +23,7 @@ export function underInherited(config: TaskConfig, inherited: Inherited | undefi
   return {
     ...config,
     agent_tier: config.agent_tier ?? inherited.tier,
+    model_override: config.model_override ?? (config.agent_tier === undefined ? inherited.model_override : undefined),
     variables: config.variables ?? inherited.variables,
     ...atMost(config, inherited),
   };

@@ -5,7 +5,7 @@ import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
 import type { TaskConfig } from '../../contracts/task';
 import type { Agent, TenantSnapshot } from '../../contracts/tenant';
 import type { Toolset } from '../../contracts/tools/tool';
-import { describeError, RuntimeError } from '../../errors/runtime-error';
+import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
 import type { LoopSettings } from '../../loop/loop-contract';
 import { normalizeModelId } from '../../models/select-model';
 import { taskWarnings } from '../../tasks/read-task';
@@ -66,15 +66,13 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     toolset: tools.toolset,
     instructions: facts.text === undefined ? tools.instructions : [...tools.instructions, facts.text],
     settings: { ...loopSettings(config, modelId, limits), ...(connected.model && ITS_OWN) },
-    format: connected.format ?? formatOf(agent),
+    format: connected.format ?? formatOf(run.parent?.skill === undefined ? agent : undefined),
     budget,
     billed,
     warnings: [
       ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
       ...[...textWarnings, ...facts.warnings],
-      ...(config.agent !== undefined && now === undefined && agent === undefined
-        ? [describeError('AGENT_UNDEFINED', { agent: config.agent })]
-        : []),
+      ...undefinedAgent(config.agent, now ?? agent),
     ],
   };
   const toolsOfNow = async (): Promise<Toolset> => {
@@ -91,6 +89,11 @@ function settingsOf({ request, parent }: Run, now: Agent | undefined, began: Age
 }
 
 type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
+
+/** The warning for a name that is only a label. */
+function undefinedAgent(name: string | undefined, agent: Agent | undefined): readonly ErrorSummary[] {
+  return name !== undefined && agent === undefined ? [describeError('AGENT_UNDEFINED', { agent: name })] : [];
+}
 
 /** The tools of a run under the rules of this moment. */
 function chooseTools(

@@ -180,18 +180,6 @@ it('a skill that the run was not given cannot be loaded by its name', async () =
   expect(tools[1]).toContain('pay');
 });
 
-it('a skill with a model or turns of its own is stored, and refused in words', async () => {
-  const lines = 'tools:\n  - echo\nmodel: agentchat\nmax_turns: 5\n';
-  const tenantId = await tenantWith(content('researcher', lines));
-  expect(await admin().skill.get({ tenantId, name: 'researcher' })).toMatchObject({
-    content: content('researcher', lines),
-  });
-  const { calls, result, tools } = await run(tenantId, { skills: ['*'] }, toolReply([loads('researcher')]));
-  expect(calls[0]).toMatchObject({ error: { code: 'SKILL_RUNS_ALONE' } });
-  expect(tools[1]).toEqual(tools[0]);
-  expect(result.warnings).toMatchObject([{ code: 'SKILL_RUNS_ALONE' }]);
-});
-
 it('a row that cannot be read costs this skill alone, and the caller is told', async () => {
   const tenantId = await tenantWith(content('broken', 'allowed-tools: echo\n'));
   await fixture.database.query(`UPDATE elo_agent_skills SET content = E'---\\na: [' WHERE tenant_id = $1`, [tenantId]);

@@ -44,9 +44,7 @@ export async function makeReport(query: Query, lines: BilledLines, tenant: strin
     })),
     models: dearest(models),
     tiers: dearest(tiers),
-    agents,
-    modelHealth: health,
-    tools,
+    tables: { agents, models: health, tools },
     uncertain: uncertainOf(uncertain, unknown[0]?.calls),
   });
 }

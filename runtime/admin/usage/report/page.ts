@@ -15,9 +15,11 @@ export interface UsageFigures {
   readonly tenants: readonly Bar[];
   readonly models: readonly Bar[];
   readonly tiers: readonly Bar[];
-  readonly agents: readonly AgentUse[];
-  readonly modelHealth: readonly ModelHealth[];
-  readonly tools: readonly ToolUse[];
+  readonly tables: {
+    readonly agents: readonly AgentUse[];
+    readonly models: readonly ModelHealth[];
+    readonly tools: readonly ToolUse[];
+  };
   readonly uncertain: {
     /** Cost of tokens that were counted from the texts. */
     readonly estimated: Sum;
@@ -48,7 +50,7 @@ th:first-child, td:first-child { text-align: left; } td { overflow-wrap: anywher
 
 /** One page that asks for nothing outside itself. */
 export function reportPage(figures: UsageFigures): string {
-  const { heading, total } = figures;
+  const { heading, total, tables } = figures;
   const { title, period } = heading;
   return html`<!doctype html>
     <html lang="en">
@@ -75,21 +77,21 @@ export function reportPage(figures: UsageFigures): string {
           <h2>Agents</h2>
           ${table(
             ['agent', 'runs', 'model calls', 'tokens', 'US dollars'],
-            figures.agents.map((row) => [row.agent, row.runs, row.calls, row.tokens, row.cost_usd]),
+            tables.agents.map((row) => [row.agent, row.runs, row.calls, row.tokens, row.cost_usd]),
           )}
         </section>
         <section>
           <h2>Models</h2>
           ${table(
             ['model', 'calls', 'failed', 'median ms', '95 % within ms'],
-            figures.modelHealth.map((row) => [row.model, row.calls, row.failed, row.median_ms, row.p95_ms]),
+            tables.models.map((row) => [row.model, row.calls, row.failed, row.median_ms, row.p95_ms]),
           )}
         </section>
         <section>
           <h2>Tools</h2>
           ${table(
             ['tool', 'calls', 'failed', 'median ms'],
-            figures.tools.map((row) => [row.tool, row.calls, row.failed, row.median_ms]),
+            tables.tools.map((row) => [row.tool, row.calls, row.failed, row.median_ms]),
           )}
         </section>
         ${uncertainty(figures.uncertain)}
