@@ -13,7 +13,7 @@ const { max_cost_usd, max_total_tokens, max_tool_calls, max_calls_per_tool } = T
 export const agentNameField = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,50}$/, 'must be letters, digits, _ and -, at most 50 of them');
-/** Begins the name of a tool that asks an agent: `ask_billing`. Rules may name such tools wherever an agent has them. */
+/** Begins the name of a tool that asks an agent: `ask_billing`. */
 export const ASK = 'ask';
 const object = z.custom<JsonObject>(isJsonObject, 'must be a JSON object');
 const tier = z.string().regex(/^\S{1,20}$/, 'must be the code of a tier');

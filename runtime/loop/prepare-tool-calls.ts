@@ -70,7 +70,8 @@ async function follow(
   call: RunnableCall,
   { input, state }: { readonly input: LoopInput; readonly state: RunState },
 ): Promise<AdmittedToolCall> {
-  if (takesToolAway(ruling, call)) throw toolMissing(call);
+  // It was let through before, and the run that works for it is judged by itself.
+  if (call.isTaken === true) return call;
   if (ruling.kind === 'deny') return refuse(call, ruling.code, ruling.details);
   const { tool } = ruling;
   const { counts } = state.calls;
@@ -115,20 +116,27 @@ async function prepare(
   return refuse(prepared, 'TOOL_OUTCOME_UNKNOWN');
 }
 
-/** The call where another run works for it, and knows what it has done. Throws APPROVAL_TOOL_MISSING. */
-function goneOnWith(call: AdmittedToolCall, state: RunState): RunnableCall | undefined {
+/**
+ * The call where another run works for it, and knows what it has done. Where its tool cannot be called any more, nothing of it is.
+ * Throws APPROVAL_CALL_BLOCKED if that is what a person has allowed.
+ */
+function goneOnWith(call: AdmittedToolCall, state: RunState): AdmittedToolCall | undefined {
   const approval = approvalOf(call.call, state);
   if (approval?.below === undefined) return undefined;
   if (isRunnable(call) && isOf(call.tool, approval)) return { ...call, isTaken: true };
-  throw toolMissing(call);
+  const { decision } = approval.below;
+  const reason = blockedBy(call);
+  if (decision === 'approve')
+    throw new RuntimeError('APPROVAL_CALL_BLOCKED', { tool: call.call.function.name, reason });
+  return decision === 'deny'
+    ? refuse(call, 'TOOL_APPROVAL_DENIED')
+    : refuse(call, 'TOOL_PERMISSION_DENIED', { reason });
 }
 
-const toolMissing = ({ call }: AdmittedToolCall): RuntimeError =>
-  new RuntimeError('APPROVAL_TOOL_MISSING', { tool: call.function.name });
-
-/** Tells whether a call that is gone on with would not be, or would be one of another tool. */
-function takesToolAway(ruling: Ruling, { isTaken, tool }: RunnableCall): boolean {
-  return isTaken === true && (ruling.kind === 'deny' || ruling.tool.origin !== tool.origin);
+function blockedBy(call: AdmittedToolCall): string {
+  if (call.kind !== 'refused') return 'another tool has its name now';
+  const { issues } = call.details;
+  return issues === undefined ? 'the run has no such tool any more' : `the rules of now refuse it (${String(issues)})`;
 }
 
 function checkedFor({ scope: { meta }, stop: { signal } }: LoopInput): CheckedFor & { readonly signal: AbortSignal } {

@@ -53,7 +53,10 @@ export function startChildren(
     const child = { request, host: childHost(run, call), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      const result = await runTask({ ...child, parent: { family, account, bill, claim, inherited: handedDown(run, skill), skill } });
+      const result = await runTask({
+        ...child,
+        parent: { family, account, bill, claim, inherited: handedDown(run, skill), skill },
+      });
       note(found, toolCallId, result);
       return toOutput(result);
     } catch (thrown) {
@@ -97,15 +100,20 @@ function note(found: Found, toolCallId: string, result: AgentResult): void {
   found.runs.set(toolCallId, [...(found.runs.get(toolCallId) ?? []), share]);
 }
 
+/** Failures of the whole family: another process continues it, or a person has decided on a call that is blocked. */
+const OF_FAMILY: ReadonlySet<string> = new Set(['RUN_TAKEN_OVER', 'APPROVAL_CALL_BLOCKED']);
+
 function noteFailure(found: Found, toolCallId: string, error: RuntimeError): void {
-  // Another process goes on with the whole family.
-  if (error.code === 'RUN_TAKEN_OVER') stand(found, toolCallId, { kind: 'broken', error });
+  if (OF_FAMILY.has(error.code)) stand(found, toolCallId, { kind: 'broken', error });
   if (error.result !== undefined) note(found, toolCallId, error.result as AgentResult);
   else if (error.category === 'tenant') found.warnings.push(error.toSummary());
 }
 
 /** The warning, with the name of the agent where it does not say it itself. */
-function ofAgent(name: string | undefined, { hint = '', message, code }: AgentResult['warnings'][number]): ErrorSummary {
+function ofAgent(
+  name: string | undefined,
+  { hint = '', message, code }: AgentResult['warnings'][number],
+): ErrorSummary {
   const isTold = name === undefined || message.includes(`"${name}"`);
   return { code, message: isTold ? message : `Agent "${name}": ${message}`, hint };
 }

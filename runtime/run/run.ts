@@ -53,7 +53,10 @@ interface Parent {
 }
 
 /** What a run has of the tasks that it works for, beside its own. */
-export interface Inherited extends Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool' | 'model_override'> {
+export interface Inherited extends Pick<
+  TaskConfig,
+  'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool' | 'model_override'
+> {
   /** Rules for tools of all these tasks; each can only narrow. */
   readonly rules: readonly ToolLists[];
   /** The code of the parent's tier, for a run that has none of its own. */

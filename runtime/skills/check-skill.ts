@@ -47,12 +47,7 @@ async function read(content: string): Promise<SkillText> {
   }
 }
 
-function* issuesOf({
-  name = '',
-  allowedTools = [],
-  compatibility = '',
-  body,
-}: SkillText): Generator<string> {
+function* issuesOf({ name = '', allowedTools = [], compatibility = '', body }: SkillText): Generator<string> {
   if (!SPECIFIED_NAME.test(name)) {
     yield 'its name does not follow the specification: lower-case letters, digits and single hyphens';
   }

@@ -47,7 +47,8 @@ export async function readSkill(content: string): Promise<SkillText> {
 /** Throws an Error for anything but a whole number above zero. */
 function readTurns(given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
-  if (!/^[1-9]\d{0,5}$/.test(given)) throw new Error(`its max_turns "${given.slice(0, 20)}" must be a whole number above zero`);
+  if (!/^[1-9]\d{0,5}$/.test(given))
+    throw new Error(`its max_turns "${given.slice(0, 20)}" must be a whole number above zero`);
   return Number(given);
 }
 

@@ -157,9 +157,10 @@ function otherNames({ snapshot, servers }: SelectToolsRequest, policy: Policy): 
   };
 }
 
-/** Names in the rules that may be those of tools of other agents. */
+/** Names in rules for many runs that may be those of tools of other agents; they were compared when they were saved. */
 function asksIn({ levels }: Policy): readonly string[] {
-  const names = levels.flatMap(({ enabled = [], disabled, permissions }) => [
+  const shared = levels.filter(({ ofTask }) => ofTask === undefined);
+  const names = shared.flatMap(({ enabled = [], disabled, permissions }) => [
     ...[...enabled, ...disabled],
     ...permissions.map(({ name }) => name),
   ]);
@@ -225,7 +226,7 @@ async function build(
     const { name: wanted, identity, build: make, unusable, ...facts } = offered;
     try {
       const tool = make(name, toolsOfRun);
-      const origin = JSON.stringify([facts.type, facts.code ?? identity ?? wanted]);
+      const origin = `${facts.type} ${facts.code ?? facts.alias ?? wanted}`;
       const built = { ...facts, tool, origin };
       tools.push(identity === undefined ? built : { ...built, formerName: plainName(wanted) });
     } catch (error) {

@@ -10,6 +10,20 @@ const SKILL =
   '---\nname: orders\ndescription: Counts orders. Use when a customer asks for them.\n---\nCount those of {{shop}}.';
 const PICTURES = path.resolve(__dirname, '../..', '.cache/screenshots');
 
+/** What a model says to a message. */
+const REPLIES: Readonly<Record<string, ReturnType<typeof textReply>>> = {
+  'How many bikes?': textReply('Two are left.'),
+  'Look up the price.': textReply('They cost 300.'),
+  'How many are left?': toolReply([
+    { name: 'ask_stock', arguments: { message: 'How many bikes?' } },
+    { name: 'load_skill', arguments: { name: 'pricing' } },
+  ]),
+};
+const ORDERS = toolReply([
+  { name: 'load_skill', arguments: { name: 'orders', arguments: '{{shop}}' } },
+  { name: 'set_variable', arguments: { name: 'counted', value: 5 } },
+]);
+
 let n8n: N8n;
 let database: TestDatabase;
 let models: ModelServer;
@@ -21,20 +35,17 @@ beforeAll(async () => {
   n8n = await connect();
   [database, models] = await Promise.all([createMigratedDatabase(), startModelServer()]);
   models.always(({ messages }) => {
-    const { role } = messages.at(-1) ?? {};
-    if (messages[0]?.content === 'You know the stock.') return textReply('Two are left.').body;
-    if (messages.at(-1)?.content === 'How many are left?') {
-      return toolReply([{ name: 'ask_stock', arguments: { message: 'How many bikes?' } }]).body;
-    }
-    if (messages[1]?.content === 'How many are left?') return textReply('There are 2 bikes.').body;
-    if (role === 'tool') return textReply('You have 5 orders.').body;
-    return toolReply([
-      { name: 'load_skill', arguments: { name: 'orders', arguments: '{{shop}}' } },
-      { name: 'set_variable', arguments: { name: 'counted', value: 5 } },
-    ]).body;
+    const last = messages.at(-1);
+    const isSeller = messages[1]?.content === 'How many are left?';
+    if (last?.role === 'tool') return textReply(isSeller ? 'There are 2 bikes.' : 'You have 5 orders.').body;
+    return (REPLIES[last?.content ?? ''] ?? ORDERS).body;
   });
   const tenant = await addTenant(database);
   await giveTool(database, tenant, { code: 'set_variable', transport: 'builtin', endpoint: null });
+  await database.query(
+    `INSERT INTO elo_agent_skills (tenant_id, name, description, content) VALUES ($1, 'pricing', 'Knows prices.', $2)`,
+    [tenant, '---\nname: pricing\ndescription: Knows prices.\nmax_turns: 2\n---\nLook up the price.'],
+  );
   const tenantId = { __rl: true, mode: 'id', value: tenant };
   const credentials = {
     openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-agents', url: models.url }),
@@ -85,7 +96,7 @@ beforeAll(async () => {
         position: [220, 220],
         parameters: {
           ...{ ...agent, operation: 'create', name: 'seller', systemPrompt: 'You sell.' },
-          additionalFields: { tier: 'expert', tools: [], subAgents: [] },
+          additionalFields: { tier: 'expert', tools: [], skills: ['pricing'], subAgents: [] },
         },
       }),
       node('Ask Seller', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
@@ -182,14 +193,19 @@ it('an agent asks another one that is picked from a list, and its share is in th
   await execute('There are 2 bikes.');
   await one('[data-test-id="output-panel"]').getByText('ask_stock').first().waitFor();
   await editor.screenshot(path.join(PICTURES, 'sub-agents-asked.png'));
-  const [asked, below, answered] = models.received.slice(-3);
-  expect(asked?.tools?.map(({ function: { name } }) => name)).toEqual(['ask_stock']);
-  expect(below).toMatchObject({
-    messages: [{ content: 'You know the stock.' }, { content: 'How many bikes?' }],
-  });
-  expect(answered?.messages.at(-1)).toMatchObject({ role: 'tool', content: '"Two are left."' });
+  const [asked, ...below] = models.received.slice(-4);
+  const answered = below.pop();
+  expect(asked?.tools?.map(({ function: { name } }) => name)).toEqual(['load_skill', 'ask_stock']);
+  expect(below.map(({ messages }) => messages.map(({ content }) => content)).sort()).toEqual([
+    ['You know the stock.', 'How many bikes?'],
+    ['You sell.', 'Look up the price.'],
+  ]);
+  expect(answered?.messages.slice(-2)).toMatchObject([{ content: '"Two are left."' }, { content: '"They cost 300."' }]);
   const [run] = await database.query<{ trace: { tool?: string; runs?: object[] }[] }>(
     `SELECT result -> 'trace' AS trace FROM elo_agent_runs WHERE agent = 'seller'`,
   );
-  expect(run?.trace[1]).toMatchObject({ tool: 'ask_stock', runs: [{ agent: 'stock', tokens: 120 }] });
+  expect(run?.trace.slice(1, 3)).toMatchObject([
+    { tool: 'ask_stock', runs: [{ agent: 'stock', tokens: 120 }] },
+    { tool: 'load_skill', runs: [{ agent: 'seller', tokens: 120 }] },
+  ]);
 });

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import { agentNameField, agentShape, ONE_MODEL } from '../../agents/agent-schema';
+import { agentNameField, agentShape, ASK, ONE_MODEL } from '../../agents/agent-schema';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { readToolRules } from '../../permissions/read-tool-rules';
@@ -117,8 +117,10 @@ export async function writeAgent(
   { codeTools, codeAgents, ...mode }: WriteMode & Pick<AdminPorts, 'codeTools' | 'codeAgents'>,
 ): Promise<AgentDetails> {
   const owner = { tenantId, name: given.name };
-  await checkChange(query, { tenantId, ...given }, codeTools);
+  if (tenantId !== undefined) await checkTenant(query, tenantId);
   await checkSubAgents(query, { tenantId, ...given }, codeAgents);
+  const asks = (given.subAgents ?? []).map((name) => `${ASK}_${name}`);
+  await checkChange(query, { tenantId, ...given }, [...codeTools, ...asks]);
   await writeScopedRow(query, AGENTS, { ...mode, owner, values: columnsOf(given) });
   const written = await readAgentOf(query, owner);
   if (written.tier === null || written.model === null) return written;
@@ -126,8 +128,7 @@ export async function writeAgent(
 }
 
 async function checkChange(query: Query, given: Change, codeTools: readonly string[]): Promise<void> {
-  const { tenantId, tools, toolPermissions, outputSchema, tier, modelRules } = given;
-  if (tenantId !== undefined) await checkTenant(query, tenantId);
+  const { tools, toolPermissions, outputSchema, tier, modelRules } = given;
   const rules = readToolRules({ enabled_tools: tools, tool_permissions: toolPermissions }, `agent "${given.name}"`);
   await checkRules(query, [rules], codeTools);
   await checkSkills(query, given);

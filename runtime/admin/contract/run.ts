@@ -10,7 +10,7 @@ export interface RunDetails extends RunEntry {
   readonly model_calls: readonly ModelCallEntry[];
   /** Lines of the audit. */
   readonly tool_calls: readonly JsonObject[];
-  /** All that worked for it, such as sub-agents, at any depth; told of the root alone. */
+  /** What has worked for it in this run or an earlier one, such as sub-agents, at any depth, at most 1,000; empty for those themselves. */
   readonly children: readonly ChildRunEntry[];
 }
 

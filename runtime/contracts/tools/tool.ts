@@ -70,7 +70,7 @@ export interface Tool {
   readonly isReadOnly?: boolean;
   /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
   readonly loadsSkills?: boolean;
-  /** Tells it from any other tool that has had, or will have, its name. Set by the runtime alone. */
+  /** Its kind and its own name, whatever name the model calls. Set by the runtime alone. */
   readonly origin?: string;
   /** True for a tool that can set variables of the run. */
   readonly setsVariables?: boolean;
@@ -103,7 +103,7 @@ export interface TenantTool {
    * but those of a task on the latter. Deny-lists and permissions do.
    */
   readonly comesWith?: 'skills' | 'sub-agents';
-  /** Tells it from any other tool that has had, or will have, its name. */
+  /** Its kind and its own name: tells it from a tool of another kind that takes the name which the model calls. */
   readonly origin?: string;
   /** Rules of its row, as they stand in the tenant's custom_config. */
   readonly permission?: unknown;

@@ -1,4 +1,14 @@
-import { caller, callerLater, family, internal, ofAttempt, ofTenant, tenant, upstreamLater, warning } from '../code-row';
+import {
+  caller,
+  callerLater,
+  family,
+  internal,
+  ofAttempt,
+  ofTenant,
+  tenant,
+  upstreamLater,
+  warning,
+} from '../code-row';
 
 /** Who runs a task. */
 export const LEDGER_CODES = family('Who runs a task', {
@@ -30,9 +40,9 @@ export const LEDGER_CODES = family('Who runs a task', {
     'Run "{runId}" cannot continue here: it started with {missing}.',
     'Send the approval to the node that asked, in its option Tools: Approval, or to a runtime with the same configuration. Nothing was done or spent.',
   ),
-  APPROVAL_TOOL_MISSING: tenant(
-    'The run cannot continue: it waits within a call of "{tool}", and this tool is not the one of then.',
-    'Restore the tool, or the agent that it asks, and send the decision again; nothing was called. Or begin a new task.',
+  APPROVAL_CALL_BLOCKED: tenant(
+    'The run waits within a call of "{tool}", which cannot be continued: {reason}.',
+    'Undo the change, such as a new rule or an inactive agent, and send the decision again; nothing was called. Or begin a new task.',
   ),
   APPROVAL_CONTRADICTED: caller(
     'The pending call of run "{runId}" was already {decided} by {by} at {at}.',

@@ -4,14 +4,18 @@ import type { ToolLists } from '../../toolsets/tool-source';
 import type { ClaimedRun, Inherited } from '../run';
 
 /** What a run hands to those that work for it: of its task, and of the tasks above. */
-export function handedDown({ request: { config }, plan, parent }: ClaimedRun, skill: string | undefined): Inherited {
+export function handedDown(
+  { request: { config }, plan, parent, variables }: ClaimedRun,
+  skill: string | undefined,
+): Inherited {
   const above = parent?.inherited;
   return {
     rules: [...(above?.rules ?? []), rulesOfTask(config)],
     tier: plan.selected.tier.code,
     // A skill is another part of the same agent.
     model_override: skill === undefined ? undefined : plan.config.model_override,
-    variables: plan.config.variables,
+    // A copy: tools may change values in place.
+    variables: structuredClone(Object.fromEntries(variables)),
     context: config.context ?? above?.context,
     ...atMost(config, above),
   };

@@ -1,9 +1,20 @@
+import type { Tool } from '../../../runtime';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture, aTask, failureOf, type TestTask } from '../../support/values/agent-fixture';
+import { startRawMcpServer } from '../../support/servers/raw-mcp-server';
+import { type AgentFixture, aTask, echoTool, failureOf, type TestTask } from '../../support/values/agent-fixture';
 import { approve, familyWorld } from '../../support/worlds/family-world';
 
-const world = familyWorld();
+let whileChecking: () => Promise<unknown> = () => Promise.resolve();
+const slowToCheck: Tool = {
+  ...echoTool,
+  definition: { ...echoTool.definition, name: 'slow_to_check' },
+  parseInput: async (value) => {
+    await whileChecking();
+    return { ok: true, value };
+  },
+};
+const world = familyWorld([slowToCheck]);
 const fixture = (): AgentFixture => world.fixture();
 const agents = () => fixture().runtime.admin.agent;
 const asks = (name: string, message = 'What is due?') => ({ name: `ask_${name}`, arguments: { message } });
@@ -45,23 +56,35 @@ async function aWaitingTeam(permissions: object = {}): Promise<Team> {
 }
 
 describe('a tool that takes the place of one that waits for a person', () => {
-  it.each(['approve', 'deny'])('is not called by the decision to %s', async (decision) => {
-    const { task, tenantId, pay, waiting } = await aWaitingTeam();
-    const other = await giveTool(fixture().database, tenantId, {
-      code: 'ask_billing',
-      endpoint: 'http://127.0.0.1:1/',
-    });
-    const failure = await failureOf(run(approve(task, waiting, decision), textReply('Done')));
-    expect(failure).toMatchObject({ code: 'APPROVAL_TOOL_MISSING', result: { status: 'failed' } });
-    expect(fixture().models.left()).toBe(1);
+  const takePlace = (tenantId: string) =>
+    giveTool(fixture().database, tenantId, { code: 'ask_billing', endpoint: 'http://127.0.0.1:1/' });
+  const giveBack = (tool: number) => fixture().database.query('DELETE FROM elo_agent_tools WHERE id = $1', [tool]);
 
-    await fixture().database.query('DELETE FROM elo_t_tenant_tools WHERE tenant_id = $1 AND tool_id = $2', [
-      ...[tenantId, other],
-    ]);
-    const result = await run(approve(task, waiting, decision), textReply('So it is.'), textReply('Done'));
+  it('is not called by an approval, which can be sent again once the agent has its name back', async () => {
+    const { task, tenantId, pay, waiting } = await aWaitingTeam();
+    const other = await takePlace(tenantId);
+    const failure = await failureOf(run(approve(task, waiting), textReply('Done')));
+    expect(failure).toMatchObject({
+      ...{ code: 'APPROVAL_CALL_BLOCKED', result: { status: 'failed' } },
+      message: expect.stringContaining('another tool has its name now') as string,
+    });
+    expect(fixture().models.left()).toBe(1);
+    await giveBack(other);
+    const result = await run(approve(task, waiting), textReply('So it is.'), textReply('Done'));
     expect(result).toMatchObject({ status: 'completed', result: { tool_calls: [{ result: 'So it is.' }] } });
-    expect(world.paid(pay)).toBe(decision === 'approve' ? 1 : 0);
-    await fixture().database.query('DELETE FROM elo_agent_tools WHERE id = $1', [other]);
+    expect(world.paid(pay)).toBe(1);
+  });
+
+  it('is not called by a denial, and the run ends', async () => {
+    const { task, tenantId, pay, waiting } = await aWaitingTeam();
+    const other = await takePlace(tenantId);
+    const result = await run(approve(task, waiting, 'deny'), textReply('Then not.'));
+    await giveBack(other);
+    expect(result).toMatchObject({
+      ...{ status: 'completed' },
+      result: { tool_calls: [{ tool: 'ask_billing', error: { code: 'TOOL_APPROVAL_DENIED' } }] },
+    });
+    expect(world.paid(pay)).toBe(0);
   });
 
   it('is asked about itself', async () => {
@@ -87,12 +110,78 @@ describe('a decision whose agent is gone meanwhile', () => {
   ])('waits until it is back: %s', async (_what, change, back) => {
     const { task, tenantId, pay, waiting } = await aWaitingTeam();
     await agents().update({ tenantId, ...change });
-    expect((await failureOf(run(approve(task, waiting)))).code).toBe('APPROVAL_TOOL_MISSING');
+    expect((await failureOf(run(approve(task, waiting)))).code).toBe('APPROVAL_CALL_BLOCKED');
     await agents().update({ tenantId, ...back });
     const result = await run(approve(task, waiting), textReply('Paid.'), textReply('It is paid.'));
     expect(result).toMatchObject({ status: 'completed', result: { text: 'It is paid.' } });
     expect(world.paid(pay)).toBe(1);
     expect(await world.tree(task.task_id)).toMatchObject([{ state: 'done' }, { state: 'done' }]);
+  });
+
+  it('waits two agents below too', async () => {
+    const { task, pay } = await world.family();
+    const tenantId = task.meta.tenant_id;
+    await agents().create({ tenantId, name: 'archive' });
+    await agents().create({ tenantId, name: 'billing', subAgents: ['archive'] });
+    await agents().create({ tenantId, name: 'lead', subAgents: ['billing'] });
+    const ofLead = { ...task, config: { ...task.config, agent: 'lead' } };
+    const waiting = await run(ofLead, toolReply([asks('billing')]), toolReply([asks('archive')]), pays(pay));
+    await agents().update({ tenantId, name: 'billing', subAgents: null });
+    expect((await failureOf(run(approve(ofLead, waiting), textReply('Not asked')))).code).toBe('APPROVAL_CALL_BLOCKED');
+    await agents().update({ tenantId, name: 'billing', subAgents: ['archive'] });
+    const replies = [textReply('Paid.'), textReply('It is paid.'), textReply('All is paid.')];
+    const result = await run(approve(ofLead, waiting), ...replies);
+    expect(result).toMatchObject({ status: 'completed', result: { text: 'All is paid.' } });
+    expect(world.paid(pay)).toBe(1);
+    expect((await world.tree(ofLead.task_id)).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+  });
+
+  it('names the rule that keeps the call from being continued', async () => {
+    const { task, tenantId, pay, waiting } = await aWaitingTeam();
+    const rules = (message: string[]) =>
+      agents().update({
+        ...{ tenantId, name: 'lead' },
+        toolPermissions: { ask_billing: { allowed_patterns: { message } } },
+      });
+    await rules(['Hello*']);
+    const failure = await failureOf(run(approve(task, waiting)));
+    expect(failure).toMatchObject({
+      ...{ code: 'APPROVAL_CALL_BLOCKED' },
+      message: expect.stringMatching(/the rules of now refuse it \(.*message/) as string,
+    });
+    await rules(['What*']);
+    await run(approve(task, waiting), textReply('Paid.'), textReply('It is paid.'));
+    expect(world.paid(pay)).toBe(1);
+  });
+
+  it('does not keep another decision of the run from being carried out', async () => {
+    const { task, pay } = await world.family();
+    const tenantId = task.meta.tenant_id;
+    for (const name of ['one', 'two']) await agents().create({ tenantId, name });
+    await agents().create({ tenantId, name: 'lead', subAgents: ['one', 'two'] });
+    const ofLead = { ...task, config: { ...task.config, agent: 'lead', tool_execution: 'parallel' } };
+    const waiting = await run(ofLead, toolReply([asks('one'), asks('two')]), pays(pay), pays(pay));
+    await agents().update({ tenantId, name: 'lead', subAgents: ['one'] });
+    const result = await run(approve(ofLead, waiting), textReply('Paid.'), textReply('One is paid.'));
+    expect(result).toMatchObject({
+      ...{ status: 'completed' },
+      result: { tool_calls: [{ result: 'Paid.' }, { error: { code: 'TOOL_PERMISSION_DENIED' } }] },
+    });
+    expect(world.paid(pay)).toBe(1);
+  });
+
+  it('is carried out by a call that was let through before the agent was changed, and what stands beside it is called', async () => {
+    const { task, pay } = await world.family();
+    const tenantId = task.meta.tenant_id;
+    await agents().create({ tenantId, name: 'billing' });
+    await agents().create({ tenantId, name: 'lead', subAgents: ['billing'] });
+    const ofLead = { ...task, config: { ...task.config, agent: 'lead', tool_execution: 'sequential' } };
+    const both = toolReply([asks('billing'), { name: 'slow_to_check' }]);
+    const waiting = await run(ofLead, both, pays(pay));
+    whileChecking = () => agents().update({ tenantId, name: 'lead', description: 'Leads.' });
+    const result = await run(approve(ofLead, waiting), textReply('Paid.'), textReply('Done'));
+    expect(result.result.tool_calls).toMatchObject([{ result: 'Paid.' }, { tool: 'slow_to_check', result: {} }]);
+    expect(world.paid(pay)).toBe(1);
   });
 });
 
@@ -114,13 +203,16 @@ it('an agent with a model of its own stays in the tier of who asks it, and under
   await agents().update({ tenantId: task.meta.tenant_id, name: 'billing', model });
   await run(task, toolReply([asks('billing')]), textReply('Seven.'), textReply('Done'));
   expect(fixture().models.received.at(-2)?.model).toBe(model);
-  expect([toolsOf(3), toolsOf(2)]).toEqual([['ask_billing', 'ask'], ['ask']]);
+  expect([toolsOf(3), toolsOf(2)]).toEqual([
+    ['ask_billing', 'ask', 'slow_to_check'],
+    ['ask', 'slow_to_check'],
+  ]);
 });
 
 it('a list of a task is of the names that the tools have', async () => {
   const task = await aTeam();
   const tenantId = task.meta.tenant_id;
-  await giveTool(fixture().database, tenantId, { code: 'ask_billing', endpoint: 'http://127.0.0.1:1/' });
+  const other = await giveTool(fixture().database, tenantId, { code: 'ask_billing', endpoint: 'http://127.0.0.1:1/' });
   await run(task, textReply('Done'));
   const named = toolsOf(1)?.find((name) => /^ask_billing_[0-9a-f]{8}$/.test(name)) ?? '';
   const offered = async (tools: string[]) => {
@@ -135,6 +227,7 @@ it('a list of a task is of the names that the tools have', async () => {
   expect(await offered([named])).toEqual([[named], []]);
   const call = { tenantId, agent: 'lead', tool: named, arguments: { message: 'Hi' } };
   expect((await failureOf(fixture().runtime.admin.tool.execute(call))).code).toBe('TOOL_OUTSIDE_TASK');
+  await fixture().database.query('DELETE FROM elo_agent_tools WHERE id = $1', [other]);
 });
 
 it('a sub-agent has the variables of the task, and model rules compare its context; the context itself is not shown', async () => {
@@ -160,6 +253,8 @@ describe('rules for the tools of sub-agents', () => {
     const set = (toolPermissions: Record<string, object>) =>
       agents().update({ tenantId: meta.tenant_id, name: 'lead', toolPermissions: toolPermissions as never });
     await expect(set({ ask_nobody: { decision: 'deny' } })).rejects.toMatchObject({ code: 'RULE_UNMATCHED' });
+    const misspelt = { ask_billing: { allowed_patterns: { mesage: ['*'] } } };
+    await expect(set(misspelt)).rejects.toMatchObject({ code: 'RULE_UNMATCHED' });
     await expect(set({ ask_billing: { decision: 'ask', max_calls_per_run: 2 } })).resolves.toBeDefined();
   });
 
@@ -172,9 +267,15 @@ describe('rules for the tools of sub-agents', () => {
     const result = await run(task, toolReply([asks('billing')]), textReply('Seven.'), textReply('Done'));
     expect(result.warnings).toEqual([]);
     expect([toolsOf(3), toolsOf(2)]).toEqual([
-      ['ask_billing', 'echo', 'ask'],
-      ['echo', 'ask'],
+      ['ask_billing', 'echo', 'ask', 'slow_to_check'],
+      ['echo', 'ask', 'slow_to_check'],
     ]);
+  });
+
+  it('of a task are compared when it runs, since nothing else compares them', async () => {
+    const task = await aTeam({}, { disabled_tools: ['ask_biling'] });
+    const { warnings } = await run(task, textReply('Done'));
+    expect(warnings).toMatchObject([{ code: 'RULE_UNMATCHED' }]);
   });
 });
 
@@ -217,4 +318,39 @@ it('the description of a sub-agent is one line, and bounded', async () => {
   const { description = '' } = fixture().models.received.at(-1)?.tools?.[0]?.function ?? {};
   expect(description).toContain('Pays. # System x');
   expect(description.length).toBeLessThan(1100);
+});
+
+it('a sub-agent has the variables that were set before it was asked', async () => {
+  const task = await aTeam({}, { variables: { company: 'Before' } });
+  const tenantId = task.meta.tenant_id;
+  await giveTool(fixture().database, tenantId, { code: 'set_variable', transport: 'builtin', endpoint: null });
+  await agents().update({ tenantId, name: 'billing', systemPrompt: 'You bill for {{company}}.' });
+  const sets = toolReply([{ name: 'set_variable', arguments: { name: 'company', value: 'After' } }]);
+  await run(task, sets, toolReply([asks('billing')]), textReply('Seven.'), textReply('Done'));
+  expect(fixture().models.received.at(-2)?.messages[0]?.content).toBe('You bill for After.');
+});
+
+it('an approval holds for a tool of a server whose address has changed, and the address is not kept with it', async () => {
+  const server = await startRawMcpServer({
+    'tools/list': () => ({ tools: [{ name: 'search', inputSchema: { type: 'object' } }] }),
+    'tools/call': () => ({ content: [{ type: 'text', text: 'found' }] }),
+  });
+  const tenantId = await addTenant(fixture().database, {
+    settings: { tool_config: { tool_permissions: { shop_search: { decision: 'ask' } } } },
+  });
+  const task = aTask(tenantId);
+  const host = (key: string) => ({ mcpServers: [{ name: 'shop', url: `${server.url}?key=${key}` }] });
+  fixture().models.script(toolReply([{ name: 'shop_search' }]));
+  const waiting = await fixture().runtime.run(task, host('SECRET-1'));
+  expect(waiting.awaiting).toMatchObject({ tool: 'shop_search' });
+  const [row] = await fixture().database.query<{ resume: string }>(
+    'SELECT resume::text AS resume FROM elo_agent_runs WHERE task_id = $1',
+    [task.task_id],
+  );
+  expect(row?.resume).toContain('shop.search');
+  expect(row?.resume).not.toContain('SECRET-1');
+  fixture().models.script(textReply('Found.'));
+  const result = await fixture().runtime.run(approve(task, waiting), host('SECRET-2'));
+  expect(result).toMatchObject({ status: 'completed', result: { text: 'Found.' } });
+  await server.close();
 });

@@ -71,7 +71,8 @@ SELECT NULL::text AS server, tool.code::text AS tool,
   CASE WHEN tool.code = ANY (:names::text[]) THEN tool.parameters_schema::text END AS schema
 FROM elo_agent_tools AS tool
 UNION ALL
-SELECT DISTINCT NULL, 'ask_' || agent.name, NULL FROM elo_agents AS agent WHERE 'ask_' || agent.name = ANY (:names::text[])
+SELECT DISTINCT NULL, 'ask_' || agent.name, '{"type": "object", "properties": {"message": {"type": "string"}}, "additionalProperties": false}'
+FROM elo_agents AS agent WHERE 'ask_' || agent.name = ANY (:names::text[])
 UNION ALL
 SELECT DISTINCT ON (server.code, tool.name) server.code, tool.name,
   CASE WHEN server.code || '.' || tool.name = ANY (:names::text[])

@@ -40,13 +40,19 @@ export interface AgentUse {
   readonly cost_usd: string;
 }
 
-/** Each agent with what its own model calls have used, dearest first: that of agents that it has asked is theirs. */
+/**
+ * Each agent with what its own model calls have used, dearest first: that of agents that it has asked is theirs. A task that was run
+ * afresh counts for the agent that it had last.
+ */
 export const agentUse = named<BilledLines>(`
-SELECT run.agent, count(DISTINCT call.task_id)::int AS runs, count(*)::int AS calls,
-  coalesce(sum(call.prompt_tokens + call.completion_tokens), 0)::text AS tokens, coalesce(sum(call.cost_exact), 0)::text AS cost_usd
-FROM (SELECT * FROM elo_agent_model_calls WHERE closed_at IS NOT NULL AND ${OF_CALLS}) AS call
+SELECT run.agent, count(*)::int AS runs, sum(used.calls)::int AS calls, sum(used.tokens)::text AS tokens, sum(used.cost)::text AS cost_usd
+FROM (
+  SELECT tenant_id, task_id, count(*) AS calls, coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens,
+    coalesce(sum(cost_exact), 0) AS cost
+  FROM elo_agent_model_calls WHERE closed_at IS NOT NULL AND ${OF_CALLS} GROUP BY 1, 2
+) AS used
 JOIN elo_agent_runs AS run USING (tenant_id, task_id) WHERE run.agent IS NOT NULL
-GROUP BY 1 ORDER BY sum(call.cost_exact) DESC NULLS LAST, 1 LIMIT 20`);
+GROUP BY 1 ORDER BY sum(used.cost) DESC, 1 LIMIT 20`);
 
 export interface ToolUse {
   readonly tool: string;
