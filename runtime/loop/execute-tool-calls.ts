@@ -114,8 +114,9 @@ function withWarnings(output: ToolOutput, { warnings = [] }: Undone): ToolOutput
 
 /** Returns who decided on the call; undefined if current rules refused it despite an approval. */
 function deciderOf(prepared: Undone, state: Pick<RunState, 'approvals'>): string | undefined {
-  const isOther = prepared.kind === 'refused' && prepared.code !== 'TOOL_APPROVAL_DENIED';
-  return isOther ? undefined : approvalOf(prepared.call, state)?.decidedBy;
+  const approval = approvalOf(prepared.call, state);
+  if (prepared.kind !== 'refused') return approval?.decidedBy;
+  return prepared.code === 'TOOL_APPROVAL_DENIED' ? (approval?.decidedBy ?? approval?.below?.decidedBy) : undefined;
 }
 
 /** What was decided; a call whose outcome is unknown was allowed by an earlier run. */

@@ -135,8 +135,10 @@ function goneOnWith(call: AdmittedToolCall, state: RunState): AdmittedToolCall |
 
 function blockedBy(call: AdmittedToolCall): string {
   if (call.kind !== 'refused') return 'another tool has its name now';
-  const { issues } = call.details;
-  return issues === undefined ? 'the run has no such tool any more' : `the rules of now refuse it (${String(issues)})`;
+  const { code, details } = call;
+  return code === 'TOOL_NOT_FOUND'
+    ? 'the run has no such tool any more'
+    : `it is refused now (${String(details.issues ?? code)})`;
 }
 
 function checkedFor({ scope: { meta }, stop: { signal } }: LoopInput): CheckedFor & { readonly signal: AbortSignal } {
@@ -176,12 +178,12 @@ function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state:
   if (!isRunnable(call)) return call;
   const { name } = call.tool.definition;
   if (approvalOf(call.call, state)?.decision === 'deny') return refuse(call, 'TOOL_APPROVAL_DENIED');
-  const limit = reachedLimit(call, settings, state);
-  if (limit !== undefined) return refuse(call, 'TOOL_RUN_LIMIT', { limit });
   if (call.isTaken === true) {
     count(call, state);
     return call;
   }
+  const limit = reachedLimit(call, settings, state);
+  if (limit !== undefined) return refuse(call, 'TOOL_RUN_LIMIT', { limit });
   const repetition = state.calls.repeated.look(name, call.value);
   if (repetition.kind === 'stop') throw new RuntimeError('LOOP_DETECTED', { tool: name });
   if (repetition.kind === 'repeated') return { ...call, ...repetition };

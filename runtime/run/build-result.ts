@@ -45,7 +45,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
     ...(savedUsd === undefined ? {} : { saved_usd: savedUsd }),
     ...(providerCostUsd === undefined ? {} : { provider_cost_usd: providerCostUsd }),
     duration_ms: elapsedMs(run.startedAt),
-    warnings: warnings.map(({ code, message, hint }) => ({ code, message, hint })),
+    warnings: once(warnings).map(({ code, message, hint }) => ({ code, message, hint })),
     ...(outcome.truncated ? { truncated: true } : {}),
     ...(variables.size === 0 ? {} : { variables: readable(Object.fromEntries(variables), redact) as JsonObject }),
     ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
@@ -53,10 +53,13 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
   };
 }
 
-/** Each warning once, whichever call came with it. */
 function warningsOfTools(steps: readonly StepRecord[]): readonly ErrorSummary[] {
-  const all = steps.flatMap(({ toolCalls }) => toolCalls.flatMap(({ outcome }) => outcome?.warnings ?? []));
-  return [...new Map(all.map((one) => [one.message, one])).values()];
+  return steps.flatMap(({ toolCalls }) => toolCalls.flatMap(({ outcome }) => outcome?.warnings ?? []));
+}
+
+/** Each warning once, whichever call or run came with it. */
+function once(warnings: readonly ErrorSummary[]): readonly ErrorSummary[] {
+  return [...new Map(warnings.map((one) => [one.message, one])).values()];
 }
 
 function agentReport(agent: Agent | undefined): Pick<AgentResult, 'agent'> {

@@ -4,9 +4,9 @@ import { DEFAULTS } from '../config/runtime-config';
 import type { Family } from '../contracts/ledger/ledger';
 import type { AgentResult, RunShare } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
-import type { ChildCall, ChildConfig, ToolRun } from '../contracts/tools/tool-run';
+import type { ChildCall, ChildConfig, SkillRun, ToolRun } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
-import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
+import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
 import type { LoopObserver, RunBelow } from '../loop/loop-contract';
@@ -14,7 +14,7 @@ import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import { clipText } from '../util/text/clip-text';
-import { handedDown } from './plan/inherit';
+import { handedDown, settingsOfSkill } from './plan/inherit';
 import type { Recorder } from './recorder';
 import type { ClaimedRun, Run } from './run';
 import { timeoutOf } from './stop-error';
@@ -37,26 +37,26 @@ export function startChildren(
 ): Children {
   const running = new Set<Promise<unknown>>();
   const started = new Map<string, number>();
+  const takenUp = new Set<string>();
   const found: Found = { below: new Map(), runs: new Map(), warnings: [] };
   const over = new AbortController();
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
     const { toolCallId, signal, skill } = call;
     const family = familyOf(run, toolCallId);
-    const refusal = over.signal.aborted ? 'TOOL_CANCELLED' : family.above.length > LEVELS ? 'TOOL_TOO_DEEP' : undefined;
-    if (refusal !== undefined) return toolFailure(refusal, { tool: 'startChild', levels: LEVELS });
+    const refusal = refusalOf(family, over.signal);
+    if (refusal !== undefined) return refusal;
     const place = (started.get(toolCallId) ?? 0) + 1;
     started.set(toolCallId, place);
     const { request, isKnown } = childTask(run, config, { toolCallId, place });
     await account.yieldStep();
     const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
     const deadline = startDeadline(timeoutOf(request), stops);
-    const child = { request, host: childHost(run, call), startedAt: monotonicMs(), deadline };
+    if (isKnown) takenUp.add(toolCallId);
+    const began = skill && (run.plan.agent ?? null);
+    const child = { request, began, host: childHost(run, call), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      const result = await runTask({
-        ...child,
-        parent: { family, account, bill, claim, inherited: handedDown(run, skill), skill },
-      });
+      const result = await runTask({ ...child, parent: { family, account, bill, claim, ...partOf(run, skill) } });
       note(found, toolCallId, result);
       return toOutput(result);
     } catch (thrown) {
@@ -72,19 +72,40 @@ export function startChildren(
       running.add(output);
       return output.finally(() => running.delete(output));
     },
-    below: (id) => ({ open: found.below.get(id), runs: found.runs.get(id) }),
+    below: (id) => ({ open: found.below.get(id) ?? leftAlone(run, id, takenUp), runs: found.runs.get(id) }),
     ended: async () => {
       over.abort();
       await Promise.all(running);
-      return [...new Map(found.warnings.map((warning) => [warning.message, warning])).values()];
+      return found.warnings;
     },
   };
+}
+
+function refusalOf({ above }: Family, over: AbortSignal): ToolOutput | undefined {
+  if (over.aborted) return toolFailure('TOOL_CANCELLED', { tool: 'startChild' });
+  return above.length > LEVELS ? toolFailure('TOOL_TOO_DEEP', { levels: LEVELS }) : undefined;
 }
 
 interface Found {
   readonly below: Map<string, RunBelow>;
   readonly runs: Map<string, readonly RunShare[]>;
   readonly warnings: ErrorSummary[];
+}
+
+function partOf(run: ClaimedRun, skill: SkillRun | undefined): Pick<NonNullable<Run['parent']>, 'inherited' | 'skill'> {
+  const inherited = handedDown(run);
+  return skill === undefined
+    ? { inherited }
+    : { inherited, skill: { name: skill.name, tools: skill.tools, settings: settingsOfSkill(run, skill) } };
+}
+
+/** Why a call is not over whose tool has ended, and has not gone on with the run that a person has allowed to. */
+function leftAlone({ earlier }: ClaimedRun, toolCallId: string, takenUp: ReadonlySet<string>): RunBelow | undefined {
+  const approvals = earlier?.approvals ?? {};
+  const approval = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId] : undefined;
+  if (approval?.below?.decision !== 'approve' || takenUp.has(toolCallId)) return undefined;
+  const reason = 'its tool has not continued the run that waits';
+  return { kind: 'broken', error: new RuntimeError('APPROVAL_CALL_BLOCKED', { tool: toolCallId, reason }) };
 }
 
 /** Keeps what a run that works for the call has ended with. */
@@ -150,7 +171,7 @@ function childTask(
   const { task_type, trace_id, meta } = request;
   const task = readTask({
     ...{ task_id: childId(key.taskId, toolCallId, place), trace_id, task_type, meta },
-    config: { ...config, approval: undefined },
+    config: { timeout_seconds: request.config.timeout_seconds, ...config, approval: undefined },
   });
   const approvals = earlier?.approvals ?? {};
   const below = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId]?.below : undefined;

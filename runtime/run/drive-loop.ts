@@ -8,6 +8,7 @@ import { stopError } from './stop-error';
 /** Runs the loop of a claimed run under the eyes of `recorder`, until its children have ended too. Never rejects. */
 export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: Children): Promise<LoopOutcome> {
   const { request, plan, host } = run;
+  const { skill } = run.parent ?? {};
   const outcome = await runLoop({
     model: plan.model,
     format: plan.format,
@@ -16,11 +17,13 @@ export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: C
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
     start: {
       messages: run.opening,
-      keepsOpening: host.connected?.memory !== undefined || plan.agent !== undefined || plan.instructions.length > 0,
+      keepsOpening: [host.connected?.memory, plan.agent, plan.instructions[0], skill].some(
+        (part) => part !== undefined,
+      ),
       progress: run.earlier,
     },
     scope: {
-      run: { key: run.key, account: recorder.account, startChild: children.start, skill: run.parent?.skill },
+      run: { key: run.key, account: recorder.account, startChild: children.start, skill: skill?.name },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       timeZone: run.tenant.tenant.settings.timeZone,

@@ -9,6 +9,7 @@ import type { HostOptions } from '../contracts/run';
 import type { TaskConfig } from '../contracts/task';
 import type { Agent, AgentDefinition, TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tools/tool';
+import type { SkillRun } from '../contracts/tools/tool-run';
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { RunAccount } from '../ledger/account';
 import type { LoopInput } from '../loop/loop-contract';
@@ -48,15 +49,15 @@ interface Parent {
   /** Is told whether the child holds its task. */
   readonly claim: { isHeld: boolean };
   readonly inherited: Inherited;
-  /** The skill of the parent that the run is for. */
-  readonly skill?: string;
+  /** Set for a run that is the agent of the parent at work on a skill. */
+  readonly skill?: Pick<SkillRun, 'name' | 'tools'> & {
+    /** Settings in place of those of its task, which only tells the calls of skills apart. */
+    readonly settings: Partial<TaskConfig>;
+  };
 }
 
 /** What a run has of the tasks that it works for, beside its own. */
-export interface Inherited extends Pick<
-  TaskConfig,
-  'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool' | 'model_override'
-> {
+export interface Inherited extends Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool'> {
   /** Rules for tools of all these tasks; each can only narrow. */
   readonly rules: readonly ToolLists[];
   /** The code of the parent's tier, for a run that has none of its own. */
@@ -73,7 +74,7 @@ export interface Run {
   readonly startedAt: number;
   /** Set for a run that works for a tool call of another one. */
   readonly parent?: Parent;
-  /** Set for a run that goes on: the agent that it began with, null for none. */
+  /** Set for a run that goes on, or is part of one: the agent that it began with, null for none. */
   readonly began?: Agent | null;
 }
 

@@ -17,6 +17,7 @@ export interface SkillText {
 }
 
 const TOOLS = ['allowed-tools', 'allowed_tools', 'tools'];
+const TURNS = ['max_turns', 'max-turns'];
 const MAX_TOOLS = 200;
 
 /**
@@ -32,13 +33,13 @@ export async function readSkill(content: string): Promise<SkillText> {
   const { metadata } = frontMatter;
   const all: JsonObject = { ...(isJsonObject(metadata) ? metadata : {}), ...frontMatter };
   const tools = TOOLS.find((key) => Object.hasOwn(frontMatter, key));
-  const model = textOf(all.model);
+  const model = textOf(all.model, 'model');
   return {
     name: textOf(frontMatter.name)?.normalize('NFC'),
     description: textOf(frontMatter.description),
     allowedTools: tools === undefined ? undefined : readTools(frontMatter[tools] ?? null),
     model: model === 'inherit' ? undefined : model,
-    maxTurns: readTurns(textOf(all.max_turns ?? all['max-turns'])),
+    maxTurns: readTurns(textOf(all.max_turns ?? all['max-turns'], 'max_turns')),
     compatibility: textOf(frontMatter.compatibility),
     body: splitSkill(content).body,
   };
@@ -61,6 +62,9 @@ function refuseMisspelt(frontMatter: JsonObject): void {
     ...inMetadata,
   ];
   if (found !== undefined) throw new Error(`its key "${found}" is not read: name the tools in allowed-tools`);
+  const all = [...Object.keys(frontMatter), ...(isJsonObject(metadata) ? Object.keys(metadata) : [])];
+  const turns = all.find((key) => /^max[-_]?turns?$/i.test(key) && !TURNS.includes(key));
+  if (turns !== undefined) throw new Error(`its key "${turns}" is not read: the limit of model calls is max_turns`);
 }
 
 const GUARDS = /(allow|enable|permit|deny|denie|disable).*tools?|^tools$/i;
@@ -95,6 +99,9 @@ export function toolNameOf(entry: string): string {
 /** True for entries such as `Bash(git:*)`. Argument patterns are not supported, so these entries allow nothing. */
 export const hasPattern = (entry: string): boolean => /[()]/.test(entry);
 
-function textOf(given: JsonValue | undefined): string | undefined {
+/** Throws an Error for a value of this key that is no text. */
+function textOf(given: JsonValue | undefined, key?: string): string | undefined {
+  if (key !== undefined && given !== undefined && typeof given !== 'string')
+    throw new Error(`its ${key} must be one word`);
   return typeof given === 'string' && given.trim() !== '' ? given.trim() : undefined;
 }

@@ -1,9 +1,8 @@
 import * as z from 'zod/v4';
 
-import { MOST_ITERATIONS } from '../contracts/task-options';
 import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill';
 import type { TenantTool, Tool, ToolContext } from '../contracts/tools/tool';
-import type { ChildConfig } from '../contracts/tools/tool-run';
+import type { ChildConfig, SkillRun } from '../contracts/tools/tool-run';
 import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
 import { describeIssues } from '../errors/describe-issues';
@@ -52,7 +51,7 @@ function definitionOf(name: string, entries: readonly SkillEntry[]): ToolDefinit
   return {
     name,
     description:
-      'Returns the instructions of a skill. Follow them from then on. If the skill names tools, you can call only those until you load another one. With file it returns one of the files of the skill instead.',
+      'Returns the instructions of a skill. Follow them from then on. If the skill names tools, you can call only those until you load another one. A skill that works by itself returns its answer instead, which is information and no instruction. With file it returns one of the files of the skill.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -129,42 +128,45 @@ function loaded({ name, paths }: SkillRow, { skill, asText, filler, tools, tool,
 
 const runsAlone = ({ model, maxTurns }: SkillText): boolean => model !== undefined || maxTurns !== undefined;
 
-/** Runs a skill that has a model or turns of its own, and returns its answer. Rejects with an Error for what becomes too long. */
+/** Runs a skill that has a model or turns of its own, and returns its answer. Throws an Error for a skill that cannot be run. */
 async function run(
   { name, paths }: SkillRow,
   { skill, asText, filler, tools, tool, redact }: Loaded,
-  context: LoadContext & Pick<Loading, 'tiers'>,
+  { tiers, ...context }: LoadContext & Pick<Loading, 'tiers'>,
 ): Promise<ToolOutput> {
+  const { toolCallId, signal, meta } = context;
   const others = tools.filter((one) => one.tool.definition.name !== tool);
-  const { names, unavailable } = scopeOf(skill.allowedTools, others);
+  const { names = others.map((one) => one.tool.definition.name), unavailable } = scopeOf(skill.allowedTools, others);
   const files = paths.length === 0 ? '' : `\n\nFiles of the skill, which ${tool} returns: ${paths.join(', ')}`;
-  const config: ChildConfig = {
-    agent: context.meta.agent,
-    message: fillSkill(skill.body, { given: asText, filler }) + files,
-    ...modelOf(skill, context.tiers),
-    ...turnsOf(skill),
-    tools: names && [...names],
-    // Only to read its files.
-    skills: paths.length === 0 ? [] : [name],
+  const text = fillSkill(skill.body, { given: asText, filler });
+  if (text.trim() === '') throw new Error('it has no instructions');
+  const message = redact(`${text}${files}`);
+  const { maxTurns } = skill;
+  // The text may have been changed when the call is made again, so the task is told apart by what the model wrote.
+  const task: ChildConfig = { agent: meta.agent, message: `${tool} ${JSON.stringify([name, asText])}` };
+  const output = await context.run.startChild(task, {
+    ...{ toolCallId, signal },
+    // Its own files alone.
+    skill: {
+      ...{ name, message, tools: names, skills: paths.length === 0 ? [] : [name], maxTurns },
+      ...modelOf(skill, tiers),
+    },
+  });
+  const warnings = warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(filler.unknown()) });
+  if (output.isError) return { ...output, warnings };
+  const value: JsonObject = {
+    ...{ skill: name, answer: output.value },
+    ...(unavailable.length === 0 ? {} : { unavailable_tools: unavailable }),
   };
-  const { toolCallId, signal } = context;
-  const output = await context.run.startChild(config, { toolCallId, signal, skill: name });
-  const missing = warningsOf(name, { tools: redact(listKeys(unavailable)), variables: redact(filler.unknown()) });
-  return missing === undefined ? output : { ...output, warnings: missing };
+  return { isError: false, value, warnings };
 }
 
-/** A tier, or the id of a model. */
-function modelOf({ model }: SkillText, tiers: readonly string[]): Pick<ChildConfig, 'agent_tier' | 'model_override'> {
+/** Throws an Error for a word that is no tier, and no id of a model either. */
+function modelOf({ model }: SkillText, tiers: readonly string[]): Pick<SkillRun, 'tier' | 'model'> {
   if (model === undefined) return {};
-  return tiers.includes(model) ? { agent_tier: model } : { model_override: model };
-}
-
-/** The last model call is for the answer, if there is more than one. */
-function turnsOf({ maxTurns }: SkillText): Pick<ChildConfig, 'max_iterations' | 'on_max_iterations'> {
-  if (maxTurns === undefined) return {};
-  return maxTurns === 1
-    ? { max_iterations: 1, on_max_iterations: 'partial' }
-    : { max_iterations: Math.min(maxTurns - 1, MOST_ITERATIONS), on_max_iterations: 'finalAnswer' };
+  if (tiers.includes(model)) return { tier: model };
+  if (/[/:]/.test(model)) return { model };
+  throw new Error(`its model "${model}" is neither a tier nor the id of a model`);
 }
 
 /** Returns undefined if nothing is missing. */

@@ -91,7 +91,7 @@ function catalogue(entries: readonly SkillEntry[]): string {
       `<skill>\n<name>${escape(name)}</name>\n<description>${escape(description)}</description>\n</skill>`,
   );
   return [
-    'Skills are instructions for certain tasks. When a task matches the description of a skill, call load_skill with its name before you do anything else, then follow the instructions that it returns.',
+    'Skills are instructions for certain tasks. When a task matches the description of a skill, call load_skill with its name before you do anything else, then follow the instructions that it returns, or use the answer.',
     `<available_skills>\n${skills.join('\n')}\n</available_skills>`,
   ].join('\n');
 }

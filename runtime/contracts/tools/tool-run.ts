@@ -29,9 +29,21 @@ export type ChildConfig = Omit<TaskConfigInput, 'approval'>;
 export interface ChildCall {
   readonly toolCallId: string;
   readonly signal: AbortSignal;
-  /**
-   * The skill that the task is for: then it has the model of the run and what a workflow connects to it, and its answer has no form.
-   * Default: none.
-   */
-  readonly skill?: string;
+  /** Set by the tool that loads skills alone: the task is the agent of the run at work on it, and its answer has no form. */
+  readonly skill?: SkillRun;
+}
+
+/** A skill of the agent of a run, at work by itself. */
+export interface SkillRun {
+  readonly name: string;
+  readonly message: string;
+  /** Names of the tools of the run that it can call. */
+  readonly tools: readonly string[];
+  /** Names of the skills that it can load. */
+  readonly skills: readonly string[];
+  /** The code of a tier or the id of a model. Default: those of the run. */
+  readonly tier?: string;
+  readonly model?: string;
+  /** Limit of its model calls. Default: that of the run. */
+  readonly maxTurns?: number;
 }

@@ -1,19 +1,16 @@
 import type { TaskConfig } from '../../contracts/task';
+import { MOST_ITERATIONS } from '../../contracts/task-options';
+import type { SkillRun } from '../../contracts/tools/tool-run';
 import { least } from '../../permissions/read-tool-rules';
 import type { ToolLists } from '../../toolsets/tool-source';
-import type { ClaimedRun, Inherited } from '../run';
+import type { ClaimedRun, Inherited, Run } from '../run';
 
 /** What a run hands to those that work for it: of its task, and of the tasks above. */
-export function handedDown(
-  { request: { config }, plan, parent, variables }: ClaimedRun,
-  skill: string | undefined,
-): Inherited {
+export function handedDown({ request: { config }, plan, parent, variables }: ClaimedRun): Inherited {
   const above = parent?.inherited;
   return {
     rules: [...(above?.rules ?? []), rulesOfTask(config)],
     tier: plan.selected.tier.code,
-    // A skill is another part of the same agent.
-    model_override: skill === undefined ? undefined : plan.config.model_override,
     // A copy: tools may change values in place.
     variables: structuredClone(Object.fromEntries(variables)),
     context: config.context ?? above?.context,
@@ -27,10 +24,42 @@ export function underInherited(config: TaskConfig, inherited: Inherited | undefi
   return {
     ...config,
     agent_tier: config.agent_tier ?? inherited.tier,
-    model_override: config.model_override ?? (config.agent_tier === undefined ? inherited.model_override : undefined),
     variables: config.variables ?? inherited.variables,
     ...atMost(config, inherited),
   };
+}
+
+/** The settings that a run is asked for: those of its task, and in their place those of a skill. */
+export function askedOf({ request: { config }, parent }: Run): TaskConfig {
+  return { ...config, ...parent?.skill?.settings };
+}
+
+/** The settings of a skill at work by itself: those of the run whose agent it is, and its own. */
+export function settingsOfSkill(
+  { plan: { config, selected } }: ClaimedRun,
+  { message, skills, tier, model, maxTurns }: SkillRun,
+): Partial<TaskConfig> {
+  const { system_prompt, temperature, max_tokens, tool_execution, max_identical_calls, model_silence_seconds } = config;
+  return {
+    ...{ message, skills: [...skills], system_prompt, temperature, max_tokens, tool_execution, max_identical_calls },
+    model_silence_seconds,
+    // It is filled already.
+    system_prompt_is_template: false,
+    agent_tier: tier ?? selected.tier.code,
+    model_override: model ?? (tier === undefined ? config.model_override : undefined),
+    ...turnsOf(config, maxTurns),
+  };
+}
+
+/** The last model call of a skill is for the answer, if there is more than one. */
+function turnsOf(
+  { max_iterations, on_max_iterations }: TaskConfig,
+  maxTurns: number | undefined,
+): Pick<TaskConfig, 'max_iterations' | 'on_max_iterations'> {
+  if (maxTurns === undefined) return { max_iterations, on_max_iterations };
+  const turns = Math.min(maxTurns, max_iterations ?? Infinity);
+  if (turns === 1) return { max_iterations: 1, on_max_iterations: 'partial' };
+  return { max_iterations: Math.min(turns - 1, MOST_ITERATIONS), on_max_iterations: 'finalAnswer' };
 }
 
 /** The rules for tools that a task brings. */

@@ -14,7 +14,7 @@ import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
 import { fillVariables } from './fill-variables';
-import { rulesOfTask, underInherited } from './inherit';
+import { askedOf, rulesOfTask, underInherited } from './inherit';
 import { needsOf } from './needs';
 import { formatOf } from './output-format';
 import { resolveLimits } from './resolve-limits';
@@ -32,19 +32,20 @@ export function planToGoOn(environment: RunEnvironment, run: PlannedRun, began: 
 }
 
 async function plan(environment: RunEnvironment, run: Run): Promise<PlannedRun> {
-  const tenant = await loadTenant(environment, run);
-  const decided = await decide(environment, { ...run, tenant });
+  const asked = askedOf(run);
+  const tenant = await loadTenant(environment, { ...run, asked });
+  const decided = await decide(environment, { ...run, asked, tenant });
   const needs = needsOf(run.host, decided.plan.toolset, environment.services);
   return { ...run, tenant, ...decided, needs, redact: environment.redactorFor(tenant) };
 }
 
 async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pick<PlannedRun, 'plan' | 'toolsOfNow'>> {
-  const { request, host, tenant } = run;
+  const { request, asked, host, tenant } = run;
   const { connected = {} } = host;
   const { settings } = tenant.tenant;
-  const now = agentOfTenant({ name: request.config.agent, began: run.began }, tenant, environment.agents);
+  const now = agentOfTenant({ name: asked.agent, began: run.began }, tenant, environment.agents);
   const agent = run.began === undefined ? now : (run.began ?? undefined);
-  const texts = { asked: request.config, redact: environment.redactorFor(tenant) };
+  const texts = { asked, redact: environment.redactorFor(tenant) };
   const { config, warnings: textWarnings } = fillVariables(settingsOf(run, now, agent), texts);
   const budget = readBudget(settings, config);
   const {
@@ -52,7 +53,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     isFree,
     warnings: modelWarnings,
     ...chosen
-  } = chooseModel({ config, asked: request.config, snapshot: tenant, budget, models: environment.models, connected });
+  } = chooseModel({ config, asked, snapshot: tenant, budget, models: environment.models, connected });
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
@@ -83,12 +84,17 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
 }
 
 /** The task's settings under its agent's and under those of the tasks that it works for. */
-function settingsOf({ request, parent }: Run, now: Agent | undefined, began: Agent | undefined): TaskConfig {
-  const facts = { context: request.config.context ?? parent?.inherited.context, meta: request.meta };
-  return underInherited(applyAgent({ ...request, facts }, now, began), parent?.inherited);
+function settingsOf(
+  { request, asked, parent }: AskingRun,
+  now: Agent | undefined,
+  began: Agent | undefined,
+): TaskConfig {
+  const facts = { context: asked.context ?? parent?.inherited.context, meta: request.meta };
+  return underInherited(applyAgent({ config: asked, facts }, now, began), parent?.inherited);
 }
 
-type RunOfTenant = Run & Pick<PlannedRun, 'tenant'>;
+type AskingRun = Run & { readonly asked: TaskConfig };
+type RunOfTenant = AskingRun & Pick<PlannedRun, 'tenant'>;
 
 /** The warning for a name that is only a label. */
 function undefinedAgent(name: string | undefined, agent: Agent | undefined): readonly ErrorSummary[] {
@@ -102,12 +108,18 @@ function chooseTools(
   { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
   const { skills, agent } = config;
+  const { skill, inherited } = parent ?? {};
   return selectTools({
     snapshot: tenant,
-    tier,
+    // A skill may ask a model of another tier, and stays under the rules of the run that it is a part of.
+    tier: skill === undefined ? tier : inherited?.tier,
     agent,
     began,
-    rules: [...(parent?.inherited.rules ?? []), rulesOfTask(config)],
+    rules: [
+      ...(inherited?.rules ?? []),
+      rulesOfTask(config),
+      ...(skill === undefined ? [] : [{ enabled_tools: skill.tools }]),
+    ],
     skills,
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,
@@ -154,12 +166,11 @@ function loopSettings(
 const ITS_OWN = { temperature: undefined, maxTokens: undefined };
 
 /** The tenant of a run, with the prices that may be needed. Rejects with TENANT_INACTIVE. */
-async function loadTenant(environment: RunEnvironment, run: Run): Promise<TenantSnapshot> {
-  const { config, meta } = run.request;
+async function loadTenant(environment: RunEnvironment, run: AskingRun): Promise<TenantSnapshot> {
   const request = {
-    tenantId: meta.tenant_id,
+    tenantId: run.request.meta.tenant_id,
     modelIds: candidateModels(environment, run),
-    agent: nameOfRow(config.agent),
+    agent: nameOfRow(run.asked.agent),
     skills: namedSkills(environment, run),
     subAgents: namedSubAgents(environment, run),
   };
@@ -169,28 +180,25 @@ async function loadTenant(environment: RunEnvironment, run: Run): Promise<Tenant
 }
 
 /** The skills that the task names, and those of its agent where that is no row. */
-function namedSkills({ agents }: RunEnvironment, { request: { config }, began }: Run): readonly string[] | undefined {
-  const ofCode = agents.find(({ name }) => name === config.agent);
-  const names = [config.skills, ofCode?.skills, began?.skills].flatMap((list) => list ?? []);
+function namedSkills({ agents }: RunEnvironment, { asked, began }: AskingRun): readonly string[] | undefined {
+  const ofCode = agents.find(({ name }) => name === asked.agent);
+  const names = [asked.skills, ofCode?.skills, began?.skills].flatMap((list) => list ?? []);
   return names.length === 0 ? undefined : [...new Set(names)];
 }
 
 /** The agents that the agent of the run can ask, as far as its row does not say it. */
-function namedSubAgents(
-  { agents }: RunEnvironment,
-  { request: { config }, began }: Run,
-): readonly string[] | undefined {
-  const ofCode = agents.find(({ name }) => name === config.agent);
+function namedSubAgents({ agents }: RunEnvironment, { asked, began }: AskingRun): readonly string[] | undefined {
+  const ofCode = agents.find(({ name }) => name === asked.agent);
   const names = [ofCode?.subAgents, began?.subAgents].flatMap((list) => list ?? []);
   return names.length === 0 ? undefined : [...new Set(names)];
 }
 
 /** The models whose prices may be needed, beside those of the tenant's tiers and of its agent. */
-function candidateModels({ agents }: RunEnvironment, { request: { config }, host, began }: Run): readonly string[] {
+function candidateModels({ agents }: RunEnvironment, { asked, host, began }: AskingRun): readonly string[] {
   const { connected = {} } = host;
-  const given = config.model_override === undefined ? undefined : normalizeModelId(config.model_override);
+  const given = asked.model_override === undefined ? undefined : normalizeModelId(asked.model_override);
   const more = [given, connected.model?.name, connected.fallback?.name].filter((id) => id !== undefined);
-  const ofAgents = [began ?? undefined, agents.find(({ name }) => name === config.agent)].flatMap((agent) =>
+  const ofAgents = [began ?? undefined, agents.find(({ name }) => name === asked.agent)].flatMap((agent) =>
     agent === undefined ? [] : modelsOf(agent).map(normalizeModelId),
   );
   return [...BUILT_IN_TIERS.map((tier) => tier.modelId), ...more, ...ofAgents];

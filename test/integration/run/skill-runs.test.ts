@@ -37,7 +37,7 @@ it('a skill with a model and turns of its own runs by itself: its model, its too
   const task = taskOf(tenantId, { include_trace: true });
   const asked = toolReply([loads('research', { arguments: 'prices' })]);
   const { result, calls, requests } = await run(task, asked, echoes(1), textReply('They rise.'), textReply('Up.'));
-  expect(calls).toMatchObject([{ tool: 'load_skill', result: 'They rise.' }]);
+  expect(calls).toMatchObject([{ tool: 'load_skill', result: { skill: 'research', answer: 'They rise.' } }]);
   expect(requests[1]).toMatchObject({
     model: 'anthropic/claude-3-5-sonnet',
     messages: [{ role: 'user', content: 'Research prices for Bikes.' }],
@@ -63,7 +63,7 @@ it.each([
   );
   const { calls, requests } = await run(taskOf(tenantId), toolReply([loads('loop')]), ...replies, textReply('Done'));
   expect(requests).toHaveLength(most + 2);
-  expect(calls[0]?.result).toMatchObject({ status: 'max_iterations', text: most > 1 ? 'So far.' : '' });
+  expect(calls[0]?.result).toMatchObject({ answer: { status: 'max_iterations', text: most > 1 ? 'So far.' : '' } });
 });
 
 it('a skill with turns alone has the model of the run, and a model is one by its id too', async () => {
@@ -131,8 +131,116 @@ it('a skill that asks a person makes the run wait, and both go on once', async (
   expect(waiting).toMatchObject({ status: 'awaiting_input', awaiting: { tool: pay } });
   fixture().models.script(textReply('Paid.'), textReply('It is paid.'));
   const result = await world.elsewhere((runtime) => runtime.run(approve(asking, waiting)));
-  expect(result).toMatchObject({ status: 'completed', result: { tool_calls: [{ result: 'Paid.' }] } });
+  expect(result).toMatchObject({ status: 'completed', result: { tool_calls: [{ result: { answer: 'Paid.' } }] } });
   expect(world.paid(pay)).toBe(1);
+});
+
+describe('a skill that is changed while its run waits for a person', () => {
+  async function aWaitingSkill() {
+    const { task, pay } = await world.family();
+    const tenantId = task.meta.tenant_id;
+    const content = (lines: string, body = 'Pay.') => skill('payments', `${lines}allowed-tools: ${pay}\n`, body);
+    await admin().skill.create({ tenantId, content: content('model: expert\n') });
+    await admin().skill.create({ tenantId, content: skill('other', '') });
+    const asking = { ...task, config: { ...task.config, skills: ['*'] } };
+    const pays = toolReply([{ name: pay, arguments: { amount: 7 } }]);
+    const { result: waiting } = await run(asking, toolReply([loads('payments')]), pays);
+    expect(waiting.awaiting).toMatchObject({ tool: pay });
+    const set = (lines: string, body?: string) => admin().skill.set({ tenantId, content: content(lines, body) });
+    return { tenantId, pay, waiting, asking, set };
+  }
+
+  it('goes on with the text that it began with', async () => {
+    const { pay, waiting, asking, set } = await aWaitingSkill();
+    await set('max_turns: 2\n', 'Other text.');
+    const { requests } = await run(approve(asking, waiting), textReply('Paid.'), textReply('It is paid.'));
+    expect(requests[0]?.messages[0]?.content).toBe('Pay.');
+    expect(world.paid(pay)).toBe(1);
+  });
+
+  it.each([
+    ['it does not run by itself any more', (set: (lines: string) => Promise<unknown>) => set('')],
+    ['it is gone', (_set: unknown, tenantId: string) => admin().skill.delete({ tenantId, name: 'payments' })],
+  ])('keeps the decision until it is back: %s', async (_what, change) => {
+    const { tenantId, pay, waiting, asking, set } = await aWaitingSkill();
+    await change(set, tenantId);
+    expect((await failureOf(run(approve(asking, waiting), textReply('Not asked')))).code).toBe('APPROVAL_CALL_BLOCKED');
+    await set('model: expert\n');
+    const { result } = await run(approve(asking, waiting), textReply('Paid.'), textReply('It is paid.'));
+    expect(result.status).toBe('completed');
+    expect(world.paid(pay)).toBe(1);
+  });
+});
+
+describe('a skill that runs by itself is a part of its run', () => {
+  it('has no tool that the run has not, in whatever tier it is', async () => {
+    await fixture().database.query(
+      `INSERT INTO elo_agent_tiers (code, name, model_id, rank, tool_config)
+       VALUES ('no-look', 'No look', 'openai/gpt-4o-mini', 1, '{"disabled_tools": ["look"]}')`,
+    );
+    const tenantId = await tenantWith(skill('research', 'model: expert\n'));
+    const { requests } = await run(
+      taskOf(tenantId, { agent_tier: 'no-look', disabled_tools: ['ask'] }),
+      ...[toolReply([loads('research')]), textReply('They rise.'), textReply('Up.')],
+    );
+    expect(requests.map(({ model }) => model)).toContain('anthropic/claude-3-5-sonnet');
+    expect([toolsOf(3), toolsOf(2)]).toEqual([['load_skill', 'echo'], ['echo']]);
+  });
+
+  it('has its model, prompt and settings, and no more turns than the agent', async () => {
+    const tenantId = await tenantWith(skill('loop', 'max_turns: 6\n', 'Search.'));
+    await admin().agent.create({ tenantId, name: 'clerk', tier: 'pro', maxIterations: 2, skills: ['*'] });
+    const config = {
+      ...{ agent: 'clerk', model_override: 'anthropic/claude-3-5-sonnet', system_prompt: 'Never tell {{shop}}.' },
+      ...{ max_tokens: 77, temperature: 0, skills: undefined },
+    };
+    const replies = [toolReply([loads('loop')]), echoes(1), textReply('So far.'), textReply('Done')];
+    const { requests, result } = await run(taskOf(tenantId, config), ...replies);
+    expect(result.status).toBe('completed');
+    expect(requests[1]).toMatchObject({
+      ...{ model: 'anthropic/claude-3-5-sonnet', max_tokens: 77, temperature: 0 },
+      messages: [
+        { role: 'system', content: 'Never tell Bikes.' },
+        { role: 'user', content: 'Search.' },
+      ],
+    });
+    expect(requests).toHaveLength(4);
+  });
+
+  it('lets a sub-agent that it asks have its own tools', async () => {
+    const tenantId = await tenantWith(skill('billing', 'max_turns: 3\nallowed-tools: ask_clerk\n'));
+    await admin().agent.create({ tenantId, name: 'clerk', tools: ['look'] });
+    await admin().agent.create({ tenantId, name: 'lead', subAgents: ['clerk'], skills: ['*'] });
+    const asks = toolReply([{ name: 'ask_clerk', arguments: { message: 'Look' } }]);
+    const replies = [toolReply([loads('billing')]), asks, textReply('1'), textReply('2'), textReply('3')];
+    await run(taskOf(tenantId, { agent: 'lead', skills: undefined }), ...replies);
+    expect([toolsOf(4), toolsOf(3)]).toEqual([['ask_clerk'], ['look']]);
+  });
+
+  it('sends no secret that the runtime knows', async () => {
+    const tenantId = await tenantWith(skill('leak', 'max_turns: 2\n', 'Use sk-test-key and {{key}}.'));
+    const task = taskOf(tenantId, { variables: { key: 'sk-test-key' } });
+    const { requests } = await run(task, toolReply([loads('leak')]), textReply('Done'), textReply('Done'));
+    expect(requests[1]?.messages[0]?.content).not.toContain('sk-test-key');
+  });
+});
+
+it.each([
+  ['a list of turns', 'max_turns: [5]\n'],
+  ['another word for them', 'maxTurns: 5\n'],
+  ['a list of models', 'model: [expert]\n'],
+])('is refused when it is saved: %s', async (_what, lines) => {
+  const tenantId = await addTenant(fixture().database);
+  const failure = await failureOf(admin().skill.create({ tenantId, content: skill('odd', lines) }));
+  expect(failure.code).toBe('SKILL_INVALID');
+});
+
+it('a model that is neither a tier nor an id is not sent to a provider', async () => {
+  const tenantId = await tenantWith(skill('odd', 'model: exprt\n'));
+  const { calls, result, requests } = await run(taskOf(tenantId), toolReply([loads('odd')]), textReply('Then not.'));
+  expect(calls).toMatchObject([{ error: { code: 'SKILL_UNREADABLE' } }]);
+  expect(result.warnings).toMatchObject([{ code: 'SKILL_UNREADABLE' }]);
+  expect(requests).toHaveLength(2);
 });
 
 it('tools that a workflow connects are there for a skill that runs by itself', async () => {
@@ -149,7 +257,7 @@ it('tools that a workflow connects are there for a skill that runs by itself', a
   fixture().models.script(toolReply([loads('research')]), asksFor, textReply('It rains.'), textReply('Done'));
   const result = await fixture().runtime.run(taskOf(tenantId), { connected: { tools: [weather] } });
   expect(called).toEqual([{ at: 'Kyiv' }]);
-  expect(result.result.tool_calls).toMatchObject([{ result: 'It rains.' }]);
+  expect(result.result.tool_calls).toMatchObject([{ result: { answer: 'It rains.' } }]);
 });
 
 it('a skill without a usable model fails in words, to the model and to the caller', async () => {

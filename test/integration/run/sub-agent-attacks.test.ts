@@ -17,6 +17,10 @@ const slowToCheck: Tool = {
 const world = familyWorld([slowToCheck]);
 const fixture = (): AgentFixture => world.fixture();
 const agents = () => fixture().runtime.admin.agent;
+afterEach(async () => {
+  whileChecking = () => Promise.resolve();
+  await fixture().database.query(`DELETE FROM elo_agent_tools WHERE code = 'ask_billing'`);
+});
 const asks = (name: string, message = 'What is due?') => ({ name: `ask_${name}`, arguments: { message } });
 const pays = (pay: string) => toolReply([{ name: pay, arguments: { amount: 7 } }]);
 const run = (task: object, ...replies: ScriptedReply[]) => {
@@ -77,9 +81,8 @@ describe('a tool that takes the place of one that waits for a person', () => {
 
   it('is not called by a denial, and the run ends', async () => {
     const { task, tenantId, pay, waiting } = await aWaitingTeam();
-    const other = await takePlace(tenantId);
+    await takePlace(tenantId);
     const result = await run(approve(task, waiting, 'deny'), textReply('Then not.'));
-    await giveBack(other);
     expect(result).toMatchObject({
       ...{ status: 'completed' },
       result: { tool_calls: [{ tool: 'ask_billing', error: { code: 'TOOL_APPROVAL_DENIED' } }] },
@@ -147,7 +150,7 @@ describe('a decision whose agent is gone meanwhile', () => {
     const failure = await failureOf(run(approve(task, waiting)));
     expect(failure).toMatchObject({
       ...{ code: 'APPROVAL_CALL_BLOCKED' },
-      message: expect.stringMatching(/the rules of now refuse it \(.*message/) as string,
+      message: expect.stringMatching(/it is refused now \(.*message/) as string,
     });
     await rules(['What*']);
     await run(approve(task, waiting), textReply('Paid.'), textReply('It is paid.'));
@@ -193,6 +196,13 @@ it('the limits of a task on tool calls hold for each run that works for it', asy
   expect(told.match(/TOOL_RUN_LIMIT/g)).toHaveLength(2);
 });
 
+it('a limit on tool calls that comes while a call waits does not take its decision away', async () => {
+  const { task, tenantId, pay, waiting } = await aWaitingTeam();
+  await agents().update({ tenantId, name: 'lead', limits: { max_tool_calls: 0 } });
+  await run(approve(task, waiting), textReply('Paid.'), textReply('It is paid.'));
+  expect(world.paid(pay)).toBe(1);
+});
+
 it('an agent with a model of its own stays in the tier of who asks it, and under its rules', async () => {
   await fixture().database.query(
     `INSERT INTO elo_agent_tiers (code, name, model_id, rank, tool_config)
@@ -212,7 +222,7 @@ it('an agent with a model of its own stays in the tier of who asks it, and under
 it('a list of a task is of the names that the tools have', async () => {
   const task = await aTeam();
   const tenantId = task.meta.tenant_id;
-  const other = await giveTool(fixture().database, tenantId, { code: 'ask_billing', endpoint: 'http://127.0.0.1:1/' });
+  await giveTool(fixture().database, tenantId, { code: 'ask_billing', endpoint: 'http://127.0.0.1:1/' });
   await run(task, textReply('Done'));
   const named = toolsOf(1)?.find((name) => /^ask_billing_[0-9a-f]{8}$/.test(name)) ?? '';
   const offered = async (tools: string[]) => {
@@ -227,7 +237,6 @@ it('a list of a task is of the names that the tools have', async () => {
   expect(await offered([named])).toEqual([[named], []]);
   const call = { tenantId, agent: 'lead', tool: named, arguments: { message: 'Hi' } };
   expect((await failureOf(fixture().runtime.admin.tool.execute(call))).code).toBe('TOOL_OUTSIDE_TASK');
-  await fixture().database.query('DELETE FROM elo_agent_tools WHERE id = $1', [other]);
 });
 
 it('a sub-agent has the variables of the task, and model rules compare its context; the context itself is not shown', async () => {

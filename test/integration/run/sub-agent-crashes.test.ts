@@ -75,3 +75,27 @@ it.each([
     ]);
   },
 );
+
+it('a process that dies in a skill at work by itself repeats nothing, though the skill is edited meanwhile', async () => {
+  const { config, ...task } = await world.newTask();
+  const tenantId = task.meta.tenant_id;
+  const { skill } = world.agent().runtime.admin;
+  const set = (lines: string, body: string) =>
+    skill.set({ tenantId, content: `---\nname: paying\ndescription: Pays.\n${lines}---\n${body}\n` });
+  await set('max_turns: 4\nallowed-tools: pay\n', 'Pay.');
+  const paying = { ...task, config: { ...config, skills: ['paying'] } };
+  const loads = toolReply([{ name: 'load_skill', arguments: { name: 'paying' }, id: 'l' }], USAGE);
+  const { reply, asked } = neverAnswered();
+  models().script(loads, REPLIES[2], reply);
+  const run = world.runUntilKilled(paying);
+  await asked;
+  await onRecord(task.task_id);
+  await run.kill();
+
+  await set('model: expert\nallowed-tools: pay* look\n', 'Pay the bill.');
+  models().script(REPLIES[3], REPLIES[4]);
+  const result = await world.runAgain(paying);
+  expect(result).toMatchObject({ status: 'completed', result: { tool_calls: [{ result: { answer: 'Paid.' } }] } });
+  expect(models().received.at(-2)?.messages[0]?.content).toBe('Pay.');
+  expect(world.received('pay', task.task_id)).toBe(1);
+});

@@ -1,7 +1,7 @@
-import { type AgentResult, createRuntime, type Runtime } from '../../runtime';
-import { addTenant } from '../support/servers/database';
-import { textReply, toolReply } from '../support/servers/model-server';
-import { type AgentFixture, aTask, startAgentFixture } from '../support/values/agent-fixture';
+import { type AgentResult, createRuntime, type Runtime } from '../../../runtime';
+import { addTenant } from '../../support/servers/database';
+import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture, aTask, startAgentFixture } from '../../support/values/agent-fixture';
 
 const TREES = 50;
 const LIMIT_USD = 1;
