@@ -84,10 +84,9 @@ async function runOne(
   const wasSent = !input.stop.signal.aborted;
   input.emit({ type: 'tool-call', step, tool, toolCallId: id });
   const given = await run(prepared);
-  const { open: below, runs } = input.observer.below?.(id) ?? {};
-  if (below !== undefined) {
-    return { id, input: prepared.input, origin: prepared.kind === 'run' ? prepared.tool.origin : undefined, below };
-  }
+  const called = prepared.kind === 'run' ? prepared.tool : undefined;
+  const { open: below, runs } = input.observer.below?.(id, called) ?? {};
+  if (below !== undefined) return { id, input: prepared.input, origin: called?.origin, below };
   const { output, message } = toMessage(prepared, given);
   const record: ToolCallRecord = {
     step,
@@ -156,7 +155,8 @@ async function execute(
     // A tool that does not heed the signal must not keep the run past its end.
     const output = await untilAborted(prepared.tool.execute(prepared.value, context), input.stop.signal);
     // It has given no answer that another one could repeat.
-    if (input.observer.below?.(prepared.call.id).open !== undefined) repeated.forget(tool, prepared.value);
+    if (input.observer.below?.(prepared.call.id, prepared.tool).open !== undefined)
+      repeated.forget(tool, prepared.value);
     return output;
   } catch (error) {
     if (isStopped()) return fail('TOOL_CANCELLED', { tool });

@@ -79,7 +79,7 @@ export interface LoopObserver {
   /** A tool call has ended, was refused, or waits for a person. */
   readonly toolCallEnded: (call: ToolCallRecord) => void;
   /** Asked when a tool call has ended. Default: no other run works for any. */
-  readonly below?: (toolCallId: string) => WorkBelow;
+  readonly below?: (toolCallId: string, tool: Tool | undefined) => WorkBelow;
 }
 
 /** Overrides for the next model call. */

@@ -4,12 +4,13 @@ import { DEFAULTS } from '../config/runtime-config';
 import type { Family } from '../contracts/ledger/ledger';
 import type { AgentResult, RunShare } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
+import type { Tool } from '../contracts/tools/tool';
 import type { ChildCall, ChildConfig, SkillRun, ToolRun } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
-import type { LoopObserver, RunBelow } from '../loop/loop-contract';
+import type { LoopObserver, RunBelow, WorkBelow } from '../loop/loop-contract';
 import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
@@ -37,8 +38,7 @@ export function startChildren(
 ): Children {
   const running = new Set<Promise<unknown>>();
   const started = new Map<string, number>();
-  const takenUp = new Set<string>();
-  const found: Found = { below: new Map(), runs: new Map(), warnings: [] };
+  const found: Found = { below: new Map(), runs: new Map(), takenUp: new Set(), warnings: [] };
   const over = new AbortController();
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
     const { toolCallId, signal, skill } = call;
@@ -51,7 +51,7 @@ export function startChildren(
     await account.yieldStep();
     const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
     const deadline = startDeadline(timeoutOf(request), stops);
-    if (isKnown) takenUp.add(toolCallId);
+    if (isKnown) found.takenUp.add(toolCallId);
     const began = skill && (run.plan.agent ?? null);
     const child = { request, began, host: childHost(run, call), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
@@ -72,7 +72,7 @@ export function startChildren(
       running.add(output);
       return output.finally(() => running.delete(output));
     },
-    below: (id) => ({ open: found.below.get(id) ?? leftAlone(run, id, takenUp), runs: found.runs.get(id) }),
+    below: (id, tool) => workBelow(run, found, { id, tool }),
     ended: async () => {
       over.abort();
       await Promise.all(running);
@@ -89,6 +89,8 @@ function refusalOf({ above }: Family, over: AbortSignal): ToolOutput | undefined
 interface Found {
   readonly below: Map<string, RunBelow>;
   readonly runs: Map<string, readonly RunShare[]>;
+  /** Calls whose run that waited is continued. */
+  readonly takenUp: Set<string>;
   readonly warnings: ErrorSummary[];
 }
 
@@ -99,13 +101,23 @@ function partOf(run: ClaimedRun, skill: SkillRun | undefined): Pick<NonNullable<
     : { inherited, skill: { name: skill.name, tools: skill.tools, settings: settingsOfSkill(run, skill) } };
 }
 
-/** Why a call is not over whose tool has ended, and has not gone on with the run that a person has allowed to. */
-function leftAlone({ earlier }: ClaimedRun, toolCallId: string, takenUp: ReadonlySet<string>): RunBelow | undefined {
+function workBelow(run: ClaimedRun, found: Found, call: EndedCall): WorkBelow {
+  return { open: found.below.get(call.id) ?? leftAlone(run, found, call), runs: found.runs.get(call.id) };
+}
+
+interface EndedCall {
+  readonly id: string;
+  readonly tool: Tool | undefined;
+}
+
+/** Why a call that loads a skill is not over: a run of the skill waits, and it has not been continued, since the skill is another one now. */
+function leftAlone({ earlier }: ClaimedRun, { takenUp }: Found, { id, tool }: EndedCall): RunBelow | undefined {
+  if (tool?.loadsSkills !== true || takenUp.has(id)) return undefined;
   const approvals = earlier?.approvals ?? {};
-  const approval = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId] : undefined;
-  if (approval?.below?.decision !== 'approve' || takenUp.has(toolCallId)) return undefined;
-  const reason = 'its tool has not continued the run that waits';
-  return { kind: 'broken', error: new RuntimeError('APPROVAL_CALL_BLOCKED', { tool: toolCallId, reason }) };
+  const approval = Object.hasOwn(approvals, id) ? approvals[id] : undefined;
+  if (approval?.below === undefined) return undefined;
+  const details = { tool: tool.definition.name, reason: 'the skill is gone, or does not run by itself any more' };
+  return { kind: 'broken', error: new RuntimeError('APPROVAL_CALL_BLOCKED', details) };
 }
 
 /** Keeps what a run that works for the call has ended with. */

@@ -136,7 +136,9 @@ async function run(
 ): Promise<ToolOutput> {
   const { toolCallId, signal, meta } = context;
   const others = tools.filter((one) => one.tool.definition.name !== tool);
-  const { names = others.map((one) => one.tool.definition.name), unavailable } = scopeOf(skill.allowedTools, others);
+  const { names, unavailable } = scopeOf(skill.allowedTools, others);
+  const isOf = (one: TenantTool): boolean =>
+    !others.includes(one) || names?.includes(one.tool.definition.name) !== false;
   const files = paths.length === 0 ? '' : `\n\nFiles of the skill, which ${tool} returns: ${paths.join(', ')}`;
   const text = fillSkill(skill.body, { given: asText, filler });
   if (text.trim() === '') throw new Error('it has no instructions');
@@ -148,7 +150,13 @@ async function run(
     ...{ toolCallId, signal },
     // Its own files alone.
     skill: {
-      ...{ name, message, tools: names, skills: paths.length === 0 ? [] : [name], maxTurns },
+      ...{
+        name,
+        message,
+        tools: tools.filter(isOf).flatMap(({ origin }) => origin ?? []),
+        skills: paths.length === 0 ? [] : [name],
+        maxTurns,
+      },
       ...modelOf(skill, tiers),
     },
   });

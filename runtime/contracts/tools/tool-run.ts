@@ -37,7 +37,7 @@ export interface ChildCall {
 export interface SkillRun {
   readonly name: string;
   readonly message: string;
-  /** Names of the tools of the run that it can call. */
+  /** Origins of the tools of the run that it can call: names may be others in another set of tools. */
   readonly tools: readonly string[];
   /** Names of the skills that it can load. */
   readonly skills: readonly string[];

@@ -10,7 +10,8 @@ export function handedDown({ request: { config }, plan, parent, variables }: Cla
   const above = parent?.inherited;
   return {
     rules: [...(above?.rules ?? []), rulesOfTask(config)],
-    tier: plan.selected.tier.code,
+    // A skill may ask a model of another tier; what it asks is of that of its run.
+    tier: parent?.skill === undefined ? plan.selected.tier.code : parent.inherited.tier,
     // A copy: tools may change values in place.
     variables: structuredClone(Object.fromEntries(variables)),
     context: config.context ?? above?.context,

@@ -9,6 +9,7 @@ import { describeError, type ErrorSummary, RuntimeError } from '../../errors/run
 import type { LoopSettings } from '../../loop/loop-contract';
 import { normalizeModelId } from '../../models/select-model';
 import { taskWarnings } from '../../tasks/read-task';
+import { createToolset } from '../../tools/combine-toolsets';
 import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
@@ -102,29 +103,31 @@ function undefinedAgent(name: string | undefined, agent: Agent | undefined): rea
 }
 
 /** The tools of a run under the rules of this moment. */
-function chooseTools(
+async function chooseTools(
   { selectTools }: RunEnvironment,
   { host, tenant, deadline, began, parent }: RunOfTenant,
   { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
   const { skills, agent } = config;
   const { skill, inherited } = parent ?? {};
-  return selectTools({
+  const selected = await selectTools({
     snapshot: tenant,
     // A skill may ask a model of another tier, and stays under the rules of the run that it is a part of.
     tier: skill === undefined ? tier : inherited?.tier,
     agent,
     began,
-    rules: [
-      ...(inherited?.rules ?? []),
-      rulesOfTask(config),
-      ...(skill === undefined ? [] : [{ enabled_tools: skill.tools }]),
-    ],
+    rules: [...(inherited?.rules ?? []), rulesOfTask(config)],
     skills,
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,
     signal: deadline.signal,
   });
+  return skill === undefined ? selected : onlyOf(selected, skill.tools);
+}
+
+function onlyOf(selected: SelectedTools, origins: readonly string[]): SelectedTools {
+  const tools = selected.tools.filter(({ origin }) => origin !== undefined && origins.includes(origin));
+  return { ...selected, tools, toolset: createToolset(tools.map(({ tool }) => tool)) };
 }
 
 /** What a tenant with a limit uses is always written down, since the limit is counted there. */

@@ -172,6 +172,25 @@ describe('a skill that is changed while its run waits for a person', () => {
   });
 });
 
+it('a skill that is edited to be read while its run waits undecided is not followed beside that run', async () => {
+  const { task, pay } = await world.family();
+  const tenantId = task.meta.tenant_id;
+  const content = (name: string, lines: string) => skill(name, `${lines}allowed-tools: ${pay} echo\n`, 'Pay.');
+  for (const name of ['one', 'two']) await admin().skill.create({ tenantId, content: content(name, 'max_turns: 4\n') });
+  const parallel = { ...task, config: { ...task.config, skills: ['*'], tool_execution: 'parallel' } };
+  const pays = toolReply([{ name: pay, arguments: { amount: 7 } }]);
+  const { result: waiting } = await run(parallel, toolReply([loads('one'), loads('two')]), pays, pays);
+  await admin().skill.set({ tenantId, content: content('two', '') });
+  const failure = await failureOf(run(approve(parallel, waiting), textReply('Paid.'), textReply('Not asked')));
+  expect(failure.code).toBe('APPROVAL_CALL_BLOCKED');
+  await admin().skill.set({ tenantId, content: content('two', 'max_turns: 4\n') });
+  const { result: second } = await run(approve(parallel, waiting));
+  expect(second).toMatchObject({ status: 'awaiting_input' });
+  const { result } = await run(approve(parallel, second), textReply('Paid too.'), textReply('Both are paid.'));
+  expect(result).toMatchObject({ status: 'completed', result: { text: 'Both are paid.' } });
+  expect(world.paid(pay)).toBe(2);
+});
+
 describe('a skill that runs by itself is a part of its run', () => {
   it('has no tool that the run has not, in whatever tier it is', async () => {
     await fixture().database.query(
@@ -205,6 +224,40 @@ describe('a skill that runs by itself is a part of its run', () => {
       ],
     });
     expect(requests).toHaveLength(4);
+  });
+
+  it('hands the tier of its run, and its rules, to a sub-agent that it asks', async () => {
+    await fixture().database.query(
+      `INSERT INTO elo_agent_tiers (code, name, model_id, rank, tool_config)
+       VALUES ('no-echo', 'No echo', 'openai/gpt-4o-mini', 1, '{"disabled_tools": ["echo"]}')`,
+    );
+    const tenantId = await tenantWith(skill('asking', 'model: expert\nallowed-tools: ask_clerk\n'));
+    await admin().agent.create({ tenantId, name: 'clerk', tools: ['look', 'echo'] });
+    await admin().agent.create({ tenantId, name: 'lead', subAgents: ['clerk'], skills: ['*'] });
+    const asks = toolReply([{ name: 'ask_clerk', arguments: { message: 'Look' } }]);
+    const replies = [toolReply([loads('asking')]), asks, textReply('1'), textReply('2'), textReply('3')];
+    const config = { agent: 'lead', agent_tier: 'no-echo', skills: undefined };
+    const { requests } = await run(taskOf(tenantId, config), ...replies);
+    expect(requests.map(({ model }) => model)).toEqual([
+      ...['openai/gpt-4o-mini', 'anthropic/claude-3-5-sonnet', 'openai/gpt-4o-mini'],
+      ...['anthropic/claude-3-5-sonnet', 'openai/gpt-4o-mini'],
+    ]);
+    expect(toolsOf(3)).toEqual(['look']);
+  });
+
+  it('has the tools of a run that has very many, and those that another name was made for', async () => {
+    const tenantId = await tenantWith(skill('research', 'max_turns: 3\n', 'Search.'));
+    const connect = (name: string) => ({
+      definition: { name, description: name, inputSchema: { type: 'object' } },
+      call: () => Promise.resolve('Done'),
+    });
+    const many = Array.from({ length: 510 }, (_, n) => connect(`tool_${n}`));
+    fixture().models.script(toolReply([loads('research')]), textReply('They rise.'), textReply('Up.'));
+    const connected = { tools: [connect('load_skill'), ...many] };
+    const result = await fixture().runtime.run(taskOf(tenantId), { connected });
+    expect(result.result.tool_calls).toMatchObject([{ result: { answer: 'They rise.' } }]);
+    expect(toolsOf(2)).toHaveLength(3 + many.length + 1);
+    expect(result.warnings.map(({ code }) => code)).not.toContain('TOOL_NOT_LOADED');
   });
 
   it('lets a sub-agent that it asks have its own tools', async () => {

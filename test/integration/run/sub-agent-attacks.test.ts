@@ -14,7 +14,18 @@ const slowToCheck: Tool = {
     return { ok: true, value };
   },
 };
-const world = familyWorld([slowToCheck]);
+/** Asks a second one where the first one fails. */
+const asksOther: Tool = {
+  definition: { name: 'asks_other', description: 'Asks', inputSchema: { type: 'object' } },
+  parseInput: (value) => ({ ok: true, value }),
+  isRepeatable: true,
+  execute: async (_input, context) => {
+    const first = await context.run.startChild({ message: 'First' }, context);
+    return first.isError ? context.run.startChild({ message: 'Second' }, context) : first;
+  },
+};
+const world = familyWorld([slowToCheck, asksOther]);
+const OF_PROGRAM = ['ask', 'slow_to_check', 'asks_other'];
 const fixture = (): AgentFixture => world.fixture();
 const agents = () => fixture().runtime.admin.agent;
 afterEach(async () => {
@@ -188,6 +199,15 @@ describe('a decision whose agent is gone meanwhile', () => {
   });
 });
 
+it('a tool of a program that answers otherwise when it is called again has answered, and the run goes on', async () => {
+  const { task, pay } = await world.family();
+  const refused = { body: { error: { message: 'no such thing' } }, status: 400 };
+  const waiting = await run(task, toolReply([{ name: 'asks_other' }]), refused, pays(pay));
+  expect(waiting.awaiting).toMatchObject({ tool: pay });
+  const result = await run(approve(task, waiting), textReply('First.'), textReply('Done'));
+  expect(result).toMatchObject({ status: 'completed', result: { tool_calls: [{ result: 'First.' }] } });
+});
+
 it('the limits of a task on tool calls hold for each run that works for it', async () => {
   const task = await aTeam({}, { max_tool_calls: 2, max_calls_per_tool: 1 });
   const calls = [1, 2, 3].map((n) => ({ name: 'echo', arguments: { n } }));
@@ -213,10 +233,7 @@ it('an agent with a model of its own stays in the tier of who asks it, and under
   await agents().update({ tenantId: task.meta.tenant_id, name: 'billing', model });
   await run(task, toolReply([asks('billing')]), textReply('Seven.'), textReply('Done'));
   expect(fixture().models.received.at(-2)?.model).toBe(model);
-  expect([toolsOf(3), toolsOf(2)]).toEqual([
-    ['ask_billing', 'ask', 'slow_to_check'],
-    ['ask', 'slow_to_check'],
-  ]);
+  expect([toolsOf(3), toolsOf(2)]).toEqual([['ask_billing', ...OF_PROGRAM], OF_PROGRAM]);
 });
 
 it('a list of a task is of the names that the tools have', async () => {
@@ -276,8 +293,8 @@ describe('rules for the tools of sub-agents', () => {
     const result = await run(task, toolReply([asks('billing')]), textReply('Seven.'), textReply('Done'));
     expect(result.warnings).toEqual([]);
     expect([toolsOf(3), toolsOf(2)]).toEqual([
-      ['ask_billing', 'echo', 'ask', 'slow_to_check'],
-      ['echo', 'ask', 'slow_to_check'],
+      ['ask_billing', 'echo', ...OF_PROGRAM],
+      ['echo', ...OF_PROGRAM],
     ]);
   });
 
