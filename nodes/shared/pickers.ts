@@ -38,13 +38,7 @@ export async function getSkills(this: ILoadOptionsFunctions): Promise<INodePrope
   const { skills } = await withAdmin(this, ({ admin }) =>
     admin.skill.list(tenantId === undefined ? { shared: true } : { tenantId }),
   );
-  // The tenant's own one comes first, and hides that of all tenants.
-  const first = skills.filter(({ name }, index) => skills.findIndex((other) => other.name === name) === index);
-  const active = first.filter(({ is_active: isActive }) => isActive);
-  return [
-    { name: 'All of the Tenant', value: '*' },
-    ...active.map(({ name, description }) => ({ name, value: name, description })),
-  ];
+  return [{ name: 'All of the Tenant', value: '*' }, ...optionsOf(skills)];
 }
 
 /** The agents of the chosen tenant and of all tenants; without a tenant those of all tenants. */
@@ -53,7 +47,18 @@ export async function getAgents(this: ILoadOptionsFunctions): Promise<INodePrope
   const { agents } = await withAdmin(this, ({ admin }) =>
     admin.agent.list(tenantId === undefined ? { shared: true } : { tenantId }),
   );
-  const first = agents.filter(({ name }, index) => agents.findIndex((other) => other.name === name) === index);
+  return optionsOf(agents);
+}
+
+interface NamedRow {
+  readonly name: string;
+  readonly description: string | null;
+  readonly is_active: boolean;
+}
+
+/** Active rows by name. The tenant's own one comes first, and hides that of all tenants. */
+function optionsOf(rows: readonly NamedRow[]): INodePropertyOptions[] {
+  const first = rows.filter(({ name }, index) => rows.findIndex((other) => other.name === name) === index);
   const active = first.filter(({ is_active: isActive }) => isActive);
   return active.map(({ name, description }) => ({ name, value: name, description: description ?? '' }));
 }

@@ -2,7 +2,7 @@ import type { AgentTask, TaskConfig } from '../contracts/task';
 import type { Agent, ModelRule } from '../contracts/tenant';
 import { isJsonObject } from '../util/json';
 
-/** What rules for models compare. */
+/** Values that rules for models compare. */
 type Facts = Pick<TaskConfig, 'context'> & Pick<AgentTask, 'meta'>;
 
 /**

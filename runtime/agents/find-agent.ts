@@ -4,7 +4,7 @@ import { RuntimeError } from '../errors/runtime-error';
 import { agentSchema } from './agent-schema';
 
 /** Where an agent may be, beside the tenant's rows. */
-export interface Elsewhere {
+interface Elsewhere {
   /** Agents of this process. */
   readonly code: readonly AgentDefinition[];
   /** Names with rules in the tenant's settings. */

@@ -147,7 +147,7 @@ export interface AgentRow {
   readonly definition: JsonObject;
 }
 
-/** What an agent has to know of a row of elo_agents to ask it. */
+/** The part of a row of elo_agents that another agent needs to ask it. */
 export interface SubAgentRow {
   readonly name: string;
   readonly description?: string;

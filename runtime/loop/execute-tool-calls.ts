@@ -25,7 +25,7 @@ export type EndedToolCalls = readonly { readonly record: ToolCallRecord; readonl
 export interface OpenToolCall {
   readonly id: string;
   readonly input: JsonValue;
-  /** Which tool it is a call of. */
+  /** Origin of the tool that was called. */
   readonly origin?: string;
   readonly below: RunBelow;
 }

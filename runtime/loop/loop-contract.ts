@@ -100,11 +100,11 @@ export interface LoopStart {
 /** What every tool of the run is called with. */
 export type ToolScope = Omit<ToolContext, 'toolCallId' | 'signal'>;
 
-/** What other runs have done for a tool call. */
+/** Work of other runs for a tool call. */
 export interface WorkBelow {
   /** Set where the call has no outcome yet. */
   readonly open?: RunBelow;
-  /** Those that have ended. Default: none. */
+  /** Runs that have ended. Default: none. */
   readonly runs?: readonly RunShare[];
 }
 

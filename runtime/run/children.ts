@@ -110,7 +110,7 @@ interface EndedCall {
   readonly tool: Tool | undefined;
 }
 
-/** Why a call that loads a skill is not over: a run of the skill waits, and it has not been continued, since the skill is another one now. */
+/** Returns a reason if a run of a skill waits for the call and was not continued, since the skill is gone or is read now. */
 function leftAlone({ earlier }: ClaimedRun, { takenUp }: Found, { id, tool }: EndedCall): RunBelow | undefined {
   if (tool?.loadsSkills !== true || takenUp.has(id)) return undefined;
   const approvals = earlier?.approvals ?? {};
@@ -162,7 +162,7 @@ function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   return { rootTaskId, above: [...above, key.runId], parentCallId };
 }
 
-/** What is wired to one run alone stays with it: its memory and answer's form, and its tools but for its own skills. */
+/** The host of a child. Memory and answer's form stay with the parent, and so do its tools, but for its own skills. */
 function childHost({ host, earlier, emit }: ClaimedRun, { toolCallId, skill }: ChildCall): HostOptions {
   const { mcpServers, egress, fresh = false, connected: { model, fallback, tools } = {} } = host;
   return {

@@ -56,7 +56,7 @@ interface Parent {
   };
 }
 
-/** What a run has of the tasks that it works for, beside its own. */
+/** Settings that a run has from the tasks that it works for. */
 export interface Inherited extends Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool'> {
   /** Rules for tools of all these tasks; each can only narrow. */
   readonly rules: readonly ToolLists[];

@@ -3,9 +3,9 @@ import * as z from 'zod/v4';
 import { ASK } from '../agents/agent-schema';
 import type { Agent, AgentDefinition, SubAgentRow, TenantSnapshot } from '../contracts/tenant';
 import type { Tool } from '../contracts/tools/tool';
-import { describeIssues } from '../errors/describe-issues';
 import { describeError } from '../errors/runtime-error';
 import { agentsWithRules } from '../permissions/read-tool-rules';
+import { parseWith } from './parse-with';
 import { type GivenSubAgents, NO_TOOLS, type ToolSource } from './tool-source';
 
 const NO_SUB_AGENTS: GivenSubAgents = { asking: '', entries: [], missing: [] };
@@ -82,12 +82,7 @@ function askAgent(tool: string, { name, description }: Pick<AgentDefinition, 'na
         required: ['message'],
       },
     },
-    parseInput: (given) => {
-      const { error } = input.safeParse(given);
-      return error === undefined
-        ? { ok: true, value: given }
-        : { ok: false, issues: describeIssues(error, 'the input') };
-    },
+    parseInput: parseWith(input),
     // A call that is made again finds the task that it has started.
     isRepeatable: true,
     execute: (given, context) => context.run.startChild({ agent: name, ...input.parse(given) }, context),

@@ -101,7 +101,7 @@ function keyOf(
 
 type Given = Pick<Parameters<ToolSource['offer']>[0], 'skills' | 'subAgents'>;
 
-/** What comes with the agents of a run: one that began without an agent began without its skills and sub-agents. */
+/** Skills and sub-agents of a run: one that began without an agent began without its skills and sub-agents. */
 function givenWith(
   { snapshot, skills, began }: SelectToolsRequest,
   { now, codeAgents }: { readonly now: Agent | undefined; readonly codeAgents: readonly AgentDefinition[] },

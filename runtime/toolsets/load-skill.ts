@@ -5,7 +5,6 @@ import type { TenantTool, Tool, ToolContext } from '../contracts/tools/tool';
 import type { ChildConfig, SkillRun } from '../contracts/tools/tool-run';
 import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
-import { describeIssues } from '../errors/describe-issues';
 import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { toolFailure } from '../errors/tool-failure';
@@ -17,6 +16,7 @@ import type { JsonObject } from '../util/json';
 import { listKeys } from '../util/known-keys';
 import { type Redact, redactJson, redactNothing } from '../util/redaction/redact';
 import { createFiller, type Filler } from '../util/variables/fill';
+import { parseWith } from './parse-with';
 
 interface Loading {
   /** The skills of the run. */
@@ -35,12 +35,7 @@ const input = z.object({ name: z.string(), arguments: z.unknown(), file: z.strin
 export function createLoadSkill(tool: string, loading: Loading): Tool {
   return {
     definition: definitionOf(tool, loading.entries),
-    parseInput: (given) => {
-      const { error } = input.safeParse(given);
-      return error === undefined
-        ? { ok: true, value: given }
-        : { ok: false, issues: describeIssues(error, 'the input') };
-    },
+    parseInput: parseWith(input),
     isRepeatable: true,
     loadsSkills: true,
     execute: (given, context) => load(loading, given, { ...context, tool }),

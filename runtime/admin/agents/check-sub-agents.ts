@@ -58,7 +58,7 @@ async function refuseUnknown(
   if (first !== undefined) throw unknownRow(AGENTS, { tenantId, name: first.name });
 }
 
-/** Which agents each of these can ask. */
+/** Returns the agents that each of these can ask. */
 async function edgesFrom(
   query: Query,
   {

@@ -10,7 +10,7 @@ export interface RunDetails extends RunEntry {
   readonly model_calls: readonly ModelCallEntry[];
   /** Lines of the audit. */
   readonly tool_calls: readonly JsonObject[];
-  /** What has worked for it in this run or an earlier one, such as sub-agents, at any depth, at most 1,000; empty for those themselves. */
+  /** Runs that have worked for it, also for an earlier run of its task, at any depth, at most 1,000. Empty for such a run itself. */
   readonly children: readonly ChildRunEntry[];
 }
 

@@ -17,7 +17,7 @@ export type ApprovalDecision = 'approve' | 'deny';
 export interface Approval {
   /** The arguments as they were shown. */
   readonly arguments: JsonValue;
-  /** Which tool was to be called; undefined in what an earlier version has stored. */
+  /** Origin of the tool that was to be called; undefined in what an earlier version has stored. */
   readonly origin?: string;
   /** Undefined while the person has not decided. */
   readonly decision?: ApprovalDecision;

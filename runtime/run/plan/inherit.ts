@@ -5,7 +5,7 @@ import { least } from '../../permissions/read-tool-rules';
 import type { ToolLists } from '../../toolsets/tool-source';
 import type { ClaimedRun, Inherited, Run } from '../run';
 
-/** What a run hands to those that work for it: of its task, and of the tasks above. */
+/** Returns what a run hands to its children: of its task, and of the tasks above. */
 export function handedDown({ request: { config }, plan, parent, variables }: ClaimedRun): Inherited {
   const above = parent?.inherited;
   return {

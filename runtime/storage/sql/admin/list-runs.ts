@@ -62,7 +62,7 @@ export interface ChildRunEntry extends Pick<RunEntry, 'task_id' | 'run_id' | 'ag
   readonly updated_at: Date;
 }
 
-/** What has worked for a task in any of its runs, at any depth, in the order in which it began. */
+/** Runs that have worked for a task in any of its runs, at any depth, in the order in which they began. */
 export const listChildRuns = named<{ readonly tenantId: string; readonly taskId: string }>(`
 SELECT run.task_id, run.run_id::text AS run_id, run.parent_run_id::text AS parent_run_id, run.parent_call_id, run.agent, run.state,
   run.result ->> 'status' AS status, run.attempt, used.model_calls, used.total_tokens, used.cost_usd, run.created_at, run.updated_at
