@@ -6,6 +6,7 @@ import { startChildren } from './run/children';
 import { claimTask } from './run/claim-run';
 import { driveLoop } from './run/drive-loop';
 import { rememberTurn } from './run/memory';
+import { followPlan } from './run/modes/follow-plan';
 import { planRun } from './run/plan/plan-run';
 import { startRecorder } from './run/recorder';
 import type { ClaimedRun, Run, RunEnvironment } from './run/run';
@@ -51,14 +52,16 @@ function beginRun(task: ReadyTask, { signal, ...host }: RunOptions): Run {
 }
 
 async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise<AgentResult> {
-  const { key, plan, emit } = run;
-  const tools = plan.toolset.definitions.length;
-  emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: plan.selected.modelId, tools });
-  const recorder = startRecorder(environment, run);
+  const { key, plan: decided, emit } = run;
+  const tools = decided.toolset.definitions.length;
+  emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: decided.selected.modelId, tools });
+  const planning = followPlan(run);
+  const recorder = startRecorder(environment, run, planning);
   const children = startChildren(run, recorder, (child) => runTask(environment, child));
-  const outcome = await driveLoop(run, recorder, children);
+  const outcome = await driveLoop(run, recorder, { children, planning });
   await turn();
-  const result = buildResult(run, outcome, recorder.account.meter);
+  const plan = planning?.report(outcome);
+  const result = buildResult(run, outcome, { meter: recorder.account.meter, plan });
   const { settled, error } = await settleRun(run, recorder, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
   if (error !== undefined) throw error.withResult(settled);

@@ -1,4 +1,11 @@
-import type { ModelCallPlace, ModelCallRecord, ModelPrice, RunTotals, Usage } from '../contracts/ledger/usage';
+import {
+  isStepCall,
+  type ModelCallPlace,
+  type ModelCallRecord,
+  type ModelPrice,
+  type RunTotals,
+  type Usage,
+} from '../contracts/ledger/usage';
 import type { ModelReply, RequestAttempts, WastedReply } from '../contracts/model';
 import type { ErrorSummary } from '../errors/runtime-error';
 import { type BillingWarnings, createBillingWarnings } from './billing-warnings';
@@ -46,7 +53,7 @@ export function createUsageMeter(request: {
     // Never guessed: a call that died without an answer stays open in the ledger.
     if (call.reply === undefined && wasted.length === 0 && sent > answered) return undefined;
     const record = recordCall(call, { ...request, modelId: call.modelId ?? modelId }, warnings);
-    if (isStep(call)) last = call.reply?.usage ?? record.usage;
+    if (isStepCall(call)) last = call.reply?.usage ?? record.usage;
     calls.push(record);
     summed = undefined;
     return record;
@@ -57,14 +64,12 @@ export function createUsageMeter(request: {
       below.push(call);
       summed = undefined;
     },
-    find: (step) => calls.find((call) => isStep(call) && call.step === step),
+    find: (step) => calls.find((call) => isStepCall(call) && call.step === step),
     lastUsage: () => last,
     totals: () => (summed ??= totals(calls, { below, modelId })),
     warnings: warnings.all,
   };
 }
-
-const isStep = ({ purpose = 'step' }: ModelCallPlace): boolean => purpose === 'step';
 
 function recordCall(
   { callNo, step, purpose, reply, errorCode, attempts }: EndedCall,
@@ -141,6 +146,6 @@ function totals(
     costUsd: roundCost(sumDecimals(calls.map(({ costUsd }) => costUsd))),
     savedUsd: saved === undefined ? undefined : roundCost(saved),
     providerCostUsd: sumKnown(calls.map(({ providerCostUsd }) => providerCostUsd)),
-    modelBilled: own.findLast(isStep)?.modelBilled ?? modelId,
+    modelBilled: own.findLast(isStepCall)?.modelBilled ?? modelId,
   };
 }

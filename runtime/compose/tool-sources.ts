@@ -16,6 +16,7 @@ import { createCatalogueSource } from '../toolsets/catalogue-source';
 import { combineSources, type SelectTools } from '../toolsets/combine-sources';
 import { createConnectedSource } from '../toolsets/connected-source';
 import { createMcpSource } from '../toolsets/mcp-source';
+import { createPlanSource } from '../toolsets/plan-source';
 import { createPluginSource } from '../toolsets/plugin-source';
 import { createSkillSource } from '../toolsets/skill-source';
 
@@ -43,11 +44,10 @@ export function createToolSources(
     maxOutputBytes: config.limits.maxToolOutputBytes,
     secrets,
   };
+  const codeTools = (config.plugins.tools ?? []).map(({ definition }) => definition.name);
   const sources = [
-    createSkillSource(skills, {
-      maxFileBytes: config.limits.maxToolOutputBytes,
-      codeTools: (config.plugins.tools ?? []).map(({ definition }) => definition.name),
-    }),
+    createSkillSource(skills, { maxFileBytes: config.limits.maxToolOutputBytes, codeTools }),
+    createPlanSource(codeTools),
     createCatalogueSource(createToolBuilder(builder)),
     createAgentSource(),
     createMcpSource(mcp, createServerToolBuilder(builder)),

@@ -1,5 +1,7 @@
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { JsonObject, JsonValue } from '../util/json';
+import type { StepPurpose } from './ledger/usage';
+import type { PlannedStep, Review, StepAttempt } from './tools/plan';
 
 export type RunStatus = 'completed' | 'max_iterations' | 'budget_exceeded' | 'cancelled' | 'awaiting_input' | 'failed';
 
@@ -27,6 +29,8 @@ export type TraceEntry =
   | {
       readonly kind: 'model';
       readonly step: number;
+      /** Undefined for a step of the work itself. */
+      readonly purpose?: Exclude<StepPurpose, 'step'>;
       readonly model: string;
       readonly finish_reason: string;
       readonly prompt_tokens: number;
@@ -45,6 +49,22 @@ export type TraceEntry =
       readonly runs?: readonly RunShare[];
     };
 
+/** A step of a plan, and what it has come to in its last try. */
+export interface PlanStepReport extends PlannedStep, Review {
+  /** `pending`: not done; `waiting`: a person has to decide; `ok` and `error` tell how it ended, whatever the verdict. */
+  readonly status: StepAttempt['status'] | 'pending' | 'waiting';
+  readonly result?: JsonValue;
+  /** The first try of a step that was done twice. */
+  readonly retried?: StepAttempt;
+}
+
+/** The plan of a run. */
+export interface PlanReport {
+  readonly steps: readonly PlanStepReport[];
+  /** Plans that this one has replaced, oldest first. */
+  readonly replaced?: readonly Pick<PlanReport, 'steps'>[];
+}
+
 /** What a run gives back, in the words of the wire. */
 export interface AgentResult {
   readonly task_id: string;
@@ -54,6 +74,8 @@ export interface AgentResult {
   readonly result: { readonly text: string; readonly tool_calls: readonly ToolCallReport[] };
   /** The value of the answer, when an output format was asked for; `result.text` is what the model wrote. */
   readonly structured_output?: JsonValue;
+  /** The last plan that was made, in the modes `plan` and `auto`. */
+  readonly plan?: PlanReport;
   readonly model_used: string;
   readonly agent_tier: string;
   /** The agent that the task named, and where it was found: a row, this process, or rules alone. */

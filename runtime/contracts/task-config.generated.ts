@@ -16,6 +16,26 @@ export interface TaskConfigInput {
   readonly message?: string;
   /** Facts for the model, in a marked block before the message. */
   readonly context?: JsonValue;
+  /**
+   * Whether the agent works step by step on a plan that it makes first, each step judged by a supervisor: `direct` never, `plan` for whatever needs a tool, `auto` for what takes several steps.
+   * @default direct
+   */
+  readonly mode?: 'direct' | 'plan' | 'auto';
+  /**
+   * The tier whose model makes plans. Choose a strong one where plans are poor.
+   * @default that of the run
+   */
+  readonly planner_tier?: string;
+  /**
+   * The tier whose model judges each step of a plan. A cheap one often does.
+   * @default that of the run
+   */
+  readonly supervisor_tier?: string;
+  /**
+   * The tier whose model works on the steps of a plan; agents that are asked have their own.
+   * @default that of the run
+   */
+  readonly step_tier?: string;
   /** Values for {{customer.name}} in prompts, skills and arguments of tools. Set this when one text serves many cases; it is no place for secrets. */
   readonly variables?: JsonObject;
   /**

@@ -30,6 +30,7 @@ const decimal = z
 /** Defaults of settings that neither task nor tenant nor tier sets. */
 export const TASK_DEFAULTS = {
   agent_tier: 'nano',
+  mode: 'direct',
   max_iterations: 10,
   on_max_iterations: 'error',
   tool_execution: 'parallel',
@@ -89,6 +90,34 @@ export const TASK_OPTIONS = {
     any: true,
     node: 'Input: Context',
     description: 'Facts for the model, in a marked block before the message',
+  }),
+  // No guard: many producers send a key `model` that nobody reads.
+  mode: optional(z.enum(['direct', 'plan', 'auto'])).meta({
+    node: 'Mode',
+    standard: TASK_DEFAULTS.mode,
+    description:
+      'Whether the agent works step by step on a plan that it makes first, each step judged by a supervisor: `direct` never, `plan` for whatever needs a tool, `auto` for what takes several steps',
+  }),
+  planner_tier: optionalText.meta({
+    guards: true,
+    standard: 'that of the run',
+    picker: 'tier',
+    title: 'Plan: Planner Tier',
+    description: 'The tier whose model makes plans. Choose a strong one where plans are poor',
+  }),
+  supervisor_tier: optionalText.meta({
+    guards: true,
+    standard: 'that of the run',
+    picker: 'tier',
+    title: 'Plan: Supervisor Tier',
+    description: 'The tier whose model judges each step of a plan. A cheap one often does',
+  }),
+  step_tier: optionalText.meta({
+    guards: true,
+    standard: 'that of the run',
+    picker: 'tier',
+    title: 'Plan: Step Tier',
+    description: 'The tier whose model works on the steps of a plan; agents that are asked have their own',
   }),
   variables: optional(orEmptyList(variables)).meta({
     title: 'Input: Variables',

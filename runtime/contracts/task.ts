@@ -86,3 +86,5 @@ export const agentTaskSchema = z.object({
 
 export type AgentTask = z.output<typeof agentTaskSchema>;
 export type TaskConfig = AgentTask['config'];
+/** How a task is done: by one loop, by a plan, or by a plan where the model finds that it needs one. */
+export type RunMode = NonNullable<TaskConfig['mode']>;

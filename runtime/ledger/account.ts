@@ -5,7 +5,7 @@ import { createUsageMeter, type EndedCall, type UsageMeter } from '../billing/us
 import type { Account, MadeCall, PlannedCall, SettledModelCall } from '../contracts/ledger/account';
 import type { Spent } from '../contracts/ledger/journal';
 import type { OpenCall, Reservation } from '../contracts/ledger/ledger';
-import type { ModelCallPlace, ModelCallRecord, ModelPrice, Usage } from '../contracts/ledger/usage';
+import type { ModelCallPlace, ModelCallRecord, ModelPrice, StepPurpose, Usage } from '../contracts/ledger/usage';
 import { RuntimeError } from '../errors/runtime-error';
 import { type Holds, trackHolds } from './holds';
 import type { NextWrite, RunRecord } from './run-record';
@@ -25,15 +25,27 @@ export interface RunAccount extends Account, StepsOnAccount {
   readonly unsent: () => readonly number[];
 }
 
+/** A model call that is a step. */
+export interface StepCall {
+  /** Default: `step`. */
+  readonly purpose?: StepPurpose;
+  /** Id in the price table. Default: the model of the run. */
+  readonly modelId?: string;
+}
+
 /** The steps of a run, as far as they cost something. */
 interface StepsOnAccount {
   /** Returns the model call of a step as it is put on record before it is made, with the room that it needs. */
-  readonly openStep: (step: number, next: Reservation | undefined) => Pick<NextWrite, 'opening' | 'room'>;
+  readonly openStep: (
+    step: number,
+    next: Reservation | undefined,
+    call?: StepCall,
+  ) => Pick<NextWrite, 'opening' | 'room'>;
   /** Gives the room for the next step back while other runs work for this one, so that nobody waits for it. */
   readonly yieldStep: () => Promise<void>;
   /** Takes it again, as `openStep` did; undefined where nothing was given back. */
   readonly reclaimStep: () => Promise<void> | undefined;
-  readonly chargeStep: (call: SettledModelCall) => Promise<Usage | undefined>;
+  readonly chargeStep: (made: SettledModelCall, call?: StepCall) => Promise<Usage | undefined>;
   /** Adds a step whose usage was unknown when the run ended. */
   readonly chargeLate: (call: SettledModelCall) => Promise<void>;
   /** The step that ended the run, if nobody knows what it has used. */
@@ -84,8 +96,8 @@ export function openAccount(parts: AccountParts): RunAccount {
       meter.addBelow(call);
       above?.addBelow(call);
     },
-    openStep: (step, next) => ({
-      opening: { ...numbers.ofStep(step), modelRequested: modelId },
+    openStep: (step, next, call = {}) => ({
+      opening: { ...numbers.ofStep(step), purpose: call.purpose, modelRequested: call.modelId ?? modelId },
       room: () => holds.withStep(next),
     }),
     yieldStep: async () => {
@@ -213,21 +225,21 @@ function chargeSteps(
   let lost: OpenCall | undefined;
   return {
     lost: () => lost,
-    chargeStep: async ({ step, ...made }) => {
+    chargeStep: async ({ step, ...made }, { purpose, modelId: asked = modelId } = {}) => {
       const known = await withEstimates(made);
-      const place = numbers.ofStep(step);
+      const place = { ...numbers.ofStep(step), purpose };
       numbers.stepEnded(step);
       holds.stepEnded();
-      const ended = meter.add({ ...place, ...known });
+      const ended = meter.add({ ...place, modelId: asked, ...known });
       if (ended !== undefined) record.keep(ended);
-      else lost = lostCall(place, modelId, known);
+      else lost = lostCall(place, asked, known);
       return known.reply?.usage;
     },
     chargeLate: async ({ step, ...made }) => {
       if (lost?.step !== step) return;
-      const { callNo, errorCode } = lost;
-      const call = { callNo, step, ...(await withEstimates(made)), errorCode };
-      const ended = createUsageMeter({ modelId, prices }).add(call);
+      const { callNo, purpose, errorCode, modelRequested } = lost;
+      const call = { callNo, step, purpose, ...(await withEstimates(made)), errorCode };
+      const ended = createUsageMeter({ modelId: modelRequested, prices }).add(call);
       if (ended !== undefined) await record.addLate(ended);
     },
   };

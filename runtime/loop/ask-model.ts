@@ -20,7 +20,8 @@ import { acceptCalls, takeAnswer, withFinalAnswerRequest, withUniqueIds } from '
  * Rejects when the call fails, the run is stopped, or steps have failed too often.
  */
 export async function askModel(input: LoopInput, state: RunState): Promise<OpenStep> {
-  const call = nextCall(input.settings, state);
+  const { settings } = state.asks;
+  const call = nextCall(settings, state);
   const stop = input.stop.error() ?? (call.isFinal ? undefined : repeatedErrors(input, state));
   if (stop !== undefined) throw stop;
   if (call.isFinal) state.messages.push(...withFinalAnswerRequest(state.messages.splice(-1), input.format?.tool.name));
@@ -30,7 +31,7 @@ export async function askModel(input: LoopInput, state: RunState): Promise<OpenS
   const { message, given } = takeAnswer(reply.message, input.format?.tool.name);
   const accepted = acceptCalls(withUniqueIds(message, { step, seen: state.calls.ids, redact: input.scope.redact }), {
     toolChoice: call.toolChoice,
-    isSingle: input.settings.toolExecution === 'single',
+    isSingle: settings.toolExecution === 'single',
   });
   state.messages.push(accepted.message);
   await turn();
@@ -91,11 +92,12 @@ async function callModel(
   state: RunState,
   call: { readonly step: number; readonly toolChoice: ToolChoice },
 ): Promise<{ reply: ModelReply; usage: Usage | undefined; durationMs: number }> {
-  const { settings, observer } = input;
+  const { observer } = input;
+  const { model, settings } = state.asks;
   const attempts: RequestAttempts = { sent: 0, answered: 0 };
   const startedAt = monotonicMs();
   const clean = <T extends ReplyUsage>(reply: T): T => withoutSecrets(reply, input.scope.redact);
-  const tools = toolsOfCall(state.offered.tools, call.toolChoice, input.format);
+  const tools = toolsOfCall(state.asks.tools, call.toolChoice, input.format);
   const shown = settings.streams === true ? showDeltas(input, call.step) : undefined;
   const request: ModelRequest = {
     modelId: settings.modelId,
@@ -112,7 +114,7 @@ async function callModel(
     ...(shown === undefined ? {} : { onDelta: shown.push }),
   };
   const ended = { step: call.step, request };
-  const generated = input.model.generate(request);
+  const generated = model.generate(request);
   const received = await untilAborted(generated, input.stop.signal)
     .catch(async (thrown: unknown) => {
       await keepLateReply(generated, { ...ended, observer });

@@ -75,10 +75,10 @@ function withoutAnswer({ format }: LoopInput, { messages, opening }: RunState, r
 }
 
 /** Ends a run whose steps are used. Throws where it was stopped. */
-export function endAtLimit({ stop, settings }: LoopInput, last: ReadReply | undefined): Ending {
+export function endAtLimit({ stop }: LoopInput, { asks }: RunState, last: ReadReply | undefined): Ending {
   const stopped = stop.error();
   if (stopped !== undefined) throw stopped;
-  const { onMaxIterations, limits } = settings;
+  const { onMaxIterations, limits } = asks.settings;
   const ending = { status: 'max_iterations', text: last?.text ?? '', truncated: last?.truncated ?? false } as const;
   if (onMaxIterations === 'partial') return ending;
   return { ...ending, error: new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations: limits.maxIterations }) };

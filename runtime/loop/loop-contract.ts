@@ -64,7 +64,7 @@ export interface NextCalls {
 
 /** Is told what the loop does, in the order of time, and decides what it may do next. Must not throw. */
 export interface LoopObserver {
-  /** Awaited before each model call, and before a run goes on with the calls of a step. A rejection ends the run; undefined overrides nothing. */
+  /** Awaited before each model call, and first of all in a run that goes on. A rejection ends the run; undefined overrides nothing. */
   readonly prepareStep?: (
     so: Pick<LoopProgress, 'iterations' | 'steps'>,
   ) => PreparedStep | undefined | Promise<PreparedStep | undefined>;
@@ -86,6 +86,13 @@ export interface LoopObserver {
 export interface PreparedStep {
   /** The model can call these and no others. */
   readonly toolset?: Toolset;
+  /** Answers in place of the model of the run. */
+  readonly model?: Model;
+  readonly settings?: Partial<
+    Pick<LoopSettings, 'modelId' | 'temperature' | 'maxTokens' | 'modelSilenceMs' | 'toolChoice' | 'toolExecution'>
+  >;
+  /** Limit of the model calls of the run. */
+  readonly maxIterations?: number;
 }
 
 /** Where the loop begins. */

@@ -104,7 +104,7 @@ async function prepare(
   const limit = input.settings.limits.maxToolCallsPerStep;
   const { finishReason } = step;
   const variables = step.variables ?? input.scope.variables;
-  const { toolset } = state.offered;
+  const { toolset } = state.asks;
   const context = { toolset, finishReason, index, limit, redact, variables, checkedFor: checkedFor(input) };
   const prepared = await admitToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
@@ -200,11 +200,11 @@ function count({ call }: AdmittedToolCall, { calls: { counts } }: RunState): voi
 function reachedLimit(
   { tool }: RunnableCall,
   { limits }: LoopSettings,
-  { calls: { counts } }: RunState,
+  { calls: { counts }, asks: { toolset } }: RunState,
 ): number | undefined {
-  const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, limits.maxCallsPerTool ?? Infinity);
+  const { maxToolCalls = Infinity, maxCallsPerTool = Infinity } = tool.isUncounted === true ? {} : limits;
+  const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, maxCallsPerTool);
   if ((counts.get(tool.definition.name) ?? 0) >= ofTool) return ofTool;
-  const { maxToolCalls = Infinity } = limits;
-  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const total = [...counts].reduce((sum, [name, of]) => sum + (toolset.find(name)?.isUncounted === true ? 0 : of), 0);
   return total >= maxToolCalls ? maxToolCalls : undefined;
 }

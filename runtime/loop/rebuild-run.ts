@@ -59,7 +59,7 @@ export function rebuildRun(
 
 /** The agent that the task began with, null for none; undefined where nothing is on record. */
 export function agentOnRecord(journal: readonly JournalEntry[]): Agent | null | undefined {
-  const first = journal.filter(isStep).find(({ step }) => step === 1);
+  const first = journal.filter(isStep).find(({ step }) => step <= 1);
   return first === undefined ? undefined : (first.agent ?? null);
 }
 

@@ -9,7 +9,7 @@ import { executeToolCalls } from './execute-tool-calls';
 import type { LoopInput } from './loop-contract';
 import { prepareToolCalls, ruleToolCalls } from './prepare-tool-calls';
 import { isEnd, type ReadReply, readReply } from './read-reply';
-import { asWritten, callsOf, offeredTools, openState, type OpenStep, type RunState } from './run-state';
+import { asksOf, asWritten, callsOf, offeredTools, openState, type OpenStep, type RunState } from './run-state';
 
 /**
  * Steps until the model answers or something ends the run. Never rejects: what went wrong is in `error`,
@@ -54,10 +54,10 @@ const STATUS: Readonly<Record<string, LoopOutcome['status']>> = {
 
 /** One model call after the other, each with the tool calls that it asked for. */
 async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending> {
+  await prepareStep(input, state);
   let step = await pendingStep(input, state);
   let reply: ReadReply | undefined;
-  while (step !== undefined || mayAsk(input, state)) {
-    await prepareStep(input, state);
+  while (step !== undefined || mayAsk(state)) {
     step ??= await askModel(input, state);
     reply = await readReply(input, state, step);
     const written = asWritten(step, state);
@@ -73,8 +73,9 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
     const ending = endOf(input, state, { step, reply });
     if (ending !== undefined) return ending;
     step = undefined;
+    if (mayAsk(state)) await prepareStep(input, state);
   }
-  return endAtLimit(input, reply);
+  return endAtLimit(input, state, reply);
 }
 
 /** Makes the calls of a step. Returns an ending where one of them waits for a person. */
@@ -107,7 +108,7 @@ async function pendingStep(input: LoopInput, state: RunState): Promise<OpenStep 
   const { progress } = input.start;
   if (progress === undefined) return undefined;
   const { pending } = progress;
-  const isLast = !mayAsk(input, state);
+  const isLast = !mayAsk(state);
   if (pending !== undefined) {
     const variables = pending.variables && new Map(Object.entries(pending.variables));
     return { ...pending, variables, calls: callsOf(pending), isLast, isFinal: false };
@@ -116,16 +117,20 @@ async function pendingStep(input: LoopInput, state: RunState): Promise<OpenStep 
   return undefined;
 }
 
-function mayAsk({ settings: { limits, onMaxIterations } }: LoopInput, { iterations }: RunState): boolean {
+function mayAsk({ iterations, asks: { settings } }: RunState): boolean {
+  const { limits, onMaxIterations } = settings;
   return iterations < limits.maxIterations || onMaxIterations === 'finalAnswer';
 }
 
-async function prepareStep({ observer, stop, toolset: all, format }: LoopInput, state: RunState): Promise<void> {
+async function prepareStep(input: LoopInput, state: RunState): Promise<void> {
+  const { observer, stop, toolset: all, format } = input;
   if (observer.prepareStep === undefined) return;
   const { iterations, steps } = state;
   const given = observer.prepareStep({ iterations, steps });
   if (given === undefined) return;
   const prepared = Promise.resolve(given);
-  const { toolset = all } = (await untilAborted(prepared, stop.signal)) ?? {};
-  if (toolset !== state.offered.toolset) state.offered = { toolset, tools: offeredTools(toolset, format) };
+  const { toolset = all, ...overrides } = (await untilAborted(prepared, stop.signal)) ?? {};
+  const { asks } = state;
+  const tools = toolset === asks.toolset ? asks.tools : offeredTools(toolset, format);
+  state.asks = { toolset, tools, ...asksOf(input, overrides) };
 }

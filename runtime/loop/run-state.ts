@@ -2,10 +2,11 @@ import type { OutputFormat } from '../contracts/connected';
 import type { Approval, Step, StepRecord } from '../contracts/ledger/journal';
 import type { LoopProgress } from '../contracts/ledger/progress';
 import type { Message, ToolCallMessage } from '../contracts/message';
+import type { Model } from '../contracts/model';
 import type { Toolset } from '../contracts/tools/tool';
 import type { ToolDefinition } from '../contracts/tools/tool-shapes';
 import type { Variables } from '../util/variables/fill';
-import type { LoopInput } from './loop-contract';
+import type { LoopInput, LoopSettings, PreparedStep } from './loop-contract';
 import { createRepeatedCalls, type RepeatedCalls } from './repeated-calls';
 
 /** State of the run's tool calls. */
@@ -22,7 +23,13 @@ export interface RunState {
   /** How many of them the task began with, and whether these go on record. */
   readonly opening: { readonly length: number; readonly isKept: boolean };
   /** What the model can call now, and what it is shown of it: the same array while that is the same. */
-  offered: { readonly toolset: Toolset; readonly tools: readonly ToolDefinition[] };
+  asks: {
+    readonly toolset: Toolset;
+    readonly tools: readonly ToolDefinition[];
+    /** Who is asked next, and how. */
+    readonly model: Model;
+    readonly settings: LoopSettings;
+  };
   readonly steps: StepRecord[];
   readonly calls: CallsSoFar;
   readonly approvals: Readonly<Record<string, Approval>>;
@@ -48,7 +55,8 @@ export type OpenStep = Omit<NonNullable<LoopProgress['pending']>, 'variables'> &
   readonly tokens?: { readonly promptTokens: number; readonly completionTokens: number };
 };
 
-export function openState({ start, settings, toolset, format }: LoopInput): RunState {
+export function openState(input: LoopInput): RunState {
+  const { start, settings, toolset, format } = input;
   const progress = start.progress ?? nothingYet(start.messages);
   const messages = [...transcriptOf(progress)];
   return {
@@ -62,13 +70,23 @@ export function openState({ start, settings, toolset, format }: LoopInput): RunS
       counts: new Map(Object.entries(progress.callCounts)),
       repeated: createRepeatedCalls(settings.limits.maxIdenticalCalls, progress.steps),
     },
-    offered: { toolset, tools: offeredTools(toolset, format) },
+    asks: { toolset, tools: offeredTools(toolset, format), ...asksOf(input) },
     repair: [],
     steps: [...progress.steps],
     approvals: progress.approvals,
     iterations: progress.iterations,
     wasEmpty: false,
   };
+}
+
+/** The model of the run with its settings, as far as nothing stands in their place. */
+export function asksOf(
+  { model, settings: all }: LoopInput,
+  { model: other, settings, maxIterations }: Omit<PreparedStep, 'toolset'> = {},
+): Pick<RunState['asks'], 'model' | 'settings'> {
+  if (other === undefined && settings === undefined && maxIterations === undefined) return { model, settings: all };
+  const limits = maxIterations === undefined ? all.limits : { ...all.limits, maxIterations };
+  return { model: other ?? model, settings: { ...all, ...settings, limits } };
 }
 
 /** The tools that a model is shown: those of the run, and the one that takes the answer. */
@@ -113,7 +131,9 @@ export function asWritten(open: OpenStep, state: RunState): Omit<Step, 'spent'> 
   const isSame = shown.length === calls.length && calls.every((call, index) => call === shown[index]);
   return {
     ...{ step, finishReason, durationMs, message, calls: isSame ? undefined : calls, wereDropped, sent },
-    ...(step === 1 && state.opening.isKept ? { opening: state.messages.slice(0, state.opening.length) } : {}),
+    ...(state.steps.length === 0 && state.opening.isKept
+      ? { opening: state.messages.slice(0, state.opening.length) }
+      : {}),
     callCounts: Object.fromEntries(state.calls.counts),
     approvals: state.approvals,
   };

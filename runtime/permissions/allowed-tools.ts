@@ -103,7 +103,7 @@ function isListed(candidate: Candidate, { tier, levels }: Policy): boolean {
   const denied = formerNamesOf(candidate);
   if (levels.some(({ disabled }) => isNamed(denied, disabled))) return false;
   const { comesWith } = candidate;
-  if (comesWith === 'skills') return true;
+  if (comesWith === 'skills' || comesWith === 'mode') return true;
   const names = namesOf(candidate);
   const lists = comesWith === undefined ? levels : levels.filter(({ ofTask }) => ofTask !== undefined);
   const isInLists = lists.every(({ enabled }) => enabled === undefined || isNamed(names, enabled));

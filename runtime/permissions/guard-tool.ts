@@ -18,10 +18,10 @@ export function guardTool(
   const fixed = fixArguments(permission.fixedArguments, inputSchema);
   const checkRules = compileArgumentRules(permission, inputSchema, fixed.names);
   const capped = timeoutMs === undefined ? tool.execute : withTimeout(tool, timeoutMs);
-  const { isRepeatable, isReadOnly, loadsSkills, setsVariables } = tool;
+  const { isRepeatable, isReadOnly, loadsSkills, setsVariables, isUncounted } = tool;
   const guarded: Tool = {
     definition: tool.definition,
-    ...{ isRepeatable, isReadOnly, loadsSkills, setsVariables, origin },
+    ...{ isRepeatable, isReadOnly, loadsSkills, setsVariables, isUncounted, origin },
     parseInput: (input, checkedFor) => {
       return whenKnown(tool.parseInput(input, checkedFor), (parsed): ParsedInput =>
         parsed.ok ? named(checkRules(parsed.value), name) : parsed,

@@ -4,7 +4,7 @@ import type { UsageMeter } from '../billing/usage-meter';
 import type { StepRecord } from '../contracts/ledger/journal';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { LoopOutcome } from '../contracts/outcome';
-import type { AgentResult, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
+import type { AgentResult, PlanReport, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
 import type { Agent } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorSummary } from '../errors/runtime-error';
@@ -17,7 +17,11 @@ import { failedTools } from './failed-tools';
 import type { ClaimedRun } from './run';
 
 /** What a run gives back, also when it failed: the work and the usage so far. */
-export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageMeter): AgentResult {
+export function buildResult(
+  run: ClaimedRun,
+  outcome: LoopOutcome,
+  { meter, plan: made }: { readonly meter: UsageMeter; readonly plan?: PlanReport },
+): AgentResult {
   const { request, plan, variables, redact } = run;
   const { steps, awaiting, structured } = outcome;
   const { usage, usageEstimated, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
@@ -35,6 +39,7 @@ export function buildResult(run: ClaimedRun, outcome: LoopOutcome, meter: UsageM
       tool_calls: steps.flatMap((step) => step.toolCalls.map((call) => toReport(call, redact))),
     },
     ...(structured === undefined ? {} : { structured_output: readable(structured, redact) }),
+    ...planReport(made, redact),
     model_used: modelBilled,
     agent_tier: plan.selected.tier.code,
     ...agentReport(plan.agent),
@@ -60,6 +65,10 @@ function warningsOfTools(steps: readonly StepRecord[]): readonly ErrorSummary[] 
 /** Each warning once, whichever call or run came with it. */
 function once(warnings: readonly ErrorSummary[]): readonly ErrorSummary[] {
   return [...new Map(warnings.map((one) => [one.message, one])).values()];
+}
+
+function planReport(plan: PlanReport | undefined, redact: Redact): Pick<AgentResult, 'plan'> {
+  return plan === undefined ? {} : { plan: readable(plan as unknown as JsonValue, redact) as unknown as PlanReport };
 }
 
 function agentReport(agent: Agent | undefined): Pick<AgentResult, 'agent'> {
@@ -137,6 +146,7 @@ function modelEntries(
   const entry: TraceEntry = {
     kind: 'model',
     step,
+    ...purposeOf(call),
     model: call.modelReturned ?? call.modelRequested,
     finish_reason: finishReason,
     prompt_tokens: call.usage.promptTokens,
@@ -146,4 +156,8 @@ function modelEntries(
     duration_ms: durationMs,
   };
   return [entry];
+}
+
+function purposeOf({ purpose }: ModelCallRecord): Pick<Extract<TraceEntry, { kind: 'model' }>, 'purpose'> {
+  return purpose === 'plan' || purpose === 'supervise' ? { purpose } : {};
 }

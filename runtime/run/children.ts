@@ -5,7 +5,7 @@ import type { Family } from '../contracts/ledger/ledger';
 import type { AgentResult, RunShare } from '../contracts/result';
 import type { HostOptions } from '../contracts/run';
 import type { Tool } from '../contracts/tools/tool';
-import type { ChildCall, ChildConfig, SkillRun, ToolRun } from '../contracts/tools/tool-run';
+import type { ChildCall, ChildConfig, RunPart, ToolRun } from '../contracts/tools/tool-run';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
 import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
@@ -15,7 +15,7 @@ import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import { clipText } from '../util/text/clip-text';
-import { handedDown, settingsOfSkill } from './plan/inherit';
+import { handedDown, settingsOfPart } from './plan/inherit';
 import type { Recorder } from './recorder';
 import type { ClaimedRun, Run } from './run';
 import { timeoutOf } from './stop-error';
@@ -41,7 +41,7 @@ export function startChildren(
   const found: Found = { below: new Map(), runs: new Map(), takenUp: new Set(), warnings: [] };
   const over = new AbortController();
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
-    const { toolCallId, signal, skill } = call;
+    const { toolCallId, signal, part } = call;
     const family = familyOf(run, toolCallId);
     const refusal = refusalOf(family, over.signal);
     if (refusal !== undefined) return refusal;
@@ -52,11 +52,11 @@ export function startChildren(
     const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
     const deadline = startDeadline(timeoutOf(request), stops);
     if (isKnown) found.takenUp.add(toolCallId);
-    const began = skill && (run.plan.agent ?? null);
+    const began = part && (run.plan.agent ?? null);
     const child = { request, began, host: childHost(run, call), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
     try {
-      const result = await runTask({ ...child, parent: { family, account, bill, claim, ...partOf(run, skill) } });
+      const result = await runTask({ ...child, parent: { family, account, bill, claim, ...partOf(run, part) } });
       note(found, toolCallId, result);
       return toOutput(result);
     } catch (thrown) {
@@ -94,11 +94,9 @@ interface Found {
   readonly warnings: ErrorSummary[];
 }
 
-function partOf(run: ClaimedRun, skill: SkillRun | undefined): Pick<NonNullable<Run['parent']>, 'inherited' | 'skill'> {
+function partOf(run: ClaimedRun, part: RunPart | undefined): Pick<NonNullable<Run['parent']>, 'inherited' | 'part'> {
   const inherited = handedDown(run);
-  return skill === undefined
-    ? { inherited }
-    : { inherited, skill: { name: skill.name, tools: skill.tools, settings: settingsOfSkill(run, skill) } };
+  return part === undefined ? { inherited } : { inherited, part: { ...part, settings: settingsOfPart(run, part) } };
 }
 
 function workBelow(run: ClaimedRun, found: Found, call: EndedCall): WorkBelow {
@@ -162,12 +160,12 @@ function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
   return { rootTaskId, above: [...above, key.runId], parentCallId };
 }
 
-/** The host of a child. Memory and answer's form stay with the parent, and so do its tools, but for its own skills. */
-function childHost({ host, earlier, emit }: ClaimedRun, { toolCallId, skill }: ChildCall): HostOptions {
+/** The host of a child. Memory and answer's form stay with the parent, and so do its tools, but for its own parts. */
+function childHost({ host, earlier, emit }: ClaimedRun, { toolCallId, part }: ChildCall): HostOptions {
   const { mcpServers, egress, fresh = false, connected: { model, fallback, tools } = {} } = host;
   return {
     ...{ mcpServers, egress },
-    connected: { model, fallback, tools: skill === undefined ? undefined : tools },
+    connected: { model, fallback, tools: part === undefined ? undefined : tools },
     onEvent: host.onEvent && ((event) => emit({ type: 'run-below', toolCallId, event })),
     // A run that goes on finds its children.
     fresh: fresh && earlier === undefined,

@@ -1,7 +1,7 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT, readRunsPerMinute } from '../billing/budget';
 import type { OnEvent } from '../contracts/event';
 import type { Approval } from '../contracts/ledger/journal';
-import type { OnRecord, RunKey } from '../contracts/ledger/ledger';
+import type { ClaimRequest, OnRecord, RunKey } from '../contracts/ledger/ledger';
 import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { AgentResult } from '../contracts/result';
@@ -16,6 +16,7 @@ import { newId } from '../util/clock';
 import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
 import { loadHistory } from './memory';
+import { beginsWithCall } from './modes/first-call';
 import { planToGoOn } from './plan/plan-run';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
@@ -69,9 +70,8 @@ async function claimNew(
     digest: requestDigest(request),
     fresh: host.fresh === true,
     leaseMs,
-    modelRequested: plan.selected.modelId,
+    ...firstCall(run, opening),
     agent: plan.config.agent,
-    reserve: firstReservation(run, opening),
     // A child is a part of a run that has begun.
     runsPerMinute: run.parent === undefined ? readRunsPerMinute(run.tenant.tenant.settings) : undefined,
     family: run.parent?.family,
@@ -82,14 +82,26 @@ async function claimNew(
   const resumed = await toGoOn(environment, run, agentOnRecord(journal));
   // An earlier run goes on with the history that it had, if it had one.
   const beginning = beginningOf(resumed);
-  const progress = rebuildRun(beginning, journal);
-  const opened = Math.max(0, ...journal.map(({ step }) => step)) + 1;
+  const progress = rebuildRun(beginning, journal) ?? beginsWithCall(resumed, opening);
+  const opened = run.parent?.part?.call === undefined ? Math.max(0, ...journal.map(({ step }) => step)) + 1 : undefined;
   return claimedRun(resumed, {
     key,
     opening,
     opened,
     earlier: withSpent(progress, { ...beginning, opening }, claimed),
   });
+}
+
+/** The model call that is opened with the claim, and room for it. None where the run begins with a tool call. */
+function firstCall(
+  run: PlannedRun,
+  opening: readonly Message[],
+): Pick<ClaimRequest, 'modelRequested' | 'purpose' | 'reserve'> {
+  if (run.parent?.part?.call !== undefined) return {};
+  const { planning, selected } = run.plan;
+  const reserve = firstReservation(run, opening);
+  if (planning?.mode !== 'plan') return { modelRequested: selected.modelId, reserve };
+  return { modelRequested: planning.planner?.settings.modelId ?? selected.modelId, purpose: 'plan', reserve };
 }
 
 /** Plans again where the agent is not that of the run before. The task is held already, so a refusal ends the run itself. */

@@ -1,14 +1,20 @@
 import type { LoopOutcome } from '../contracts/outcome';
 import { runLoop } from '../loop/run-loop';
 import type { Children } from './children';
+import { answerOfCall } from './modes/first-call';
+import type { Planning } from './modes/follow-plan';
 import type { Recorder } from './recorder';
 import type { ClaimedRun } from './run';
 import { stopError } from './stop-error';
 
 /** Runs the loop of a claimed run under the eyes of `recorder`, until its children have ended too. Never rejects. */
-export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: Children): Promise<LoopOutcome> {
+export async function driveLoop(
+  run: ClaimedRun,
+  recorder: Recorder,
+  { children, planning }: { readonly children: Children; readonly planning?: Planning },
+): Promise<LoopOutcome> {
   const { request, plan, host } = run;
-  const { skill } = run.parent ?? {};
+  const { part } = run.parent ?? {};
   const outcome = await runLoop({
     model: plan.model,
     format: plan.format,
@@ -17,13 +23,11 @@ export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: C
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
     start: {
       messages: run.opening,
-      keepsOpening: [host.connected?.memory, plan.agent, plan.instructions[0], skill].some(
-        (part) => part !== undefined,
-      ),
+      keepsOpening: [host.connected?.memory, plan.agent, plan.instructions[0], part].some((one) => one !== undefined),
       progress: run.earlier,
     },
     scope: {
-      run: { key: run.key, account: recorder.account, startChild: children.start, skill: skill?.name },
+      run: { key: run.key, account: recorder.account, startChild: children.start, skill: part?.skill, plan: planning },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
       variables: run.variables,
       timeZone: run.tenant.tenant.settings.timeZone,
@@ -35,5 +39,6 @@ export async function driveLoop(run: ClaimedRun, recorder: Recorder, children: C
     emit: run.emit,
   });
   const warnings = await children.ended();
-  return warnings.length === 0 ? outcome : { ...outcome, warnings: [...(outcome.warnings ?? []), ...warnings] };
+  const answered = part?.maxTurns === 0 ? answerOfCall(outcome) : outcome;
+  return warnings.length === 0 ? answered : { ...answered, warnings: [...(answered.warnings ?? []), ...warnings] };
 }

@@ -10,6 +10,7 @@ import type { LoopObserver } from '../loop/loop-contract';
 import { transcriptOf } from '../loop/run-state';
 import { LOAD_SKILL } from '../toolsets/skill-source';
 import type { JsonValue } from '../util/json';
+import type { Planning } from './modes/follow-plan';
 import { createNarrowing } from './narrow-tools';
 import { firstReservation, nextReservation } from './reserve';
 import { followRules } from './rulings';
@@ -27,7 +28,7 @@ export interface Recorder extends LoopObserver {
  * Between a model call and what follows it there is one statement: it writes the usage, reserves room for the next call and
  * takes each tool call off its limits. Must be settled, or its lease goes on.
  */
-export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Recorder {
+export function startRecorder(environment: RunEnvironment, run: ClaimedRun, planning?: Planning): Recorder {
   const { plan } = run;
   const changedVariables = changesOf(run);
   const rules = followRules(run);
@@ -38,17 +39,19 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
   return {
     account,
     bill: options.bill,
-    prepareStep: prepareStepOf(run, account),
+    prepareStep: prepareStepOf(run, account, planning),
     settle: (end) => record.settle({ ...end, unsent: account.unsent() }, account.lost()),
-    modelCallEnded: account.chargeStep,
+    modelCallEnded: (call) => account.chargeStep(call, planning?.now()),
     modelSettledLate: account.chargeLate,
     stepOpened: (step) => record.journal(written(step)),
-    beforeToolCalls: async ({ next, calls, step }) => {
+    beforeToolCalls: async ({ next: following, calls, step }) => {
+      const call = planning === undefined ? {} : planning.after(calls);
+      const next = call && following;
       if (next !== undefined) account.assertRoom();
       const write = {
         taking: rules.limitsOf(calls.filter(({ isTaken }) => isTaken !== true)),
         step: step && written(step),
-        ...(next === undefined ? {} : account.openStep(next, reserveNext(run, account.meter, calls.length))),
+        ...(next === undefined ? {} : account.openStep(next, reserveNext(run, account.meter, calls.length), call)),
       };
       const recorded = await record.next(write, run.deadline.signal);
       // Where it could not be written nothing was to be sent.
@@ -71,20 +74,22 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun): Rec
 function prepareStepOf(
   { plan: { toolset }, earlier, refusal }: ClaimedRun,
   account: RunAccount,
+  planning: Planning | undefined,
 ): Recorder['prepareStep'] {
   if (refusal !== undefined) return () => Promise.reject(refusal);
   const isNarrowed = earlier !== undefined || toolset.find(LOAD_SKILL)?.loadsSkills === true;
   const toolsOf = isNarrowed ? createNarrowing(toolset) : undefined;
   return ({ steps }) => {
     account.assertRoomBeside();
-    const prepared = toolsOf && { toolset: toolsOf(steps) };
+    const narrowed = toolsOf?.(steps);
+    const prepared = planning?.prepare(steps, narrowed) ?? (narrowed && { toolset: narrowed });
     return account.reclaimStep()?.then(() => prepared) ?? prepared;
   };
 }
 
 /** Returns the agent for the entry of the first step. */
 function agentOf({ step }: Pick<Step, 'step'>, { agent }: RunPlan): Pick<Step, 'agent'> {
-  return step === 1 && agent !== undefined ? { agent } : {};
+  return step <= 1 && agent !== undefined ? { agent } : {};
 }
 
 function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Reservation | undefined {

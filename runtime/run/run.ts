@@ -6,13 +6,13 @@ import type { Progress } from '../contracts/ledger/progress';
 import type { Message } from '../contracts/message';
 import type { Model, Models } from '../contracts/model';
 import type { HostOptions } from '../contracts/run';
-import type { TaskConfig } from '../contracts/task';
+import type { RunMode, TaskConfig } from '../contracts/task';
 import type { Agent, AgentDefinition, TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { Toolset } from '../contracts/tools/tool';
-import type { SkillRun } from '../contracts/tools/tool-run';
+import type { RunPart } from '../contracts/tools/tool-run';
 import type { ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { RunAccount } from '../ledger/account';
-import type { LoopInput } from '../loop/loop-contract';
+import type { LoopInput, LoopSettings } from '../loop/loop-contract';
 import type { SelectedModel } from '../models/select-model';
 import type { ReadyTask } from '../tasks/read-task';
 import type { SelectTools } from '../toolsets/combine-sources';
@@ -49,9 +49,9 @@ interface Parent {
   /** Is told whether the child holds its task. */
   readonly claim: { isHeld: boolean };
   readonly inherited: Inherited;
-  /** Set for a run that is the agent of the parent at work on a skill. */
-  readonly skill?: Pick<SkillRun, 'name' | 'tools'> & {
-    /** Settings in place of those of its task, which only tells the calls of skills apart. */
+  /** Set for a run that is the agent of the parent at work on a part of its task. */
+  readonly part?: RunPart & {
+    /** Settings in place of those of its task, which only tells the parts apart. */
     readonly settings: Partial<TaskConfig>;
   };
 }
@@ -78,19 +78,40 @@ export interface Run {
   readonly began?: Agent | null;
 }
 
+/** A model in place of that of the run, for steps of one purpose. */
+export interface OtherModel extends Pick<ModelsOfRun, 'model' | 'modelIds'> {
+  readonly settings: Pick<LoopSettings, 'modelId' | 'temperature' | 'maxTokens' | 'modelSilenceMs'>;
+}
+
+/** How a run makes and follows plans. */
+export interface PlanningSettings {
+  readonly mode: Exclude<RunMode, 'direct'>;
+  /** Default: the model of the run, as for all three. */
+  readonly planner?: OtherModel;
+  readonly supervisor?: OtherModel;
+  /** The code of the tier of its steps. */
+  readonly stepTier?: string;
+}
+
+/** The models that a run asks. */
+interface ModelsOfRun {
+  readonly selected: SelectedModel;
+  /** Answers for `selected`, or for a fallback. */
+  readonly model: Model;
+  /** Every id that a call may be billed under. */
+  readonly modelIds: readonly string[];
+  /** Undefined in the mode `direct`. */
+  readonly planning?: PlanningSettings;
+}
+
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
-export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'format'> {
+export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'format'>, ModelsOfRun {
   /** Settings in force: those of the task under the agent's. */
   readonly config: TaskConfig;
   /** The agent as it is now, or was when the run began that this one goes on from. */
   readonly agent?: Agent;
   /** Instructions of its tool sources, then of the tenant. They stay the same as long as a task runs. */
   readonly instructions: readonly string[];
-  readonly selected: SelectedModel;
-  /** Answers for `selected`, or for a fallback. */
-  readonly model: Model;
-  /** Every id that a call may be billed under. */
-  readonly modelIds: readonly string[];
   readonly budget: Budget;
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';

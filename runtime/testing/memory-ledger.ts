@@ -1,7 +1,7 @@
 import type { JournalEntry, Spent } from '../contracts/ledger/journal';
 import type { LedgerStore, Recorded, RunEnd, RunProgress } from '../contracts/ledger/ledger';
 import type { SavedRun } from '../contracts/ledger/progress';
-import type { ModelCallPlace, ModelCallRecord } from '../contracts/ledger/usage';
+import { isStepCall, type ModelCallPlace, type ModelCallRecord } from '../contracts/ledger/usage';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { parseExactly } from '../util/exact-integer';
 import { claim, findSaved, resume } from './memory-claims';
@@ -129,6 +129,7 @@ function finish({ calls }: TenantRows, row: TaskRow, end: RunEnd): void {
   }
 }
 
-function isUnsent({ callNo, step, purpose = 'step' }: ModelCallPlace, { lastStep, unsent = [] }: RunEnd): boolean {
-  return (purpose === 'step' && step > lastStep) || unsent.includes(callNo ?? step);
+function isUnsent(call: ModelCallPlace, { lastStep, unsent = [] }: RunEnd): boolean {
+  const { callNo, step } = call;
+  return (isStepCall(call) && step > lastStep) || unsent.includes(callNo ?? step);
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { ASK } from '../agents/agent-schema';
 import type { ConnectedTool } from '../contracts/connected';
+import type { TaskConfig } from '../contracts/task';
 import type { Agent, AgentDefinition, TenantSnapshot, ToolRow } from '../contracts/tenant';
 import type { GivenSkills } from '../contracts/tools/skill';
 import type { TenantTool, Toolset } from '../contracts/tools/tool';
@@ -15,6 +16,7 @@ import { offeredNames, plainName } from '../tools/offered-names';
 import { turn } from '../util/turn';
 import { agentOfTenant, rulesOfAgents } from './agent-of-tenant';
 import { givenSubAgents } from './agent-source';
+import { MAKE_PLAN, REVIEW_STEP } from './plan-source';
 import { givenSkills, LOAD_SKILL } from './skill-source';
 import type { OfferedTool, ToolLists, ToolOffer, ToolSource } from './tool-source';
 
@@ -38,8 +40,8 @@ interface SelectToolsRequest {
   readonly began?: Agent | null;
   /** Rules of the task or the caller, and before them those of the tasks that it works for; they can only narrow. */
   readonly rules: readonly ToolLists[];
-  /** Names of skills that the task names; those of the agent are intersected. */
-  readonly skills?: readonly string[];
+  /** Skills that the task names, of which those of the agent are left, and its mode. */
+  readonly task?: Pick<TaskConfig, 'skills' | 'mode'>;
   /** Servers given with the run, beside the tenant's own. */
   readonly servers: readonly TenantServer[];
   /** What the host has connected to this run. */
@@ -93,23 +95,24 @@ export function combineSources(
 function keyOf(
   { snapshot, tier, agent, rules }: SelectToolsRequest,
   ofAgents: readonly ToolLists[],
-  { skills, subAgents }: Given,
+  { skills, subAgents, mode }: Given,
 ): string {
-  const given = [versionOf(skills), subAgents];
+  const given = [versionOf(skills), subAgents, mode];
   return JSON.stringify([rulesVersion(snapshot), tier, agent, ofAgents, rules, ...given]);
 }
 
-type Given = Pick<Parameters<ToolSource['offer']>[0], 'skills' | 'subAgents'>;
+type Given = Pick<Parameters<ToolSource['offer']>[0], 'skills' | 'subAgents' | 'mode'>;
 
-/** Skills and sub-agents of a run: one that began without an agent began without its skills and sub-agents. */
+/** Skills, sub-agents and mode of a run: one that began without an agent began without its skills and sub-agents. */
 function givenWith(
-  { snapshot, skills, began }: SelectToolsRequest,
+  { snapshot, task, began }: SelectToolsRequest,
   { now, codeAgents }: { readonly now: Agent | undefined; readonly codeAgents: readonly AgentDefinition[] },
 ): Given {
   const agents = [now, began === null ? {} : began];
   return {
-    skills: givenSkills(snapshot.skills, { ofTask: skills, agents }),
+    skills: givenSkills(snapshot.skills, { ofTask: task?.skills, agents }),
     subAgents: givenSubAgents(snapshot, { agents, code: codeAgents }),
+    mode: task?.mode ?? 'direct',
   };
 }
 
@@ -152,7 +155,14 @@ function otherNames({ snapshot, servers }: SelectToolsRequest, policy: Policy): 
     ]),
   );
   return {
-    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers, LOAD_SKILL, ...asksIn(policy)],
+    codes: [
+      ...snapshot.tools.map(({ code }) => code),
+      ...ofServers,
+      LOAD_SKILL,
+      MAKE_PLAN,
+      REVIEW_STEP,
+      ...asksIn(policy),
+    ],
     servers: [...own, ...servers].map(({ name }) => name),
   };
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/v4';
 
 import type { SkillEntry, SkillReader, SkillRow } from '../contracts/tools/skill';
 import type { TenantTool, Tool, ToolContext } from '../contracts/tools/tool';
-import type { ChildConfig, SkillRun } from '../contracts/tools/tool-run';
+import type { ChildConfig, RunPart } from '../contracts/tools/tool-run';
 import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
 import type { ErrorCode } from '../errors/codes';
 import { describeError, type ErrorDetails, type ErrorSummary } from '../errors/runtime-error';
@@ -144,9 +144,9 @@ async function run(
   const output = await context.run.startChild(task, {
     ...{ toolCallId, signal },
     // Its own files alone.
-    skill: {
+    part: {
       ...{
-        name,
+        skill: name,
         message,
         tools: tools.filter(isOf).flatMap(({ origin }) => origin ?? []),
         skills: paths.length === 0 ? [] : [name],
@@ -165,7 +165,7 @@ async function run(
 }
 
 /** Throws an Error for a word that is no tier, and no id of a model either. */
-function modelOf({ model }: SkillText, tiers: readonly string[]): Pick<SkillRun, 'tier' | 'model'> {
+function modelOf({ model }: SkillText, tiers: readonly string[]): Pick<RunPart, 'tier' | 'model'> {
   if (model === undefined) return {};
   if (tiers.includes(model)) return { tier: model };
   if (/[/:]/.test(model)) return { model };

@@ -18,5 +18,5 @@ function ordinary(tool: Tool): Tool {
     if (output?.nextTools === undefined && output?.warnings === undefined) return output as ToolOutput;
     return { ...output, nextTools: undefined, warnings: undefined };
   };
-  return { ...tool, loadsSkills: undefined, execute };
+  return { ...tool, loadsSkills: undefined, isUncounted: undefined, execute };
 }

@@ -1,4 +1,5 @@
 import type { ConnectedTool } from '../contracts/connected';
+import type { RunMode } from '../contracts/task';
 import type { AgentDefinition, TenantSnapshot } from '../contracts/tenant';
 import type { GivenSkills } from '../contracts/tools/skill';
 import type { TenantTool, Tool } from '../contracts/tools/tool';
@@ -19,6 +20,7 @@ interface OfferRequest {
   readonly skills: GivenSkills;
   /** The agents that the agent of the run can ask. */
   readonly subAgents: GivenSubAgents;
+  readonly mode: RunMode;
   readonly signal: AbortSignal;
 }
 

@@ -4,6 +4,33 @@ import type { INodeProperties } from 'n8n-workflow';
 /** Options that a task has too, under the same names in snake case. */
 export const taskOptions: INodeProperties[] = [
   {
+    displayName: 'Plan: Planner Tier Name or ID',
+    name: 'plannerTier',
+    type: 'options',
+    typeOptions: { loadOptionsMethod: 'getTiers' },
+    default: '',
+    description:
+      'The tier whose model makes plans. Choose a strong one where plans are poor. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+  },
+  {
+    displayName: 'Plan: Supervisor Tier Name or ID',
+    name: 'supervisorTier',
+    type: 'options',
+    typeOptions: { loadOptionsMethod: 'getTiers' },
+    default: '',
+    description:
+      'The tier whose model judges each step of a plan. A cheap one often does. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+  },
+  {
+    displayName: 'Plan: Step Tier Name or ID',
+    name: 'stepTier',
+    type: 'options',
+    typeOptions: { loadOptionsMethod: 'getTiers' },
+    default: '',
+    description:
+      'The tier whose model works on the steps of a plan; agents that are asked have their own. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+  },
+  {
     displayName: 'Input: Variables',
     name: 'variables',
     type: 'json',

@@ -82,6 +82,7 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
   const tenant = read('tenantId');
   const agent = locatedText(read('agent'));
   const tier = read('tier');
+  const mode = read('mode');
   const prompt = promptOf(read('systemPrompt'));
   return {
     config: {
@@ -89,6 +90,7 @@ function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
       ...(prompt.includes('{{') && isExpression(context, 'systemPrompt') ? { system_prompt_is_template: false } : {}),
       agent: agent === '' ? undefined : agent,
       agent_tier: tier === '' ? undefined : (tier as string),
+      mode: mode === '' || mode === 'direct' ? undefined : (mode as string),
       system_prompt: prompt,
       message: promptOf(isFromChat(context) ? context.getInputData()[index]?.json.chatInput : read('message')),
       context: readContext(library, readSetting(item, 'context')),

@@ -1,11 +1,11 @@
 import type { RuntimeError } from '../../errors/runtime-error';
 import type { ModelReply, ModelRequest } from '../model';
 import type { Spent } from './journal';
-import type { CallPurpose, Usage } from './usage';
+import type { CallPurpose, StepPurpose, Usage } from './usage';
 
 /** A model call beside the steps of a run, before it is made. */
 export interface PlannedCall {
-  readonly purpose: Exclude<CallPurpose, 'step'>;
+  readonly purpose: Exclude<CallPurpose, StepPurpose>;
   /** Id in the price table. */
   readonly modelId: string;
   /** Tokens of the request, as well as they can be told before. */

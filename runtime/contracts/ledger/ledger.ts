@@ -3,7 +3,7 @@ import type { CallPolicy } from '../tools/permission';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { ApprovalDecision, JournalEntry, Spent } from './journal';
 import type { SavedRun } from './progress';
-import type { ModelCallPlace, ModelCallRecord } from './usage';
+import type { ModelCallPlace, ModelCallRecord, StepPurpose } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
 export interface RunKey {
@@ -41,6 +41,8 @@ export interface ClaimRequest extends RunKey, Identity {
   readonly leaseMs: number;
   /** The model that the first call, opened with the claim, will ask. Undefined: no call is opened. */
   readonly modelRequested?: string;
+  /** Purpose of that call. Default: `step`. */
+  readonly purpose?: StepPurpose;
   /** The name of the agent that the task names. */
   readonly agent?: string;
   /** Undefined for the run of a task that came from outside. */

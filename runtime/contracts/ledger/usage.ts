@@ -27,8 +27,18 @@ export interface ModelPrice {
   readonly reasoningPer1M?: string;
 }
 
-/** Purpose of a model call: the next step of a run, or something beside its steps. */
-export type CallPurpose = 'step' | 'plan' | 'supervise' | 'summarise' | 'classify' | 'judge' | 'embed';
+/** Purpose of a model call that is a step of a run: of the work itself, of making a plan, or of judging what a plan has come to. */
+export type StepPurpose = 'step' | 'plan' | 'supervise';
+
+/** Purpose of a model call: a step of a run, or something beside its steps. */
+export type CallPurpose = StepPurpose | 'summarise' | 'classify' | 'judge' | 'embed';
+
+const STEP_PURPOSES: ReadonlySet<CallPurpose> = new Set<StepPurpose>(['step', 'plan', 'supervise']);
+
+/** Whether a model call is a step of its run, and not beside the steps. */
+export function isStepCall({ purpose = 'step' }: Pick<ModelCallPlace, 'purpose'>): boolean {
+  return STEP_PURPOSES.has(purpose);
+}
 
 /** Where a model call stands on record. */
 export interface ModelCallPlace {

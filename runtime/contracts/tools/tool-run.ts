@@ -1,6 +1,8 @@
+import type { JsonObject } from '../../util/json';
 import type { Account } from '../ledger/account';
 import type { RunKey } from '../ledger/ledger';
 import type { TaskConfigInput } from '../task-config.generated';
+import type { PlannedStep, Review } from './plan';
 import type { ToolOutput } from './tool-shapes';
 
 /** The run that a tool call is made for. */
@@ -9,6 +11,8 @@ export interface ToolRun {
   readonly account: Account;
   /** The skill that the run was started for. Default: none. */
   readonly skill?: string;
+  /** Set in runs of the modes `plan` and `auto`. */
+  readonly plan?: PlanRun;
   /**
    * Runs another task for the call, under the tenant and on the account of the run. Its id is made of the call's and of its place among
    * the tasks that the call has started, so a call that is made again goes on with what was done: a tool that does nothing else may say
@@ -29,21 +33,39 @@ export type ChildConfig = Omit<TaskConfigInput, 'approval'>;
 export interface ChildCall {
   readonly toolCallId: string;
   readonly signal: AbortSignal;
-  /** Set by the tool that loads skills alone: the task is the agent of the run at work on it, and its answer has no form. */
-  readonly skill?: SkillRun;
+  /** Set by the runtime alone: the task is the agent of the run at work on a part of it, and its answer has no form. */
+  readonly part?: RunPart;
 }
 
-/** A skill of the agent of a run, at work by itself. */
-export interface SkillRun {
-  readonly name: string;
+/** A part of the work of a run that its agent does apart: a skill, or a step of a plan. */
+export interface RunPart {
   readonly message: string;
+  /** The skill that it is. Default: none. */
+  readonly skill?: string;
   /** Origins of the tools of the run that it can call: names may be others in another set of tools. */
   readonly tools: readonly string[];
-  /** Names of the skills that it can load. */
-  readonly skills: readonly string[];
+  /** Names of the skills that it can load. Default: those of the run. */
+  readonly skills?: readonly string[];
   /** The code of a tier or the id of a model. Default: those of the run. */
   readonly tier?: string;
   readonly model?: string;
-  /** Limit of its model calls. Default: that of the run. */
+  /** Limit of its model calls. Default: that of the run. With 0 the output of `call` is its answer. */
   readonly maxTurns?: number;
+  /** A tool call that it begins with, before its model is asked. */
+  readonly call?: { readonly origin: string; readonly arguments: JsonObject };
+}
+
+/** A run that makes plans and follows them. Outputs are those of the tools for it; neither method rejects. */
+export interface PlanRun {
+  /** Begins a plan, and does its first step. */
+  readonly begin: (steps: readonly PlannedStep[], call: PlanCall) => Promise<ToolOutput>;
+  /** Judges the step that was done last, and does the one that follows. */
+  readonly review: (review: Review, call: PlanCall) => Promise<ToolOutput>;
+}
+
+/** The call of a tool that makes or reviews a plan: its context. */
+export interface PlanCall {
+  readonly run: Pick<ToolRun, 'startChild'>;
+  readonly toolCallId: string;
+  readonly signal: AbortSignal;
 }

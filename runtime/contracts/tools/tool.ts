@@ -70,6 +70,8 @@ export interface Tool {
   readonly isReadOnly?: boolean;
   /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
   readonly loadsSkills?: boolean;
+  /** Its calls do not count towards the limits of the run on tool calls. Set by the runtime alone. */
+  readonly isUncounted?: boolean;
   /** Its kind and its own name, whatever name the model calls. Set by the runtime alone. */
   readonly origin?: string;
   /** True for a tool that can set variables of the run. */
@@ -99,10 +101,10 @@ export interface TenantTool {
   /** Its code in the catalogue. */
   readonly code?: string;
   /**
-   * It comes with what was granted otherwise, the run's skills or the agent's sub-agents: grants and allow-lists do not decide on it,
-   * but those of a task on the latter. Deny-lists and permissions do.
+   * It comes with what was granted otherwise, the run's skills, its mode or the agent's sub-agents: grants and allow-lists do not decide
+   * on it, but those of a task on the latter. Deny-lists and permissions do.
    */
-  readonly comesWith?: 'skills' | 'sub-agents';
+  readonly comesWith?: 'skills' | 'mode' | 'sub-agents';
   /** Its kind and its own name: tells it from a tool of another kind that takes the name which the model calls. */
   readonly origin?: string;
   /** Rules of its row, as they stand in the tenant's custom_config. */

@@ -18,6 +18,24 @@ export const RUN_CODES = family('How a run ends', {
     'The agent kept calling "{tool}" with the same arguments and got the same answer.',
     'Say in the prompt what to do with that answer, or raise max_identical_calls.',
   ),
+  PLAN_ABORTED: tenant(
+    'The supervisor stopped the plan after step {step}: {reason}.',
+    'See plan in the result for what was done; nothing was done after that step.',
+  ),
+  PLANS_USED_UP: tenant(
+    'None of {plans} plans led to the goal; of the last one the supervisor said: {reason}.',
+    'See plan in the result. Ask for less at once, or choose stronger models in Plan: Planner Tier and Plan: Step Tier.',
+  ),
+  PLAN_STEP_FAILED: tenant(
+    'A step of a plan, a call of "{tool}", failed: {reason}.',
+    'The supervisor of the plan decides what follows; see plan in the result.',
+  ),
+  PLAN_UNAVAILABLE: warning(
+    tenant(
+      'The task was done without a plan, since the run has no {tools}.',
+      'Allow it in the rules of tier, tenant, agent and task, with Tools: Choice other than None; or choose the mode direct.',
+    ),
+  ),
   OUTPUT_INVALID: tenant(
     'The answer does not have the required format, even after a second request: {issues}.',
     'See result.text; make the prompt or the schema easier to follow, or use a more capable model.',

@@ -29,6 +29,15 @@ export const TOOLS_CODES = family('Tools', {
       'Call the tool again in the next step.',
     ),
   ),
+  TOOL_PLAN_INVALID: toModel(
+    tenant('"{tool}" did nothing: {issues}.', 'Correct that and call it again, or do what was asked for.'),
+  ),
+  TOOL_REVIEW_UNREADABLE: toModel(
+    tenant(
+      'Your verdict on the step cannot be read.',
+      'Call {tool} with verdict SUCCESS, RETRY, REPLAN or ABORT, and nothing else.',
+    ),
+  ),
   TOOL_RUN_LIMIT: toModel(
     tenant(
       'Tool "{tool}" was not called: this run may make {limit} of these calls.',

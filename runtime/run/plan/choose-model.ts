@@ -9,7 +9,7 @@ import { selectModel } from '../../models/select-model';
 import { withFallback } from '../../models/with-fallback';
 import type { RunPlan } from '../run';
 
-interface ModelRequirements {
+export interface ModelRequirements {
   readonly config: AgentTask['config'];
   /** Settings of the task itself. */
   readonly asked: AgentTask['config'];
@@ -75,7 +75,9 @@ function isFree(
 /** What a task asks of the tier's model, and a connected one has in its own hands. */
 function unusedSettings(config: AgentTask['config']): readonly ErrorSummary[] {
   const { model_override, temperature, max_tokens, model_silence_seconds } = config;
-  const unused = Object.entries({ model_override, temperature, max_tokens, model_silence_seconds })
+  const { planner_tier, supervisor_tier, step_tier } = config;
+  const ofPlan = { planner_tier, supervisor_tier, step_tier };
+  const unused = Object.entries({ model_override, temperature, max_tokens, model_silence_seconds, ...ofPlan })
     .filter(([, value]) => value !== undefined)
     .map(([name]) => name);
   return unused.length === 0 ? [] : [describeError('MODEL_SETTINGS_UNUSED', { settings: unused.join(', ') })];

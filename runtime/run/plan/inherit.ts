@@ -1,6 +1,6 @@
 import type { TaskConfig } from '../../contracts/task';
 import { MOST_ITERATIONS } from '../../contracts/task-options';
-import type { SkillRun } from '../../contracts/tools/tool-run';
+import type { RunPart } from '../../contracts/tools/tool-run';
 import { least } from '../../permissions/read-tool-rules';
 import type { ToolLists } from '../../toolsets/tool-source';
 import type { ClaimedRun, Inherited, Run } from '../run';
@@ -10,8 +10,8 @@ export function handedDown({ request: { config }, plan, parent, variables }: Cla
   const above = parent?.inherited;
   return {
     rules: [...(above?.rules ?? []), rulesOfTask(config)],
-    // A skill may ask a model of another tier; what it asks is of that of its run.
-    tier: parent?.skill === undefined ? plan.selected.tier.code : parent.inherited.tier,
+    // A part may ask a model of another tier; what it asks is of that of its run.
+    tier: parent?.part === undefined ? plan.selected.tier.code : parent.inherited.tier,
     // A copy: tools may change values in place.
     variables: structuredClone(Object.fromEntries(variables)),
     context: config.context ?? above?.context,
@@ -30,19 +30,27 @@ export function underInherited(config: TaskConfig, inherited: Inherited | undefi
   };
 }
 
-/** The settings that a run is asked for: those of its task, and in their place those of a skill. */
+/** The settings that a run is asked for: those of its task, and in their place those of a part. */
 export function askedOf({ request: { config }, parent }: Run): TaskConfig {
-  return { ...config, ...parent?.skill?.settings };
+  return { ...config, ...parent?.part?.settings };
 }
 
-/** The settings of a skill at work by itself: those of the run whose agent it is, and its own. */
-export function settingsOfSkill(
+/** The settings of a part of a run: those of the run whose agent it is, and its own. */
+export function settingsOfPart(
   { plan: { config, selected } }: ClaimedRun,
-  { message, skills, tier, model, maxTurns }: SkillRun,
+  { message, skills = config.skills, tier, model, maxTurns }: RunPart,
 ): Partial<TaskConfig> {
   const { system_prompt, temperature, max_tokens, tool_execution, max_identical_calls, model_silence_seconds } = config;
   return {
-    ...{ message, skills: [...skills], system_prompt, temperature, max_tokens, tool_execution, max_identical_calls },
+    ...{
+      message,
+      skills: skills && [...skills],
+      system_prompt,
+      temperature,
+      max_tokens,
+      tool_execution,
+      max_identical_calls,
+    },
     model_silence_seconds,
     // It is filled already.
     system_prompt_is_template: false,
@@ -52,14 +60,14 @@ export function settingsOfSkill(
   };
 }
 
-/** The last model call of a skill is for the answer, if there is more than one. */
+/** The last model call of a part with a limit is for the answer, if there is more than one. */
 function turnsOf(
   { max_iterations, on_max_iterations }: TaskConfig,
   maxTurns: number | undefined,
 ): Pick<TaskConfig, 'max_iterations' | 'on_max_iterations'> {
   if (maxTurns === undefined) return { max_iterations, on_max_iterations };
   const turns = Math.min(maxTurns, max_iterations ?? Infinity);
-  if (turns === 1) return { max_iterations: 1, on_max_iterations: 'partial' };
+  if (turns <= 1) return { max_iterations: turns, on_max_iterations: 'partial' };
   return { max_iterations: Math.min(turns - 1, MOST_ITERATIONS), on_max_iterations: 'finalAnswer' };
 }
 

@@ -14,6 +14,7 @@ import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel } from './choose-model';
+import { choosePlanning } from './choose-planning';
 import { fillVariables } from './fill-variables';
 import { askedOf, rulesOfTask, underInherited } from './inherit';
 import { needsOf } from './needs';
@@ -49,31 +50,29 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const texts = { asked, redact: environment.redactorFor(tenant) };
   const { config, warnings: textWarnings } = fillVariables(settingsOf(run, now, agent), texts);
   const budget = readBudget(settings, config);
-  const {
-    selected,
-    isFree,
-    warnings: modelWarnings,
-    ...chosen
-  } = chooseModel({ config, asked, snapshot: tenant, budget, models: environment.models, connected });
+  const required = { config, asked, snapshot: tenant, budget, models: environment.models, connected };
+  const { selected, isFree, warnings: modelWarnings, ...chosen } = chooseModel(required);
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
+  const { warnings: planWarnings, ...planned } = choosePlanning(required, { ...chosen, ...tools });
   const { billed, warnings: billWarnings } = billing(config, { isFree, budget });
   const facts = factsOf(settings);
   const plan: RunPlan = {
     ...chosen,
+    ...planned,
     config,
     agent,
     selected,
     toolset: tools.toolset,
     instructions: facts.text === undefined ? tools.instructions : [...tools.instructions, facts.text],
     settings: { ...loopSettings(config, modelId, limits), ...(connected.model && ITS_OWN) },
-    format: connected.format ?? formatOf(run.parent?.skill === undefined ? agent : undefined),
+    format: connected.format ?? formatOf(run.parent?.part === undefined ? agent : undefined),
     budget,
     billed,
     warnings: [
       ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
-      ...[...textWarnings, ...facts.warnings],
+      ...[...textWarnings, ...facts.warnings, ...planWarnings],
       ...undefinedAgent(config.agent, now ?? agent),
     ],
   };
@@ -108,21 +107,22 @@ async function chooseTools(
   { host, tenant, deadline, began, parent }: RunOfTenant,
   { config, tier }: { readonly config: TaskConfig; readonly tier: string },
 ): Promise<SelectedTools> {
-  const { skills, agent } = config;
-  const { skill, inherited } = parent ?? {};
+  const { agent, skills, tool_choice, mode } = config;
+  const { part, inherited } = parent ?? {};
   const selected = await selectTools({
     snapshot: tenant,
-    // A skill may ask a model of another tier, and stays under the rules of the run that it is a part of.
-    tier: skill === undefined ? tier : inherited?.tier,
+    // A part may ask a model of another tier, and stays under the rules of its run.
+    tier: part === undefined ? tier : inherited?.tier,
     agent,
     began,
     rules: [...(inherited?.rules ?? []), rulesOfTask(config)],
-    skills,
+    // A model that must not call tools cannot make a plan.
+    task: { skills, mode: tool_choice === 'none' ? undefined : mode },
     servers: host.mcpServers ?? [],
     connected: host.connected?.tools,
     signal: deadline.signal,
   });
-  return skill === undefined ? selected : onlyOf(selected, skill.tools);
+  return part === undefined ? selected : onlyOf(selected, part.tools);
 }
 
 function onlyOf(selected: SelectedTools, origins: readonly string[]): SelectedTools {

@@ -47,7 +47,7 @@ it.each(Object.keys(sources))('the source %s gives the very same offer while not
   const source = sources[name] as ToolSource;
   const skills = { entries: [], missing: [] };
   const subAgents = { asking: '', entries: [], missing: [] };
-  const asked = { snapshot, servers: [], connected: [], policy, skills, subAgents, signal };
+  const asked = { snapshot, servers: [], connected: [], policy, skills, subAgents, mode: 'direct' as const, signal };
   const first = await source.offer(asked, undefined);
   expect(await source.offer(asked, first)).toBe(first);
 });

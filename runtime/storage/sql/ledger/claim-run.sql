@@ -63,7 +63,7 @@ WITH budget AS MATERIALIZED (
 ), opened AS (
   -- Names the newest column, so that a schema that cannot be billed in is refused before a request is sent.
   INSERT INTO elo_agent_model_calls (tenant_id, task_id, run_id, call_no, step, purpose, model_requested, unbilled_tokens)
-  SELECT :tenantId::uuid, :taskId, :runId::uuid, next.step, next.step, 'step', :modelRequested::text, NULL
+  SELECT :tenantId::uuid, :taskId, :runId::uuid, next.step, next.step, coalesce(:purpose::text, 'step'), :modelRequested::text, NULL
   FROM going_on CROSS JOIN LATERAL (SELECT coalesce(last_step, 0) + 1 AS step) AS next WHERE :modelRequested::text IS NOT NULL
 ), forgotten AS (
   DELETE FROM elo_agent_journal

@@ -21,7 +21,7 @@ WITH written AS (
     "costBasis" text, "usageEstimated" boolean
   )
   ON CONFLICT (tenant_id, run_id, call_no) DO UPDATE SET
-    model_requested = EXCLUDED.model_requested, model_returned = EXCLUDED.model_returned,
+    purpose = EXCLUDED.purpose, model_requested = EXCLUDED.model_requested, model_returned = EXCLUDED.model_returned,
     model_billed = EXCLUDED.model_billed,
     provider_request_id = EXCLUDED.provider_request_id, prompt_tokens = EXCLUDED.prompt_tokens,
     completion_tokens = EXCLUDED.completion_tokens, cached_tokens = EXCLUDED.cached_tokens,
@@ -40,7 +40,7 @@ WITH written AS (
     coalesce(sum(cache_write_tokens), 0) + coalesce(sum(cache_write_1h_tokens), 0) AS cache_write_tokens,
     coalesce(sum(cost_exact), 0) AS cost_exact, sum(saved_exact) AS saved_exact, sum(provider_cost_usd) AS provider_cost_usd,
     (array_agg(model_billed ORDER BY call_no DESC))[1] AS model_id,
-    (array_agg(model_billed ORDER BY call_no DESC) FILTER (WHERE purpose = 'step' AND NOT :isBelow::boolean))[1] AS step_model_id,
+    (array_agg(model_billed ORDER BY call_no DESC) FILTER (WHERE purpose IN ('step', 'plan', 'supervise') AND NOT :isBelow::boolean))[1] AS step_model_id,
     coalesce(bool_or(usage_estimated), false) AS usage_estimated
   FROM written WHERE closed_at IS NOT NULL
 ), budget AS MATERIALIZED (
@@ -115,7 +115,7 @@ WITH written AS (
   DELETE FROM elo_agent_model_calls
   -- With the task too: planned before there are statistics, by either index it finds few rows.
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND closed_at IS NULL
-    AND (purpose = 'step' AND coalesce(step, call_no) > :lastStep::int OR call_no = ANY (:unsent::int[]))
+    AND (purpose IN ('step', 'plan', 'supervise') AND coalesce(step, call_no) > :lastStep::int OR call_no = ANY (:unsent::int[]))
 ), billed AS (
   INSERT INTO elo_t_token_usage AS line (
     tenant_id, trace_id, task_id, run_id, model_id, agent_tier, task_type, prompt_tokens, completion_tokens,

@@ -27,7 +27,7 @@ WITH counted AS (
 ), never_sent AS (
   DELETE FROM elo_agent_model_calls
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND closed_at IS NULL
-    AND (purpose = 'step' AND coalesce(step, call_no) > :lastStep::int OR call_no = ANY (:unsent::int[]))
+    AND (purpose IN ('step', 'plan', 'supervise') AND coalesce(step, call_no) > :lastStep::int OR call_no = ANY (:unsent::int[]))
 )
 DELETE FROM elo_agent_journal
 WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND EXISTS (SELECT FROM run WHERE run.state = 'done')

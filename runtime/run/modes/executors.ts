@@ -1,0 +1,90 @@
+import { ASK } from '../../agents/agent-schema';
+import type { PlannedStep } from '../../contracts/tools/plan';
+import type { Tool, Toolset } from '../../contracts/tools/tool';
+import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
+import { isJsonObject, type JsonObject } from '../../util/json';
+import { clipText } from '../../util/text/clip-text';
+
+const MAX_LISTED_BYTES = 24_000;
+const MAX_TOLD_BYTES = 300;
+
+/** What can do the steps of a plan, by the tools of its run. */
+export interface Executors {
+  /** The tools of the run but those that make plans. */
+  readonly tools: readonly Tool[];
+  /** The tool whose call does a step; undefined for the run's own loop, and for a name that there is not. */
+  readonly toolOf: (step: Pick<PlannedStep, 'executor' | 'name'>) => Tool | undefined;
+  /** What is wrong with the steps, for the model; undefined where nothing is. */
+  readonly issuesOf: (steps: readonly PlannedStep[]) => string | undefined;
+  /** Names of agents and tools, with what they do and take. */
+  readonly listed: () => string;
+}
+
+/** Reads a toolset. Skills are listed in the system prompt already. */
+export function executorsOf(toolset: Toolset): Executors {
+  const all = toolset.definitions.flatMap(({ name }) => toolset.find(name) ?? []);
+  const tools = all.filter(({ definition: { name } }) => name !== MAKE_PLAN && name !== REVIEW_STEP);
+  const loader = tools.find(({ loadsSkills }) => loadsSkills === true);
+  const agents = new Map(tools.flatMap((tool) => (isAgent(tool) ? [[agentName(tool), tool] as const] : [])));
+  const plain = new Map(
+    tools.flatMap((tool) => (tool === loader || isAgent(tool) ? [] : [[tool.definition.name, tool] as const])),
+  );
+  const skills = skillsOf(loader);
+  const toolOf: Executors['toolOf'] = ({ executor, name = '' }) => {
+    if (executor === 'skill') return skills.includes(name) ? loader : undefined;
+    if (executor === 'agent') return agents.get(name) ?? agents.get(name.replace(`${ASK}_`, ''));
+    return executor === 'tool' ? toolset.find(name) : undefined;
+  };
+  const namesOf = { skill: skills, agent: [...agents.keys()], tool: [...plain.keys()] };
+  return {
+    tools,
+    toolOf,
+    issuesOf: (steps) => {
+      const issues = steps.flatMap(({ executor, name = '' }, index) => {
+        if (executor === 'loop') return [];
+        const tool = toolOf({ executor, name });
+        if (tool !== undefined && tools.includes(tool)) return [];
+        const names = namesOf[executor].join(', ') || 'none';
+        return [
+          `step ${index + 1}: there is no ${executor} "${name}"; available: ${clipText(names, MAX_TOLD_BYTES).text}`,
+        ];
+      });
+      return issues.length === 0 ? undefined : issues.join('; ');
+    },
+    listed: () => {
+      const lines = [
+        ...[...agents].map(([name, { definition }]) => `- agent ${name}: ${told(definition.description)}`),
+        ...[...plain.values()].map(({ definition: { name, description, inputSchema } }) => {
+          return `- tool ${name}(${parametersOf(inputSchema)}): ${told(description)}`;
+        }),
+      ];
+      if (lines.length === 0) return '';
+      return `\n\nAgents and tools, of which loop can use all:\n${clipText(lines.join('\n'), MAX_LISTED_BYTES).text}`;
+    },
+  };
+}
+
+const isAgent = ({ origin = '' }: Tool): boolean => origin.startsWith('agent ');
+const agentName = ({ definition: { name }, origin = name }: Tool): string => origin.replace(`agent ${ASK}_`, '');
+const told = (description: string): string => clipText(description.split(/\s+/).join(' '), MAX_TOLD_BYTES).text;
+
+function skillsOf(loader: Tool | undefined): readonly string[] {
+  const properties = loader?.definition.inputSchema.properties;
+  const name = isJsonObject(properties) ? properties.name : undefined;
+  const names = isJsonObject(name) && Array.isArray(name.enum) ? (name.enum as unknown[]) : [];
+  return names.filter((one) => typeof one === 'string');
+}
+
+function parametersOf({ properties, required }: JsonObject): string {
+  const isRequired = new Set(Array.isArray(required) ? (required as unknown[]) : []);
+  return Object.entries(isJsonObject(properties) ? properties : {})
+    .map(([name, schema]) => `${name}${isRequired.has(name) ? '' : '?'}: ${typeOf(schema)}`)
+    .join(', ');
+}
+
+function typeOf(schema: unknown): string {
+  if (!isJsonObject(schema)) return 'any';
+  const { type, enum: words } = schema;
+  if (Array.isArray(words)) return told(words.map((word) => JSON.stringify(word)).join(' | '));
+  return typeof type === 'string' ? type : 'any';
+}
