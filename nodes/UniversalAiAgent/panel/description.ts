@@ -212,28 +212,6 @@ export const properties: INodeProperties[] = [
     displayOptions: ofFields,
   },
   {
-    displayName: 'Mode',
-    name: 'mode',
-    type: 'options',
-    options: [
-      {
-        name: 'Auto',
-        value: 'auto',
-        description: 'A plan for what takes several steps, else as Direct',
-      },
-      { name: 'Direct', value: 'direct', description: 'One model that calls tools until it can answer' },
-      {
-        name: 'Plan',
-        value: 'plan',
-        description:
-          'A plan for whatever needs a tool: each step is done by itself, and a supervisor judges its result',
-      },
-    ],
-    default: 'direct',
-    description: 'Whether the agent makes a plan first and follows it step by step',
-    displayOptions: ofFields,
-  },
-  {
     displayName: 'Source for Prompt (User Message)',
     name: 'promptType',
     type: 'options',
@@ -272,6 +250,28 @@ export const properties: INodeProperties[] = [
     default: '',
     placeholder: 'e.g. You are the assistant of a shop for bicycle parts.',
     description: 'Who the agent is and how it should answer',
+    displayOptions: ofFields,
+  },
+  {
+    displayName: 'Mode',
+    name: 'mode',
+    type: 'options',
+    options: [
+      {
+        name: 'Auto',
+        value: 'auto',
+        description: 'A plan for what takes several steps, else as Direct',
+      },
+      { name: 'Direct', value: 'direct', description: 'One model that calls tools until it can answer' },
+      {
+        name: 'Plan',
+        value: 'plan',
+        description:
+          'A plan for whatever needs a tool: each step is done by itself, and a supervisor judges its result',
+      },
+    ],
+    default: 'direct',
+    description: 'Whether the agent makes a plan first and follows it step by step',
     displayOptions: ofFields,
   },
   {
