@@ -90,9 +90,9 @@ it.each([
 });
 
 it.each([
-  ['look', 'is made again', { status: 'ok', result: { done: 'look' } }, 2],
-  ['pay', 'is not', { status: 'error', result: { code: 'PLAN_STEP_FAILED' } }, 1],
-])('a call of %s in which the process dies %s', async (tool, _what, step, times) => {
+  ['look', 'is made again', { times: 2, step: { status: 'ok', result: { done: 'look' } } }],
+  ['pay', 'is not', { times: 1, step: { status: 'error', result: { code: 'PLAN_STEP_FAILED' } } }],
+])('a call of %s in which the process dies %s', async (tool, _what, { times, step }) => {
   const task = await aPlan();
   const held = world.holdTool(tool);
   models().script(plan({ task: 'Do', executor: 'tool', name: tool, arguments: { n: 1 } }));
