@@ -43,6 +43,7 @@ export async function admitToolCall(
     readonly limit: number;
     readonly redact?: Redact;
     readonly variables: Variables;
+    readonly isFilled?: boolean;
     readonly checkedFor: CheckedFor & { readonly signal: AbortSignal };
   },
 ): Promise<AdmittedToolCall> {

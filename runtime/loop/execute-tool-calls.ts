@@ -45,7 +45,7 @@ export async function executeToolCalls(
     if (prepared.kind !== 'run') return notRun(input, prepared);
     const { call, tool, value, isTaken } = prepared;
     // It is no repetition of what its likes have given meanwhile.
-    if (isTaken === true) return execute(input, state, prepared);
+    if (isTaken === true || tool.isUncounted === true) return execute(input, state, prepared);
     const { repeated } = state.calls;
     const made = await repeated.make(tool.definition.name, value, () => execute(input, state, prepared));
     return made.kind === 'made' ? made.output : repeatedOutput(call, made);

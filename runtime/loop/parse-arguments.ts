@@ -47,13 +47,16 @@ interface Reading {
   readonly variables: Variables;
   readonly toolset: Toolset;
   readonly redact?: Redact;
+  /** Variables are filled in already. Default false. */
+  readonly isFilled?: boolean;
 }
 
 /** Fills variables into the arguments of a call, before they are checked: what is checked is what is sent. */
-export function readArguments(call: ToolCallMessage, { variables, toolset, redact }: Reading): ReadArguments {
+export function readArguments(call: ToolCallMessage, reading: Reading): ReadArguments {
+  const { variables, toolset, redact, isFilled = false } = reading;
   const parsed = argumentsOf(call);
   if (!parsed.ok) return { ok: false, issues: redacted(call, parsed.issues, redact) };
-  if (variables.size === 0 && !mayName(call, toolset)) return parsed;
+  if (isFilled || (variables.size === 0 && !mayName(call, toolset))) return parsed;
   try {
     const filler = createFiller(variables);
     const value = filler.json(parsed.value);

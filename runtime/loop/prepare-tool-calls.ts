@@ -6,7 +6,7 @@ import { type ErrorDetails, RuntimeError } from '../errors/runtime-error';
 import { canonicalJson } from '../util/json';
 import { turn } from '../util/turn';
 import { type AdmittedToolCall, admitToolCall, checkArguments, type RunnableCall } from './admit-tool-call';
-import type { LoopInput, LoopSettings, NextCalls, Ruling } from './loop-contract';
+import type { LoopInput, NextCalls, Ruling } from './loop-contract';
 import { mayRepeat } from './repeated-calls';
 import { approvalOf, type OpenStep, type RunState } from './run-state';
 
@@ -105,7 +105,9 @@ async function prepare(
   const { finishReason } = step;
   const variables = step.variables ?? input.scope.variables;
   const { toolset } = state.asks;
-  const context = { toolset, finishReason, index, limit, redact, variables, checkedFor: checkedFor(input) };
+  // A call that a run begins with was filled by the run that asked for it.
+  const isFilled = step.step === 0;
+  const context = { toolset, finishReason, index, limit, redact, variables, isFilled, checkedFor: checkedFor(input) };
   const prepared = await admitToolCall(call, context);
   const outcome = Object.hasOwn(step.outcomes, call.id) ? step.outcomes[call.id] : undefined;
   if (outcome !== undefined) return { kind: 'known', call, input: prepared.input, record: outcome };
@@ -174,7 +176,7 @@ function refuse(
   return { kind: 'refused', call, input, warnings, code, details: { tool: call.function.name, ...details } };
 }
 
-function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state: RunState): AdmittedToolCall {
+function withinRunLimits(call: AdmittedToolCall, input: LoopInput, state: RunState): AdmittedToolCall {
   if (!isRunnable(call)) return call;
   const { name } = call.tool.definition;
   if (approvalOf(call.call, state)?.decision === 'deny') return refuse(call, 'TOOL_APPROVAL_DENIED');
@@ -182,8 +184,12 @@ function withinRunLimits(call: AdmittedToolCall, { settings }: LoopInput, state:
     count(call, state);
     return call;
   }
-  const limit = reachedLimit(call, settings, state);
+  const limit = reachedLimit(call, input, state);
   if (limit !== undefined) return refuse(call, 'TOOL_RUN_LIMIT', { limit });
+  if (call.tool.isUncounted === true) {
+    count(call, state);
+    return call;
+  }
   const repetition = state.calls.repeated.look(name, call.value);
   if (repetition.kind === 'stop') throw new RuntimeError('LOOP_DETECTED', { tool: name });
   if (repetition.kind === 'repeated') return { ...call, ...repetition };
@@ -199,8 +205,8 @@ function count({ call }: AdmittedToolCall, { calls: { counts } }: RunState): voi
 /** The limit of the run that leaves no room for this call. */
 function reachedLimit(
   { tool }: RunnableCall,
-  { limits }: LoopSettings,
-  { calls: { counts }, asks: { toolset } }: RunState,
+  { settings: { limits }, toolset }: LoopInput,
+  { calls: { counts } }: RunState,
 ): number | undefined {
   const { maxToolCalls = Infinity, maxCallsPerTool = Infinity } = tool.isUncounted === true ? {} : limits;
   const ofTool = Math.min(tool.policy?.callsPerRun ?? Infinity, maxCallsPerTool);

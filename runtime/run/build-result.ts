@@ -77,7 +77,8 @@ function agentReport(agent: Agent | undefined): Pick<AgentResult, 'agent'> {
   return { agent: { name, source, ...(version === undefined ? {} : { version }) } };
 }
 
-function readable(value: JsonValue, redact: Redact): JsonValue {
+/** The value as callers are shown it. */
+export function readable(value: JsonValue, redact: Redact): JsonValue {
   return withText(redactJson(value, redact));
 }
 

@@ -15,7 +15,7 @@ import { readTask, type ReadyTask } from '../tasks/read-task';
 import { startDeadline } from '../util/abort';
 import { monotonicMs } from '../util/clock';
 import { clipText } from '../util/text/clip-text';
-import { handedDown, settingsOfPart } from './plan/inherit';
+import { handedDown, settingsOfPart, takeVariables } from './plan/inherit';
 import type { Recorder } from './recorder';
 import type { ClaimedRun, Run } from './run';
 import { timeoutOf } from './stop-error';
@@ -43,7 +43,8 @@ export function startChildren(
   const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
     const { toolCallId, signal, part } = call;
     const family = familyOf(run, toolCallId);
-    const refusal = refusalOf(family, over.signal);
+    const level = levelOf(run, part);
+    const refusal = refusalOf(level, over.signal);
     if (refusal !== undefined) return refusal;
     const place = (started.get(toolCallId) ?? 0) + 1;
     started.set(toolCallId, place);
@@ -52,19 +53,16 @@ export function startChildren(
     const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
     const deadline = startDeadline(timeoutOf(request), stops);
     if (isKnown) found.takenUp.add(toolCallId);
-    const began = part && (run.plan.agent ?? null);
-    const child = { request, began, host: childHost(run, call), startedAt: monotonicMs(), deadline };
+    const child = { request, ...beganFor(run, part), host: childHost(run, call), startedAt: monotonicMs(), deadline };
     const claim = { isHeld: false };
-    try {
-      const result = await runTask({ ...child, parent: { family, account, bill, claim, ...partOf(run, part) } });
-      note(found, toolCallId, result);
-      return toOutput(result);
-    } catch (thrown) {
-      const error = toRuntimeError(thrown);
-      if (isKnown && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
-      noteFailure(found, toolCallId, error);
-      return failed(error);
-    }
+    const given = partOf(run, part);
+    const { result, error } = await settled(
+      runTask({ ...child, parent: { family, account, bill, claim, level, ...given } }),
+    );
+    if (part !== undefined) takeVariables(run, given.inherited, result?.variables);
+    if (error === undefined) return answered(found, toolCallId, result);
+    if (isKnown && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
+    return broken(found, toolCallId, error);
   };
   return {
     start: (config, call) => {
@@ -81,9 +79,14 @@ export function startChildren(
   };
 }
 
-function refusalOf({ above }: Family, over: AbortSignal): ToolOutput | undefined {
+/** A part of a run is no level: what it may ask is what its run may ask. */
+function levelOf({ parent }: ClaimedRun, part: RunPart | undefined): number {
+  return (parent?.level ?? 0) + (part === undefined ? 1 : 0);
+}
+
+function refusalOf(level: number, over: AbortSignal): ToolOutput | undefined {
   if (over.aborted) return toolFailure('TOOL_CANCELLED', { tool: 'startChild' });
-  return above.length > LEVELS ? toolFailure('TOOL_TOO_DEEP', { levels: LEVELS }) : undefined;
+  return level > LEVELS ? toolFailure('TOOL_TOO_DEEP', { levels: LEVELS }) : undefined;
 }
 
 interface Found {
@@ -92,6 +95,11 @@ interface Found {
   /** Calls whose run that waited is continued. */
   readonly takenUp: Set<string>;
   readonly warnings: ErrorSummary[];
+}
+
+/** A part of a run is the agent of the run as it is there. */
+function beganFor({ plan }: ClaimedRun, part: RunPart | undefined): Pick<Run, 'began'> {
+  return part === undefined ? {} : { began: plan.agent ?? null };
 }
 
 function partOf(run: ClaimedRun, part: RunPart | undefined): Pick<NonNullable<Run['parent']>, 'inherited' | 'part'> {
@@ -118,6 +126,26 @@ function leftAlone({ earlier }: ClaimedRun, { takenUp }: Found, { id, tool }: En
   return { kind: 'broken', error: new RuntimeError('APPROVAL_CALL_BLOCKED', details) };
 }
 
+type Settled =
+  | { readonly result: AgentResult; readonly error?: undefined }
+  | { readonly result?: AgentResult; readonly error: RuntimeError };
+
+/** Returns the end of a run, which has a result also where it failed once it was claimed. */
+function settled(run: Promise<AgentResult>): Promise<Settled> {
+  return run.then(
+    (result) => ({ result }),
+    (thrown: unknown) => {
+      const error = toRuntimeError(thrown);
+      return { error, result: error.result as AgentResult | undefined };
+    },
+  );
+}
+
+function answered(found: Found, toolCallId: string, result: AgentResult): ToolOutput {
+  note(found, toolCallId, result);
+  return toOutput(result);
+}
+
 /** Keeps what a run that works for the call has ended with. */
 function note(found: Found, toolCallId: string, result: AgentResult): void {
   const { awaiting, run_id: runId, task_id: taskId, agent, tokens, cost_usd, warnings } = result;
@@ -134,10 +162,11 @@ function note(found: Found, toolCallId: string, result: AgentResult): void {
 /** Failures of the whole family: another process continues it, or a person has decided on a call that is blocked. */
 const OF_FAMILY: ReadonlySet<string> = new Set(['RUN_TAKEN_OVER', 'APPROVAL_CALL_BLOCKED']);
 
-function noteFailure(found: Found, toolCallId: string, error: RuntimeError): void {
+function broken(found: Found, toolCallId: string, error: RuntimeError): ToolOutput {
   if (OF_FAMILY.has(error.code)) stand(found, toolCallId, { kind: 'broken', error });
   if (error.result !== undefined) note(found, toolCallId, error.result as AgentResult);
   else if (error.category === 'tenant') found.warnings.push(error.toSummary());
+  return failed(error);
 }
 
 /** The warning, with the name of the agent where it does not say it itself. */

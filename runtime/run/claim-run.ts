@@ -17,6 +17,7 @@ import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
 import { loadHistory } from './memory';
 import { beginsWithCall } from './modes/first-call';
+import { blockedPlan } from './modes/plan-on-record';
 import { planToGoOn } from './plan/plan-run';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
@@ -128,7 +129,8 @@ function claimedRun(
 ): Claim {
   if (run.parent !== undefined) run.parent.claim.isHeld = true;
   const variables = new Map(Object.entries(claimed.earlier?.variables ?? run.plan.config.variables ?? {}));
-  return { kind: 'claimed', run: { ...run, ...claimed, variables, emit: safely(run.host.onEvent) } };
+  const refusal = run.refusal ?? blockedPlan(run.plan, claimed.earlier);
+  return { kind: 'claimed', run: { ...run, ...claimed, refusal, variables, emit: safely(run.host.onEvent) } };
 }
 
 /** Returns how an earlier run began. Without its opening on record it had no instructions but its prompt. */

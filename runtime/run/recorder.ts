@@ -44,14 +44,14 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun, plan
     modelCallEnded: (call) => account.chargeStep(call, planning?.now()),
     modelSettledLate: account.chargeLate,
     stepOpened: (step) => record.journal(written(step)),
-    beforeToolCalls: async ({ next: following, calls, step }) => {
-      const call = planning === undefined ? {} : planning.after(calls);
-      const next = call && following;
+    beforeToolCalls: async ({ next, calls, step }) => {
       if (next !== undefined) account.assertRoom();
       const write = {
         taking: rules.limitsOf(calls.filter(({ isTaken }) => isTaken !== true)),
         step: step && written(step),
-        ...(next === undefined ? {} : account.openStep(next, reserveNext(run, account.meter, calls.length), call)),
+        ...(next === undefined
+          ? {}
+          : account.openStep(next, reserveNext(run, account.meter, calls.length), planning?.after(calls))),
       };
       const recorded = await record.next(write, run.deadline.signal);
       // Where it could not be written nothing was to be sent.

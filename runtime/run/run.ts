@@ -49,6 +49,8 @@ interface Parent {
   /** Is told whether the child holds its task. */
   readonly claim: { isHeld: boolean };
   readonly inherited: Inherited;
+  /** Levels of agents from the root down to the child; a part of a run is none. */
+  readonly level: number;
   /** Set for a run that is the agent of the parent at work on a part of its task. */
   readonly part?: RunPart & {
     /** Settings in place of those of its task, which only tells the parts apart. */
@@ -60,6 +62,8 @@ interface Parent {
 export interface Inherited extends Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool'> {
   /** Rules for tools of all these tasks; each can only narrow. */
   readonly rules: readonly ToolLists[];
+  /** Any of these tasks has a limit of money, so that a model must have a price. */
+  readonly isCostLimited: boolean;
   /** The code of the parent's tier, for a run that has none of its own. */
   readonly tier: string;
 }

@@ -67,7 +67,7 @@ it('a mode is chosen in the panel, and the item has the plan with what each step
   await editor.openNode('Sell');
   await page.waitForLoadState('networkidle');
   await one('[data-test-id="parameter-input-mode"]').click();
-  await one('.el-select-dropdown__item:has-text("Plan")').click();
+  await one('.el-select-dropdown__item:has-text("A plan for whatever needs a tool")').click();
   await one('[data-test-id="parameter-input-supervisorTier"]').scrollIntoViewIfNeeded();
   const review = toolReply([{ name: 'review_step', arguments: { verdict: 'SUCCESS' } }]);
   const steps = [

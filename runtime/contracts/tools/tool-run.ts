@@ -52,7 +52,12 @@ export interface RunPart {
   /** Limit of its model calls. Default: that of the run. With 0 the output of `call` is its answer. */
   readonly maxTurns?: number;
   /** A tool call that it begins with, before its model is asked. */
-  readonly call?: { readonly origin: string; readonly arguments: JsonObject };
+  readonly call?: {
+    /** The name of the tool in the run, and its origin, since the part may have another tool of that name. */
+    readonly tool: string;
+    readonly origin?: string;
+    readonly arguments: JsonObject;
+  };
 }
 
 /** A run that makes plans and follows them. Outputs are those of the tools for it; neither method rejects. */

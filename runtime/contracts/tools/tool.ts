@@ -70,7 +70,7 @@ export interface Tool {
   readonly isReadOnly?: boolean;
   /** True for the tool that loads skills, whose outputs have `nextTools`. Set by the runtime alone. */
   readonly loadsSkills?: boolean;
-  /** Its calls do not count towards the limits of the run on tool calls. Set by the runtime alone. */
+  /** Steers the run: its calls count neither as repetitions nor towards the task's limits on tool calls. Set by the runtime alone. */
   readonly isUncounted?: boolean;
   /** Its kind and its own name, whatever name the model calls. Set by the runtime alone. */
   readonly origin?: string;

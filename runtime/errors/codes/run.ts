@@ -30,6 +30,10 @@ export const RUN_CODES = family('How a run ends', {
     'A step of a plan, a call of "{tool}", failed: {reason}.',
     'The supervisor of the plan decides what follows; see plan in the result.',
   ),
+  PLAN_BLOCKED: tenant(
+    'The run cannot continue with its plan, since it has no {tools} any more.',
+    'Allow it again, with Tools: Choice other than None, and repeat the task; nothing was called. Or begin a new task.',
+  ),
   PLAN_UNAVAILABLE: warning(
     tenant(
       'The task was done without a plan, since the run has no {tools}.',

@@ -30,7 +30,7 @@ export const TOOLS_CODES = family('Tools', {
     ),
   ),
   TOOL_PLAN_INVALID: toModel(
-    tenant('"{tool}" did nothing: {issues}.', 'Correct that and call it again, or do what was asked for.'),
+    tenant('Tool "{tool}" did nothing: {issues}.', 'Correct that and call it again, or do what was asked for.'),
   ),
   TOOL_REVIEW_UNREADABLE: toModel(
     tenant(

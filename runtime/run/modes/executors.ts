@@ -10,8 +10,8 @@ const MAX_TOLD_BYTES = 300;
 
 /** What can do the steps of a plan, by the tools of its run. */
 export interface Executors {
-  /** The tools of the run but those that make plans. */
-  readonly tools: readonly Tool[];
+  /** Origins of the tools of the run but those that make plans. */
+  readonly origins: readonly string[];
   /** The tool whose call does a step; undefined for the run's own loop, and for a name that there is not. */
   readonly toolOf: (step: Pick<PlannedStep, 'executor' | 'name'>) => Tool | undefined;
   /** What is wrong with the steps, for the model; undefined where nothing is. */
@@ -37,7 +37,7 @@ export function executorsOf(toolset: Toolset): Executors {
   };
   const namesOf = { skill: skills, agent: [...agents.keys()], tool: [...plain.keys()] };
   return {
-    tools,
+    origins: tools.flatMap(({ origin }) => origin ?? []),
     toolOf,
     issuesOf: (steps) => {
       const issues = steps.flatMap(({ executor, name = '' }, index) => {

@@ -2,6 +2,8 @@ import { NOTHING_SPENT } from '../../billing/budget';
 import type { Progress } from '../../contracts/ledger/progress';
 import type { AssistantMessage, Message } from '../../contracts/message';
 import type { LoopOutcome } from '../../contracts/outcome';
+import type { Toolset } from '../../contracts/tools/tool';
+import type { RunPart } from '../../contracts/tools/tool-run';
 import { RuntimeError } from '../../errors/runtime-error';
 import { isJsonObject, type JsonValue } from '../../util/json';
 import type { PlannedRun } from '../run';
@@ -13,15 +15,12 @@ import type { PlannedRun } from '../run';
 export function beginsWithCall({ parent, plan }: PlannedRun, opening: readonly Message[]): Progress | undefined {
   const call = parent?.part?.call;
   if (call === undefined) return undefined;
-  const { origin, arguments: given } = call;
-  const { toolset, config } = plan;
-  const names = toolset.definitions.map(({ name }) => name);
-  // A tool that the rules have taken away meanwhile is told under its own name.
-  const name = names.find((one) => toolset.find(one)?.origin === origin) ?? origin.slice(origin.indexOf(' ') + 1);
+  const { config } = plan;
+  const name = nameIn(plan.toolset, call);
   const message: AssistantMessage = {
     role: 'assistant',
     content: null,
-    tool_calls: [{ id: 'first', type: 'function', function: { name, arguments: JSON.stringify(given) } }],
+    tool_calls: [{ id: 'first', type: 'function', function: { name, arguments: JSON.stringify(call.arguments) } }],
   };
   const pending = {
     step: 0,
@@ -35,6 +34,12 @@ export function beginsWithCall({ parent, plan }: PlannedRun, opening: readonly M
     ...{ messages: opening, openingLength: opening.length, steps: [], iterations: 0, callCounts: {}, approvals: {} },
     ...{ pending: { ...pending, outcomes: {} }, spent: NOTHING_SPENT, variables: config.variables ?? {} },
   };
+}
+
+/** The name of the tool here. Two connected tools may have one origin, and rules may have taken the tool away. */
+function nameIn({ definitions, find }: Toolset, { tool, origin }: NonNullable<RunPart['call']>): string {
+  if (find(tool)?.origin === origin) return tool;
+  return definitions.find(({ name }) => find(name)?.origin === origin)?.name ?? tool;
 }
 
 /** The outcome of a run whose answer is the output of the one call that it has made. */

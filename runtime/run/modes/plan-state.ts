@@ -40,11 +40,17 @@ export function openPlan(mode: 'plan' | 'auto'): PlanState {
 
 /** The state after the steps that are on record. */
 export function planAfter(mode: 'plan' | 'auto', steps: readonly StepRecord[]): PlanState {
-  return steps.reduce((state, { toolCalls }) => toolCalls.reduce(afterCall, countCall(state)), openPlan(mode));
+  return steps.reduce((state, { toolCalls }) => afterCalls(countCall(state, toolCalls), toolCalls), openPlan(mode));
 }
 
-function countCall(state: PlanState): PlanState {
-  return isBeside(state) ? { ...state, beside: state.beside + 1 } : state;
+/** The state after these calls too. */
+export function afterCalls(state: PlanState, calls: readonly ToolCallRecord[]): PlanState {
+  return calls.reduce(afterCall, state);
+}
+
+/** A silent planner has made no plan: its call counts as work, of which there is only so much. */
+function countCall(state: PlanState, calls: readonly ToolCallRecord[]): PlanState {
+  return isBeside(state) && calls.length > 0 ? { ...state, beside: state.beside + 1 } : state;
 }
 
 /** Whether the next model call makes or reviews a plan. */
@@ -54,12 +60,13 @@ export function isBeside({ phase }: PlanState): boolean {
 
 function afterCall(state: PlanState, { tool, arguments: input, outcome }: ToolCallRecord): PlanState {
   if (outcome === undefined) return state;
-  if (tool === REVIEW_STEP && state.phase === 'review') {
-    return withResult(reviewed(state, outcome.isError ? {} : readReview(input)), outcome.value);
-  }
-  // A plan that was refused is none.
-  if (tool !== MAKE_PLAN || outcome.isError || !mayPlan(state)) return state;
-  return withResult(planned(state, readPlan(input)), outcome.value);
+  const { code, value } = outcome;
+  const isReview = tool === REVIEW_STEP && state.phase === 'review';
+  if (isReview && code === 'TOOL_REVIEW_UNREADABLE') return reviewed(state, {});
+  // What was refused has not moved the plan on.
+  if (code !== undefined) return state;
+  if (isReview) return withResult(reviewed(state, readReview(input)), value);
+  return tool === MAKE_PLAN && mayPlan(state) ? withResult(planned(state, readPlan(input)), value) : state;
 }
 
 /** Both tools return what the step that follows them has come to. */

@@ -1,6 +1,9 @@
+import type { LoopProgress } from '../../contracts/ledger/progress';
 import type { LoopOutcome } from '../../contracts/outcome';
 import type { PlanReport, PlanStepReport } from '../../contracts/result';
 import type { PlannedStep, StepAttempt } from '../../contracts/tools/plan';
+import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
+import { pendingCalls } from './plan-on-record';
 import type { PlanState } from './plan-state';
 
 /** The plan of a run for its result; undefined where none was made. */
@@ -9,9 +12,17 @@ export function reportPlan({ plans, at }: PlanState, { progress }: LoopOutcome):
     .map(({ steps, tries }) => ({ steps: steps.map((step, index) => reportStep(step, tries[index])) }))
     .reverse();
   if (last === undefined) return undefined;
-  const isWaiting = progress?.approvals[progress.asked ?? '']?.below !== undefined;
+  const isWaiting = isStepWaiting(progress);
   const steps = last.steps.map((step, index) => (isWaiting && index === at ? waiting(step) : step));
   return { steps, ...(replaced.length === 0 ? {} : { replaced: replaced.reverse() }) };
+}
+
+/** Whether the call that waits is one that does a step, and waits for that step. */
+function isStepWaiting(progress: LoopProgress | undefined): boolean {
+  const { asked, approvals = {} } = progress ?? {};
+  const call = pendingCalls(progress).find(({ id }) => id === asked);
+  if (call === undefined || ![MAKE_PLAN, REVIEW_STEP].includes(call.function.name)) return false;
+  return approvals[call.id]?.below !== undefined;
 }
 
 function reportStep(step: PlannedStep, tries: readonly StepAttempt[] = []): PlanStepReport {

@@ -17,6 +17,8 @@ export interface ModelRequirements {
   readonly budget: Budget;
   readonly models: Models;
   readonly connected: Pick<Connected, 'model' | 'fallback'>;
+  /** A run that this one works for has a limit of money. */
+  readonly isLimitedAbove?: boolean;
 }
 
 interface ChosenModel extends Pick<RunPlan, 'selected' | 'model' | 'modelIds' | 'warnings'> {
@@ -28,7 +30,8 @@ interface ChosenModel extends Pick<RunPlan, 'selected' | 'model' | 'modelIds' | 
  * The model of a run: the connected one, or the tier's. Throws MODEL_MISSING, MODEL_UNPRICED for either of model and
  * fallback where money is limited, and what `selectModel` throws.
  */
-export function chooseModel({ config, asked, snapshot, budget, models, connected }: ModelRequirements): ChosenModel {
+export function chooseModel(required: ModelRequirements): ChosenModel {
+  const { config, asked, snapshot, budget, models, connected, isLimitedAbove } = required;
   const { tenant, tiers } = snapshot;
   const { model: own, fallback } = connected;
   const selected = selectModel({
@@ -42,7 +45,7 @@ export function chooseModel({ config, asked, snapshot, budget, models, connected
   if (first === undefined) throw new RuntimeError('MODEL_MISSING');
   const next = fallback === undefined ? others : [...others, fallback];
   const modelIds = [first, ...next].map(({ name }) => name);
-  refuseUnpriced(modelIds, { snapshot, budget });
+  refuseUnpriced(modelIds, { snapshot, budget, isLimitedAbove });
   const warnings = own === undefined ? [] : unusedSettings(asked);
   return {
     selected,
@@ -55,9 +58,9 @@ export function chooseModel({ config, asked, snapshot, budget, models, connected
 
 function refuseUnpriced(
   modelIds: readonly string[],
-  { snapshot, budget }: Pick<ModelRequirements, 'snapshot' | 'budget'>,
+  { snapshot, budget, isLimitedAbove = false }: Pick<ModelRequirements, 'snapshot' | 'budget' | 'isLimitedAbove'>,
 ): void {
-  const isLimited = budget.maxCostUsd !== undefined || budget.monthly?.costLimitUsd !== undefined;
+  const isLimited = isLimitedAbove || budget.maxCostUsd !== undefined || budget.monthly?.costLimitUsd !== undefined;
   const unpriced = modelIds.find((id) => findPrice(snapshot.prices, [id]) === undefined);
   if (isLimited && unpriced !== undefined) throw new RuntimeError('MODEL_UNPRICED', { model: unpriced });
 }

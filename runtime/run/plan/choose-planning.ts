@@ -1,36 +1,37 @@
 import { DEFAULTS } from '../../config/runtime-config';
-import { describeError } from '../../errors/runtime-error';
-import { selectModel } from '../../models/select-model';
+import type { Toolset } from '../../contracts/tools/tool';
 import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
 import type { OtherModel, RunPlan } from '../run';
 import { chooseModel, type ModelRequirements } from './choose-model';
 import { resolveLimits } from './resolve-limits';
 
 /**
- * How a run makes plans, and all models that its calls may be billed under. A run whose rules take the tools for it away does its work
- * without. Throws what `chooseModel` throws for each of its tiers.
+ * How a run makes plans, if it can, and all models that its calls may be billed under. Throws what `chooseModel` throws for each of its
+ * tiers.
  */
 export function choosePlanning(
   required: ModelRequirements,
   { modelIds, toolset }: Pick<RunPlan, 'modelIds' | 'toolset'>,
-): Pick<RunPlan, 'planning' | 'modelIds' | 'warnings'> {
+): Pick<RunPlan, 'planning' | 'modelIds'> {
   const { config, connected } = required;
   const { mode = 'direct', step_tier: stepTier } = config;
-  if (mode === 'direct') return { modelIds, warnings: [] };
-  const lacking = [MAKE_PLAN, REVIEW_STEP].filter((name) => toolset.find(name) === undefined);
-  if (lacking.length > 0)
-    return { modelIds, warnings: [describeError('PLAN_UNAVAILABLE', { tools: lacking.join(' and no ') })] };
+  if (mode === 'direct' || lackingTools(toolset).length > 0) return { modelIds };
   // A connected model answers for all of them.
-  if (connected.model !== undefined) return { planning: { mode }, modelIds, warnings: [] };
+  if (connected.model !== undefined) return { planning: { mode }, modelIds };
   const planner = modelOfTier(required, config.planner_tier);
   const supervisor = modelOfTier(required, config.supervisor_tier);
-  if (stepTier !== undefined) refuseTier(required, stepTier);
+  // Whatever is wrong with the tier is known before anything is spent on a plan.
+  modelOfTier(required, stepTier);
   const others = [planner, supervisor].flatMap((one) => one?.modelIds ?? []);
   return {
     planning: { mode, planner, supervisor, stepTier },
     modelIds: [...new Set([...modelIds, ...others])],
-    warnings: [],
   };
+}
+
+/** The tools for plans that a run does not have. */
+export function lackingTools(toolset: Toolset): readonly string[] {
+  return [MAKE_PLAN, REVIEW_STEP].filter((name) => toolset.find(name) === undefined);
 }
 
 function modelOfTier(required: ModelRequirements, tier: string | undefined): OtherModel | undefined {
@@ -53,9 +54,4 @@ function modelOfTier(required: ModelRequirements, tier: string | undefined): Oth
   });
   const { temperature, maxTokens, modelSilenceMs } = limits;
   return { model, modelIds, settings: { modelId: selected.modelId, temperature, maxTokens, modelSilenceMs } };
-}
-
-/** Tells of a tier that cannot be used before anything is spent on a plan. */
-function refuseTier({ snapshot: { tenant, tiers } }: ModelRequirements, tier: string): void {
-  selectModel({ tier, settings: tenant.settings, tierRows: tiers });
 }

@@ -3,6 +3,9 @@ import { MOST_ITERATIONS } from '../../contracts/task-options';
 import type { RunPart } from '../../contracts/tools/tool-run';
 import { least } from '../../permissions/read-tool-rules';
 import type { ToolLists } from '../../toolsets/tool-source';
+import { canonicalJson, type JsonObject } from '../../util/json';
+import { storeVariable } from '../../util/variables/store';
+import { readable } from '../build-result';
 import type { ClaimedRun, Inherited, Run } from '../run';
 
 /** Returns what a run hands to its children: of its task, and of the tasks above. */
@@ -15,8 +18,18 @@ export function handedDown({ request: { config }, plan, parent, variables }: Cla
     // A copy: tools may change values in place.
     variables: structuredClone(Object.fromEntries(variables)),
     context: config.context ?? above?.context,
+    isCostLimited: plan.budget.maxCostUsd !== undefined || above?.isCostLimited === true,
     ...atMost(config, above),
   };
+}
+
+/** Sets the variables that a part of the run has changed. */
+export function takeVariables({ variables, redact }: ClaimedRun, before: Inherited, now: JsonObject = {}): void {
+  const shown = readable(before.variables ?? {}, redact) as JsonObject;
+  for (const [name, value] of Object.entries(now)) {
+    const isSame = Object.hasOwn(shown, name) && canonicalJson(shown[name] ?? null) === canonicalJson(value);
+    if (!isSame) storeVariable(variables, name, value);
+  }
 }
 
 /** The settings of a run under what it has inherited. */

@@ -2,7 +2,7 @@ import { applyAgent, modelsOf } from '../../agents/apply-agent';
 import { type Budget, readBudget } from '../../billing/budget';
 import { DEFAULTS } from '../../config/runtime-config';
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
-import type { TaskConfig } from '../../contracts/task';
+import type { RunMode, TaskConfig } from '../../contracts/task';
 import type { Agent, TenantSnapshot } from '../../contracts/tenant';
 import type { Toolset } from '../../contracts/tools/tool';
 import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
@@ -13,8 +13,8 @@ import { createToolset } from '../../tools/combine-toolsets';
 import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
-import { chooseModel } from './choose-model';
-import { choosePlanning } from './choose-planning';
+import { chooseModel, type ModelRequirements } from './choose-model';
+import { choosePlanning, lackingTools } from './choose-planning';
 import { fillVariables } from './fill-variables';
 import { askedOf, rulesOfTask, underInherited } from './inherit';
 import { needsOf } from './needs';
@@ -50,17 +50,24 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const texts = { asked, redact: environment.redactorFor(tenant) };
   const { config, warnings: textWarnings } = fillVariables(settingsOf(run, now, agent), texts);
   const budget = readBudget(settings, config);
-  const required = { config, asked, snapshot: tenant, budget, models: environment.models, connected };
+  const required = {
+    config,
+    asked,
+    snapshot: tenant,
+    budget,
+    models: environment.models,
+    connected,
+    ...limitAbove(run),
+  };
   const { selected, isFree, warnings: modelWarnings, ...chosen } = chooseModel(required);
   const { tier, modelId } = selected;
   const { limits, warnings: limitWarnings } = resolveLimits({ config, settings, tier, defaults: DEFAULTS });
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
-  const { warnings: planWarnings, ...planned } = choosePlanning(required, { ...chosen, ...tools });
   const { billed, warnings: billWarnings } = billing(config, { isFree, budget });
   const facts = factsOf(settings);
   const plan: RunPlan = {
     ...chosen,
-    ...planned,
+    ...choosePlanning(required, { ...chosen, ...tools }),
     config,
     agent,
     selected,
@@ -72,7 +79,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     billed,
     warnings: [
       ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
-      ...[...textWarnings, ...facts.warnings, ...planWarnings],
+      ...[...textWarnings, ...facts.warnings],
       ...undefinedAgent(config.agent, now ?? agent),
     ],
   };
@@ -81,6 +88,10 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     return (await chooseTools(environment, reloaded, { config, tier: tier.code })).toolset;
   };
   return { plan, toolsOfNow };
+}
+
+function limitAbove({ parent }: Run): Pick<ModelRequirements, 'isLimitedAbove'> {
+  return { isLimitedAbove: parent?.inherited.isCostLimited };
 }
 
 /** The task's settings under its agent's and under those of the tasks that it works for. */
@@ -109,20 +120,27 @@ async function chooseTools(
 ): Promise<SelectedTools> {
   const { agent, skills, tool_choice, mode } = config;
   const { part, inherited } = parent ?? {};
-  const selected = await selectTools({
-    snapshot: tenant,
-    // A part may ask a model of another tier, and stays under the rules of its run.
-    tier: part === undefined ? tier : inherited?.tier,
-    agent,
-    began,
-    rules: [...(inherited?.rules ?? []), rulesOfTask(config)],
-    // A model that must not call tools cannot make a plan.
-    task: { skills, mode: tool_choice === 'none' ? undefined : mode },
-    servers: host.mcpServers ?? [],
-    connected: host.connected?.tools,
-    signal: deadline.signal,
-  });
-  return part === undefined ? selected : onlyOf(selected, part.tools);
+  const select = (of: RunMode | undefined): Promise<SelectedTools> =>
+    selectTools({
+      snapshot: tenant,
+      // A part may ask a model of another tier, and stays under the rules of its run.
+      tier: part === undefined ? tier : inherited?.tier,
+      agent,
+      began,
+      rules: [...(inherited?.rules ?? []), rulesOfTask(config)],
+      task: { skills, mode: of },
+      servers: host.mcpServers ?? [],
+      connected: host.connected?.tools,
+      signal: deadline.signal,
+    });
+  if (part !== undefined) return onlyOf(await select(mode), part.tools);
+  if (mode === undefined || mode === 'direct') return select(mode);
+  // A model that must not call tools cannot make a plan.
+  const selected = await select(tool_choice === 'none' ? undefined : mode);
+  const lacking = lackingTools(selected.toolset);
+  if (lacking.length === 0) return selected;
+  const { warnings, ...others } = await select(undefined);
+  return { ...others, warnings: [...warnings, describeError('PLAN_UNAVAILABLE', { tools: lacking.join(' and no ') })] };
 }
 
 function onlyOf(selected: SelectedTools, origins: readonly string[]): SelectedTools {
