@@ -5,7 +5,7 @@ import { ASK } from '../agents/agent-schema';
 import { DEFAULTS, type ParsedConfig } from '../config/runtime-config';
 import { RuntimeError } from '../errors/runtime-error';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
-import { MAKE_PLAN, REVIEW_STEP } from '../toolsets/plan-source';
+import { PLAN_TOOLS } from '../toolsets/plan-source';
 import { LOAD_SKILL } from '../toolsets/skill-source';
 import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 
@@ -37,7 +37,7 @@ async function make(
     codeTools: [
       ...(plugins.tools ?? []).map(({ definition }) => definition.name),
       ...(plugins.agents ?? []).map(({ name }) => `${ASK}_${name}`),
-      ...[LOAD_SKILL, MAKE_PLAN, REVIEW_STEP],
+      ...[LOAD_SKILL, ...PLAN_TOOLS],
     ],
     codeAgents: plugins.agents ?? [],
     listedAt,

@@ -54,12 +54,14 @@ export function startChildren(
     const deadline = startDeadline(timeoutOf(request), stops);
     if (isKnown) found.takenUp.add(toolCallId);
     const child = { request, ...beganFor(run, part), host: childHost(run, call), startedAt: monotonicMs(), deadline };
-    const claim = { isHeld: false };
+    const claim: NonNullable<Run['parent']>['claim'] = { isHeld: false };
     const given = partOf(run, part);
     const { result, error } = await settled(
       runTask({ ...child, parent: { family, account, bill, claim, level, ...given } }),
     );
-    if (part !== undefined) takeVariables(run, given.inherited, result?.variables);
+    if (isStep(part)) {
+      found.warnings.push(...takeVariables(run, given.inherited, { now: claim.variables, result }));
+    }
     if (error === undefined) return answered(found, toolCallId, result);
     if (isKnown && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
     return broken(found, toolCallId, error);
@@ -95,6 +97,11 @@ interface Found {
   /** Calls whose run that waited is continued. */
   readonly takenUp: Set<string>;
   readonly warnings: ErrorSummary[];
+}
+
+/** Skills at work run beside other calls, and keep their variables to themselves. */
+function isStep(part: RunPart | undefined): boolean {
+  return part !== undefined && part.skill === undefined;
 }
 
 /** A part of a run is the agent of the run as it is there. */

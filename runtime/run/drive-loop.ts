@@ -39,6 +39,12 @@ export async function driveLoop(
     emit: run.emit,
   });
   const warnings = await children.ended();
+  tellVariables(run, outcome);
   const answered = part?.maxTurns === 0 ? answerOfCall(outcome) : outcome;
   return warnings.length === 0 ? answered : { ...answered, warnings: [...(answered.warnings ?? []), ...warnings] };
+}
+
+/** Tells the run that this one works for. A run that waits has not ended. */
+function tellVariables({ parent, variables }: ClaimedRun, { awaiting }: LoopOutcome): void {
+  if (parent !== undefined && awaiting === undefined) parent.claim.variables = variables;
 }

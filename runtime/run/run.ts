@@ -46,8 +46,8 @@ interface Parent {
   readonly account: RunAccount;
   /** The line of the root; undefined where it has none. */
   readonly bill?: BillingLine;
-  /** Is told whether the child holds its task. */
-  readonly claim: { isHeld: boolean };
+  /** Is told whether the child holds its task, and its variables once it has ended. */
+  readonly claim: { isHeld: boolean; variables?: ReadonlyMap<string, JsonValue> };
   readonly inherited: Inherited;
   /** Levels of agents from the root down to the child; a part of a run is none. */
   readonly level: number;

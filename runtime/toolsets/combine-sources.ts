@@ -16,7 +16,7 @@ import { offeredNames, plainName } from '../tools/offered-names';
 import { turn } from '../util/turn';
 import { agentOfTenant, rulesOfAgents } from './agent-of-tenant';
 import { givenSubAgents } from './agent-source';
-import { MAKE_PLAN, REVIEW_STEP } from './plan-source';
+import { PLAN_TOOLS } from './plan-source';
 import { givenSkills, LOAD_SKILL } from './skill-source';
 import type { OfferedTool, ToolLists, ToolOffer, ToolSource } from './tool-source';
 
@@ -155,14 +155,7 @@ function otherNames({ snapshot, servers }: SelectToolsRequest, policy: Policy): 
     ]),
   );
   return {
-    codes: [
-      ...snapshot.tools.map(({ code }) => code),
-      ...ofServers,
-      LOAD_SKILL,
-      MAKE_PLAN,
-      REVIEW_STEP,
-      ...asksIn(policy),
-    ],
+    codes: [...snapshot.tools.map(({ code }) => code), ...ofServers, LOAD_SKILL, ...PLAN_TOOLS, ...asksIn(policy)],
     servers: [...own, ...servers].map(({ name }) => name),
   };
 }

@@ -14,6 +14,7 @@ import { NO_TOOLS, type OfferedTool, type ToolSource } from './tool-source';
 export const MAKE_PLAN = 'make_plan';
 /** The name of the tool with which a model judges a step. */
 export const REVIEW_STEP = 'review_step';
+export const PLAN_TOOLS: readonly string[] = [MAKE_PLAN, REVIEW_STEP];
 const MAX_STEPS = 20;
 const MAX_TASK_LENGTH = 10_000;
 const MAX_FEEDBACK_BYTES = 4000;
@@ -27,7 +28,7 @@ export function createPlanSource(codeTools: readonly string[]): ToolSource {
       if (before !== undefined) return before;
       if (mode === 'direct') return NO_TOOLS;
       const taken = [...snapshot.tools.map(({ code }) => code), ...codeTools];
-      const names = [MAKE_PLAN, REVIEW_STEP].filter((name) => taken.includes(name));
+      const names = PLAN_TOOLS.filter((name) => taken.includes(name));
       return {
         tools: [offered(MAKE_PLAN, makePlan), offered(REVIEW_STEP, reviewStep)],
         instructions: INSTRUCTIONS[mode],
@@ -43,6 +44,11 @@ const INSTRUCTIONS: Readonly<Record<Exclude<RunMode, 'direct'>, string>> = {
   plan: `You work by plan. If you can answer without any tool, answer at once. Else call ${MAKE_PLAN} before anything else; its steps are done for you, and you review each result.`,
   auto: `If a request takes three or more steps that build on one another, call ${MAKE_PLAN} before anything else; its steps are done for you, and you review each result. Do whatever is simpler yourself, without a plan.`,
 };
+
+/** Whether these are the words of the source to the model. */
+export function isOfPlans(instructions: string): boolean {
+  return Object.values(INSTRUCTIONS).includes(instructions);
+}
 
 function offered(name: string, build: (name: string) => Tool): OfferedTool {
   return { name, type: 'builtin', comesWith: 'mode', build };

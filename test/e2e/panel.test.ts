@@ -113,5 +113,5 @@ it('offers its options in groups, the first of them those of the model', async (
   await items.getByText('Model: Provider').waitFor();
   await editor.screenshot(path.join(PICTURES, 'panel-options.png'));
   const groups = (await items.allInnerTexts()).map((text) => text.split(':')[0]);
-  expect([...new Set(groups)]).toEqual(['Model', 'Tools', 'Limit', 'Output', 'Input', 'Queue']);
+  expect([...new Set(groups)]).toEqual(['Model', 'Plan', 'Tools', 'Limit', 'Output', 'Input', 'Queue']);
 });

@@ -218,7 +218,7 @@ const ownOptions: INodeProperties[] = [
 ];
 
 /** The first words of the options, in the order of the list. */
-const GROUPS = ['Model', 'Tools', 'Limit', 'Output', 'Input', 'Queue', 'Callback'];
+const GROUPS = ['Model', 'Plan', 'Tools', 'Limit', 'Output', 'Input', 'Queue', 'Callback'];
 const groupOf = ({ displayName }: INodeProperties): number => GROUPS.indexOf(displayName.split(':')[0] as string);
 
 /** Settings that most workflows keep. */

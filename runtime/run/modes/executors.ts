@@ -1,7 +1,7 @@
 import { ASK } from '../../agents/agent-schema';
 import type { PlannedStep } from '../../contracts/tools/plan';
 import type { Tool, Toolset } from '../../contracts/tools/tool';
-import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
+import { PLAN_TOOLS } from '../../toolsets/plan-source';
 import { isJsonObject, type JsonObject } from '../../util/json';
 import { clipText } from '../../util/text/clip-text';
 
@@ -23,7 +23,7 @@ export interface Executors {
 /** Reads a toolset. Skills are listed in the system prompt already. */
 export function executorsOf(toolset: Toolset): Executors {
   const all = toolset.definitions.flatMap(({ name }) => toolset.find(name) ?? []);
-  const tools = all.filter(({ definition: { name } }) => name !== MAKE_PLAN && name !== REVIEW_STEP);
+  const tools = all.filter(({ definition: { name } }) => !PLAN_TOOLS.includes(name));
   const loader = tools.find(({ loadsSkills }) => loadsSkills === true);
   const agents = new Map(tools.flatMap((tool) => (isAgent(tool) ? [[agentName(tool), tool] as const] : [])));
   const plain = new Map(

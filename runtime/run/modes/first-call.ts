@@ -49,7 +49,8 @@ export function answerOfCall(outcome: LoopOutcome): LoopOutcome {
   const { isError, value } = call.outcome;
   if (!isError) return { ...outcome, status: 'completed', text: textOf(value), structured: value };
   const reason = isJsonObject(value) && typeof value.message === 'string' ? value.message : textOf(value);
-  return { ...outcome, status: 'failed', error: new RuntimeError('PLAN_STEP_FAILED', { tool: call.tool, reason }) };
+  const details = { tool: call.tool, reason: reason.replace(/\.$/, '') };
+  return { ...outcome, status: 'failed', error: new RuntimeError('PLAN_STEP_FAILED', details) };
 }
 
 const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -66,9 +66,9 @@ export function followPlan(run: ClaimedRun): Planning | undefined {
     prepare: (steps, narrowed = toolset) => {
       asked = planAfter(mode, steps);
       state = afterCalls(asked, resumed.endedAfter(steps));
-      refuseToGoOn(asked);
       const { phase } = asked;
       const { maxIterations: limit } = run.plan.settings.limits;
+      refuseToGoOn(asked, { limit, made: steps.length });
       // A plan in the last model call of the work would leave none for the answer, and one under a skill would leave its tools.
       const mayMake = steps.length + 1 < limit && narrowed === toolset;
       return {
@@ -101,9 +101,14 @@ function refuseReview(isDue: boolean): ToolOutput {
 
 type PlanIssues = (...asked: Parameters<PlanRun['begin']>) => string | undefined;
 
-/** Throws if the run has come to the end of its plans. */
-function refuseToGoOn({ phase, plans, at, feedback = 'it gave no reason' }: PlanState): void {
+/** Throws if the run has come to the end of its plans, or its planner is silent for too long. */
+function refuseToGoOn(
+  { phase, plans, at, beside, feedback = 'it gave no reason' }: PlanState,
+  { limit, made }: { readonly limit: number; readonly made: number },
+): void {
   if (phase === 'aborted') throw new RuntimeError('PLAN_ABORTED', { step: at + 1, reason: feedback });
+  if (phase === 'plan' && made - beside > limit)
+    throw new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations: limit });
   if (phase === 'spent') throw new RuntimeError('PLANS_USED_UP', { plans: plans.length, reason: feedback });
 }
 

@@ -71,6 +71,8 @@ function without(left: readonly string[]): (toolset: Toolset) => Toolset {
 
 /** Limit of model calls of which one more is for the answer, whatever it took to come to it. */
 export function limitOf(state: PlanState, { limit, made }: { readonly limit: number; readonly made: number }): number {
-  const all = limit + state.beside + (isBeside(state) ? 2 : 0);
+  // What makes or reviews a plan is followed by another call at least.
+  if (isBeside(state)) return made + 2;
+  const all = limit + state.beside;
   return state.phase === 'answer' ? Math.max(all, made + 1) : all;
 }

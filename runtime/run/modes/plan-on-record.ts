@@ -4,7 +4,7 @@ import type { ToolCallMessage } from '../../contracts/message';
 import type { ToolCallRecord } from '../../contracts/tools/tool-call';
 import { RuntimeError } from '../../errors/runtime-error';
 import { callsOf } from '../../loop/run-state';
-import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
+import { PLAN_TOOLS } from '../../toolsets/plan-source';
 import { lackingTools } from '../plan/choose-planning';
 import type { ClaimedRun, RunPlan } from '../run';
 
@@ -25,8 +25,9 @@ export function blockedPlan(
   const ended = earlier.steps.flatMap(({ toolCalls }) =>
     toolCalls.filter(({ outcome }) => outcome?.code === undefined),
   );
-  const names = [...ended.map(({ tool }) => tool), ...pendingCalls(earlier).map((call) => call.function.name)];
-  if (!names.some((name) => name === MAKE_PLAN || name === REVIEW_STEP)) return undefined;
+  const sent = pendingCalls(earlier).filter((_call, index) => earlier.pending?.sent.includes(index));
+  const names = [...ended.map(({ tool }) => tool), ...sent.map((call) => call.function.name)];
+  if (!names.some((name) => PLAN_TOOLS.includes(name))) return undefined;
   return new RuntimeError('PLAN_BLOCKED', { tools: lackingTools(toolset).join(' and no ') });
 }
 

@@ -2,7 +2,7 @@ import type { LoopProgress } from '../../contracts/ledger/progress';
 import type { LoopOutcome } from '../../contracts/outcome';
 import type { PlanReport, PlanStepReport } from '../../contracts/result';
 import type { PlannedStep, StepAttempt } from '../../contracts/tools/plan';
-import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
+import { PLAN_TOOLS } from '../../toolsets/plan-source';
 import { pendingCalls } from './plan-on-record';
 import type { PlanState } from './plan-state';
 
@@ -21,7 +21,7 @@ export function reportPlan({ plans, at }: PlanState, { progress }: LoopOutcome):
 function isStepWaiting(progress: LoopProgress | undefined): boolean {
   const { asked, approvals = {} } = progress ?? {};
   const call = pendingCalls(progress).find(({ id }) => id === asked);
-  if (call === undefined || ![MAKE_PLAN, REVIEW_STEP].includes(call.function.name)) return false;
+  if (call === undefined || !PLAN_TOOLS.includes(call.function.name)) return false;
   return approvals[call.id]?.below !== undefined;
 }
 

@@ -1,6 +1,6 @@
 import { DEFAULTS } from '../../config/runtime-config';
 import type { Toolset } from '../../contracts/tools/tool';
-import { MAKE_PLAN, REVIEW_STEP } from '../../toolsets/plan-source';
+import { PLAN_TOOLS } from '../../toolsets/plan-source';
 import type { OtherModel, RunPlan } from '../run';
 import { chooseModel, type ModelRequirements } from './choose-model';
 import { resolveLimits } from './resolve-limits';
@@ -31,7 +31,7 @@ export function choosePlanning(
 
 /** The tools for plans that a run does not have. */
 export function lackingTools(toolset: Toolset): readonly string[] {
-  return [MAKE_PLAN, REVIEW_STEP].filter((name) => toolset.find(name) === undefined);
+  return PLAN_TOOLS.filter((name) => toolset.find(name) === undefined);
 }
 
 function modelOfTier(required: ModelRequirements, tier: string | undefined): OtherModel | undefined {

@@ -1,9 +1,13 @@
+import type { AgentResult } from '../../contracts/result';
 import type { TaskConfig } from '../../contracts/task';
 import { MOST_ITERATIONS } from '../../contracts/task-options';
 import type { RunPart } from '../../contracts/tools/tool-run';
+import { describeError, type ErrorSummary } from '../../errors/runtime-error';
 import { least } from '../../permissions/read-tool-rules';
+import { MAKE_PLAN } from '../../toolsets/plan-source';
 import type { ToolLists } from '../../toolsets/tool-source';
-import { canonicalJson, type JsonObject } from '../../util/json';
+import { parseExactly } from '../../util/exact-integer';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../util/json';
 import { storeVariable } from '../../util/variables/store';
 import { readable } from '../build-result';
 import type { ClaimedRun, Inherited, Run } from '../run';
@@ -15,21 +19,44 @@ export function handedDown({ request: { config }, plan, parent, variables }: Cla
     rules: [...(above?.rules ?? []), rulesOfTask(config)],
     // A part may ask a model of another tier; what it asks is of that of its run.
     tier: parent?.part === undefined ? plan.selected.tier.code : parent.inherited.tier,
-    // A copy: tools may change values in place.
-    variables: structuredClone(Object.fromEntries(variables)),
+    // A copy, with integers beyond 2^53: tools may change values in place.
+    variables: parseExactly(JSON.stringify(Object.fromEntries(variables))) as JsonObject,
     context: config.context ?? above?.context,
     isCostLimited: plan.budget.maxCostUsd !== undefined || above?.isCostLimited === true,
     ...atMost(config, above),
   };
 }
 
-/** Sets the variables that a part of the run has changed. */
-export function takeVariables({ variables, redact }: ClaimedRun, before: Inherited, now: JsonObject = {}): void {
-  const shown = readable(before.variables ?? {}, redact) as JsonObject;
-  for (const [name, value] of Object.entries(now)) {
-    const isSame = Object.hasOwn(shown, name) && canonicalJson(shown[name] ?? null) === canonicalJson(value);
-    if (!isSame) storeVariable(variables, name, value);
-  }
+/** Variables that a run has ended with: as they are, or as the result of before shows them where it has not run again. */
+interface EndedVariables {
+  readonly now?: ReadonlyMap<string, JsonValue>;
+  readonly result?: AgentResult;
+}
+
+/** Changes the variables of the run as a step of its plan has changed its copy. Returns warnings of those that do not fit. */
+export function takeVariables(
+  { variables, redact }: ClaimedRun,
+  { variables: before = {} }: Inherited,
+  { now, result }: EndedVariables,
+): readonly ErrorSummary[] {
+  const after = now ?? shownIn(result);
+  if (after === undefined) return [];
+  const known = new Map(Object.entries(now === undefined ? (readable(before, redact) as JsonObject) : before));
+  for (const name of known.keys()) if (!after.has(name)) variables.delete(name);
+  const changed = [...after].filter(([name, value]) => !isSame(known.get(name), value));
+  return changed.flatMap(([name, value]) => {
+    const reason = storeVariable(variables, name, value);
+    return reason === undefined ? [] : describeError('VARIABLE_NOT_STORED', { tool: MAKE_PLAN, name, reason });
+  });
+}
+
+/** A run that waits has not ended. */
+function shownIn({ awaiting, variables }: Partial<AgentResult> = {}): ReadonlyMap<string, JsonValue> | undefined {
+  return awaiting !== undefined || variables === undefined ? undefined : new Map(Object.entries(variables));
+}
+
+function isSame(known: JsonValue | undefined, value: JsonValue): boolean {
+  return known !== undefined && canonicalJson(known) === canonicalJson(value);
 }
 
 /** The settings of a run under what it has inherited. */

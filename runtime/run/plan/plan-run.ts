@@ -12,6 +12,7 @@ import { taskWarnings } from '../../tasks/read-task';
 import { createToolset } from '../../tools/combine-toolsets';
 import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
+import { isOfPlans, PLAN_TOOLS } from '../../toolsets/plan-source';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { chooseModel, type ModelRequirements } from './choose-model';
 import { choosePlanning, lackingTools } from './choose-planning';
@@ -136,11 +137,21 @@ async function chooseTools(
   if (part !== undefined) return onlyOf(await select(mode), part.tools);
   if (mode === undefined || mode === 'direct') return select(mode);
   // A model that must not call tools cannot make a plan.
-  const selected = await select(tool_choice === 'none' ? undefined : mode);
-  const lacking = lackingTools(selected.toolset);
-  if (lacking.length === 0) return selected;
-  const { warnings, ...others } = await select(undefined);
-  return { ...others, warnings: [...warnings, describeError('PLAN_UNAVAILABLE', { tools: lacking.join(' and no ') })] };
+  const selected = await select(mode);
+  return tool_choice === 'none' || lackingTools(selected.toolset).length > 0 ? withoutPlans(selected) : selected;
+}
+
+/** Both names stay those of plans: another tool of the tenant with one of them must not be taken for it. */
+function withoutPlans(selected: SelectedTools): SelectedTools {
+  const { instructions, warnings } = selected;
+  const tools = selected.tools.filter(({ tool: { definition } }) => !PLAN_TOOLS.includes(definition.name));
+  const lacking = lackingTools(selected.toolset).join(' and no ') || 'calls of tools';
+  return {
+    tools,
+    toolset: createToolset(tools.map(({ tool }) => tool)),
+    instructions: instructions.filter((text) => !isOfPlans(text)),
+    warnings: [...warnings, describeError('PLAN_UNAVAILABLE', { tools: lacking })],
+  };
 }
 
 function onlyOf(selected: SelectedTools, origins: readonly string[]): SelectedTools {

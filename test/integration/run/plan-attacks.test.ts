@@ -1,6 +1,6 @@
 import type { AgentResult, ConnectedTool, RunOptions, RuntimeError, Tool } from '../../../runtime';
-import { addTenant, giveTool } from '../../support/servers/database';
-import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
+import { addTenant, addTool, enableTool, giveTool } from '../../support/servers/database';
+import { type ModelServerRequest, type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, type TestTask } from '../../support/values/agent-fixture';
 import { approve, asks, familyWorld } from '../../support/worlds/family-world';
 
@@ -52,6 +52,7 @@ async function run(task: TestTask, replies: readonly ScriptedReply[], options: R
   return { result, error, left, steps: result?.plan?.steps, asked: models().received.slice(before) };
 }
 
+const toolsOf = (request?: ModelServerRequest) => request?.tools?.map(({ function: { name } }) => name);
 const setRules = (tenantId: string, rules: object) =>
   fixture().database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [tenantId, { tool_config: rules }]);
 
@@ -153,6 +154,43 @@ it('a planner that alternates between silence and plans that cannot be ends with
   expect(asked.length).toBeLessThan(12);
 });
 
+it('a plan that comes after as many silent replies as there are iterations is not begun', async () => {
+  const bad = plan({ task: 'Do', executor: 'agent', name: 'nobody' });
+  const replies = [bad, textReply(''), bad, textReply(''), plan(call('echo', { n: 1 }))];
+  const { error, left } = await run(planned(await newTenant(), { max_iterations: 1 }), replies);
+  expect([error, left]).toEqual(['MAX_ITERATIONS_REACHED', 1]);
+});
+
+describe('a tool of the tenant with a name of those for plans', () => {
+  let toolId: number;
+  beforeAll(async () => {
+    toolId = await addTool(fixture().database, { code: 'make_plan', endpoint: 'http://127.0.0.1:1/' });
+  });
+
+  it('makes way in a run with a mode, whatever the rules leave of plans', async () => {
+    const tenantId = await newTenant({ tool_config: { disabled_tools: ['review_step'] } });
+    await enableTool(fixture().database, { tenantId, toolId });
+    const { result, asked } = await run(planned(tenantId), [textReply('Done')]);
+    const direct = await run(aTask(tenantId), [textReply('Done')]);
+    expect(result?.warnings).toMatchObject([{ code: 'TOOL_SKIPPED' }, { code: 'PLAN_UNAVAILABLE' }]);
+    expect(toolsOf(asked[0])).toEqual(['echo', 'ask', 'deep']);
+    expect(toolsOf(direct.asked[0])).toEqual(['make_plan', 'echo', 'ask', 'deep']);
+  });
+
+  it('is not called with a plan when the rules change while it is made', async () => {
+    const tenantId = await newTenant();
+    await enableTool(fixture().database, { tenantId, toolId });
+    const late: ScriptedReply = async (_request, response) => {
+      await setRules(tenantId, { disabled_tools: ['review_step'] });
+      const { body } = plan(call('echo', { n: 1 })) as { readonly body: unknown };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+    };
+    const { result } = await run(planned(tenantId), [late, textReply('Done')]);
+    expect(result?.result.tool_calls).toMatchObject([{ error: { code: 'TOOL_PERMISSION_DENIED' } }]);
+    expect(result).not.toHaveProperty('plan');
+  });
+});
+
 describe('rules that change while a step waits', () => {
   it('for another step leave the decision to be carried out, and that step fails', async () => {
     const { task, pay } = await world.family();
@@ -178,6 +216,15 @@ describe('rules that change while a step waits', () => {
     expect([world.paid(pay), left]).toEqual([0, 0]);
   });
 
+  it('for a plan that a person has refused leave the work to the agent', async () => {
+    const { task } = await world.family({}, 'ask', { make_plan: { decision: 'ask' } });
+    const shown = { ...task, config: { ...task.config, mode: 'plan' } };
+    const { result } = await run(shown, [plan(call('echo', { n: 1 }))]);
+    await setRules(task.meta.tenant_id, { disabled_tools: ['make_plan'] });
+    const denied = await run(approve(shown, result as AgentResult, 'deny'), [textReply('Done')]);
+    expect(denied.result).toMatchObject({ status: 'completed', result: { text: 'Done' } });
+  });
+
   it('for plans themselves keep the run from going on, and from beginning as another one', async () => {
     const { task } = await world.family();
     const stopped = { ...task, config: { ...task.config, mode: 'plan' } };
@@ -193,7 +240,7 @@ it.each(['make_plan', 'review_step'])('a run without %s is not told of plans', a
   const { result, asked } = await run(planned(tenantId), [textReply('Done')]);
   expect(result?.warnings).toMatchObject([{ code: 'PLAN_UNAVAILABLE' }]);
   expect(asked[0]?.messages.map(({ role }) => role)).toEqual(['user']);
-  expect(asked[0]?.tools?.map(({ function: { name: tool } }) => tool)).toEqual(['echo', 'ask', 'deep']);
+  expect(toolsOf(asked[0])).toEqual(['echo', 'ask', 'deep']);
 });
 
 it('a plan that is on record in the step of a call that waits is followed, and no second one', async () => {
@@ -233,14 +280,15 @@ it('a step calls the tool that was named, where two are connected with one name'
 it('variables that a step sets are those of the run', async () => {
   const tenantId = await newTenant();
   await giveTool(fixture().database, tenantId, { code: 'set_variable', transport: 'builtin', endpoint: null });
-  const sets = toolReply([{ name: 'set_variable', arguments: { name: 'x', value: 5 } }]);
+  const exact = '{"name":"x","value":9007199254740993}';
+  const sets = toolReply([{ name: 'set_variable', arguments: exact }]);
   const echoes = toolReply([{ name: 'echo', arguments: { q: '{{x}}' } }]);
   const { result } = await run(planned(tenantId, { variables: { y: 1 } }), [
     ...[plan(work, work), sets, textReply('Set'), review('SUCCESS'), echoes, textReply('Echoed'), review('SUCCESS')],
     textReply('Done'),
   ]);
-  expect(result?.variables).toEqual({ x: 5, y: 1 });
-  expect(JSON.stringify(models().received.at(-3)?.messages)).toContain('{\\"q\\":5}');
+  expect(result?.variables).toEqual({ x: '9007199254740993', y: 1 });
+  expect(JSON.stringify(models().received.at(-3)?.messages)).toContain('{\\"q\\":9007199254740993}');
 });
 
 it('a step is no level of its own: agents ask each other as deep as without a plan', async () => {
@@ -261,5 +309,5 @@ it('a plan is not made under a skill that narrows the tools', async () => {
   const { asked } = await run(planned(tenantId, { mode: 'auto', skills: ['narrow'] }), [
     ...[toolReply([{ name: 'load_skill', arguments: { name: 'narrow' } }]), textReply('Done')],
   ]);
-  expect(asked[1]?.tools?.map(({ function: { name } }) => name)).toEqual(['echo', 'load_skill']);
+  expect(toolsOf(asked[1])).toEqual(['echo', 'load_skill']);
 });
