@@ -45,7 +45,7 @@ const INSTRUCTIONS: Readonly<Record<Exclude<RunMode, 'direct'>, string>> = {
   auto: `If a request takes three or more steps that build on one another, call ${MAKE_PLAN} before anything else; its steps are done for you, and you review each result. Do whatever is simpler yourself, without a plan.`,
 };
 
-/** Whether these are the words of the source to the model. */
+/** Reports whether these are the words of the source to the model. */
 export function isOfPlans(instructions: string): boolean {
   return Object.values(INSTRUCTIONS).includes(instructions);
 }

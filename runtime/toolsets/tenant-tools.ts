@@ -10,8 +10,8 @@ import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { ServerHealth } from '../mcp/check-health';
 import type { McpServers, TenantServer } from '../mcp/mcp-servers';
 import { readTenantId } from '../tasks/read-task';
+import { parametersOf, type ToolParameter } from '../tools/schemas/parameters';
 import { startDeadline } from '../util/abort';
-import { isJsonObject, type JsonObject } from '../util/json';
 import { nameOfRow } from './agent-of-tenant';
 import { type CallParts, callTenantTool } from './call-tenant-tool';
 import type { SelectedTools } from './combine-sources';
@@ -26,7 +26,7 @@ interface ToolEntry {
   readonly type: string;
   readonly server?: string;
   readonly description: string;
-  readonly parameters: readonly { readonly name: string; readonly type: string; readonly required: boolean }[];
+  readonly parameters: readonly ToolParameter[];
   /** It changes nothing, as it is declared. */
   readonly is_read_only?: true;
   /** Changed since it was approved: not offered to a model. */
@@ -169,7 +169,7 @@ function toEntries({ tools }: SelectedTools): ToolEntry[] {
     ...(alias === undefined ? {} : { qualified_name: alias, server: alias.slice(0, alias.indexOf('.')) }),
     type,
     description: tool.definition.description,
-    parameters: toParameters(tool.definition.inputSchema),
+    parameters: parametersOf(tool.definition.inputSchema),
     ...(tool.isReadOnly === true ? { is_read_only: true } : {}),
   }));
 }
@@ -190,23 +190,8 @@ function quarantined({ servers = [] }: TenantSnapshot): ToolEntry[] {
         type: 'mcp',
         server: server.name,
         description: tool.description,
-        parameters: toParameters(tool.inputSchema),
+        parameters: parametersOf(tool.inputSchema),
         is_quarantined: true,
       }));
   return servers.flatMap(waiting);
-}
-
-function toParameters({ properties, required }: JsonObject): ToolEntry['parameters'] {
-  const isRequired = new Set(Array.isArray(required) ? (required as unknown[]) : []);
-  return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => ({
-    name,
-    type: typeOf(schema),
-    required: isRequired.has(name),
-  }));
-}
-
-function typeOf(schema: unknown): string {
-  const type = isJsonObject(schema) ? schema.type : undefined;
-  if (Array.isArray(type)) return type.join(' | ');
-  return typeof type === 'string' ? type : 'any';
 }

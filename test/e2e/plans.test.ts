@@ -3,7 +3,8 @@ import path from 'node:path';
 
 import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { plan, review } from '../support/values/plan-script';
 import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
 
 const PICTURES = path.resolve(__dirname, '../..', '.cache/screenshots');
@@ -69,17 +70,16 @@ it('a mode is chosen in the panel, and the item has the plan with what each step
   await one('[data-test-id="parameter-input-mode"]').click();
   await one('.el-select-dropdown__item:has-text("A plan for whatever needs a tool")').click();
   await one('[data-test-id="parameter-input-supervisorTier"]').scrollIntoViewIfNeeded();
-  const review = toolReply([{ name: 'review_step', arguments: { verdict: 'SUCCESS' } }]);
   const steps = [
     { task: 'Find what Ann needs', executor: 'loop' },
     { task: 'Write the offer', executor: 'agent', name: 'writer' },
   ];
   models.script(
-    toolReply([{ name: 'make_plan', arguments: { steps } }]),
+    plan(...steps),
     textReply('A red bike'),
-    review,
+    review('SUCCESS'),
     textReply('Dear Ann, a red bike.'),
-    review,
+    review('SUCCESS'),
     textReply('The offer is written.'),
   );
   await one('[data-test-id="node-execute-button"]').click();

@@ -35,7 +35,7 @@ export type CallPurpose = StepPurpose | 'summarise' | 'classify' | 'judge' | 'em
 
 const STEP_PURPOSES: ReadonlySet<CallPurpose> = new Set<StepPurpose>(['step', 'plan', 'supervise']);
 
-/** Whether a model call is a step of its run, and not beside the steps. */
+/** Reports whether a model call is a step of its run, and not beside the steps. */
 export function isStepCall({ purpose = 'step' }: Pick<ModelCallPlace, 'purpose'>): boolean {
   return STEP_PURPOSES.has(purpose);
 }

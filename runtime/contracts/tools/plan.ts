@@ -26,7 +26,7 @@ export interface Review {
   readonly feedback?: string;
 }
 
-/** What a step has come to, once. */
+/** Result of one try of a step. */
 export interface StepAttempt extends Review {
   readonly status: 'ok' | 'error';
   readonly result: JsonValue;

@@ -1,20 +1,21 @@
 import { ASK } from '../../agents/agent-schema';
 import type { PlannedStep } from '../../contracts/tools/plan';
 import type { Tool, Toolset } from '../../contracts/tools/tool';
+import { parametersOf } from '../../tools/schemas/parameters';
 import { PLAN_TOOLS } from '../../toolsets/plan-source';
-import { isJsonObject, type JsonObject } from '../../util/json';
+import { isJsonObject } from '../../util/json';
 import { clipText } from '../../util/text/clip-text';
 
 const MAX_LISTED_BYTES = 24_000;
 const MAX_TOLD_BYTES = 300;
 
-/** What can do the steps of a plan, by the tools of its run. */
+/** Tools, skills and agents that can do the steps of a plan. */
 export interface Executors {
   /** Origins of the tools of the run but those that make plans. */
   readonly origins: readonly string[];
   /** The tool whose call does a step; undefined for the run's own loop, and for a name that there is not. */
   readonly toolOf: (step: Pick<PlannedStep, 'executor' | 'name'>) => Tool | undefined;
-  /** What is wrong with the steps, for the model; undefined where nothing is. */
+  /** Returns mistakes in the steps, for the model; undefined if there are none. */
   readonly issuesOf: (steps: readonly PlannedStep[]) => string | undefined;
   /** Names of agents and tools, with what they do and take. */
   readonly listed: () => string;
@@ -55,7 +56,8 @@ export function executorsOf(toolset: Toolset): Executors {
       const lines = [
         ...[...agents].map(([name, { definition }]) => `- agent ${name}: ${told(definition.description)}`),
         ...[...plain.values()].map(({ definition: { name, description, inputSchema } }) => {
-          return `- tool ${name}(${parametersOf(inputSchema)}): ${told(description)}`;
+          const given = parametersOf(inputSchema).map((one) => `${one.name}${one.required ? '' : '?'}: ${one.type}`);
+          return `- tool ${name}(${given.join(', ')}): ${told(description)}`;
         }),
       ];
       if (lines.length === 0) return '';
@@ -73,18 +75,4 @@ function skillsOf(loader: Tool | undefined): readonly string[] {
   const name = isJsonObject(properties) ? properties.name : undefined;
   const names = isJsonObject(name) && Array.isArray(name.enum) ? (name.enum as unknown[]) : [];
   return names.filter((one) => typeof one === 'string');
-}
-
-function parametersOf({ properties, required }: JsonObject): string {
-  const isRequired = new Set(Array.isArray(required) ? (required as unknown[]) : []);
-  return Object.entries(isJsonObject(properties) ? properties : {})
-    .map(([name, schema]) => `${name}${isRequired.has(name) ? '' : '?'}: ${typeOf(schema)}`)
-    .join(', ');
-}
-
-function typeOf(schema: unknown): string {
-  if (!isJsonObject(schema)) return 'any';
-  const { type, enum: words } = schema;
-  if (Array.isArray(words)) return told(words.map((word) => JSON.stringify(word)).join(' | '));
-  return typeof type === 'string' ? type : 'any';
 }

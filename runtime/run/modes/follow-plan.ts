@@ -28,7 +28,7 @@ import {
 } from './plan-state';
 import { reportPlan } from './report-plan';
 
-/** What a run in the mode `plan` or `auto` does beside its loop. */
+/** Control of a run in the mode `plan` or `auto`, beside its loop. */
 export interface Planning extends PlanRun {
   /** Overrides for the next model call, by what is on record. Throws PLAN_ABORTED or PLANS_USED_UP. */
   readonly prepare: (so: Parameters<typeof planAfter>[1], narrowed: Toolset | undefined) => PreparedStep;
@@ -125,7 +125,7 @@ function toModel(value: Readonly<Record<string, JsonValue | undefined>>): ToolOu
   return { isError: false, value: Object.fromEntries(known) as JsonObject };
 }
 
-/** What follows where no step does. */
+/** Tells the model what follows if no step does. */
 function told(state: PlanState): Readonly<Record<string, JsonValue | undefined>> {
   const { phase, feedback } = state;
   if (phase === 'answer') return { done: true, next: 'The plan is done. Answer the request now.' };

@@ -31,11 +31,11 @@ export function blockedPlan(
   return new RuntimeError('PLAN_BLOCKED', { tools: lackingTools(toolset).join(' and no ') });
 }
 
-/** What an earlier run has left of its last step. */
+/** Step that an earlier run has left open. */
 interface ResumedStep {
   /** Calls of it that have ended, as long as it is none of these steps. */
   readonly endedAfter: (steps: readonly StepRecord[]) => readonly ToolCallRecord[];
-  /** Whether a call of it may have been sent. */
+  /** Reports whether a call of it may have been sent. */
   readonly isSent: (toolCallId: string) => boolean;
 }
 

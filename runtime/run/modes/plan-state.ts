@@ -25,7 +25,7 @@ export interface PlanState {
   readonly phase: 'work' | 'plan' | 'step' | 'review' | 'answer' | 'aborted' | 'spent';
   /** The place of the present step in the present plan. */
   readonly at: number;
-  /** Whether the last review could not be read. */
+  /** Reports whether the last review could not be read. */
   readonly isUnread: boolean;
   /** Feedback of the last review. */
   readonly feedback?: string;
@@ -53,7 +53,7 @@ function countCall(state: PlanState, calls: readonly ToolCallRecord[]): PlanStat
   return isBeside(state) && calls.length > 0 ? { ...state, beside: state.beside + 1 } : state;
 }
 
-/** Whether the next model call makes or reviews a plan. */
+/** Reports whether the next model call makes or reviews a plan. */
 export function isBeside({ phase }: PlanState): boolean {
   return phase === 'plan' || phase === 'review';
 }
@@ -76,7 +76,7 @@ function withResult(state: PlanState, value: JsonValue): PlanState {
   return attempted(state, { status: status === 'ok' ? 'ok' : 'error', result });
 }
 
-/** Whether a plan can be made now. */
+/** Reports whether a plan can be made now. */
 export function mayPlan({ phase }: PlanState): boolean {
   return phase === 'work' || phase === 'plan';
 }

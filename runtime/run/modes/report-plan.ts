@@ -17,7 +17,7 @@ export function reportPlan({ plans, at }: PlanState, { progress }: LoopOutcome):
   return { steps, ...(replaced.length === 0 ? {} : { replaced: replaced.reverse() }) };
 }
 
-/** Whether the call that waits is one that does a step, and waits for that step. */
+/** Reports whether the call that waits is one that does a step, and waits for that step. */
 function isStepWaiting(progress: LoopProgress | undefined): boolean {
   const { asked, approvals = {} } = progress ?? {};
   const call = pendingCalls(progress).find(({ id }) => id === asked);

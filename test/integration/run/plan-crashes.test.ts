@@ -1,12 +1,10 @@
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { eventually, type TestTask } from '../../support/values/agent-fixture';
+import type { TestTask } from '../../support/values/agent-fixture';
+import { plan, review } from '../../support/values/plan-script';
 import { crashWorld, neverAnswered } from '../../support/worlds/crash-world';
 
 const world = crashWorld();
 const models = () => world.agent().models;
-const USAGE = { prompt: 1000, completion: 100 };
-const plan = (...steps: object[]) => toolReply([{ name: 'make_plan', arguments: { steps } }], USAGE);
-const review = (verdict: string) => toolReply([{ name: 'review_step', arguments: { verdict } }], USAGE);
 
 /** What planner, steps and supervisor say, in the order of time. */
 const REPLIES = [
@@ -15,33 +13,21 @@ const REPLIES = [
     { task: 'Look', executor: 'tool', name: 'look', arguments: { n: 2 } },
     { task: 'Sum up', executor: 'loop' },
   ),
-  toolReply([{ name: 'pay', arguments: { n: 1 }, id: 'p' }], USAGE),
-  textReply('Paid.', USAGE),
+  toolReply([{ name: 'pay', arguments: { n: 1 }, id: 'p' }]),
+  textReply('Paid.'),
   review('RETRY'),
-  textReply('It was paid.', USAGE),
+  textReply('It was paid.'),
   review('SUCCESS'),
   review('SUCCESS'),
-  textReply('One.', USAGE),
+  textReply('One.'),
   review('SUCCESS'),
-  textReply('All is paid.', USAGE),
+  textReply('All is paid.'),
 ] as const;
 
 async function aPlan(): Promise<TestTask> {
   const task = await world.newTask();
   return { ...task, config: { ...task.config, mode: 'plan' } };
 }
-
-/** Resolves when the outcome of a call of the tool is on record. */
-const onRecord = (taskId: string, tool: string) =>
-  eventually(async () => {
-    const rows = await world
-      .agent()
-      .database.query(
-        `SELECT FROM elo_agent_journal WHERE starts_with(task_id, $1) AND content LIKE '%"tool":"${tool}"%' AND entry <> ''`,
-        [taskId],
-      );
-    return rows.length > 0 ? true : undefined;
-  });
 
 it.each([
   ['the planner', 0],
@@ -61,7 +47,7 @@ it.each([
   models().script(...REPLIES.slice(0, answered), reply);
   const run = world.runUntilKilled(task);
   await asked;
-  if (answered === 2) await onRecord(task.task_id, 'pay');
+  if (answered === 2) await world.toolOnRecord('pay', task.task_id);
   await run.kill();
 
   models().script(...REPLIES.slice(answered));
@@ -77,7 +63,7 @@ it.each([
   expect([world.received('pay', task.task_id), world.received('look', task.task_id)]).toEqual([1, 1]);
   expect(models().received.length - before).toBe(REPLIES.length + 1);
   expect(await world.agent().usageRows(task.task_id)).toMatchObject([
-    { model_calls: REPLIES.length, total_tokens: REPLIES.length * 1100, run_id: result.run_id },
+    { model_calls: REPLIES.length, total_tokens: REPLIES.length * 120, run_id: result.run_id },
   ]);
   const calls = await world
     .agent()
@@ -100,7 +86,7 @@ it.each([
   await held.asked;
   await run.kill();
   held.open();
-  models().script(review('SUCCESS'), textReply('Done', USAGE));
+  models().script(review('SUCCESS'), textReply('Done'));
   const result = await world.runAgain(task);
   expect(result).toMatchObject({ status: 'completed', plan: { steps: [step] } });
   expect(world.received(tool, task.task_id)).toBe(times);
@@ -108,7 +94,7 @@ it.each([
 
 it('a run that was stopped by its supervisor is stopped whenever it is tried again, and costs nothing more', async () => {
   const task = await aPlan();
-  models().script(plan({ task: 'Look', executor: 'loop' }), textReply('Odd', USAGE), review('ABORT'));
+  models().script(plan({ task: 'Look', executor: 'loop' }), textReply('Odd'), review('ABORT'));
   const plans = { steps: [{ verdict: 'ABORT', result: 'Odd' }] };
   await expect(world.agent().runtime.run(task)).rejects.toMatchObject({
     code: 'PLAN_ABORTED',

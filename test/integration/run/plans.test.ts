@@ -2,6 +2,7 @@ import type { AgentResult } from '../../../runtime';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, failureOf, type TestTask } from '../../support/values/agent-fixture';
+import { plan, review } from '../../support/values/plan-script';
 import { approve, familyWorld } from '../../support/worlds/family-world';
 
 const clerk = { name: 'clerk', description: 'Writes letters.', systemPrompt: 'You are a clerk.' };
@@ -10,10 +11,6 @@ const world = familyWorld([], [clerk, boss]);
 const fixture = (): AgentFixture => world.fixture();
 const models = () => fixture().models;
 
-const plan = (...steps: readonly (object | string)[]): ScriptedReply =>
-  toolReply([{ name: 'make_plan', arguments: { steps } }]);
-const review = (verdict: string, feedback?: string): ScriptedReply =>
-  toolReply([{ name: 'review_step', arguments: { verdict, feedback } }]);
 const work = (task: string): object => ({ task, executor: 'loop' });
 
 const planned = (tenantId: string, config: object = {}): TestTask => aTask(tenantId, { mode: 'plan', ...config });

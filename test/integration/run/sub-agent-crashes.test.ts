@@ -1,5 +1,5 @@
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { eventually, type TestTask } from '../../support/values/agent-fixture';
+import type { TestTask } from '../../support/values/agent-fixture';
 import { crashWorld, neverAnswered } from '../../support/worlds/crash-world';
 
 const world = crashWorld();
@@ -27,18 +27,6 @@ async function aTree(): Promise<TestTask> {
   return { ...task, config: { ...task.config, agent: 'lead' } };
 }
 
-/** Resolves when the outcome of the payment is on record. */
-const onRecord = (taskId: string) =>
-  eventually(async () => {
-    const rows = await world
-      .agent()
-      .database.query(
-        `SELECT FROM elo_agent_journal WHERE starts_with(task_id, $1) AND content LIKE '%"tool":"pay"%' AND entry <> ''`,
-        [taskId],
-      );
-    return rows.length > 0 ? true : undefined;
-  });
-
 it.each([
   ['lead', 'its first', 0],
   ['billing', 'its first', 1],
@@ -55,7 +43,7 @@ it.each([
     models().script(...REPLIES.slice(0, answered), reply);
     const run = world.runUntilKilled(task);
     await asked;
-    if (agent === 'archive' && answered === 3) await onRecord(task.task_id);
+    if (agent === 'archive' && answered === 3) await world.toolOnRecord('pay', task.task_id);
     await run.kill();
 
     models().script(...REPLIES.slice(answered));
@@ -89,7 +77,7 @@ it('a process that dies in a skill at work by itself repeats nothing, though the
   models().script(loads, REPLIES[2], reply);
   const run = world.runUntilKilled(paying);
   await asked;
-  await onRecord(task.task_id);
+  await world.toolOnRecord('pay', task.task_id);
   await run.kill();
 
   await set('model: expert\nallowed-tools: pay* look\n', 'Pay the bill.');

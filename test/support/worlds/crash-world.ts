@@ -23,6 +23,8 @@ export interface CrashWorld {
   /** The task in this process, as soon as nobody holds it any more. */
   readonly runAgain: (task: TestTask, runtime?: Runtime) => Promise<AgentResult>;
   readonly letLeaseLapse: (taskId: string) => Promise<unknown>;
+  /** Resolves when the outcome of a call of the tool, in the run of the task or below it, is on record. */
+  readonly toolOnRecord: (tool: string, taskId: string) => Promise<true>;
   /** How often the server of the tools was asked for one of them. */
   readonly received: (tool: string, taskId: string) => number;
   /** The next call of a tool gets no answer until it is opened. */
@@ -97,6 +99,14 @@ export function crashWorld(): CrashWorld {
       return runtime.run(task);
     },
     letLeaseLapse,
+    toolOnRecord: (tool, taskId) =>
+      eventually(async () => {
+        const rows = await agent.database.query(
+          `SELECT FROM elo_agent_journal WHERE starts_with(task_id, $1) AND content LIKE $2 AND entry <> ''`,
+          [taskId, `%"tool":"${tool}"%`],
+        );
+        return rows.length > 0 ? true : undefined;
+      }),
     received: (tool, taskId) =>
       server.requests.filter(({ body }) => body.includes(`"tool":"${tool}"`) && body.includes(taskId)).length,
     holdTool: (tool) => {
