@@ -25,7 +25,7 @@ async function loadLedger() {
   const outfile = here('../../.cache/bench-policy-ledger.cjs');
   await build({
     stdin: {
-      contents: `export { createLedgerStore } from './runtime/storage/postgres/ledger-store';
+      contents: `export { createLedgerStore } from './runtime/storage/postgres/ledger/ledger-store';
         export { createPostgres } from './runtime/storage/postgres/pool';`,
       resolveDir: here('../..'),
       loader: 'ts',

@@ -12,7 +12,7 @@ import { createMcpServers, type McpServers, type McpServersOptions } from '../mc
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { REDIS, SQL_ROLE } from '../run/plan/needs';
 import type { RunEnvironment } from '../run/run';
-import { createLedgerStore } from '../storage/postgres/ledger-store';
+import { createLedgerStore } from '../storage/postgres/ledger/ledger-store';
 import { createMcpStore } from '../storage/postgres/mcp-store';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { createSkillReader } from '../storage/postgres/skill-reader';

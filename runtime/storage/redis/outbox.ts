@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { LedgerStore, RunProgress } from '../../contracts/ledger/ledger';
 import type { Outbox, RefusedEnd } from '../../contracts/ledger/outbox';
 import { after, monotonicMs } from '../../util/clock';
-import { type SealedJson, sealedJson, type TextSealer } from '../postgres/sealed-json';
+import { type SealedJson, sealedJson, type TextSealer } from '../postgres/ledger/sealed-json';
 import type { RedisConnection } from './connection';
 import { forgetKept, noteKept } from './kept-since';
 import { OUTBOX_INSTALLATIONS, outboxKey, refusedKey, SHARED_OUTBOX, SHARED_REFUSED } from './outbox-keys';

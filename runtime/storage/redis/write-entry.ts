@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../errors/codes';
 import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import { isInVain, sqlStateOf } from '../postgres/database-errors';
-import { type SealedJson, sealedJson } from '../postgres/sealed-json';
+import { type SealedJson, sealedJson } from '../postgres/ledger/sealed-json';
 
 /** The owner that the sealer is told: entries belong to no tenant. */
 export const OUTBOX_OWNER = 'outbox';

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 
 import { type AgentResult, createRuntime, type LedgerStore, type Tool } from '../../../runtime';
 import { startRunRecord } from '../../../runtime/ledger/run-record';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { createMemoryLedger } from '../../../runtime/testing';
 import { addTenant, giveTool } from '../../support/servers/database';

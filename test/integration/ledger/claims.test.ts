@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { AgentResult } from '../../../runtime';
 import { startRunRecord } from '../../../runtime/ledger/run-record';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { pruneStatements } from '../../../runtime/storage/sql/ledger/prune-runs';
 import { addTenant } from '../../support/servers/database';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { createRuntime, type LedgerStore, RuntimeError } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../../support/servers/model-server';

@@ -1,4 +1,4 @@
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { describeLedger } from '../../contract/ledger';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';

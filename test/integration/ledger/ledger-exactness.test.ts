@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { AgentResult, LedgerStore, Model, ModelCallRecord, RunProgress } from '../../../runtime';
 import { createRuntime } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { aTask, echoTool, failureOf } from '../../support/values/agent-fixture';

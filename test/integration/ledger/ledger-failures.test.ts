@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 
 import type { AgentResult, LedgerStore, RunProgress } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { sendJson } from '../../support/servers/http-server';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 
 import type { AgentResult, LedgerStore, ModelCallRecord, RunProgress } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
+import { sealedJson } from '../../../runtime/storage/postgres/ledger/sealed-json';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
-import { sealedJson } from '../../../runtime/storage/postgres/sealed-json';
 import { OUTBOX_OWNER, writeEntry } from '../../../runtime/storage/redis/write-entry';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 import { withCode } from '../../support/setup/matchers';

@@ -1,5 +1,5 @@
 import { createRuntime, RuntimeError } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { openQueueAdmin, startConsumer } from '../../../runtime/worker';
 import { addTenant, createMigratedDatabase } from '../../support/servers/database';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import { type AgentResult, createRuntime } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';

@@ -1,5 +1,5 @@
 import { createRuntime, type Runtime } from '../../../runtime';
-import { createLedgerStore } from '../../../runtime/storage/postgres/ledger-store';
+import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { migrate } from '../../../runtime/storage/schema/migrate';
 import { addTenant, createDatabase, giveTool, type TestDatabase } from '../../support/servers/database';

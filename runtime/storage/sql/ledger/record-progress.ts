@@ -1,6 +1,6 @@
 import type { OpenCall, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
 import type { ModelCallRecord } from '../../../contracts/ledger/usage';
-import type { JournalLine } from '../../postgres/journal-entries';
+import type { JournalLine } from '../../postgres/ledger/journal-entries';
 import type { Statement } from '../../statement';
 import { named } from '../named';
 import { indexableId, storable } from '../storable';

@@ -1,4 +1,4 @@
-import type { ApprovalDecision, Spent } from '../../contracts/ledger/journal';
+import type { ApprovalDecision, Spent } from '../../../contracts/ledger/journal';
 import type {
   Claim,
   ClaimRequest,
@@ -7,12 +7,12 @@ import type {
   Resumed,
   ResumeRequest,
   RunKey,
-} from '../../contracts/ledger/ledger';
-import type { AgentResult } from '../../contracts/result';
-import { parseExactly } from '../../util/exact-integer';
-import { type ClaimRow, releaseRunStatement } from '../sql/ledger/claim-run';
-import type { ResumeRow } from '../sql/ledger/resume-run';
-import type { Query } from '../statement';
+} from '../../../contracts/ledger/ledger';
+import type { AgentResult } from '../../../contracts/result';
+import { parseExactly } from '../../../util/exact-integer';
+import { type ClaimRow, releaseRunStatement } from '../../sql/ledger/claim-run';
+import type { ResumeRow } from '../../sql/ledger/resume-run';
+import type { Query } from '../../statement';
 import type { JournalEntries, JournalRow } from './journal-entries';
 import type { WaitingRuns } from './waiting-runs';
 

@@ -1,5 +1,5 @@
-import type { RunProgress } from '../../contracts/ledger/ledger';
-import type { SavedRun } from '../../contracts/ledger/progress';
+import type { RunProgress } from '../../../contracts/ledger/ledger';
+import type { SavedRun } from '../../../contracts/ledger/progress';
 import type { SealedJson } from './sealed-json';
 
 interface WaitingRunKey {

@@ -1,6 +1,6 @@
-import { RuntimeError } from '../../errors/runtime-error';
-import { parseExactly } from '../../util/exact-integer';
-import { isJsonObject, type JsonObject } from '../../util/json';
+import { RuntimeError } from '../../../errors/runtime-error';
+import { parseExactly } from '../../../util/exact-integer';
+import { isJsonObject, type JsonObject } from '../../../util/json';
 
 /** Encrypts texts for one owner. `open` throws VAULT_KEY_WRONG. */
 export interface TextSealer {

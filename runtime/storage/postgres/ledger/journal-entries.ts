@@ -1,6 +1,6 @@
-import type { JournalEntry } from '../../contracts/ledger/journal';
-import type { RunKey, RunProgress } from '../../contracts/ledger/ledger';
-import { indexableId } from '../sql/storable';
+import type { JournalEntry } from '../../../contracts/ledger/journal';
+import type { RunKey, RunProgress } from '../../../contracts/ledger/ledger';
+import { indexableId } from '../../sql/storable';
 import type { SealedJson } from './sealed-json';
 
 /** A row of elo_agent_journal. */
