@@ -10,6 +10,7 @@ import { followPlan } from './run/modes/follow-plan';
 import { planRun } from './run/plan/plan-run';
 import { startRecorder } from './run/recorder';
 import type { ClaimedRun, Run, RunEnvironment } from './run/run';
+import { openSession } from './run/sessions/open-session';
 import { settleRun } from './run/settle-run';
 import { stopError, timeoutOf } from './run/stop-error';
 import type { ReadyTask } from './tasks/read-task';
@@ -51,17 +52,17 @@ function beginRun(task: ReadyTask, { signal, ...host }: RunOptions): Run {
   return { request: task, host, startedAt: monotonicMs(), deadline: startDeadline(timeoutOf(task), signal) };
 }
 
-async function runClaimed(environment: RunEnvironment, run: ClaimedRun): Promise<AgentResult> {
-  const { key, plan: decided, emit } = run;
+async function runClaimed(environment: RunEnvironment, claimed: ClaimedRun): Promise<AgentResult> {
+  const { key, plan: decided, emit } = claimed;
   const tools = decided.toolset.definitions.length;
   emit({ type: 'run-start', runId: key.runId, taskId: key.taskId, model: decided.selected.modelId, tools });
-  const planning = followPlan(run);
-  const recorder = startRecorder(environment, run, planning);
+  const planning = followPlan(claimed);
+  const recorder = startRecorder(environment, claimed, planning);
+  const run = await openSession(environment, claimed, recorder.account);
   const children = startChildren(run, recorder, (child) => runTask(environment, child));
   const outcome = await driveLoop(run, recorder, { children, planning });
   await turn();
-  const plan = planning?.report(outcome);
-  const result = buildResult(run, outcome, { meter: recorder.account.meter, plan });
+  const result = buildResult(run, outcome, { meter: recorder.account.meter, plan: planning?.report(outcome) });
   const { settled, error } = await settleRun(run, recorder, { result, outcome });
   emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
   if (error !== undefined) throw error.withResult(settled);

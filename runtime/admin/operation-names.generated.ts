@@ -16,5 +16,6 @@ export const OPERATION_NAMES: Readonly<Record<string, readonly string[]>> = {
   run: ['list', 'get'],
   approval: ['list', 'decide'],
   audit: ['list'],
+  session: ['list', 'get', 'export', 'delete'],
   usage: ['summary', 'topSpenders', 'unknown', 'export', 'report'],
 };

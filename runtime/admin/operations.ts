@@ -24,6 +24,9 @@ import { disconnectServers, removeServer } from './servers/disconnect-servers';
 import { listLogins } from './servers/list-logins';
 import { listServers } from './servers/list-servers';
 import { revokeLogin } from './servers/revoke-login';
+import { deleteSession } from './sessions/delete-session';
+import { exportSessions } from './sessions/export-sessions';
+import { getSession, listSessions } from './sessions/list-sessions';
 import { createSkill, setSkill, updateSkill } from './skills/change-skill';
 import { deleteSkill } from './skills/delete-skill';
 import { getSkill, listSkills, validateSkills } from './skills/list-skills';
@@ -61,6 +64,7 @@ export const OPERATIONS = [
   ...[setSecret, listSecrets, deleteSecret, rotateKey, encryptSecrets],
   ...[listLogins, revokeLogin],
   ...[listRuns, getRun, listApprovals, decideApproval, listAudit],
+  ...[listSessions, getSession, exportSessions, deleteSession],
   ...[sumUsage, topSpenders, unknownUsage, exportUsage, reportUsage],
 ] as const;
 
@@ -80,6 +84,7 @@ export const RESOURCES = {
   run: 'Run',
   approval: 'Approval',
   audit: 'Audit',
+  session: 'Session',
   usage: 'Usage',
 } as const satisfies Readonly<Record<keyof Admin, string>>;
 

@@ -43,6 +43,8 @@ export const DEFAULTS = {
   sqlMaxRows: 200,
   maxIdenticalCalls: TASK_DEFAULTS.max_identical_calls,
   auditRetentionDays: 90,
+  sessionDays: 30,
+  sessionWindowTokens: 8000,
   taskList: 'elo:tasks:pending',
   failedList: 'elo:tasks:failed',
   workerConcurrency: 10,

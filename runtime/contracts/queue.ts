@@ -3,8 +3,9 @@ import * as z from 'zod/v4';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { isJsonObject, type JsonObject, type JsonValue, without } from '../util/json';
-import { idText, MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
+import { MAX_TASK_ID_LENGTH, MAX_TRACE_ID_LENGTH } from './task';
 import type { TaskConfigInput } from './task-config.generated';
+import { idText } from './task-options';
 import { orEmptyList } from './task-options';
 
 /** The kinds of task that this package does itself. */

@@ -80,6 +80,8 @@ export interface AgentResult {
   readonly agent_tier: string;
   /** The agent that the task named, and where it was found: a row, this process, or rules alone. */
   readonly agent?: { readonly name: string; readonly source: 'virtual' | 'code' | 'rules'; readonly version?: number };
+  /** The conversation that it is a part of. */
+  readonly session_id?: string;
   /** Model calls made by this run. */
   readonly iterations: number;
   readonly tokens: {

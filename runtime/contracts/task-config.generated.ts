@@ -16,6 +16,8 @@ export interface TaskConfigInput {
   readonly message?: string;
   /** Facts for the model, in a marked block before the message. */
   readonly context?: JsonValue;
+  /** The conversation that the message belongs to: the agent remembers what was said in it. Each tenant and each agent has its own. */
+  readonly session_id?: string | number | JsonObject;
   /**
    * Whether the agent works step by step on a plan that it makes first, each step judged by a supervisor: `direct` never, `plan` for whatever needs a tool, `auto` for what takes several steps.
    * @default direct

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import { parseExactly } from '../util/exact-integer';
+import { ExactInteger, parseExactly } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { withoutExponent } from '../util/text/without-exponent';
 import { issueOfVariables } from '../util/variables/store';
@@ -21,6 +21,22 @@ const optionalText = z
   .nullish()
   .transform((text) => text || undefined);
 
+/** Digits that a number of JavaScript holds of any decimal text. */
+const SURE_DIGITS = 15;
+
+function isExact(number: number): boolean {
+  if (Number.isInteger(number)) return Number.isSafeInteger(number);
+  return String(number).replace(/\D/g, '').length <= SURE_DIGITS;
+}
+
+/** An id. Integers beyond 2^53 are taken where their digits are there: two ids must not become one. */
+export const idText = z
+  .union([z.string(), z.number(), z.instanceof(ExactInteger)])
+  .refine((id) => typeof id !== 'number' || isExact(id), 'is a number that has lost its last digits: give it as text')
+  .transform(String)
+  // The database takes neither NUL nor half a surrogate pair.
+  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
+
 /** US dollars: decimal text, or a number. */
 const decimal = z
   .union([z.string(), z.number().nonnegative()])
@@ -40,6 +56,7 @@ export const TASK_DEFAULTS = {
   max_identical_calls: 3,
 } as const;
 export const MOST_ITERATIONS = 50;
+const MAX_SESSION_ID_LENGTH = 200;
 
 /** Variables by name, as plain JSON: a caller's dates become text. */
 const variables = z.custom<JsonObject>(isJsonObject, 'must be an object').transform((given, context) => {
@@ -91,6 +108,17 @@ export const TASK_OPTIONS = {
     node: 'Input: Context',
     description: 'Facts for the model, in a marked block before the message',
   }),
+  // No guard: other programs send a key `sessionId` that nobody reads, and nothing but the conversation hangs on it.
+  session_id: idText
+    .nullish()
+    .transform((id) => id || undefined)
+    .pipe(z.string().max(MAX_SESSION_ID_LENGTH).optional())
+    .meta({
+      node: 'Session ID',
+      flag: 'session',
+      description:
+        'The conversation that the message belongs to: the agent remembers what was said in it. Each tenant and each agent has its own',
+    }),
   // No guard: many producers send a key `model` that nobody reads.
   mode: optional(z.enum(['direct', 'plan', 'auto'])).meta({
     node: 'Mode',

@@ -1,23 +1,6 @@
 import * as z from 'zod/v4';
 
-import { ExactInteger } from '../util/exact-integer';
-import { optional, orEmptyList, TASK_OPTIONS } from './task-options';
-
-/** Digits that a number of JavaScript holds of any decimal text. */
-const SURE_DIGITS = 15;
-
-function isExact(number: number): boolean {
-  if (Number.isInteger(number)) return Number.isSafeInteger(number);
-  return String(number).replace(/\D/g, '').length <= SURE_DIGITS;
-}
-
-/** An id. Integers beyond 2^53 are taken where their digits are there: two ids must not become one. */
-export const idText = z
-  .union([z.string(), z.number(), z.instanceof(ExactInteger)])
-  .refine((id) => typeof id !== 'number' || isExact(id), 'is a number that has lost its last digits: give it as text')
-  .transform(String)
-  // The database takes neither NUL nor half a surrogate pair.
-  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'holds characters that an id cannot have');
+import { idText, optional, orEmptyList, TASK_OPTIONS } from './task-options';
 
 /** Longest ids that the ledger's columns hold. */
 export const MAX_TASK_ID_LENGTH = 200;

@@ -33,6 +33,10 @@ export interface TenantSettings {
   readonly monthlyTokenLimit?: string;
   /** The limit as text, as it stands in the database. */
   readonly runsPerMinute?: string;
+  /** Age at which messages of conversations are deleted. */
+  readonly sessionDays?: number;
+  /** Tokens of a conversation that a run begins with, at most. */
+  readonly sessionWindowTokens?: number;
   /** Name such as `Europe/Berlin`, not validated. */
   readonly timeZone?: string;
   /** Adds the date and the three settings below to system prompts. */

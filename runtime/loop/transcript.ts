@@ -19,6 +19,8 @@ export function openTranscript(task: {
   readonly systemPrompt?: string;
   /** Earlier messages. System messages among them move to the top, the only place that all models accept. */
   readonly history?: readonly Message[];
+  /** A summary of what came before the history: data, as the context is, so it stands before the first message of the user. */
+  readonly summary?: string;
   readonly message: string;
   readonly context?: JsonValue;
   readonly singleTool: boolean;
@@ -30,15 +32,29 @@ export function openTranscript(task: {
   const history = task.history ?? [];
   const earlier = history.flatMap((message) => (message.role === 'system' ? [textOf(message.content)] : []));
   const system = [systemPrompt, ...rules, ...earlier].filter((part) => part !== '');
-  const context =
-    task.context === undefined || task.context === null
-      ? ''
-      : `<context>\n${JSON.stringify(task.context).replaceAll('<', '\\u003c')}\n</context>\n\n`;
+  const { context, summary } = task;
+  const facts = context === undefined || context === null ? '' : block('context', JSON.stringify(context));
+  const said: Message[] = [
+    ...history.filter(({ role }) => role !== 'system'),
+    { role: 'user', content: facts + task.message },
+  ];
   return [
     ...(system.length === 0 ? [] : [{ role: 'system', content: system.join('\n\n') } as const]),
-    ...history.filter(({ role }) => role !== 'system'),
-    { role: 'user', content: context + task.message },
+    ...(summary === undefined ? said : withSummary(said, summary)),
   ];
+}
+
+function withSummary(said: readonly Message[], summary: string): readonly Message[] {
+  const first = said.findIndex(({ role }) => role === 'user');
+  const text = block('summary_of_earlier_conversation', summary);
+  return said.map((message, index) =>
+    index === first && message.role === 'user' ? { ...message, content: text + textOf(message.content) } : message,
+  );
+}
+
+/** The text between marks that nothing in it can close. */
+export function block(name: string, text: string): string {
+  return `<${name}>\n${text.replaceAll('<', '\\u003c')}\n</${name}>\n\n`;
 }
 
 /** Adds the one-tool rule to the results of a step that broke it. */

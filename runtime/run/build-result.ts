@@ -5,7 +5,6 @@ import type { StepRecord } from '../contracts/ledger/journal';
 import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, PlanReport, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
-import type { Agent } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { ReadyTask } from '../tasks/read-task';
@@ -14,7 +13,7 @@ import { mapExactIntegers } from '../util/exact-integer';
 import type { JsonObject, JsonValue } from '../util/json';
 import { type Redact, redactJson } from '../util/redaction/redact';
 import { failedTools } from './failed-tools';
-import type { ClaimedRun } from './run';
+import type { ClaimedRun, RunPlan } from './run';
 
 /** What a run gives back, also when it failed: the work and the usage so far. */
 export function buildResult(
@@ -42,7 +41,7 @@ export function buildResult(
     ...planReport(made, redact),
     model_used: modelBilled,
     agent_tier: plan.selected.tier.code,
-    ...agentReport(plan.agent),
+    ...partiesOf(plan),
     iterations: outcome.iterations,
     tokens: reportTokens(usage),
     ...(usageEstimated === true ? { usage_estimated: true } : {}),
@@ -71,10 +70,12 @@ function planReport(plan: PlanReport | undefined, redact: Redact): Pick<AgentRes
   return plan === undefined ? {} : { plan: readable(plan as unknown as JsonValue, redact) as unknown as PlanReport };
 }
 
-function agentReport(agent: Agent | undefined): Pick<AgentResult, 'agent'> {
-  if (agent === undefined) return {};
+/** The agent and the conversation of a run. */
+function partiesOf({ agent, session }: RunPlan): Pick<AgentResult, 'agent' | 'session_id'> {
+  const talk = session === undefined ? {} : { session_id: session.sessionId };
+  if (agent === undefined) return talk;
   const { name, source, version } = agent;
-  return { agent: { name, source, ...(version === undefined ? {} : { version }) } };
+  return { agent: { name, source, ...(version === undefined ? {} : { version }) }, ...talk };
 }
 
 /** The value as callers are shown it. */

@@ -217,7 +217,7 @@ function childTask(
   const { task_type, trace_id, meta } = request;
   const task = readTask({
     ...{ task_id: childId(key.taskId, toolCallId, place), trace_id, task_type, meta },
-    config: { timeout_seconds: request.config.timeout_seconds, ...config, approval: undefined },
+    config: { timeout_seconds: request.config.timeout_seconds, ...config, approval: undefined, session_id: undefined },
   });
   const approvals = earlier?.approvals ?? {};
   const below = Object.hasOwn(approvals, toolCallId) ? approvals[toolCallId]?.below : undefined;

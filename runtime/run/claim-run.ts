@@ -11,13 +11,13 @@ import { toRuntimeError } from '../errors/to-runtime-error';
 import { claimRun, requestDigest, resumeRun } from '../ledger/claim';
 import { identityOf } from '../ledger/identity';
 import { agentOnRecord, rebuildRun } from '../loop/rebuild-run';
-import { openTranscript } from '../loop/transcript';
 import { newId } from '../util/clock';
 import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
 import { loadHistory } from './memory';
 import { beginsWithCall } from './modes/first-call';
 import { blockedPlan } from './modes/plan-on-record';
+import { openingOf } from './opening';
 import { planToGoOn } from './plan/plan-run';
 import { firstReservation } from './reserve';
 import type { ClaimedRun, PlannedRun, RunEnvironment } from './run';
@@ -62,7 +62,7 @@ async function claimNew(
   const { request, plan, host, deadline } = run;
   assertRunBudget(plan.budget, () => NOTHING_SPENT);
   run.parent?.account.assertRoom();
-  const opening = openingOf(run, history);
+  const opening = openingOf(run, { history });
   const key: RunKey = { tenantId: request.meta.tenant_id, taskId: request.task_id, runId };
   const claiming = {
     ...key,
@@ -137,18 +137,6 @@ function claimedRun(
 function beginningOf(run: PlannedRun): Parameters<typeof rebuildRun>[0] {
   const opening = openingOf({ ...run, plan: { ...run.plan, instructions: [] } });
   return { opening, variables: run.plan.config.variables ?? {} };
-}
-
-function openingOf({ plan }: PlannedRun, history: readonly Message[] = []): readonly Message[] {
-  const { system_prompt: systemPrompt, message, context } = plan.config;
-  return openTranscript({
-    systemPrompt,
-    history,
-    message,
-    context,
-    singleTool: plan.settings.toolExecution === 'single',
-    instructions: [...(plan.format === undefined ? [] : [plan.format.instructions]), ...plan.instructions],
-  });
 }
 
 /** What was spent counts too where there is nothing to go on with, as after a reply that broke off. */

@@ -23,7 +23,9 @@ export async function driveLoop(
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
     start: {
       messages: run.opening,
-      keepsOpening: [host.connected?.memory, plan.agent, plan.instructions[0], part].some((one) => one !== undefined),
+      keepsOpening: [host.connected?.memory, plan.session, plan.agent, plan.instructions[0], part].some(
+        (one) => one !== undefined,
+      ),
       progress: run.earlier,
     },
     scope: {
@@ -35,13 +37,17 @@ export async function driveLoop(
       redact: run.redact,
     },
     stop: { signal: run.deadline.signal, error: () => stopError(run) },
-    observer: { ...recorder, below: children.below },
+    observer: { ...recorder, prepareStep: refusing(run) ?? recorder.prepareStep, below: children.below },
     emit: run.emit,
   });
   const warnings = await children.ended();
   tellVariables(run, outcome);
   const answered = part?.maxTurns === 0 ? answerOfCall(outcome) : outcome;
   return warnings.length === 0 ? answered : { ...answered, warnings: [...(answered.warnings ?? []), ...warnings] };
+}
+
+function refusing({ refusal }: ClaimedRun): Recorder['prepareStep'] {
+  return refusal && (() => Promise.reject(refusal));
 }
 
 /** Tells the run that this one works for. A run that waits has not ended. */

@@ -24,7 +24,7 @@ export async function loadHistory(memory: Memory | undefined, signal: AbortSigna
   }
 }
 
-interface Turn {
+export interface Turn {
   /** The user's, without the facts that went with it: they are those of this turn only. */
   readonly message: string;
   /** What followed it in the transcript. */
@@ -53,20 +53,20 @@ async function saveTurn(
 ): Promise<ErrorSummary | undefined> {
   if (memory === undefined || !isAnswered(turn.result)) return undefined;
   try {
-    const messages = messagesOf(turn);
-    await untilAborted(memory.save(messages), signal);
+    await untilAborted(memory.save(turnMessages(turn)), signal);
     return undefined;
   } catch (error) {
     return describeError('MEMORY_NOT_SAVED', { reason: turn.redact(errorText(error)) });
   }
 }
 
-function isAnswered({ status, result }: AgentResult): boolean {
+/** Reports whether a conversation keeps the turn. */
+export function isAnswered({ status, result }: AgentResult): boolean {
   return (status === 'completed' || status === 'max_iterations') && result.text !== '';
 }
 
 /** The question, the steps with tools, the answer. What the runtime itself had to say to the model is no part of it. */
-function messagesOf({ message, said, result, redact }: Turn): readonly Message[] {
+export function turnMessages({ message, said, result, redact }: Turn): readonly Message[] {
   return [
     { role: 'user', content: message },
     ...pairedMessages(said.flatMap((one) => toolMessages(one, redact))),

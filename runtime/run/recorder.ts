@@ -72,11 +72,10 @@ export function startRecorder(environment: RunEnvironment, run: ClaimedRun, plan
 
 /** What was spent beside the steps may have used up the budget since the step was let through. */
 function prepareStepOf(
-  { plan: { toolset }, earlier, refusal }: ClaimedRun,
+  { plan: { toolset }, earlier }: ClaimedRun,
   account: RunAccount,
   planning: Planning | undefined,
 ): Recorder['prepareStep'] {
-  if (refusal !== undefined) return () => Promise.reject(refusal);
   const isNarrowed = earlier !== undefined || toolset.find(LOAD_SKILL)?.loadsSkills === true;
   const toolsOf = isNarrowed ? createNarrowing(toolset) : undefined;
   return ({ steps }) => {

@@ -14,7 +14,9 @@ export function firstReservation(
   toolCalls = 0,
 ): Reservation | undefined {
   if (plan.budget.monthly === undefined) return undefined;
-  const characters = messages.reduce((sum, message) => sum + messageLength(message), definitionsLength(plan.toolset));
+  // What a session holds is read after the claim.
+  const known = definitionsLength(plan.toolset) + (plan.session?.windowTokens ?? 0);
+  const characters = messages.reduce((sum, message) => sum + messageLength(message), known);
   return reserve({ plan, tenant }, characters + toolCalls * DEFAULTS.assumedResultTokens);
 }
 

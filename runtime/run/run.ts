@@ -3,6 +3,7 @@ import type { OnEvent } from '../contracts/event';
 import type { BillingLine, Family, LedgerStore, RunKey } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { Progress } from '../contracts/ledger/progress';
+import type { SessionKey } from '../contracts/ledger/session';
 import type { Message } from '../contracts/message';
 import type { Model, Models } from '../contracts/model';
 import type { HostOptions } from '../contracts/run';
@@ -108,6 +109,12 @@ interface ModelsOfRun {
   readonly planning?: PlanningSettings;
 }
 
+/** The conversation that a run belongs to, and the limits of its tenant. */
+export interface RunSession extends SessionKey {
+  readonly windowTokens: number;
+  readonly days: number;
+}
+
 /** Which model, which limits, which tools: decided before anything is claimed, called or spent. */
 export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'format'>, ModelsOfRun {
   /** Settings in force: those of the task under the agent's. */
@@ -117,6 +124,8 @@ export interface RunPlan extends Pick<LoopInput, 'toolset' | 'settings' | 'forma
   /** Instructions of its tool sources, then of the tenant. They stay the same as long as a task runs. */
   readonly instructions: readonly string[];
   readonly budget: Budget;
+  /** The conversation that it belongs to. */
+  readonly session?: RunSession;
   /** Whether the task gets a line in the billing table: of a free tier only what costs something after all. */
   readonly billed: 'everything' | 'what-costs' | 'nothing';
   readonly warnings: readonly ErrorSummary[];

@@ -1,10 +1,12 @@
 import { addSpent, NOTHING_SPENT } from '../billing/budget';
+import type { Spent } from '../contracts/ledger/journal';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult } from '../contracts/result';
 import type { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import type { Recorder } from './recorder';
 import type { ClaimedRun } from './run';
+import { turnOf } from './sessions/turn-of';
 
 interface Settled {
   readonly settled: AgentResult;
@@ -16,12 +18,14 @@ interface Settled {
  * another attempt that holds the task does, since a task has one answer.
  */
 export async function settleRun(
-  { request: { config, meta }, plan, needs, earlier, variables }: ClaimedRun,
+  run: ClaimedRun,
   recorder: Recorder,
   { result, outcome }: { readonly result: AgentResult; readonly outcome: LoopOutcome },
 ): Promise<Settled> {
+  const { plan, needs, variables } = run;
+  const { config, meta } = run.request;
   const { error, progress, lastStep } = outcome;
-  const spent = addSpent(earlier?.spent ?? NOTHING_SPENT, { costUsd: result.cost_usd, tokens: result.tokens.total });
+  const spent = spentOn(run, result);
   const saved = progress && {
     task: { config, meta },
     progress: { ...progress, spent, variables: Object.fromEntries(variables), agent: plan.agent },
@@ -29,7 +33,7 @@ export async function settleRun(
   };
   const state = error === undefined ? (saved === undefined ? 'done' : 'waiting') : 'failed';
   try {
-    await recorder.settle({ state, result, lastStep, saved });
+    await recorder.settle({ state, result, lastStep, saved, turn: await turnOf(run, { result, outcome, spent }) });
     return { settled: result, error };
   } catch (thrown) {
     const failure = toRuntimeError(thrown);
@@ -37,4 +41,9 @@ export async function settleRun(
     if (failure.code === 'RUN_TAKEN_OVER') return { settled: { ...result, status: 'failed' }, error: failure };
     return { settled: { ...result, warnings: [...result.warnings, failure.toSummary()] }, error };
   }
+}
+
+/** The spending of the task, over all its runs. */
+function spentOn({ earlier }: ClaimedRun, { cost_usd: costUsd, tokens }: AgentResult): Spent {
+  return addSpent(earlier?.spent ?? NOTHING_SPENT, { costUsd, tokens: tokens.total });
 }

@@ -45,10 +45,15 @@ export function readAgentTask(input: unknown): ReadyTask {
   return {
     ...task,
     ...(unknownKeys.length > 0 && { unknownKeys }),
-    meta: { ...task.meta, tenant_id: readTenantId(task.meta.tenant_id) },
+    meta: { ...metaOf(task), tenant_id: readTenantId(task.meta.tenant_id) },
     task_id: task.task_id ?? newId(),
     trace_id: task.trace_id ?? newId(),
   } as ReadyTask;
+}
+
+/** A task with a conversation is told apart by it in bill, audit and tools. */
+function metaOf({ meta, config: { session_id: session } }: AgentTask): AgentTask['meta'] {
+  return session === undefined || meta.session_id ? meta : { ...meta, session_id: session };
 }
 
 /** Producers send keys of their own. But one that looks like a slip in a rule or a limit is refused, since it would not hold. */

@@ -21,6 +21,8 @@ export function parseSettings(text: string | null): TenantSettings {
     monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
     monthlyTokenLimit: limitText(raw.monthly_token_limit),
     runsPerMinute: limitText(raw.runs_per_minute),
+    sessionDays: positiveInteger(raw.session_days),
+    sessionWindowTokens: positiveInteger(raw.session_window_tokens),
     timeZone: nonEmpty(raw.timezone),
     tellContext: typeof raw.tell_context === 'boolean' ? raw.tell_context : undefined,
     language: wordsOf(raw.language),
@@ -34,7 +36,7 @@ export function parseSettings(text: string | null): TenantSettings {
 
 const SETTINGS: readonly string[] = words(`
   default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
-  monthly_token_limit runs_per_minute tool_config mcp_allowed_hosts callback_hosts
+  monthly_token_limit runs_per_minute session_days session_window_tokens tool_config mcp_allowed_hosts callback_hosts
 `);
 /** Settings that models are told of; they guard nothing. */
 const TOLD: readonly string[] = words('timezone tell_context language agent_personality working_hours');

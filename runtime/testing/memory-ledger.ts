@@ -20,6 +20,7 @@ import {
   type TaskRow,
   type TenantRows,
 } from './memory-rows';
+import { keepTurn, memorySessions } from './memory-sessions';
 
 /** A ledger that forgets everything with the process. */
 export interface MemoryLedger extends LedgerStore {
@@ -64,6 +65,7 @@ export function createMemoryLedger(): MemoryLedger {
       return Promise.resolve(known.some((row) => row.runId === runId));
     },
     identify: () => Promise.resolve('memory'),
+    sessions: memorySessions(of),
     calls,
     spent: (tenantId) => sumOf(calls(tenantId)),
     audit: (tenantId) => [...of(tenantId).audit.values()],
@@ -116,16 +118,17 @@ function write(row: TaskRow, { leaseMs, journal = [], end }: RunProgress, hasRoo
   for (const entry of journal) keepEntry(row, entry, hasRoom);
 }
 
-function finish({ calls }: TenantRows, row: TaskRow, end: RunEnd): void {
-  const { state, result, saved } = end;
+function finish(rows: TenantRows, row: TaskRow, end: RunEnd): void {
+  const { state, result, saved, turn } = end;
+  if (turn !== undefined) keepTurn(rows, row.runId, turn);
   row.state = state;
   row.result = result;
   row.hold = undefined;
   // Until it is done or waits again, the approval that it goes on with may come again.
   if (state !== 'failed') row.saved = saved && (parseExactly(JSON.stringify(saved)) as SavedRun);
   if (state === 'done') row.journal.clear();
-  for (const [key, { runId, call, ...place }] of calls) {
-    if (runId === row.runId && call === undefined && isUnsent(place, end)) calls.delete(key);
+  for (const [key, { runId, call, ...place }] of rows.calls) {
+    if (runId === row.runId && call === undefined && isUnsent(place, end)) rows.calls.delete(key);
   }
 }
 

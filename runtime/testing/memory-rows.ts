@@ -16,6 +16,7 @@ import type { AgentResult } from '../contracts/result';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { parseExactly } from '../util/exact-integer';
 import { createWindows, reserve, type Room, type Windows } from './memory-limits';
+import type { SessionRow } from './memory-sessions';
 
 /** A task, and the run that holds it. */
 export interface TaskRow {
@@ -49,10 +50,11 @@ export interface TenantRows {
   readonly calls: Map<string, CallRow>;
   readonly audit: Map<string, ToolCallRecord>;
   readonly windows: Windows;
+  readonly sessions: Map<string, SessionRow>;
 }
 
 export function emptyRows(): TenantRows {
-  return { tasks: new Map(), calls: new Map(), audit: new Map(), windows: createWindows() };
+  return { tasks: new Map(), calls: new Map(), audit: new Map(), windows: createWindows(), sessions: new Map() };
 }
 
 export function holdOf(reserve: Reservation | undefined): Spent | undefined {

@@ -57,7 +57,7 @@ it('has words for the canvas for each operation', () => {
       expect(action).toMatch(/^[A-Z][a-z]+ /);
     }
   }
-  expect(operations).toHaveLength(15);
+  expect(operations).toHaveLength(16);
 });
 
 it.each([

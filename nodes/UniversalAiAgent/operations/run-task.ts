@@ -35,7 +35,7 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
     const result = await runtime.run(task, options);
     const json = toJson(result, hasConnectedModel(context));
     noteRun(context, task, json);
-    const isForgotten = connected.memory === undefined && isOfChat(item);
+    const isForgotten = connected.memory === undefined && result.session_id === undefined && isOfChat(item);
     return { item: { json, pairedItem: { item: index } }, warnings: result.warnings, isForgotten };
   });
 }

@@ -275,6 +275,16 @@ export const properties: INodeProperties[] = [
     displayOptions: ofFields,
   },
   {
+    displayName: 'Session ID',
+    name: 'sessionId',
+    type: 'string',
+    default: '',
+    placeholder: 'e.g. {{ $json.sessionId }}',
+    description:
+      'The conversation that the message belongs to: the agent remembers what was said in it, without a Memory. Each tenant and each agent has its own.',
+    displayOptions: ofFields,
+  },
+  {
     displayName: 'Result Key',
     name: 'resultKey',
     type: 'string',

@@ -42,9 +42,10 @@ export function escapeHtml(text: string): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Shown where a chat ran without a memory. */
+/** Shown where a chat ran without a memory and without a session. */
 export function hintAtMemory(context: IExecuteFunctions, outcomes: readonly ItemOutcome[]): void {
   if (!outcomes.some(({ isForgotten }) => isForgotten)) return;
-  const message = 'Each message of this chat starts a new conversation: connect a Memory to have it remembered.';
+  const way = context.getNode().typeVersion > 2 ? 'set Session ID, or connect a Memory' : 'connect a Memory';
+  const message = `Each message of this chat starts a new conversation: ${way} to have it remembered.`;
   context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
 }

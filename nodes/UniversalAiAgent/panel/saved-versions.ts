@@ -13,7 +13,7 @@ const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
 };
 
 /** Parameters that came with version 3. */
-const NEW = ['options.useRedis', 'tenantTools', 'agent', 'mode'];
+const NEW = ['options.useRedis', 'tenantTools', 'agent', 'mode', 'sessionId'];
 
 const isMoved = (name: string): boolean => Object.hasOwn(MOVED, name);
 

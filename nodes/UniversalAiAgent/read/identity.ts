@@ -24,7 +24,11 @@ export const identity: INodeProperties = {
   options: [
     idField('Client ID', 'clientId', "The tenant's customer that the task is about"),
     idField('Dialog ID', 'dialogId', 'The conversation that the task belongs to'),
-    idField('Session ID', 'sessionId', 'The session that the task belongs to, such as the one of a chat'),
+    idField(
+      'Session ID',
+      'sessionId',
+      'The session that the task belongs to, for tools and bill. What is said is remembered by the field Session ID.',
+    ),
     idField('User ID', 'userId', 'The person who asks. The audit of tool calls names them.'),
   ],
 };

@@ -60,9 +60,11 @@ function refuseUntrustedTenant(context: IExecuteFunctions, library: Library): vo
   if (inputMode !== 'fields' || isModelWritten(node.parameters.tenantId)) {
     throw new library.RuntimeError('TENANT_UNTRUSTED');
   }
-  // Another agent may have more tools.
-  if (!isModelWritten(node.parameters.agent)) return;
-  throw new library.RuntimeError('INPUT_INVALID', { issues: 'Agent must not be what a model can write' });
+  // Another agent may have more tools, and another session is somebody else's.
+  const { agent, sessionId } = node.parameters;
+  const written = isModelWritten(agent) ? 'Agent' : isModelWritten(sessionId) ? 'Session ID' : undefined;
+  if (written === undefined) return;
+  throw new library.RuntimeError('INPUT_INVALID', { issues: `${written} must not be what a model can write` });
 }
 
 function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObject): IDataObject {
@@ -79,24 +81,26 @@ function taskOfItem(context: IExecuteFunctions, index: number, options: IDataObj
 function taskOfFields(item: TaskItem, options: IDataObject): IDataObject {
   const { context, library, index } = item;
   const read = (name: string): unknown => context.getNodeParameter(name, index, '');
-  const tenant = read('tenantId');
-  const agent = locatedText(read('agent'));
-  const tier = read('tier');
-  const mode = read('mode');
   const prompt = promptOf(read('systemPrompt'));
   return {
     config: {
       ...options,
       ...(prompt.includes('{{') && isExpression(context, 'systemPrompt') ? { system_prompt_is_template: false } : {}),
-      agent: agent === '' ? undefined : agent,
-      agent_tier: tier === '' ? undefined : (tier as string),
-      mode: mode === '' || mode === 'direct' ? undefined : (mode as string),
+      agent: given(locatedText(read('agent'))),
+      agent_tier: given(read('tier')),
+      mode: given(read('mode'), 'direct'),
+      session_id: given(read('sessionId')),
       system_prompt: prompt,
       message: promptOf(isFromChat(context) ? context.getInputData()[index]?.json.chatInput : read('message')),
       context: readContext(library, readSetting(item, 'context')),
     },
-    meta: { tenant_id: locatedText(tenant), ...readIdentity(item) },
+    meta: { tenant_id: locatedText(read('tenantId')), ...readIdentity(item) },
   };
+}
+
+/** Returns undefined for a field that is empty, or says what holds anyway. */
+function given(value: unknown, standard = ''): string | undefined {
+  return value === '' || value === standard ? undefined : (value as string);
 }
 
 /** Reports whether n8n fills the field: the text that it returns must not be read as a template again. */

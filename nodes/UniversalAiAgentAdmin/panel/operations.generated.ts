@@ -16,6 +16,7 @@ export const RESOURCES = [
   { name: 'Run', value: 'run' },
   { name: 'Approval', value: 'approval' },
   { name: 'Audit', value: 'audit' },
+  { name: 'Session', value: 'session' },
   { name: 'Usage', value: 'usage' },
 ];
 
@@ -325,6 +326,33 @@ export const OPERATIONS = {
       description: 'The newest tool calls, and what was decided on each',
     },
   ],
+  session: [
+    {
+      name: 'List',
+      value: 'list',
+      action: 'List sessions',
+      description: 'The conversations of a tenant, those that were added to last first',
+    },
+    {
+      name: 'Get',
+      value: 'get',
+      action: 'Get a session',
+      description: 'Everything that was said in a conversation, with what each turn has cost',
+    },
+    {
+      name: 'Export',
+      value: 'export',
+      action: 'Export sessions',
+      description: 'Everything that was said, as a file of JSON Lines: one message each',
+    },
+    {
+      name: 'Delete',
+      value: 'delete',
+      action: 'Delete a session',
+      description:
+        'Delete a conversation with all that was said; the results of its runs stay until they are 30 days old',
+    },
+  ],
   usage: [
     {
       name: 'Summary',
@@ -376,6 +404,8 @@ export const LISTS = {
   'run.list': 'runs',
   'approval.list': 'approvals',
   'audit.list': 'calls',
+  'session.list': 'sessions',
+  'session.get': 'messages',
   'usage.summary': 'usage',
   'usage.topSpenders': 'spenders',
   'usage.unknown': 'unknown_usage',
@@ -384,7 +414,7 @@ export const LISTS = {
 /** Where a credential is hidden, by what needs it: one match hides. */
 export const HIDDEN = {
   vault: {
-    resource: ['agent', 'audit', 'price', 'run', 'skill', 'sqlRole', 'tenant', 'tier', 'usage'],
+    resource: ['agent', 'audit', 'price', 'run', 'session', 'skill', 'sqlRole', 'tenant', 'tier', 'usage'],
     operation: [
       'add',
       'addBuiltIn',
@@ -409,6 +439,7 @@ export const HIDDEN = {
       'oauthLogin',
       'run',
       'secret',
+      'session',
       'skill',
       'sqlRole',
       'tenant',
@@ -428,6 +459,7 @@ export const HIDDEN = {
       'price',
       'run',
       'secret',
+      'session',
       'skill',
       'sqlRole',
       'tenant',

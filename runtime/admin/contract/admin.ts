@@ -4,11 +4,11 @@ import type { PriceAdmin } from './price';
 import type { ApprovalAdmin, AuditAdmin, RunAdmin } from './run';
 import type { SecretAdmin } from './secret';
 import type { McpServerAdmin, OAuthLoginAdmin } from './server';
+import type { SessionAdmin } from './session';
 import type { SkillAdmin } from './skill';
-import type { SqlRoleAdmin } from './sql-role';
 import type { TenantAdmin } from './tenant';
 import type { TierAdmin } from './tier';
-import type { ToolAdmin } from './tool';
+import type { SqlRoleAdmin, ToolAdmin } from './tool';
 import type { UsageAdmin } from './usage';
 
 /**
@@ -30,6 +30,7 @@ export interface Admin {
   readonly tier: TierAdmin;
   readonly usage: UsageAdmin;
   readonly run: RunAdmin;
+  readonly session: SessionAdmin;
   readonly approval: ApprovalAdmin;
   readonly audit: AuditAdmin;
   readonly sqlRole: SqlRoleAdmin;

@@ -16,8 +16,10 @@ import { checkRules } from '../tools/check-rules';
 /** Settings that a run reads only when it needs them. */
 export const CHECKED_SETTINGS = [
   ...['callback_hosts', 'mcp_allowed_hosts', 'max_iterations', 'default_tier', 'max_tier'],
-  ...['timezone', 'tell_context'],
+  ...['timezone', 'tell_context', 'session_days', 'session_window_tokens'],
 ];
+
+const NOT_WHOLE = 'it is not a whole number above 0';
 
 interface NewSettings {
   /** The keys that were given. */
@@ -49,10 +51,9 @@ export async function checkSettings(
   const own = new Map<string, () => void>([
     ['callback_hosts', () => checkHosts('callback_hosts', settings.callbackHosts)],
     ['mcp_allowed_hosts', () => checkHosts('mcp_allowed_hosts', settings.mcpAllowedHosts)],
-    [
-      'max_iterations',
-      () => refuseUnread('max_iterations', settings.maxIterations, 'it is not a whole number above 0'),
-    ],
+    ['max_iterations', () => refuseUnread('max_iterations', settings.maxIterations, NOT_WHOLE)],
+    ['session_days', () => refuseUnread('session_days', settings.sessionDays, NOT_WHOLE)],
+    ['session_window_tokens', () => refuseUnread('session_window_tokens', settings.sessionWindowTokens, NOT_WHOLE)],
     ['default_tier', () => refuseUnread('default_tier', settings.defaultTier, 'it is no text')],
     [
       'timezone',

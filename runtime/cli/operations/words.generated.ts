@@ -138,4 +138,8 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   },
   'approval.decide': { userId: 'Who decides; stands in the audit' },
   'audit.list': { taskId: 'Only the calls of this task' },
+  'session.list': { agent: 'Only the sessions of this agent' },
+  'session.get': { agent: 'Default: the session of runs without an agent' },
+  'session.export': { sessionId: 'Only sessions of this id, of whichever agent' },
+  'session.delete': { agent: 'Default: the session of runs without an agent' },
 };

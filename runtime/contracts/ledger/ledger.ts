@@ -3,6 +3,7 @@ import type { CallPolicy } from '../tools/permission';
 import type { ToolCallRecord } from '../tools/tool-call';
 import type { ApprovalDecision, JournalEntry, Spent } from './journal';
 import type { SavedRun } from './progress';
+import type { NewTurn, SessionStore } from './session';
 import type { ModelCallPlace, ModelCallRecord, StepPurpose } from './usage';
 
 /** A task is one line in the ledger; a run is one attempt at it. */
@@ -180,6 +181,8 @@ export interface RunEnd {
   /** Numbers of calls that were opened and never made. */
   readonly unsent?: readonly number[];
   readonly saved?: SavedRun;
+  /** Added to its session, with the end. */
+  readonly turn?: NewTurn;
 }
 
 /** One tool call, and the limits that it counts for. */
@@ -222,4 +225,6 @@ export interface LedgerStore {
   readonly knows: (run: RunKey) => Promise<boolean>;
   /** A text that tells this ledger from others, the same in every process. */
   readonly identify: () => Promise<string>;
+  /** Undefined: it keeps no conversations. */
+  readonly sessions?: SessionStore;
 }

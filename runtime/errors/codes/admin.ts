@@ -82,6 +82,11 @@ export const ADMIN_CODES = family('Administration', {
     'The bill has more than {most} lines.',
     'Name a tenant, or a shorter time with from and until.',
   ),
+  SESSION_NOT_FOUND: caller(
+    'Tenant {tenantId} has no session "{session}" {of}.',
+    'List the sessions of the tenant, each with its agent. Messages are kept as long as session_days of the tenant says.',
+  ),
+  SESSIONS_TOO_LONG: caller('The sessions together have more than {most} messages.', 'Name an agent, or a session.'),
   RUN_NOT_FOUND: caller(
     'Tenant {tenantId} has no run or task "{id}".',
     'List the runs of the tenant. Results are kept for 30 days.',

@@ -79,6 +79,26 @@ export const RUN_CODES = family('How a run ends', {
       'Raise Limit: Iterations, or use a more capable model.',
     ),
   ),
+  SESSION_BUSY: callerLater(
+    'The session "{session}" was at work for other runs until the time was over.',
+    'Repeat the task. Raise Limit: Timeout Seconds where many messages of one session come at once; a tool must not ask an agent in the session of its own run.',
+  ),
+  SESSION_UNAVAILABLE: caller(
+    'The task names a session, and the ledger of this program keeps none.',
+    'Give the ledger `sessions`, configure a database, or leave session_id out.',
+  ),
+  SESSION_UNUSED: warning(
+    caller(
+      'The session "{session}" was neither read nor written, since a memory is connected.',
+      'Disconnect the memory, or leave Session ID empty.',
+    ),
+  ),
+  SESSION_NOT_SUMMARISED: warning(
+    upstream(
+      'The oldest {turns} turn(s) of the session do not fit any more, and no summary could be made of them: {reason}.',
+      'Nothing is lost: the record has them, and the next run tries again. Raise session_window_tokens of the tenant to keep more.',
+    ),
+  ),
   MEMORY_UNAVAILABLE: upstreamLater(
     'The connected memory gave no history: {reason}.',
     'Check the memory, its credential and its session key. The model was not called.',

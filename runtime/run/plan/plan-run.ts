@@ -14,6 +14,7 @@ import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import { isOfPlans, PLAN_TOOLS } from '../../toolsets/plan-source';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
+import { sessionOf } from '../sessions/session-of';
 import { chooseModel, type ModelRequirements } from './choose-model';
 import { choosePlanning, lackingTools } from './choose-planning';
 import { fillVariables } from './fill-variables';
@@ -66,6 +67,7 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
   const tools = await chooseTools(environment, run, { config, tier: tier.code });
   const { billed, warnings: billWarnings } = billing(config, { isFree, budget });
   const facts = factsOf(settings);
+  const { session, warnings: sessionWarnings } = sessionOf(environment, run, { config, settings });
   const plan: RunPlan = {
     ...chosen,
     ...choosePlanning(required, { ...chosen, ...tools }),
@@ -78,9 +80,10 @@ async function decide(environment: RunEnvironment, run: RunOfTenant): Promise<Pi
     format: connected.format ?? formatOf(run.parent?.part === undefined ? agent : undefined),
     budget,
     billed,
+    session,
     warnings: [
       ...[...limitWarnings, ...modelWarnings, ...tools.warnings, ...billWarnings, ...taskWarnings(request)],
-      ...[...textWarnings, ...facts.warnings],
+      ...[...textWarnings, ...facts.warnings, ...sessionWarnings],
       ...undefinedAgent(config.agent, now ?? agent),
     ],
   };

@@ -4,6 +4,7 @@ import agents from './migrations/0102-agents.sql';
 import ledger from './migrations/0103-ledger.sql';
 import rules from './migrations/0104-rules.sql';
 import runAgents from './migrations/0105-run-agents.sql';
+import sessions from './migrations/0106-sessions.sql';
 
 interface Migration {
   readonly name: string;
@@ -17,6 +18,7 @@ export const MIGRATIONS: readonly [Migration, ...Migration[]] = [
   { name: '0103-ledger', sql: ledger },
   { name: '0104-rules', sql: rules },
   { name: '0105-run-agents', sql: runAgents },
+  { name: '0106-sessions', sql: sessions },
 ];
 
 /** The way from the last migration of before 0101, which made the same schema in smaller steps. */

@@ -1,6 +1,6 @@
 import type { Statement } from '../statement';
 import text from './load-tenants.sql';
-import { named } from './named';
+import { named, withoutParts } from './named';
 
 interface Asked {
   readonly tenantIds: readonly string[];
@@ -11,10 +11,8 @@ interface Asked {
   readonly subAgents?: readonly string[];
 }
 
-const OF_AGENT = /-- With an agent:\n[^]*?-- Always:\n/g;
-
 const withAgent = named<Asked>(text);
-const withoutAgent = named<Asked>(text.replace(OF_AGENT, ''));
+const withoutAgent = named<Asked>(withoutParts(text));
 
 /** Everything that runs of these tenants need, with the prices of these models. */
 export function loadTenantsStatement(asked: Asked): Statement {

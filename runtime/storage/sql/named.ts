@@ -26,3 +26,10 @@ export function named<Values extends object>(sql: string): Named<Values> {
     values: names.map((name) => (values as Readonly<Record<string, unknown>>)[name] ?? null),
   });
 }
+
+const OF_PART = /^ *-- With [\w ]+:\n[^]*?^ *-- Always:\n/gm;
+
+/** The statement without the parts that stand between `-- With an agent:`, or such, and `-- Always:`. */
+export function withoutParts(sql: string): string {
+  return sql.replace(OF_PART, '');
+}

@@ -1,6 +1,7 @@
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres, type Postgres } from '../../../runtime/storage/postgres/pool';
 import { describeLedger } from '../../contract/ledger';
+import { describeSessions } from '../../contract/sessions';
 import { addTenant, createMigratedDatabase, type TestDatabase } from '../../support/servers/database';
 
 let database: TestDatabase;
@@ -19,3 +20,5 @@ afterAll(async () => {
 });
 
 describeLedger(async () => ({ ledger: store, tenantId: await addTenant(database) }));
+
+describe('conversations', () => describeSessions(async () => ({ ledger: store, tenantId: await addTenant(database) })));

@@ -63,6 +63,8 @@ it('makes every table of the documents and the ledger in an empty database', asy
     'elo_agent_rate_windows',
     'elo_agent_runs',
     'elo_agent_secrets',
+    'elo_agent_session_messages',
+    'elo_agent_sessions',
     'elo_agent_skills',
     'elo_agent_tiers',
     'elo_agent_tools',

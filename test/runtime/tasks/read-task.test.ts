@@ -53,6 +53,7 @@ it('takes every option that the type of the library names, and reads no other on
     disabled_tools: ['send'],
     skills: ['refunds'],
     mode: 'auto',
+    session_id: 'chat-7',
     planner_tier: 'expert',
     supervisor_tier: 'nano',
     step_tier: 'small',
@@ -163,11 +164,11 @@ it('warns that a callback is not delivered, if there is one', () => {
 
 describe('a key of the config that nobody reads', () => {
   it('is left out with a warning, since producers send keys of their own', () => {
-    const given = { model: 'x', session_id: 's', output_schema: {}, chat: undefined };
+    const given = { model: 'x', session: 's', output_schema: {}, chat: undefined };
     const read = readTask(task(given));
     expect(read.config).not.toHaveProperty('model');
     expect(taskWarnings(read)).toMatchObject([
-      { code: 'CONFIG_KEY_UNKNOWN', message: containing('"model", "session_id", "output_schema"') },
+      { code: 'CONFIG_KEY_UNKNOWN', message: containing('"model", "session", "output_schema"') },
     ]);
   });
 

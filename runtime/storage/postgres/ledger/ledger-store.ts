@@ -12,6 +12,7 @@ import { sqlStateOf } from '../database-errors';
 import { journalEntries } from './journal-entries';
 import { claimReader } from './read-claims';
 import { sealedJson, type TextSealer } from './sealed-json';
+import { createSessionStore } from './session-store';
 import { waitingRuns } from './waiting-runs';
 
 const PRUNE_EVERY_MS = 3_600_000;
@@ -61,6 +62,7 @@ export function createLedgerStore(
       await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
     ...questions,
+    sessions: createSessionStore(query),
     close: () => {
       stopPruning();
       return Promise.resolve();

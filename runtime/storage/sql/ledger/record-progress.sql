@@ -162,6 +162,9 @@ WITH written AS (
   RETURNING line.run_id
 )
 SELECT EXISTS (SELECT FROM run) AS is_ours,
+  -- With a turn:
+  (SELECT elo_agent_add_turn(:tenantId::uuid, :taskId, :runId::uuid, :turn::jsonb) FROM run) AS has_turn,
+  -- Always:
   (SELECT elo_agent_miss_line() FROM added
     WHERE :isBilled::boolean AND NOT EXISTS (SELECT FROM billed) AND (
       added.calls > 0

@@ -1,8 +1,9 @@
 import type { OpenCall, RunKey, RunProgress } from '../../../contracts/ledger/ledger';
+import type { NewTurn } from '../../../contracts/ledger/session';
 import type { ModelCallRecord } from '../../../contracts/ledger/usage';
 import type { JournalLine } from '../../postgres/ledger/journal-entries';
 import type { Statement } from '../../statement';
-import { named } from '../named';
+import { named, withoutParts } from '../named';
 import { indexableId, storable } from '../storable';
 import { familyValues } from './claim-run';
 import text from './record-progress.sql';
@@ -21,13 +22,14 @@ interface KeptForLater {
   readonly journal: readonly JournalLine[];
 }
 
-const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(text);
+const RECORD_TURN = named<RunKey & Readonly<Record<string, unknown>>>(text);
+const RECORD = named<RunKey & Readonly<Record<string, unknown>>>(withoutParts(text));
 
 export function recordProgressStatement(progress: RunProgress, { saved, journal }: KeptForLater): Statement {
   const { tenantId, taskId, runId, leaseMs, taking = [], audit = [], end } = progress;
   const { clientId, dialogId, userId, sessionId } = progress;
   const bill = billOf(progress);
-  return RECORD({
+  return (end?.turn === undefined ? RECORD : RECORD_TURN)({
     ...{ tenantId, taskId, runId, leaseMs, saved },
     ...lineage(progress),
     calls: list(callsOf(progress)),
@@ -38,6 +40,7 @@ export function recordProgressStatement(progress: RunProgress, { saved, journal 
     result: end && JSON.stringify(end.result),
     lastStep: end?.lastStep,
     unsent: end?.unsent,
+    turn: turnText(end?.turn),
     taking: list(taking),
     audit: list(audit.map((line) => ({ ...line, id: indexableId(line.id) }))),
     journal: list(journal),
@@ -69,6 +72,11 @@ export function callsOf({ closed, opening }: RunProgress): readonly (ModelCallRe
 /** Writes a list as JSON; what is empty costs the server nothing. */
 export function list(values: readonly object[]): string | undefined {
   return values.length === 0 ? undefined : JSON.stringify(storable(values));
+}
+
+/** Writes the turn of a run as JSON. */
+export function turnText(turn: NewTurn | undefined): string | undefined {
+  return turn && JSON.stringify(storable(turn));
 }
 
 /** The line that a write goes on; undefined where it writes none. */

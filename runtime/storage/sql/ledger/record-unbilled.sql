@@ -24,6 +24,9 @@ WITH counted AS (
   WHERE :state::text IS NOT NULL AND run.state = 'running'
     AND run.tenant_id = :tenantId::uuid AND run.task_id = :taskId AND run.run_id = :runId::uuid
   RETURNING run.state
+    -- With a turn:
+    , elo_agent_add_turn(:tenantId::uuid, :taskId, :runId::uuid, :turn::jsonb)
+    -- Always:
 ), never_sent AS (
   DELETE FROM elo_agent_model_calls
   WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid AND closed_at IS NULL

@@ -1,0 +1,64 @@
+import type { Message } from '../message';
+
+/** A conversation of a tenant with an agent. */
+export interface SessionKey {
+  readonly tenantId: string;
+  /** The name of the agent; empty for runs without one. */
+  readonly agent: string;
+  readonly sessionId: string;
+}
+
+/** A message of a conversation, with the tokens that it takes of a window. */
+export interface SessionMessage {
+  readonly message: Exclude<Message, { role: 'system' }>;
+  readonly tokens: number;
+}
+
+/** The question, the steps with tools and the answer of one run. */
+export interface SessionTurn {
+  /** Counted from 1, also over turns that are forgotten. */
+  readonly turn: number;
+  readonly messages: readonly SessionMessage[];
+}
+
+export interface SessionSummary {
+  readonly text: string;
+  readonly tokens: number;
+  /** The last turn that it stands for. */
+  readonly turn: number;
+}
+
+/** The part of a conversation that may stand in a window. */
+export interface SessionRecord {
+  readonly summary?: SessionSummary;
+  /** Turns after the summary, oldest first. */
+  readonly turns: readonly SessionTurn[];
+}
+
+/** The turn of a run, as it is written with the end of the run. */
+export interface NewTurn extends Omit<SessionKey, 'tenantId'> {
+  readonly messages: readonly SessionMessage[];
+  /** Usage of the run. */
+  readonly tokens: number;
+  /** US dollars, as decimal text. */
+  readonly costUsd: string;
+}
+
+/** Conversations: an append-only record. A turn is added with the end of its run, by `LedgerStore.record`. Rejects with a DB_ code. */
+export interface SessionStore {
+  /**
+   * Puts a run that was claimed in the queue of the session. Resolves with true if no run before it is at work; it then has the session
+   * until it ends, waits for a person, or is lost.
+   */
+  readonly hold: (session: SessionKey, runId: string) => Promise<boolean>;
+  /** The newest turns that together have about so many tokens, none of them older than so many days. */
+  readonly load: (
+    session: SessionKey,
+    limits: { readonly tokens: number; readonly days: number },
+  ) => Promise<SessionRecord>;
+  readonly addSummary: (
+    session: SessionKey,
+    run: { readonly taskId: string; readonly runId: string },
+    summary: SessionSummary,
+  ) => Promise<void>;
+}

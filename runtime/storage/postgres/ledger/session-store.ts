@@ -1,0 +1,50 @@
+import type { SessionMessage, SessionRecord, SessionStore, SessionTurn } from '../../../contracts/ledger/session';
+import { textOf } from '../../../contracts/message';
+import { parseExactly } from '../../../util/exact-integer';
+import { holdSession } from '../../sql/sessions/hold-session';
+import { addSummary, loadSession, type WindowRow } from '../../sql/sessions/load-session';
+import { storable } from '../../sql/storable';
+import type { Query } from '../../statement';
+
+/** Conversations in elo_agent_sessions and elo_agent_session_messages. */
+export function createSessionStore(query: Query): SessionStore {
+  return {
+    hold: async (session, runId) => {
+      const [row] = await query<{ is_held: boolean }>(holdSession(storable({ ...session, runId })));
+      return row?.is_held === true;
+    },
+    load: async (session, limits) => toRecord(await query<WindowRow>(loadSession(storable({ ...session, ...limits })))),
+    addSummary: async (session, { taskId, runId }, summary) => {
+      await query(addSummary(storable({ ...session, taskId, runId, ...summary })));
+    },
+  };
+}
+
+function toRecord(rows: readonly WindowRow[]): SessionRecord {
+  const summary = rows.find(({ kind }) => kind === 'summary');
+  const turns = new Map<number, SessionMessage[]>();
+  for (const row of rows) {
+    if (row.kind === 'summary') continue;
+    const messages = turns.get(row.turn) ?? [];
+    turns.set(row.turn, [...messages, toMessage(row)]);
+  }
+  return {
+    ...(summary && { summary: { text: textOf(contentOf(summary)), tokens: summary.tokens, turn: summary.turn } }),
+    turns: [...turns].map(([turn, messages]): SessionTurn => ({ turn, messages })),
+  };
+}
+
+function toMessage(row: WindowRow): SessionMessage {
+  const { role, tool_calls: calls, tool_call_id: callId, tokens } = row;
+  const message = {
+    role,
+    content: contentOf(row),
+    ...(calls === null ? {} : { tool_calls: parseExactly(calls) }),
+    ...(callId === null ? {} : { tool_call_id: callId }),
+  };
+  return { message: message as SessionMessage['message'], tokens };
+}
+
+function contentOf({ content }: WindowRow): SessionMessage['message']['content'] {
+  return content === null ? null : (parseExactly(content) as SessionMessage['message']['content']);
+}
