@@ -56,7 +56,7 @@ export const READABLE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
     'updated_at',
   ],
   elo_agent_skills: words('id tenant_id name description version is_active created_at updated_at'),
-  elo_agent_sessions: words('id tenant_id agent session_id turns messages tokens cost_usd created_at updated_at'),
+  elo_agent_sessions: words('id tenant_id agent turns messages tokens cost_usd created_at updated_at'),
   elo_agent_session_messages: words(`
     session no tenant_id turn kind task_id run_id role tokens run_tokens cost_usd created_at
   `),

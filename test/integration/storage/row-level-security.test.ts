@@ -186,6 +186,8 @@ describe('a role made by sql-role set', () => {
     `SELECT elo_agent_reserve('ALICE', '{ALICE}'::uuid[], 1, 1, 1, 1)`,
     `SELECT elo_agent_policy_version('ALICE')`,
     `SELECT elo_agent_channel_credentials('ALICE')`,
+    `SELECT elo_agent_hold_session('ALICE', '', 's', 'ALICE')`,
+    `SELECT elo_agent_add_turn('ALICE', 't', 'ALICE', '{}')`,
   ])('may not execute the functions of the runtime: %s', async (text) => {
     const asking = queryAs(role.url, text.replaceAll('ALICE', alice), alice);
     await expect(asking).rejects.toThrow('permission denied for function');
