@@ -98,6 +98,22 @@ const settingsOf = (displayOptions: Shown, description: string): INodeProperties
       default: 60,
       description: 'How many runs may begin in a minute',
     },
+    {
+      displayName: 'Session Days',
+      name: 'session_days',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 30,
+      description: 'How long messages of conversations are kept',
+    },
+    {
+      displayName: 'Session Window',
+      name: 'session_window_tokens',
+      type: 'number',
+      typeOptions: { minValue: 1 },
+      default: 8000,
+      description: 'How many tokens of a conversation a run begins with. What does not fit is summed up.',
+    },
   ],
 });
 

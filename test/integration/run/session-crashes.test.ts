@@ -13,8 +13,7 @@ const inSession = (task: TestTask, message: string, rest: object = {}): TestTask
   ...task,
   config: { ...task.config, message, session_id: 's-1', ...rest },
 });
-const again = (task: TestTask, message: string): TestTask =>
-  inSession({ ...task, task_id: randomUUID() }, message);
+const again = (task: TestTask, message: string): TestTask => inSession({ ...task, task_id: randomUUID() }, message);
 const contents = async ({ meta }: TestTask): Promise<readonly string[]> => {
   const rows = await world
     .agent()

@@ -83,6 +83,17 @@ describe('a session', () => {
     ]);
   });
 
+  it('leaves calls of tools out for a run that has none: providers refuse them', async () => {
+    const session = randomUUID();
+    await say(session, { message: 'Count.' }, toolReply([{ name: 'echo' }]), textReply('One.'));
+    await say(session, { message: 'And?', config: { disabled_tools: ['echo'] } }, textReply('Two.'));
+    expect(sent()).toEqual([
+      ['user', 'Count.'],
+      ['assistant', 'One.'],
+      ['user', 'And?'],
+    ]);
+  });
+
   it('names the run in bill and audit where meta names no session, and is not that of meta', async () => {
     const session = randomUUID();
     const task = said(session);
