@@ -420,6 +420,7 @@ it('the end of a tool and of a tenant', async () => {
   await same(['tenant', 'delete', { tenantId }], ['tenant', 'delete', ...acme]);
 });
 
-it('no operation was left out', () => {
-  expect(OPERATIONS.map(({ name }) => name).filter((name) => !done.has(name))).toEqual([]);
+it('no operation was left out, but those of sessions.test.ts', () => {
+  const left = OPERATIONS.map(({ name }) => name).filter((name) => !name.startsWith('session.') && !done.has(name));
+  expect(left).toEqual([]);
 });

@@ -361,12 +361,15 @@ it('runs the agent that is picked, with its prompt and model where the node has 
   await database.query('DELETE FROM elo_agents');
 });
 
-it('as a tool of another agent, refuses an agent that a model can write', async () => {
-  const parameters = { ...withTenant(tenant), agent: "={{ $fromAI('Agent', ``, 'string') }}" };
-  const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
-  expect(finished.data.resultData.error?.description).toContain('INPUT_INVALID');
-  expect(models.received).toEqual([]);
-});
+it.each(['agent', 'sessionId'])(
+  'as a tool of another agent, refuses a parameter %s that a model can write',
+  async (name) => {
+    const parameters = { ...withTenant(tenant), [name]: "={{ $fromAI('Agent', ``, 'string') }}" };
+    const finished = await run([item()], { parameters, node: { type: `${TYPE}Tool` } });
+    expect(finished.data.resultData.error?.description).toContain('INPUT_INVALID');
+    expect(models.received).toEqual([]);
+  },
+);
 
 it.each([
   ['chosen', (): string => tenant],

@@ -34,7 +34,7 @@ export interface SessionAdmin {
   /** JSON Lines, one message each; at most 50,000, or it rejects with SESSIONS_TOO_LONG. */
   readonly export: (query: {
     readonly tenantId: string;
-    /** Only sessions of this id, of whichever agent. */
+    /** Only sessions of this ID, of whichever agent. */
     readonly sessionId?: string;
     readonly agent?: string;
   }) => Promise<{ readonly file_name: string; readonly mime_type: string; readonly text: string }>;

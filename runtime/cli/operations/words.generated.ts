@@ -140,6 +140,6 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   'audit.list': { taskId: 'Only the calls of this task' },
   'session.list': { agent: 'Only the sessions of this agent' },
   'session.get': { agent: 'Default: the session of runs without an agent' },
-  'session.export': { sessionId: 'Only sessions of this id, of whichever agent' },
+  'session.export': { sessionId: 'Only sessions of this ID, of whichever agent' },
   'session.delete': { agent: 'Default: the session of runs without an agent' },
 };

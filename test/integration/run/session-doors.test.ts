@@ -53,7 +53,7 @@ it('200 turns of one session by library, worker and command line, with a restart
   };
   let worker = world.startWorker();
   for (let turn = 1; turn <= TURNS; turn++) {
-    const say = turn % 20 === 0 ? byCommand : turn % 2 === 0 ? byWorker : byLibrary;
+    const say = turn % 25 === 0 ? byCommand : turn % 4 === 0 ? byWorker : byLibrary;
     await say(tenant, `Question ${turn} of one`);
     if (turn % 25 === 0) await byWorker(other, `Question ${turn} of another`);
     if (turn !== TURNS / 2) continue;

@@ -2,7 +2,7 @@ import { createRuntime, type Runtime } from '../../../runtime';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { migrate } from '../../../runtime/storage/schema/migrate';
-import { addTenant, createDatabase, giveTool, type TestDatabase } from '../../support/servers/database';
+import { addTenant, createDatabase, createMigratedDatabase, giveTool, type TestDatabase } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { startRedis } from '../../support/servers/redis';
@@ -118,4 +118,31 @@ it('what was under way in a database of before goes on after the upgrade: a run 
   await runtime.close();
   await postgres.close();
   await redis.close();
+});
+
+it('a database of the last version does runs without a session, and what waits there goes on after the upgrade', async () => {
+  const last = await createMigratedDatabase();
+  await last.query('DROP TABLE elo_agent_session_messages, elo_agent_sessions');
+  await last.query('DROP FUNCTION elo_agent_add_turn, elo_agent_hold_session');
+  await last.query(`DELETE FROM elo_agent_migrations WHERE name = '0106-sessions'`);
+  const tenantId = await addTenant(last, { settings: SETTINGS });
+  await giveTool(last, tenantId, { code: 'pay', endpoint: server.url });
+  const runtime = runtimeOn(last.url);
+  const [waits, talks] = [aTask(tenantId), aTask(tenantId, { session_id: 's-1' })];
+  now.models.script(toolReply([{ name: 'pay', arguments: { amount: 7 } }]));
+  const waiting = await runtime.run(waits);
+  const asked = now.models.received.length;
+  expect(await failureOf(runtime.run(talks))).toMatchObject({ code: 'DB_SCHEMA_MISSING' });
+  expect(now.models.received).toHaveLength(asked);
+
+  const postgres = createPostgres({ url: last.url, maxConnections: 1 });
+  expect(await migrate(postgres)).toMatchObject({ applied: ['0106-sessions'] });
+  await postgres.close();
+  now.models.script(textReply('Paid.'), textReply('Hello.'));
+  const approval = { run_id: waiting.run_id, decision: 'approve' };
+  const paid = await runtime.run({ ...waits, config: { ...waits.config, approval } });
+  expect(paid).toMatchObject({ status: 'completed', result: { text: 'Paid.' } });
+  expect(await runtime.run(talks)).toMatchObject({ status: 'completed', session_id: 's-1' });
+  await runtime.close();
+  await last.close();
 });
