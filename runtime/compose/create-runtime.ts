@@ -23,6 +23,7 @@ import type { TaskQueue } from '../tasks/enqueue-task';
 import type { TaskHandling } from '../tasks/handle-task';
 import { refuseOtherTypes } from '../tasks/read-queue-task';
 import { readTask, type ReadyTask } from '../tasks/read-task';
+import { parseSettings } from '../tenants/parse-settings';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
 import { compileInputSchema } from '../tools/schemas/validate-input';
@@ -125,7 +126,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
   // parseConfig has made sure that what is not plugged in has a database.
   if (database === undefined) return plugins as Stores;
   const postgres = createPostgres(database);
-  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays, sealer });
+  const ledger = createLedgerStore(postgres.query, { auditRetentionDays: audit.retentionDays, sessionDays, sealer });
   closers.push(ledger.close, postgres.close);
   return {
     postgres,
@@ -134,6 +135,10 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
     mcpStore: createMcpStore(postgres.query),
     skills: createSkillReader(postgres.query),
   };
+}
+
+function sessionDays(settings: string | null): number {
+  return parseSettings(settings).sessionDays ?? DEFAULTS.sessionDays;
 }
 
 function tenantStore(postgres: Postgres): TenantStore {

@@ -95,7 +95,8 @@ export function offeredTools({ definitions }: Toolset, format: OutputFormat | un
   return [...definitions.filter(({ name }) => name !== format.tool.name), format.tool];
 }
 
-function nothingYet(messages: readonly Message[]): LoopProgress {
+/** A run at its beginning. */
+export function nothingYet(messages: readonly Message[]): LoopProgress {
   return { messages, openingLength: messages.length, steps: [], iterations: 0, callCounts: {}, approvals: {} };
 }
 

@@ -46,10 +46,15 @@ export function openTranscript(task: {
 
 function withSummary(said: readonly Message[], summary: string): readonly Message[] {
   const first = said.findIndex(({ role }) => role === 'user');
-  const text = block('summary_of_earlier_conversation', summary);
+  const text = summaryBlock(summary);
   return said.map((message, index) =>
     index === first && message.role === 'user' ? { ...message, content: text + textOf(message.content) } : message,
   );
+}
+
+/** The summary as it stands before the first message of the user. */
+export function summaryBlock(summary: string): string {
+  return block('summary_of_earlier_conversation', summary);
 }
 
 /** The text between marks that nothing in it can close. */

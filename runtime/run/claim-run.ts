@@ -84,7 +84,7 @@ async function claimNew(
   // An earlier run goes on with the history that it had, if it had one.
   const beginning = beginningOf(resumed);
   const progress = rebuildRun(beginning, journal) ?? beginsWithCall(resumed, opening);
-  const opened = run.parent?.part?.call === undefined ? Math.max(0, ...journal.map(({ step }) => step)) + 1 : undefined;
+  const opened = opensWithClaim(run) ? Math.max(0, ...journal.map(({ step }) => step)) + 1 : undefined;
   return claimedRun(resumed, {
     key,
     opening,
@@ -93,12 +93,17 @@ async function claimNew(
   });
 }
 
-/** The model call that is opened with the claim, and room for it. None where the run begins with a tool call. */
+/** A run that begins with a tool call, or that waits for its session, opens no model call yet and holds no room. */
+function opensWithClaim({ parent, plan }: PlannedRun): boolean {
+  return parent?.part?.call === undefined && plan.session === undefined;
+}
+
+/** The model call that is opened with the claim, and room for it. */
 function firstCall(
   run: PlannedRun,
   opening: readonly Message[],
 ): Pick<ClaimRequest, 'modelRequested' | 'purpose' | 'reserve'> {
-  if (run.parent?.part?.call !== undefined) return {};
+  if (!opensWithClaim(run)) return {};
   const { planning, selected } = run.plan;
   const reserve = firstReservation(run, opening);
   if (planning?.mode !== 'plan') return { modelRequested: selected.modelId, reserve };

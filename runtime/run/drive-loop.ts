@@ -1,5 +1,7 @@
 import type { LoopOutcome } from '../contracts/outcome';
+import type { LoopInput } from '../loop/loop-contract';
 import { runLoop } from '../loop/run-loop';
+import { nothingYet } from '../loop/run-state';
 import type { Children } from './children';
 import { answerOfCall } from './modes/first-call';
 import type { Planning } from './modes/follow-plan';
@@ -21,13 +23,7 @@ export async function driveLoop(
     toolset: plan.toolset,
     // An answer that must have a form may be asked for again, so nothing of it is shown before.
     settings: { ...plan.settings, streams: host.stream === true && plan.format === undefined },
-    start: {
-      messages: run.opening,
-      keepsOpening: [host.connected?.memory, plan.session, plan.agent, plan.instructions[0], part].some(
-        (one) => one !== undefined,
-      ),
-      progress: run.earlier,
-    },
+    start: startOf(run),
     scope: {
       run: { key: run.key, account: recorder.account, startChild: children.start, skill: part?.skill, plan: planning },
       meta: { ...request.meta, task_id: request.task_id, trace_id: request.trace_id, agent: plan.config.agent },
@@ -44,6 +40,16 @@ export async function driveLoop(
   tellVariables(run, outcome);
   const answered = part?.maxTurns === 0 ? answerOfCall(outcome) : outcome;
   return warnings.length === 0 ? answered : { ...answered, warnings: [...(answered.warnings ?? []), ...warnings] };
+}
+
+function startOf({ host, plan, opening, parent, earlier }: ClaimedRun): LoopInput['start'] {
+  const known = [host.connected?.memory, plan.session, plan.agent, plan.instructions[0], parent?.part];
+  return {
+    messages: opening,
+    keepsOpening: known.some((one) => one !== undefined),
+    // The first call of a run that has waited for its session is still to be opened.
+    progress: earlier ?? (plan.session && nothingYet(opening)),
+  };
 }
 
 function refusing({ refusal }: ClaimedRun): Recorder['prepareStep'] {

@@ -95,7 +95,7 @@ function reserveNext(run: ClaimedRun, meter: UsageMeter, toolCalls: number): Res
   const last = meter.lastUsage();
   if (last !== undefined) return nextReservation(run, last, toolCalls);
   // A run that goes on has made no call yet from which the length of its transcript could be told.
-  return firstReservation(run, run.earlier === undefined ? [] : transcriptOf(run.earlier), toolCalls);
+  return firstReservation(run, run.earlier === undefined ? run.opening : transcriptOf(run.earlier), toolCalls);
 }
 
 function recordOptions(

@@ -21,8 +21,8 @@ export function parseSettings(text: string | null): TenantSettings {
     monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
     monthlyTokenLimit: limitText(raw.monthly_token_limit),
     runsPerMinute: limitText(raw.runs_per_minute),
-    sessionDays: positiveInteger(raw.session_days),
-    sessionWindowTokens: positiveInteger(raw.session_window_tokens),
+    sessionDays: atMost(MOST_SESSION_DAYS, positiveInteger(raw.session_days)),
+    sessionWindowTokens: atMost(MOST_WINDOW_TOKENS, positiveInteger(raw.session_window_tokens)),
     timeZone: nonEmpty(raw.timezone),
     tellContext: typeof raw.tell_context === 'boolean' ? raw.tell_context : undefined,
     language: wordsOf(raw.language),
@@ -33,6 +33,10 @@ export function parseSettings(text: string | null): TenantSettings {
     callbackHosts: raw.callback_hosts,
   };
 }
+
+/** A hundred years. */
+const MOST_SESSION_DAYS = 36_500;
+const MOST_WINDOW_TOKENS = 2_000_000;
 
 const SETTINGS: readonly string[] = words(`
   default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
@@ -72,6 +76,10 @@ function wordsOf(value: JsonValue | undefined): string | undefined {
 function positiveInteger(value: JsonValue | undefined): number | undefined {
   const parsed = numberOf(value);
   return Number.isInteger(parsed) && parsed > 0 ? parsed : undefined;
+}
+
+function atMost(most: number, value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.min(most, value);
 }
 
 /** Returns a positive number of at most a day. */

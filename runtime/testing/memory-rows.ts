@@ -11,12 +11,12 @@ import type {
   RunProgress,
 } from '../contracts/ledger/ledger';
 import type { SavedRun } from '../contracts/ledger/progress';
+import type { SessionSummary, SessionTurn } from '../contracts/ledger/session';
 import type { ModelCallPlace, ModelCallRecord } from '../contracts/ledger/usage';
 import type { AgentResult } from '../contracts/result';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import { parseExactly } from '../util/exact-integer';
 import { createWindows, reserve, type Room, type Windows } from './memory-limits';
-import type { SessionRow } from './memory-sessions';
 
 /** A task, and the run that holds it. */
 export interface TaskRow {
@@ -43,6 +43,13 @@ interface CallRow extends RunKey, ModelCallPlace {
   readonly call?: ModelCallRecord;
   /** Usage that the bill did not take: it counts while the call is open. */
   readonly unbilled?: ModelCallRecord;
+}
+
+/** A conversation, and the runs that came for it, in their order. */
+export interface SessionRow {
+  readonly queue: string[];
+  readonly turns: (SessionTurn & { readonly runId: string })[];
+  summary?: SessionSummary;
 }
 
 export interface TenantRows {

@@ -1,19 +1,13 @@
-import type {
-  NewTurn,
-  SessionKey,
-  SessionRecord,
-  SessionStore,
-  SessionSummary,
-  SessionTurn,
+import {
+  CLEARED_TOKENS,
+  type NewTurn,
+  READ_WINDOWS,
+  type SessionKey,
+  type SessionMessage,
+  type SessionRecord,
+  type SessionStore,
 } from '../contracts/ledger/session';
-import { isLost, type TenantRows } from './memory-rows';
-
-/** A conversation, and the runs that came for it, in their order. */
-export interface SessionRow {
-  readonly queue: string[];
-  readonly turns: (SessionTurn & { readonly runId: string })[];
-  summary?: SessionSummary;
-}
+import { isLost, type SessionRow, type TenantRows } from './memory-rows';
 
 /** Conversations as long as the process lives: nothing in them grows old. */
 export function memorySessions(of: (tenantId: string) => TenantRows): SessionStore {
@@ -24,7 +18,8 @@ export function memorySessions(of: (tenantId: string) => TenantRows): SessionSto
       const before = queue.slice(0, queue.indexOf(runId));
       return Promise.resolve(!before.some((other) => isAtWork(of(tenantId), other)));
     },
-    load: ({ tenantId, ...key }, { tokens }) => Promise.resolve(recordOf(sessionRow(of(tenantId), key), tokens)),
+    load: ({ tenantId, ...key }, { windowTokens }) =>
+      Promise.resolve(recordOf(sessionRow(of(tenantId), key), windowTokens * READ_WINDOWS)),
     addSummary: ({ tenantId, ...key }, _run, summary) => {
       sessionRow(of(tenantId), key).summary = summary;
       return Promise.resolve();
@@ -54,8 +49,12 @@ function recordOf({ turns, summary }: SessionRow, tokens: number): SessionRecord
   const after = turns.filter(({ turn }) => turn > (summary?.turn ?? 0));
   let left = tokens;
   const read = [...after].reverse().filter(({ messages }, age) => {
-    left -= messages.reduce((sum, message) => sum + message.tokens, 0);
+    left -= messages.reduce((sum, one) => sum + clearedTokens(one), 0);
     return left >= 0 || age === 0;
   });
   return { summary, turns: read.reverse().map(({ turn, messages }) => ({ turn, messages })) };
+}
+
+function clearedTokens({ message, tokens }: SessionMessage): number {
+  return message.role === 'tool' ? Math.min(tokens, CLEARED_TOKENS) : tokens;
 }

@@ -6,7 +6,7 @@ import type { NewTurn, SessionKey, SessionRecord, SessionStore } from '../../run
 import type { LedgerUnderTest } from './ledger';
 
 const RESULT = { status: 'completed', result: { text: 'Done', tool_calls: [] } } as unknown as AgentResult;
-const LIMITS = { tokens: 1000, days: 30 };
+const LIMITS = { windowTokens: 1000, days: 30 };
 
 /** What every ledger that keeps conversations does. `make` gives one whose tenants no other test uses. */
 export function describeSessions(make: () => Promise<LedgerUnderTest>, leaseMs = 60_000): void {
@@ -132,10 +132,10 @@ export function describeSessions(make: () => Promise<LedgerUnderTest>, leaseMs =
   it('reads whole turns, the newest, up to so many tokens; the last one always', async () => {
     const { begin, end, sessions, key } = await opened();
     for (const text of ['one', 'two', 'three']) await end(await begin(), turn(text));
-    const read = async (tokens: number): Promise<readonly unknown[]> =>
-      texts(await sessions.load(key, { ...LIMITS, tokens }));
-    expect(await read(40)).toEqual(['two', 'Said two', 'three', 'Said three']);
-    expect(await read(39)).toEqual(['three', 'Said three']);
+    const read = async (windowTokens: number): Promise<readonly unknown[]> =>
+      texts(await sessions.load(key, { ...LIMITS, windowTokens }));
+    expect(await read(5)).toEqual(['two', 'Said two', 'three', 'Said three']);
+    expect(await read(4)).toEqual(['three', 'Said three']);
     expect(await read(1)).toEqual(['three', 'Said three']);
   });
 }

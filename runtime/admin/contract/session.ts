@@ -31,7 +31,7 @@ export interface SessionAdmin {
     readonly after?: string;
   }) => Promise<{ readonly sessions: readonly SessionEntry[]; readonly next: string | null }>;
   readonly get: (query: Named & { readonly limit?: number; readonly after?: string }) => Promise<SessionDetails>;
-  /** JSON Lines, one message each; at most 50,000, or it rejects with SESSIONS_TOO_LONG. */
+  /** JSON Lines, one message each; at most 50,000 and 50 MB, or it rejects with SESSIONS_TOO_LONG. */
   readonly export: (query: {
     readonly tenantId: string;
     /** Only sessions of this ID, of whichever agent. */

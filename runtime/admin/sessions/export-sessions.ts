@@ -1,13 +1,23 @@
 import { RuntimeError } from '../../errors/runtime-error';
-import { exportMessages } from '../../storage/sql/sessions/manage-sessions';
-import type { JsonObject } from '../../util/json';
+import { exportMessages, type SessionMessageEntry } from '../../storage/sql/sessions/manage-sessions';
+import type { Query } from '../../storage/statement';
 import { strictObject } from '../../util/known-keys';
+import { turn } from '../../util/turn';
 import { checkTenant } from '../check-tenant';
 import { operation } from '../operation';
 import { tenantIdField } from '../read-input';
 import { agentField, sessionIdField } from './session-fields';
 
 const MOST_MESSAGES = 50_000;
+const MOST_CHARACTERS = 50_000_000;
+/** Messages that are read at a time. */
+const PAGE = 100;
+
+interface Asked {
+  readonly tenantId: string;
+  readonly sessionId?: string;
+  readonly agent?: string;
+}
 
 export const exportSessions = operation({
   name: 'session.export',
@@ -21,12 +31,33 @@ export const exportSessions = operation({
   }),
   run: async ({ postgres: { query } }, asked) => {
     await checkTenant(query, asked.tenantId);
-    const rows = await query<JsonObject>(exportMessages({ ...asked, rows: MOST_MESSAGES + 1 }));
-    if (rows.length > MOST_MESSAGES) throw new RuntimeError('SESSIONS_TOO_LONG', { most: MOST_MESSAGES });
     return {
       file_name: `sessions-${asked.tenantId}.jsonl`,
       mime_type: 'application/jsonl',
-      text: rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
+      text: (await linesOf(query, asked)).join(''),
     };
   },
 });
+
+type Line = SessionMessageEntry & { readonly id: string };
+
+/** Rejects with SESSIONS_TOO_LONG. */
+async function linesOf(query: Query, asked: Asked): Promise<readonly string[]> {
+  const lines: string[] = [];
+  let length = 0;
+  let last: Line | undefined;
+  do {
+    const page = await query<Line>(exportMessages({ ...asked, afterSession: last?.id, afterNo: last?.no, rows: PAGE }));
+    for (const { id: _id, ...message } of page) {
+      await turn();
+      const line = `${JSON.stringify(message)}\n`;
+      length += line.length;
+      lines.push(line);
+    }
+    if (lines.length > MOST_MESSAGES || length > MOST_CHARACTERS) {
+      throw new RuntimeError('SESSIONS_TOO_LONG', { most: MOST_MESSAGES });
+    }
+    last = page.length < PAGE ? undefined : page.at(-1);
+  } while (last !== undefined);
+  return lines;
+}

@@ -28,6 +28,11 @@ export interface SessionSummary {
   readonly turn: number;
 }
 
+/** The part of a window that a result of a tool takes once it was removed. */
+export const CLEARED_TOKENS = 20;
+/** Windows that are read of a record: a summary is made long before there are so many. */
+export const READ_WINDOWS = 8;
+
 /** The part of a conversation that may stand in a window. */
 export interface SessionRecord {
   readonly summary?: SessionSummary;
@@ -51,10 +56,13 @@ export interface SessionStore {
    * until it ends, waits for a person, or is lost.
    */
   readonly hold: (session: SessionKey, runId: string) => Promise<boolean>;
-  /** The newest turns that together have about so many tokens, none of them older than so many days. */
+  /**
+   * Turns for a window of so many tokens, none of them older than so many days: the last one, and newer ones first until they are several
+   * windows. Texts that cannot stand in the window may be cut; `tokens` are those of the whole.
+   */
   readonly load: (
     session: SessionKey,
-    limits: { readonly tokens: number; readonly days: number },
+    limits: { readonly windowTokens: number; readonly days: number },
   ) => Promise<SessionRecord>;
   readonly addSummary: (
     session: SessionKey,

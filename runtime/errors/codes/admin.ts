@@ -86,7 +86,10 @@ export const ADMIN_CODES = family('Administration', {
     'Tenant {tenantId} has no session "{session}" {of}.',
     'List the sessions of the tenant, each with its agent. Messages are kept as long as session_days of the tenant says.',
   ),
-  SESSIONS_TOO_LONG: caller('The sessions together have more than {most} messages.', 'Name an agent, or a session.'),
+  SESSIONS_TOO_LONG: caller(
+    'The sessions together have more than {most} messages, or more than 50 MB.',
+    'Name an agent, or a session.',
+  ),
   RUN_NOT_FOUND: caller(
     'Tenant {tenantId} has no run or task "{id}".',
     'List the runs of the tenant. Results are kept for 30 days.',

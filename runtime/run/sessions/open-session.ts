@@ -8,10 +8,7 @@ import { untilAborted } from '../../util/abort';
 import { openingOf } from '../opening';
 import type { ClaimedRun, RunEnvironment, RunSession } from '../run';
 import { summarise } from './summarise';
-import { clipSummary, fitWindow, messagesOf, withoutSummary } from './window';
-
-/** Share of what is read of a record for each token of its window. */
-const READ_SHARE = 8;
+import { fitWindow, messagesOf, withoutSummary } from './window';
 
 /**
  * Waits until no earlier run of its session is at work, and opens the run with what was said before. A run that goes on has its opening
@@ -27,12 +24,12 @@ export async function openSession(
   try {
     await takeSession(sessions, session, run);
     if (!isAtBeginning(run)) return run;
-    const limits = { tokens: session.windowTokens * READ_SHARE, days: session.days };
-    const record = await untilAborted(sessions.load(session, limits), run.deadline.signal);
+    const record = await untilAborted(sessions.load(session, session), run.deadline.signal);
     return withHistory(run, await fitted(sessions, { run, session, account }, record));
   } catch (error) {
+    const refusal = toRuntimeError(error);
     // The loop finds out by itself that it was stopped.
-    return error === run.deadline.signal.reason ? run : { ...run, refusal: toRuntimeError(error) };
+    return run.deadline.signal.aborted && refusal.code !== 'SESSION_BUSY' ? run : { ...run, refusal };
   }
 }
 
@@ -68,10 +65,9 @@ async function fitted(
 ): Promise<Opening> {
   const { windowTokens } = session;
   const { record, leaving } = fitWindow(given, windowTokens);
-  if (leaving.length === 0) return { record };
+  if (leaving === undefined) return { record };
   try {
-    const made = await summarise(run, account, { before: given.summary, turns: leaving, windowTokens });
-    const summary = clipSummary(made, windowTokens);
+    const summary = await summarise(run, account, { before: given.summary, turns: leaving, windowTokens });
     await sessions.addSummary(session, run.key, summary);
     return { record: { ...record, summary } };
   } catch (thrown) {
@@ -79,7 +75,7 @@ async function fitted(
     if (run.deadline.signal.aborted || error.code === 'RUN_TAKEN_OVER') throw thrown;
     // Without it the conversation goes on with what fits.
     const warning = describeError('SESSION_NOT_SUMMARISED', { turns: leaving.length, reason: error.message });
-    return { record: withoutSummary({ ...given, summary: record.summary }, windowTokens), warnings: [warning] };
+    return { record: withoutSummary(given, windowTokens), warnings: [warning] };
   }
 }
 

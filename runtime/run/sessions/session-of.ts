@@ -3,6 +3,9 @@ import type { TaskConfig } from '../../contracts/task';
 import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
 import type { Run, RunEnvironment, RunSession } from '../run';
 
+/** The length of an agent's name that an index holds with the id. */
+const MOST_OF_NAME = 200;
+
 interface ChosenSession {
   readonly session?: RunSession;
   readonly warnings: readonly ErrorSummary[];
@@ -21,6 +24,10 @@ export function sessionOf(
   if (sessionId === undefined || parent !== undefined) return { warnings: [] };
   if (host.connected?.memory !== undefined)
     return { warnings: [describeError('SESSION_UNUSED', { session: sessionId })] };
+  if (agent.length > MOST_OF_NAME) {
+    const issues = `config.agent must have at most ${MOST_OF_NAME} characters with a session`;
+    throw new RuntimeError('INPUT_INVALID', { issues });
+  }
   if (ledger.sessions === undefined) throw new RuntimeError('SESSION_UNAVAILABLE');
   const { sessionDays: days = DEFAULTS.sessionDays, sessionWindowTokens: windowTokens = DEFAULTS.sessionWindowTokens } =
     settings;

@@ -4,7 +4,7 @@ import { isWhole, type ModelReply, type ModelRequest } from '../../contracts/mod
 import { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import type { RunAccount } from '../../ledger/account';
-import { block } from '../../loop/transcript';
+import { block, summaryBlock } from '../../loop/transcript';
 import { untilAborted } from '../../util/abort';
 import { stripThinking } from '../../util/text/strip-thinking';
 import type { ClaimedRun } from '../run';
@@ -51,13 +51,21 @@ export async function summarise(run: ClaimedRun, account: RunAccount, leaving: L
     completionTokens: mostTokens + THINKING_TOKENS,
   });
   const reply = await untilAborted(model.generate(request), run.deadline.signal).catch(async (thrown: unknown) => {
-    const error = toRuntimeError(thrown);
-    await account.charge(callNo, { request, error });
-    throw error;
+    await account.charge(callNo, { request, error: toRuntimeError(thrown) });
+    throw thrown;
   });
   await account.charge(callNo, { request, reply });
-  const text = run.redact(textIn(reply));
-  return { text, tokens: await countText(text), turn: lastOf(leaving) };
+  return { ...(await fittingText(run.redact(textIn(reply)), mostTokens)), turn: lastOf(leaving) };
+}
+
+/** The text, or as much of it as has so many tokens as it will stand in the transcript. */
+async function fittingText(given: string, most: number): Promise<Pick<SessionSummary, 'text' | 'tokens'>> {
+  let text = given;
+  for (;;) {
+    const tokens = await countText(summaryBlock(text));
+    if (tokens <= most || text === '') return { text, tokens };
+    text = text.slice(0, Math.floor((text.length * most * 0.95) / tokens)).toWellFormed();
+  }
 }
 
 function lastOf({ before, turns }: Leaving): number {

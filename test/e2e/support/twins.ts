@@ -91,7 +91,7 @@ export async function executeAdmin(
     position: [x, 0],
     id: `${path}-${x}`,
   });
-  const isFile = 'format' in node.parameters || (node.parameters as { operation?: string }).operation === 'report';
+  const isFile = ['export', 'report'].includes((node.parameters as { operation?: string }).operation ?? '');
   const admin = { type: TYPE, typeVersion: 1, onError: 'continueRegularOutput', alwaysOutputData: true };
   const webhook = { path, httpMethod: 'POST', responseMode: 'lastNode', responseData: 'allEntries', options: {} };
   const extract = { operation: 'text', destinationKey: 'text', options: {} };

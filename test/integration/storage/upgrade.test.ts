@@ -2,7 +2,13 @@ import { createRuntime, type Runtime } from '../../../runtime';
 import { createLedgerStore } from '../../../runtime/storage/postgres/ledger/ledger-store';
 import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { migrate } from '../../../runtime/storage/schema/migrate';
-import { addTenant, createDatabase, createMigratedDatabase, giveTool, type TestDatabase } from '../../support/servers/database';
+import {
+  addTenant,
+  createDatabase,
+  createMigratedDatabase,
+  giveTool,
+  type TestDatabase,
+} from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { textReply, toolReply } from '../../support/servers/model-server';
 import { startRedis } from '../../support/servers/redis';

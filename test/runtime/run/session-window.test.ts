@@ -1,5 +1,5 @@
 import type { SessionRecord, SessionTurn } from '../../../runtime/contracts/ledger/session';
-import { clipSummary, fitWindow, messagesOf, withoutSummary } from '../../../runtime/run/sessions/window';
+import { fitWindow, messagesOf, withoutSummary } from '../../../runtime/run/sessions/window';
 
 /** A turn of so many tokens; with a tool result of so many more. */
 const turn = (number: number, tokens: number, result?: number): SessionTurn => ({
@@ -23,18 +23,18 @@ const withTool = (number: number, tokens: number): SessionTurn['messages'] => [
 const summary = (tokens: number) => ({ text: 'x'.repeat(tokens * 4), tokens, turn: 0 });
 const sizeOf = ({ summary: before, turns }: SessionRecord): number =>
   turns.flatMap(({ messages }) => messages).reduce((sum, { tokens }) => sum + tokens, before?.tokens ?? 0);
-const numbers = (turns: readonly SessionTurn[]): readonly number[] => turns.map((one) => one.turn);
+const numbers = (turns: readonly SessionTurn[] = []): readonly number[] => turns.map((one) => one.turn);
 const results = (record: SessionRecord): readonly unknown[] =>
   messagesOf(record).flatMap((message) => (message.role === 'tool' ? [message.content] : []));
 
 it('leaves a record as it is that fits', () => {
   const record = { turns: [turn(1, 40, 20), turn(2, 40)] };
-  expect(fitWindow(record, 100)).toEqual({ record, leaving: [] });
+  expect(fitWindow(record, 100)).toEqual({ record });
 });
 
 it('removes old tool results first, but those of the last turn', () => {
   const { record, leaving } = fitWindow({ turns: [turn(1, 20, 500), turn(2, 20, 300), turn(3, 20, 30)] }, 200);
-  expect(leaving).toEqual([]);
+  expect(leaving).toBeUndefined();
   expect(results(record)).toEqual([
     expect.stringMatching('was removed'),
     expect.stringMatching('was removed'),
@@ -53,7 +53,8 @@ it('lets whole turns leave, until half of the window is free', () => {
 });
 
 it.each([
-  ['a last turn that is large', [turn(1, 100), turn(2, 20, 1000)], 200, [2]],
+  ['results of the last turn that are large', [turn(1, 100), turn(2, 20, 1000)], 200, [1, 2]],
+  ['results and turns that are large', [turn(1, 100), turn(2, 100), turn(3, 20, 1000)], 200, [3]],
   ['a last turn that is too large without its results too', [turn(1, 100), turn(2, 1000)], 200, []],
 ])('holds the window with %s', (...[, turns, limit, kept]) => {
   const { record, leaving } = fitWindow({ turns }, limit);
@@ -72,9 +73,29 @@ it('holds the window for any record, with a summary of any size and without one'
     const given = { ...(random(2) === 0 ? {} : { summary: summary(random(300)) }), turns };
     const limit = 1 + random(800);
     const { record, leaving } = fitWindow(given, limit);
-    const fits = leaving.length === 0 ? record : { ...record, summary: clipSummary(summary(random(4000)), limit) };
+    const fits = leaving === undefined ? record : { ...record, summary: summary(random(1 + limit / 4)) };
     expect(sizeOf(fits)).toBeLessThanOrEqual(limit);
-    expect(sizeOf(withoutSummary({ ...given, summary: record.summary }, limit))).toBeLessThanOrEqual(limit);
+    expect(sizeOf(withoutSummary(given, limit))).toBeLessThanOrEqual(limit);
     expect([...numbers(leaving), ...numbers(record.turns)]).toEqual(numbers(turns));
   }
+});
+
+it('has a summary written anew that is too long for a window that became smaller', () => {
+  const given = { summary: summary(60), turns: [turn(1, 20), turn(2, 20)] };
+  expect(fitWindow(given, 400).leaving).toBeUndefined();
+  const { record, leaving } = fitWindow(given, 200);
+  expect(record.summary).toBeUndefined();
+  expect([leaving, record.turns]).toEqual([[], given.turns]);
+});
+
+it('has each id of a call once', () => {
+  const same = turn(2, 40, 20);
+  const messages = same.messages.map(
+    (one) => JSON.parse(JSON.stringify(one).replaceAll('call-2', 'call-1')) as typeof one,
+  );
+  const said = messagesOf({ turns: [turn(1, 40, 20), { ...same, messages }] });
+  const called = said.flatMap((one) => (one.role === 'assistant' ? (one.tool_calls ?? []).map(({ id }) => id) : []));
+  const answered = said.flatMap((one) => (one.role === 'tool' ? one.tool_call_id : []));
+  expect(called).toEqual(['call-1', 'call_t2_0']);
+  expect(answered).toEqual(called);
 });

@@ -12,26 +12,31 @@ import { sqlStateOf } from '../database-errors';
 import { journalEntries } from './journal-entries';
 import { claimReader } from './read-claims';
 import { sealedJson, type TextSealer } from './sealed-json';
-import { createSessionStore } from './session-store';
+import { createSessionStore, forgetSessions } from './session-store';
 import { waitingRuns } from './waiting-runs';
 
 const PRUNE_EVERY_MS = 3_600_000;
 /** SQLSTATE, as in database-errors.ts. */
 const FOREIGN_KEY_VIOLATION = '23503';
 
+interface LedgerOptions {
+  readonly auditRetentionDays: number;
+  /** How long a tenant with these settings keeps messages of conversations, in days; undefined: for ever. Throws for settings that no run takes. */
+  readonly sessionDays?: (settings: string | null) => number;
+  readonly sealer?: TextSealer;
+}
+
 /** The ledger in Postgres. Results are kept for 30 days, the audit as long as asked; the billing lines for ever. */
 export function createLedgerStore(
   query: Query,
-  options: { readonly auditRetentionDays: number; readonly sealer?: TextSealer },
+  options: LedgerOptions,
 ): LedgerStore & { readonly close: () => Promise<void> } {
   const json = sealedJson(options.sealer);
   const waiting = waitingRuns(json);
   const journal = journalEntries(json);
   const read = claimReader(query, { waiting, journal });
   const questions = outboxQuestions(query);
-  const stopPruning = every(PRUNE_EVERY_MS, () => {
-    for (const statement of pruneStatements(options.auditRetentionDays)) void query(statement).catch(() => undefined);
-  });
+  const stopPruning = every(PRUNE_EVERY_MS, () => void prune(query, options));
   return {
     claim: async (request) => {
       for (;;) {
@@ -68,6 +73,12 @@ export function createLedgerStore(
       return Promise.resolve();
     },
   };
+}
+
+/** Never rejects: what one of them did not delete is deleted the next time. */
+async function prune(query: Query, { auditRetentionDays, sessionDays }: LedgerOptions): Promise<void> {
+  for (const statement of pruneStatements(auditRetentionDays)) await query(statement).catch(() => undefined);
+  if (sessionDays !== undefined) await forgetSessions(query, sessionDays).catch(() => undefined);
 }
 
 /** What the outbox asks, to give every entry to the ledger that it belongs to. */

@@ -3,8 +3,29 @@ import { textOf } from '../../../contracts/message';
 import { parseExactly } from '../../../util/exact-integer';
 import { holdSession } from '../../sql/sessions/hold-session';
 import { addSummary, loadSession, type WindowRow } from '../../sql/sessions/load-session';
+import { LIST_TALKING_TENANTS, pruneMessages, pruneSessions } from '../../sql/sessions/prune-sessions';
 import { storable } from '../../sql/storable';
 import type { Query } from '../../statement';
+
+/** Deletes messages that are older than their tenant wants. Rejects with a DB_ code; what was deleted before stays so. */
+export async function forgetSessions(query: Query, daysOf: (settings: string | null) => number): Promise<void> {
+  const tenants = await query<{ id: string; settings: string | null }>(LIST_TALKING_TENANTS);
+  for (const { id: tenantId, settings } of tenants) {
+    const days = daysIn(settings, daysOf);
+    if (days === undefined) continue;
+    await query(pruneMessages({ tenantId, days }));
+    await query(pruneSessions({ tenantId }));
+  }
+}
+
+/** Settings that cannot be read say nothing of how long. */
+function daysIn(settings: string | null, daysOf: (settings: string | null) => number): number | undefined {
+  try {
+    return daysOf(settings);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Conversations in elo_agent_sessions and elo_agent_session_messages. */
 export function createSessionStore(query: Query): SessionStore {

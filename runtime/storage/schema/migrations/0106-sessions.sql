@@ -62,13 +62,17 @@ BEGIN
   SELECT session.queue INTO waiting FROM elo_agent_sessions AS session
   WHERE session.tenant_id = p_tenant AND session.agent = p_agent AND session.session_id = p_session;
   IF waiting IS NULL OR p_run <> ALL (waiting) THEN
-    INSERT INTO elo_agent_sessions AS session (tenant_id, agent, session_id, queue)
-    VALUES (p_tenant, p_agent, p_session, ARRAY[p_run])
-    ON CONFLICT (tenant_id, agent, session_id) DO UPDATE SET queue = ARRAY(
+    INSERT INTO elo_agent_sessions (tenant_id, agent, session_id) VALUES (p_tenant, p_agent, p_session)
+    ON CONFLICT (tenant_id, agent, session_id) DO NOTHING;
+    -- A statement that waits for the row sees the runs of before its wait, and the next one those of now.
+    PERFORM FROM elo_agent_sessions AS session
+    WHERE session.tenant_id = p_tenant AND session.agent = p_agent AND session.session_id = p_session FOR UPDATE;
+    UPDATE elo_agent_sessions AS session SET queue = ARRAY(
       SELECT before.run_id FROM unnest(session.queue) WITH ORDINALITY AS before (run_id, place)
       JOIN elo_agent_runs AS run ON run.tenant_id = p_tenant AND run.run_id = before.run_id
-      WHERE run.state = 'running' AND run.lease_until > clock_timestamp() ORDER BY before.place
+      WHERE run.state = 'running' AND run.lease_until > clock_timestamp() AND run.run_id <> p_run ORDER BY before.place
     ) || p_run
+    WHERE session.tenant_id = p_tenant AND session.agent = p_agent AND session.session_id = p_session
     RETURNING session.queue INTO waiting;
   END IF;
   RETURN NOT EXISTS (

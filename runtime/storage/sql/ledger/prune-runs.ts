@@ -1,7 +1,6 @@
 import { type Statement, statement } from '../../statement';
-import { PRUNE_MESSAGES, PRUNE_SESSIONS } from '../sessions/prune-sessions';
 
-/** Stored results, and the calls behind them, live for 30 days and until the month ends in which they may count as unbilled; windows of rates are over after one; the audit is kept as long as asked, conversations as long as their tenant says. */
+/** Stored results, and the calls behind them, live for 30 days and until the month ends in which they may count as unbilled; windows of rates are over after one; the audit is kept as long as asked. */
 export function pruneStatements(auditRetentionDays: number): readonly Statement[] {
   return [
     statement(`DELETE FROM elo_agent_runs WHERE updated_at < least(now() - interval '30 days',
@@ -11,7 +10,5 @@ export function pruneStatements(auditRetentionDays: number): readonly Statement[
       text: `DELETE FROM elo_tool_executions WHERE created_at < now() - $1::int * interval '1 day'`,
       values: [auditRetentionDays],
     },
-    statement(PRUNE_MESSAGES),
-    statement(PRUNE_SESSIONS),
   ];
 }

@@ -1,5 +1,5 @@
 import type { RunKey } from '../../../contracts/ledger/ledger';
-import type { SessionKey, SessionSummary } from '../../../contracts/ledger/session';
+import { CLEARED_TOKENS, READ_WINDOWS, type SessionKey, type SessionSummary } from '../../../contracts/ledger/session';
 import { named } from '../named';
 
 /** A message as a window needs it; JSON comes as text. */
@@ -13,29 +13,40 @@ export interface WindowRow {
   readonly tokens: number;
 }
 
+/** The beginning of a text that does not fit, for a summary. */
+const CUT_CHARACTERS = 8000;
+
 const OF_SESSION =
   'session.tenant_id = :tenantId::uuid AND session.agent = :agent::text AND session.session_id = :sessionId::text';
 
 /**
- * The last summary and the turns after it, whole ones, the newest of which together have no more than so many tokens; always the last one.
+ * The last summary and the turns after it, whole ones, the newest first to be taken. Results of tools count little where they do not fit
+ * into the window, since the run is then not shown them; so do they, and whatever is larger than a window, come cut.
  */
-export const loadSession = named<SessionKey & { readonly tokens: number; readonly days: number }>(`
+export const loadSession = named<SessionKey & { readonly windowTokens: number; readonly days: number }>(`
 WITH kept AS (
   SELECT message.* FROM elo_agent_sessions AS session JOIN elo_agent_session_messages AS message ON message.session = session.id
   WHERE ${OF_SESSION} AND message.created_at > now() - :days::int * interval '1 day'
 ), summary AS (
   SELECT * FROM kept WHERE kind = 'summary' ORDER BY no DESC LIMIT 1
 ), turns AS (
-  SELECT turn, sum(sum(tokens)) OVER (ORDER BY turn DESC) AS so_far, row_number() OVER (ORDER BY turn DESC) AS age
-  FROM kept WHERE kind = 'message' AND turn > coalesce((SELECT turn FROM summary), 0) GROUP BY turn
-)
-SELECT one.kind, one.turn, one.role, one.content::text AS content, one.tool_calls::text AS tool_calls, one.tool_call_id, one.tokens
-FROM (
-  SELECT * FROM summary
+  SELECT turn, sum(sum(tokens)) OVER newest AS whole,
+    sum(sum(CASE role WHEN 'tool' THEN least(tokens, ${CLEARED_TOKENS}) ELSE tokens END)) OVER newest AS cleared,
+    row_number() OVER newest AS age
+  FROM kept WHERE kind = 'message' AND turn > coalesce((SELECT turn FROM summary), 0)
+  GROUP BY turn WINDOW newest AS (ORDER BY turn DESC)
+), shown AS (
+  SELECT kept.kind, kept.no, kept.turn, kept.role, kept.content, kept.tool_calls, kept.tool_call_id, kept.tokens,
+    kept.tokens > :windowTokens::int OR kept.role = 'tool' AND turns.whole > :windowTokens::int AS is_cut
+  FROM kept JOIN turns USING (turn)
+  WHERE kept.kind = 'message' AND (turns.cleared <= :windowTokens::bigint * ${READ_WINDOWS} OR turns.age = 1)
   UNION ALL
-  SELECT kept.* FROM kept JOIN turns USING (turn) WHERE kept.kind = 'message' AND (turns.so_far <= :tokens::bigint OR turns.age = 1)
-) AS one
-ORDER BY one.kind DESC, one.no`);
+  SELECT kind, no, turn, role, content, tool_calls, tool_call_id, tokens, false FROM summary
+)
+SELECT kind, turn, role,
+  CASE WHEN is_cut AND jsonb_typeof(content) = 'string' THEN to_jsonb(left(content #>> '{}', ${CUT_CHARACTERS})) ELSE content END::text AS content,
+  CASE WHEN NOT is_cut THEN tool_calls::text END AS tool_calls, tool_call_id, tokens
+FROM shown ORDER BY kind DESC, no`);
 
 /** Adds a summary at the end of the record. */
 export const addSummary = named<SessionKey & Pick<RunKey, 'taskId' | 'runId'> & SessionSummary>(`

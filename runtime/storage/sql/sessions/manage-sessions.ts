@@ -77,17 +77,20 @@ SELECT ${MESSAGE} FROM elo_agent_session_messages AS message
 WHERE message.session = :id::bigint AND message.tenant_id = :tenantId::uuid AND message.no > coalesce(:afterNo::int, 0)
 ORDER BY message.no LIMIT :rows`);
 
-/** Session by session, each from its beginning. */
+/** Session by session, each from its beginning. `afterSession` and `afterNo` are those of the last one seen. */
 export const exportMessages = named<{
   readonly tenantId: string;
   readonly sessionId?: string;
   readonly agent?: string;
+  readonly afterSession?: string;
+  readonly afterNo?: number;
   readonly rows: number;
 }>(`
-SELECT session.session_id, session.agent, ${MESSAGE}
+SELECT session.id::text AS id, session.session_id, session.agent, ${MESSAGE}
 FROM elo_agent_sessions AS session JOIN elo_agent_session_messages AS message ON message.session = session.id
 WHERE session.tenant_id = :tenantId::uuid AND (:sessionId::text IS NULL OR session.session_id = :sessionId)
   AND (:agent::text IS NULL OR session.agent = :agent)
+  AND (:afterSession::bigint IS NULL OR (session.id, message.no) > (:afterSession::bigint, :afterNo::int))
 ORDER BY session.id, message.no LIMIT :rows`);
 
 export const deleteSession = named<SessionKey>(`

@@ -1,17 +1,21 @@
-/**
- * The days that a tenant's conversations are kept: a whole number in its settings, which may also be JSON text within JSON. Anything else
- * counts as the default, as a run reads it.
- */
-const DAYS = String.raw`least(coalesce(
-  substring(tenant.settings::text FROM 'session_days[\\"]+\s*:\s*[\\"]*([1-9]\d{0,8})(?![\d.eE])')::int, 30
-), 36500) * interval '1 day'`;
+import { statement } from '../../statement';
+import { named } from '../named';
 
-export const PRUNE_MESSAGES = `
-DELETE FROM elo_agent_session_messages AS message USING elo_v_agent_tenants AS tenant
-WHERE tenant.id = message.tenant_id AND message.created_at < now() - ${DAYS}`;
+/** Tenants with conversations, with their settings as JSON text. */
+export const LIST_TALKING_TENANTS = statement(`
+SELECT tenant.id::text AS id, tenant.settings::text AS settings FROM elo_v_agent_tenants AS tenant
+WHERE EXISTS (SELECT FROM elo_agent_sessions AS session WHERE session.tenant_id = tenant.id)`);
 
-/** Not those of today, which a run may be about to write to. */
-export const PRUNE_SESSIONS = `
+export const pruneMessages = named<{ readonly tenantId: string; readonly days: number }>(`
+DELETE FROM elo_agent_session_messages
+WHERE tenant_id = :tenantId::uuid AND created_at < now() - :days::int * interval '1 day'`);
+
+/** Sessions without a message, but those that a run has. */
+export const pruneSessions = named<{ readonly tenantId: string }>(`
 DELETE FROM elo_agent_sessions AS session
-WHERE session.updated_at < now() - interval '1 day'
-  AND NOT EXISTS (SELECT FROM elo_agent_session_messages AS message WHERE message.session = session.id)`;
+WHERE session.tenant_id = :tenantId::uuid AND session.updated_at < now() - interval '1 day'
+  AND NOT EXISTS (SELECT FROM elo_agent_session_messages AS message WHERE message.session = session.id)
+  AND NOT EXISTS (
+    SELECT FROM elo_agent_runs AS run
+    WHERE run.tenant_id = session.tenant_id AND run.run_id = ANY (session.queue) AND run.state = 'running'
+  )`);
