@@ -7,6 +7,7 @@ export type { Connected, ConnectedTool, Memory, OutputFormat } from './contracts
 export type { OnEvent, RunEvent } from './contracts/event';
 export type { Account, MadeCall, PlannedCall } from './contracts/ledger/account';
 export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger/ledger';
+export type { NewTurn, SessionRecord, SessionStore } from './contracts/ledger/session';
 export type { ModelCallRecord, ModelPrice, Usage } from './contracts/ledger/usage';
 export {
   type AssistantMessage,

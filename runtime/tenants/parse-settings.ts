@@ -21,8 +21,8 @@ export function parseSettings(text: string | null): TenantSettings {
     monthlyCostLimitUsd: limitText(raw.monthly_cost_limit_usd),
     monthlyTokenLimit: limitText(raw.monthly_token_limit),
     runsPerMinute: limitText(raw.runs_per_minute),
-    sessionDays: atMost(MOST_SESSION_DAYS, positiveInteger(raw.session_days)),
-    sessionWindowTokens: atMost(MOST_WINDOW_TOKENS, positiveInteger(raw.session_window_tokens)),
+    sessionDays: within(SESSION_DAYS, positiveInteger(raw.session_days)),
+    sessionWindowTokens: within(WINDOW_TOKENS, positiveInteger(raw.session_window_tokens)),
     timeZone: nonEmpty(raw.timezone),
     tellContext: typeof raw.tell_context === 'boolean' ? raw.tell_context : undefined,
     language: wordsOf(raw.language),
@@ -34,9 +34,11 @@ export function parseSettings(text: string | null): TenantSettings {
   };
 }
 
-/** A hundred years. */
-const MOST_SESSION_DAYS = 36_500;
-const MOST_WINDOW_TOKENS = 2_000_000;
+type Bounds = readonly [least: number, most: number];
+/** Up to a hundred years. */
+const SESSION_DAYS: Bounds = [1, 36_500];
+/** A smaller one has no room for a summary. */
+const WINDOW_TOKENS: Bounds = [200, 2_000_000];
 
 const SETTINGS: readonly string[] = words(`
   default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
@@ -78,8 +80,8 @@ function positiveInteger(value: JsonValue | undefined): number | undefined {
   return Number.isInteger(parsed) && parsed > 0 ? parsed : undefined;
 }
 
-function atMost(most: number, value: number | undefined): number | undefined {
-  return value === undefined ? undefined : Math.min(most, value);
+function within([least, most]: Bounds, value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.min(most, Math.max(least, value));
 }
 
 /** Returns a positive number of at most a day. */

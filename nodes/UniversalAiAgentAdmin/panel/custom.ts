@@ -110,7 +110,7 @@ const settingsOf = (displayOptions: Shown, description: string): INodeProperties
       displayName: 'Session Window',
       name: 'session_window_tokens',
       type: 'number',
-      typeOptions: { minValue: 1 },
+      typeOptions: { minValue: 200 },
       default: 8000,
       description: 'How many tokens of a conversation a run begins with. What does not fit is summed up.',
     },
