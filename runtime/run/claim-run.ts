@@ -98,14 +98,23 @@ function opensWithClaim({ parent, plan }: PlannedRun): boolean {
   return parent?.part?.call === undefined && plan.session === undefined;
 }
 
+/** A run that waits for its session is refused by limits that are reached, and holds nothing of what is left. */
+function roomAtClaim(run: PlannedRun, messages: readonly Message[]): ClaimRequest['reserve'] {
+  const reserve = firstReservation(run, messages);
+  return reserve === undefined || run.plan.session === undefined
+    ? reserve
+    : { ...reserve, holdCostUsd: '0', holdTokens: 0 };
+}
+
 /** The model call that is opened with the claim, and room for it. */
 function firstCall(
   run: PlannedRun,
   opening: readonly Message[],
 ): Pick<ClaimRequest, 'modelRequested' | 'purpose' | 'reserve'> {
-  if (!opensWithClaim(run)) return {};
+  if (run.parent?.part?.call !== undefined) return {};
   const { planning, selected } = run.plan;
-  const reserve = firstReservation(run, opening);
+  const reserve = roomAtClaim(run, opening);
+  if (!opensWithClaim(run)) return { reserve };
   if (planning?.mode !== 'plan') return { modelRequested: selected.modelId, reserve };
   return { modelRequested: planning.planner?.settings.modelId ?? selected.modelId, purpose: 'plan', reserve };
 }
@@ -166,7 +175,7 @@ async function claimSaved({ ledger, leaseMs }: RunEnvironment, run: PlannedRun, 
   const { run_id: waitedRunId, decision } = approval;
   const resuming = {
     ...{ tenantId, waitedRunId, runId, decision, decidedBy: request.decidedBy, leaseMs },
-    reserve: firstReservation(run, []),
+    reserve: roomAtClaim(run, []),
     family: run.parent?.family,
   };
   const claimed = await resumeRun(ledger, resuming, deadline.signal);

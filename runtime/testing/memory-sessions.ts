@@ -1,11 +1,10 @@
 import {
-  CLEARED_TOKENS,
   type NewTurn,
-  READ_WINDOWS,
   type SessionKey,
-  type SessionMessage,
   type SessionRecord,
   type SessionStore,
+  tokensOnceCut,
+  tokensToRead,
 } from '../contracts/ledger/session';
 import { isLost, type SessionRow, type TenantRows } from './memory-rows';
 
@@ -19,7 +18,7 @@ export function memorySessions(of: (tenantId: string) => TenantRows): SessionSto
       return Promise.resolve(!before.some((other) => isAtWork(of(tenantId), other)));
     },
     load: ({ tenantId, ...key }, { windowTokens }) =>
-      Promise.resolve(recordOf(sessionRow(of(tenantId), key), windowTokens * READ_WINDOWS)),
+      Promise.resolve(recordOf(sessionRow(of(tenantId), key), tokensToRead(windowTokens))),
     addSummary: ({ tenantId, ...key }, _run, summary) => {
       sessionRow(of(tenantId), key).summary = summary;
       return Promise.resolve();
@@ -49,12 +48,8 @@ function recordOf({ turns, summary }: SessionRow, tokens: number): SessionRecord
   const after = turns.filter(({ turn }) => turn > (summary?.turn ?? 0));
   let left = tokens;
   const read = [...after].reverse().filter(({ messages }, age) => {
-    left -= messages.reduce((sum, one) => sum + clearedTokens(one), 0);
+    left -= messages.reduce((sum, one) => sum + tokensOnceCut(one), 0);
     return left >= 0 || age === 0;
   });
   return { summary, turns: read.reverse().map(({ turn, messages }) => ({ turn, messages })) };
-}
-
-function clearedTokens({ message, tokens }: SessionMessage): number {
-  return message.role === 'tool' ? Math.min(tokens, CLEARED_TOKENS) : tokens;
 }

@@ -131,12 +131,18 @@ export function describeSessions(make: () => Promise<LedgerUnderTest>, leaseMs =
 
   it('reads whole turns, the newest, up to so many tokens; the last one always', async () => {
     const { begin, end, sessions, key } = await opened();
-    for (const text of ['one', 'two', 'three']) await end(await begin(), turn(text));
-    const read = async (windowTokens: number): Promise<readonly unknown[]> =>
-      texts(await sessions.load(key, { ...LIMITS, windowTokens }));
-    expect(await read(5)).toEqual(['two', 'Said two', 'three', 'Said three']);
-    expect(await read(4)).toEqual(['three', 'Said three']);
-    expect(await read(1)).toEqual(['three', 'Said three']);
+    // Each counts 4,000 of 100,000 tokens that are read.
+    const large = (text: string): NewTurn => {
+      const { messages, ...rest } = turn(text);
+      return { ...rest, messages: messages.map(({ message }) => ({ message, tokens: 50_000 })) };
+    };
+    for (let n = 1; n <= 27; n++) await end(await begin(), large(String(n)));
+    const read = await sessions.load(key, LIMITS);
+    expect(read.turns.map((one) => one.turn)).toEqual(Array.from({ length: 25 }, (_, index) => index + 3));
+    const { turns } = await sessions.load(key, { ...LIMITS, windowTokens: 13_500 });
+    expect(turns).toHaveLength(27);
+    await end(await begin(), { ...turn('x'), messages: Array.from({ length: 60 }, () => large('y').messages).flat() });
+    expect(texts(await sessions.load(key, LIMITS))).toHaveLength(120);
   });
 }
 

@@ -30,9 +30,6 @@ export interface SessionSummary {
 
 /** The part of a window that a result of a tool takes once it was removed. */
 export const CLEARED_TOKENS = 20;
-/** Windows that are read of a record: a summary is made long before there are so many. */
-export const READ_WINDOWS = 8;
-
 /** The part of a conversation that may stand in a window. */
 export interface SessionRecord {
   readonly summary?: SessionSummary;
@@ -69,4 +66,18 @@ export interface SessionStore {
     run: { readonly taskId: string; readonly runId: string },
     summary: SessionSummary,
   ) => Promise<void>;
+}
+
+/** Characters of a text that does not fit, for a summary, and the tokens that it counts at most while a record is read. */
+export const CUT_CHARACTERS = 8000;
+export const CUT_TOKENS = 2000;
+
+/** Tokens that are read of a record for a window, counted as below: many windows, and enough where a window was made smaller. */
+export function tokensToRead(windowTokens: number): number {
+  return Math.max(100_000, windowTokens * 8);
+}
+
+/** Tokens of a message while a record is read: what does not fit comes cut. load-session.ts counts the same. */
+export function tokensOnceCut({ message, tokens }: SessionMessage): number {
+  return Math.min(tokens, message.role === 'tool' ? CLEARED_TOKENS : CUT_TOKENS);
 }

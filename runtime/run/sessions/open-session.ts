@@ -1,6 +1,8 @@
+import pRetry from 'p-retry';
+
 import type { SessionRecord, SessionStore } from '../../contracts/ledger/session';
 import type { Message } from '../../contracts/message';
-import { describeError, type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import { describeError, type ErrorSummary, isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import type { RunAccount } from '../../ledger/account';
 import { askWhile } from '../../ledger/ask-while';
@@ -24,7 +26,7 @@ export async function openSession(
   try {
     await takeSession(sessions, session, run);
     if (!isAtBeginning(run)) return run;
-    const record = await untilAborted(sessions.load(session, session), run.deadline.signal);
+    const record = await patiently(() => sessions.load(session, session), run.deadline.signal);
     return withHistory(run, await fitted(sessions, { run, session, account }, record));
   } catch (error) {
     const refusal = toRuntimeError(error);
@@ -35,11 +37,20 @@ export async function openSession(
 
 async function takeSession(sessions: SessionStore, session: RunSession, { key, deadline }: ClaimedRun): Promise<void> {
   const { signal } = deadline;
-  const hold = (): Promise<boolean> => untilAborted(sessions.hold(session, key.runId), signal);
-  const isHeld = await askWhile(hold, (held) => !held, signal);
+  const hold = (): Promise<boolean> => patiently(() => sessions.hold(session, key.runId), signal);
+  const isHeld = await askWhile(hold, (held) => !held, signal).catch((error: unknown) => {
+    if (signal.aborted) return false;
+    throw error;
+  });
   if (isHeld) return;
   if (deadline.cause() === 'timeout') throw new RuntimeError('SESSION_BUSY', { session: session.sessionId });
   throw signal.reason as Error;
+}
+
+/** Sits out a restart of the database, as tool calls do: five seconds in all. */
+function patiently<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const shouldRetry = ({ error }: { readonly error: Error }): boolean => isRuntimeError(error) && error.retryable;
+  return untilAborted(pRetry(ask, { retries: 4, minTimeout: 300, signal, shouldRetry }), signal);
 }
 
 /** Nothing of it is on record but what it has spent. */

@@ -1,4 +1,10 @@
-import type { SessionMessage, SessionRecord, SessionStore, SessionTurn } from '../../../contracts/ledger/session';
+import {
+  type SessionMessage,
+  type SessionRecord,
+  type SessionStore,
+  type SessionTurn,
+  tokensToRead,
+} from '../../../contracts/ledger/session';
 import { textOf } from '../../../contracts/message';
 import { parseExactly } from '../../../util/exact-integer';
 import { holdSession } from '../../sql/sessions/hold-session';
@@ -7,14 +13,15 @@ import { LIST_TALKING_TENANTS, pruneMessages, pruneSessions } from '../../sql/se
 import { storable } from '../../sql/storable';
 import type { Query } from '../../statement';
 
-/** Deletes messages that are older than their tenant wants. Rejects with a DB_ code; what was deleted before stays so. */
+/** Deletes messages that are older than their tenant wants. Rejects with a DB_ code where the tenants cannot be listed. */
 export async function forgetSessions(query: Query, daysOf: (settings: string | null) => number): Promise<void> {
   const tenants = await query<{ id: string; settings: string | null }>(LIST_TALKING_TENANTS);
   for (const { id: tenantId, settings } of tenants) {
     const days = daysIn(settings, daysOf);
     if (days === undefined) continue;
-    await query(pruneMessages({ tenantId, days }));
-    await query(pruneSessions({ tenantId }));
+    // What keeps one tenant's rows from being deleted must not keep those of others.
+    await query(pruneMessages({ tenantId, days })).catch(() => undefined);
+    await query(pruneSessions({ tenantId })).catch(() => undefined);
   }
 }
 
@@ -34,7 +41,10 @@ export function createSessionStore(query: Query): SessionStore {
       const [row] = await query<{ is_held: boolean }>(holdSession(storable({ ...session, runId })));
       return row?.is_held === true;
     },
-    load: async (session, limits) => toRecord(await query<WindowRow>(loadSession(storable({ ...session, ...limits })))),
+    load: async (session, { windowTokens, days }) => {
+      const limits = { windowTokens, days, most: tokensToRead(windowTokens) };
+      return toRecord(await query<WindowRow>(loadSession(storable({ ...session, ...limits }))));
+    },
     addSummary: async (session, { taskId, runId }, summary) => {
       await query(addSummary(storable({ ...session, taskId, runId, ...summary })));
     },

@@ -1,5 +1,11 @@
 import type { RunKey } from '../../../contracts/ledger/ledger';
-import { CLEARED_TOKENS, READ_WINDOWS, type SessionKey, type SessionSummary } from '../../../contracts/ledger/session';
+import {
+  CLEARED_TOKENS,
+  CUT_CHARACTERS,
+  CUT_TOKENS,
+  type SessionKey,
+  type SessionSummary,
+} from '../../../contracts/ledger/session';
 import { named } from '../named';
 
 /** A message as a window needs it; JSON comes as text. */
@@ -13,9 +19,6 @@ export interface WindowRow {
   readonly tokens: number;
 }
 
-/** The beginning of a text that does not fit, for a summary. */
-const CUT_CHARACTERS = 8000;
-
 const OF_SESSION =
   'session.tenant_id = :tenantId::uuid AND session.agent = :agent::text AND session.session_id = :sessionId::text';
 
@@ -23,7 +26,9 @@ const OF_SESSION =
  * The last summary and the turns after it, whole ones, the newest first to be taken. Results of tools count little where they do not fit
  * into the window, since the run is then not shown them; so do they, and whatever is larger than a window, come cut.
  */
-export const loadSession = named<SessionKey & { readonly windowTokens: number; readonly days: number }>(`
+export const loadSession = named<
+  SessionKey & { readonly windowTokens: number; readonly days: number; readonly most: number }
+>(`
 WITH kept AS (
   SELECT message.* FROM elo_agent_sessions AS session JOIN elo_agent_session_messages AS message ON message.session = session.id
   WHERE ${OF_SESSION} AND message.created_at > now() - :days::int * interval '1 day'
@@ -31,7 +36,7 @@ WITH kept AS (
   SELECT * FROM kept WHERE kind = 'summary' ORDER BY no DESC LIMIT 1
 ), turns AS (
   SELECT turn, sum(sum(tokens)) OVER newest AS whole,
-    sum(sum(CASE role WHEN 'tool' THEN least(tokens, ${CLEARED_TOKENS}) ELSE tokens END)) OVER newest AS cleared,
+    sum(sum(least(tokens, CASE role WHEN 'tool' THEN ${CLEARED_TOKENS} ELSE ${CUT_TOKENS} END))) OVER newest AS cleared,
     row_number() OVER newest AS age
   FROM kept WHERE kind = 'message' AND turn > coalesce((SELECT turn FROM summary), 0)
   GROUP BY turn WINDOW newest AS (ORDER BY turn DESC)
@@ -39,7 +44,7 @@ WITH kept AS (
   SELECT kept.kind, kept.no, kept.turn, kept.role, kept.content, kept.tool_calls, kept.tool_call_id, kept.tokens,
     kept.tokens > :windowTokens::int OR kept.role = 'tool' AND turns.whole > :windowTokens::int AS is_cut
   FROM kept JOIN turns USING (turn)
-  WHERE kept.kind = 'message' AND (turns.cleared <= :windowTokens::bigint * ${READ_WINDOWS} OR turns.age = 1)
+  WHERE kept.kind = 'message' AND (turns.cleared <= :most::bigint OR turns.age = 1)
   UNION ALL
   SELECT kind, no, turn, role, content, tool_calls, tool_call_id, tokens, false FROM summary
 )
