@@ -37,13 +37,6 @@ const said = (tenantId: string, message: string) => aTask(tenantId, { message, s
 const say = (tenantId: string, message: string): Promise<AgentResult> => fixture.runtime.run(said(tenantId, message));
 const change = (tenantId: string, settings: object): Promise<unknown> =>
   fixture.database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [tenantId, settings]);
-const contents = async (tenantId: string): Promise<readonly (string | null)[]> => {
-  const rows = await fixture.database.query<{ content: string | null }>(
-    'SELECT content FROM elo_agent_session_messages WHERE tenant_id = $1 ORDER BY no',
-    [tenantId],
-  );
-  return rows.map(({ content }) => content);
-};
 const queued = (tenantId: string, count: number): Promise<true> =>
   eventually(async () => {
     const [row] = await fixture.database.query<{ count: number }>(
@@ -111,23 +104,6 @@ it('a window that is made smaller hides no turn from the summary', async () => {
   await say(tenantId, 'And now?');
   const [summary] = fixture.models.received.slice(-2);
   for (let turn = 0; turn < 12; turn++) expect(JSON.stringify(summary)).toContain(`Fact ${turn}:`);
-});
-
-it('a session that is deleted while a run has it is empty, and the next run still waits', async () => {
-  const tenantId = await tenantWith();
-  const first = held();
-  fixture.models.script(textReply('Zero.'), first.reply, textReply('Two.'));
-  await say(tenantId, 'Zero');
-  const one = say(tenantId, 'One');
-  await first.asked;
-  await fixture.runtime.admin.session.delete({ tenantId, sessionId: 's-1' });
-  expect(await contents(tenantId)).toEqual([]);
-  const two = say(tenantId, 'Two');
-  await queued(tenantId, 2);
-  first.open();
-  await Promise.all([one, two]);
-  expect(await contents(tenantId)).toEqual(['One', 'Late', 'Two', 'Two.']);
-  expect(await fixture.runtime.admin.session.get({ tenantId, sessionId: 's-1' })).toMatchObject({ turns: 2 });
 });
 
 it('a run that waits sits out a connection that breaks', async () => {

@@ -75,7 +75,8 @@ BEGIN
     WHERE session.tenant_id = p_tenant AND session.agent = p_agent AND session.session_id = p_session
     RETURNING session.queue INTO waiting;
   END IF;
-  RETURN NOT EXISTS (
+  -- Without a row it was deleted in this very moment: whoever asks again makes another one.
+  RETURN waiting IS NOT NULL AND NOT EXISTS (
     SELECT FROM unnest(waiting) WITH ORDINALITY AS before (run_id, place)
     JOIN elo_agent_runs AS run ON run.tenant_id = p_tenant AND run.run_id = before.run_id
     WHERE before.place < array_position(waiting, p_run) AND run.state = 'running' AND run.lease_until > clock_timestamp()

@@ -93,22 +93,7 @@ WHERE session.tenant_id = :tenantId::uuid AND (:sessionId::text IS NULL OR sessi
   AND (:afterSession::bigint IS NULL OR (session.id, message.no) > (:afterSession::bigint, :afterNo::int))
 ORDER BY session.id, message.no LIMIT :rows`);
 
-/** A session that a run has keeps its queue, so that the next one still waits. */
 export const deleteSession = named<SessionKey>(`
-WITH found AS (
-  SELECT session.id, EXISTS (
-    SELECT FROM elo_agent_runs AS run
-    WHERE run.tenant_id = session.tenant_id AND run.run_id = ANY (session.queue) AND run.state = 'running'
-  ) AS is_held
-  FROM elo_agent_sessions AS session
-  WHERE session.tenant_id = :tenantId::uuid AND session.agent = :agent AND session.session_id = :sessionId AND session.turns > 0
-  FOR UPDATE
-), forgotten AS (
-  DELETE FROM elo_agent_session_messages AS message USING found WHERE message.session = found.id
-), emptied AS (
-  UPDATE elo_agent_sessions AS session SET turns = 0, messages = 0, tokens = 0, cost_usd = 0 FROM found
-  WHERE session.id = found.id AND found.is_held
-), deleted AS (
-  DELETE FROM elo_agent_sessions AS session USING found WHERE session.id = found.id AND NOT found.is_held
-)
-SELECT id FROM found`);
+DELETE FROM elo_agent_sessions AS session
+WHERE session.tenant_id = :tenantId::uuid AND session.agent = :agent AND session.session_id = :sessionId
+RETURNING session.id`);
