@@ -12,7 +12,7 @@ export interface TaskConfigInput {
   readonly agent?: string;
   /** Instructions: who the agent is and how it should answer. */
   readonly system_prompt?: string;
-  /** The request to do or to answer. Only a task with an approval needs none. */
+  /** The request to do or to answer. A task with an approval, or with messages, needs none. */
   readonly message?: string;
   /** Facts for the model, in a marked block before the message. */
   readonly context?: JsonValue;
@@ -38,6 +38,8 @@ export interface TaskConfigInput {
    * @default that of the run
    */
   readonly step_tier?: string;
+  /** A conversation that the client has kept, oldest message first. Set this where the app sends it along; with an empty message its last one is the request. */
+  readonly messages?: readonly JsonObject[];
   /** Values for {{customer.name}} in prompts, skills and arguments of tools. Set this when one text serves many cases; it is no place for secrets. */
   readonly variables?: JsonObject;
   /**

@@ -4,6 +4,7 @@ import { ExactInteger, parseExactly } from '../util/exact-integer';
 import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { withoutExponent } from '../util/text/without-exponent';
 import { issueOfVariables } from '../util/variables/store';
+import type { Message } from './message';
 
 /** Takes an empty list for an empty map too, as PHP writes it. */
 export const orEmptyList = <T extends z.ZodType>(schema: T): z.ZodPipe<z.ZodTransform, T> =>
@@ -101,7 +102,7 @@ export const TASK_OPTIONS = {
     .transform((text) => text ?? '')
     .meta({
       node: 'Message',
-      description: 'The request to do or to answer. Only a task with an approval needs none',
+      description: 'The request to do or to answer. A task with an approval, or with messages, needs none',
     }),
   context: optional(z.unknown() as z.ZodType<JsonValue>).meta({
     any: true,
@@ -147,6 +148,18 @@ export const TASK_OPTIONS = {
     title: 'Plan: Step Tier',
     description: 'The tier whose model works on the steps of a plan; agents that are asked have their own',
   }),
+  // No guard: only the conversation hangs on it.
+  messages: optional(z.array(z.record(z.string(), z.unknown())))
+    // tasks/read-task.ts makes messages of them.
+    .transform((list) => list as readonly unknown[] as readonly Message[] | undefined)
+    .meta({
+      any: true,
+      title: 'Input: Messages',
+      initial: '[]',
+      placeholder: '[{ "role": "user", "content": "Hello" }]',
+      description:
+        'A conversation that the client has kept, oldest message first. Set this where the app sends it along; with an empty message its last one is the request.',
+    }),
   variables: optional(orEmptyList(variables)).meta({
     title: 'Input: Variables',
     placeholder: '{ "customer": { "name": "Ann" } }',

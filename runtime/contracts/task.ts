@@ -35,9 +35,9 @@ export const FOREIGN_CONFIG_KEYS: Readonly<Record<string, ConfigKey>> = {
   tool_config: 'tool_permissions',
 };
 
-/** A task with an approval needs no message: the run that waited goes on with the one it had. */
+/** A task with an approval needs no message: the run that waited goes on with the one it had. A conversation ends with one. */
 const configSchema = configFields.check(({ value, issues }) => {
-  if (value.approval !== undefined || value.message.trim() !== '') return;
+  if (value.approval !== undefined || value.messages !== undefined || value.message.trim() !== '') return;
   issues.push({ code: 'custom', path: ['message'], message: 'must not be empty', input: value.message });
 });
 

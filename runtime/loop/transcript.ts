@@ -29,7 +29,7 @@ export function openTranscript(task: {
 }): Message[] {
   const { systemPrompt = '', instructions = [] } = task;
   const rules = [task.singleTool ? SINGLE_TOOL_RULE : '', ...instructions];
-  const history = task.history ?? [];
+  const history = (task.history ?? []).map(withSendable);
   const earlier = history.flatMap((message) => (message.role === 'system' ? [textOf(message.content)] : []));
   const system = [systemPrompt, ...rules, ...earlier].filter((part) => part !== '');
   const { context, summary } = task;
@@ -160,6 +160,11 @@ function withSendableCalls(message: AssistantMessage, calls: readonly ToolCallMe
       : { ...call, function: { name, arguments: text } };
   });
   return { ...message, tool_calls: sendable };
+}
+
+function withSendable(message: Message): Message {
+  if (message.role !== 'assistant' || message.tool_calls === undefined) return message;
+  return withSendableCalls(message, message.tool_calls);
 }
 
 function sendableArguments(call: ToolCallMessage): string {

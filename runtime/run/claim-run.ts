@@ -36,8 +36,14 @@ export async function claimTask(environment: RunEnvironment, run: PlannedRun): P
   if (request.config.approval !== undefined) {
     return orRefused(run, runId, () => claimSaved(environment, run, runId));
   }
-  const history = await loadHistory(host.connected?.memory, deadline.signal);
+  const { memory } = host.connected ?? {};
+  const history = memory === undefined ? clientHistory(run) : await loadHistory(memory, deadline.signal);
   return orRefused(run, runId, () => claimNew(environment, run, { runId, history }));
+}
+
+/** A session has its own history, which is read after the claim. */
+function clientHistory({ plan: { session, config } }: PlannedRun): readonly Message[] {
+  return session === undefined ? (config.messages ?? []) : [];
 }
 
 async function orRefused(run: PlannedRun, runId: string, claim: () => Promise<Claim>): Promise<Claim> {

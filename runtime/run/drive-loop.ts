@@ -43,12 +43,13 @@ export async function driveLoop(
 }
 
 function startOf({ host, plan, opening, parent, earlier }: ClaimedRun): LoopInput['start'] {
-  const known = [host.connected?.memory, plan.session, plan.agent, plan.instructions[0], parent?.part];
+  const { session, config, agent, instructions } = plan;
+  const known = [host.connected?.memory, session, config.messages, agent, instructions[0], parent?.part];
   return {
     messages: opening,
     keepsOpening: known.some((one) => one !== undefined),
     // The first call of a run that has waited for its session is still to be opened.
-    progress: earlier ?? (plan.session && nothingYet(opening)),
+    progress: earlier ?? (session && nothingYet(opening)),
   };
 }
 

@@ -1,18 +1,16 @@
 import type { Memory } from '../contracts/connected';
-import { type Message, textOf } from '../contracts/message';
+import { type Message, pairedMessages, textOf } from '../contracts/message';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult } from '../contracts/result';
 import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
-import { pairedMessages } from '../loop/paired-messages';
 import { untilAborted } from '../util/abort';
 import { findExcess, tryParseJson } from '../util/json';
 import { type Redact, redactJson } from '../util/redaction/redact';
 import type { ClaimedRun } from './run';
 
 /** What was said before, as a provider takes it. Rejects with MEMORY_UNAVAILABLE, or with the signal's reason. */
-export async function loadHistory(memory: Memory | undefined, signal: AbortSignal): Promise<readonly Message[]> {
-  if (memory === undefined) return [];
+export async function loadHistory(memory: Memory, signal: AbortSignal): Promise<readonly Message[]> {
   try {
     const messages = await untilAborted(memory.load(), signal);
     const excess = findExcess(messages);

@@ -1,3 +1,4 @@
+import { type Message, textOf } from '../contracts/message';
 import {
   type AgentTask,
   agentTaskSchema,
@@ -11,6 +12,7 @@ import { errorText } from '../errors/to-runtime-error';
 import { isUuid, newId } from '../util/clock';
 import { findExcess, isJsonObject } from '../util/json';
 import { listKeys, misspelt, nearMisses } from '../util/known-keys';
+import { readMessages } from './read-messages';
 
 declare const isRead: unique symbol;
 
@@ -23,6 +25,8 @@ export type ReadyTask = AgentTask & {
   readonly decidedBy?: string;
   /** Keys of its config that nobody reads. */
   readonly unknownKeys?: readonly string[];
+  /** Entries and parts of `config.messages` that no model can take. */
+  readonly leftOut?: readonly string[];
 };
 
 const SHOWN_ID_LENGTH = 60;
@@ -42,13 +46,53 @@ export function readAgentTask(input: unknown): ReadyTask {
   const task = parsed.data;
   refuseUnsendable(task.config.context);
   const unknownKeys = unknownConfigKeys(input);
+  const { leftOut, ...conversation } = readConversation(task.config);
   return {
     ...task,
+    config: { ...task.config, ...conversation },
     ...(unknownKeys.length > 0 && { unknownKeys }),
+    ...(leftOut !== undefined && { leftOut }),
     meta: { ...metaOf(task), tenant_id: readTenantId(task.meta.tenant_id) },
     task_id: task.task_id ?? newId(),
     trace_id: task.trace_id ?? newId(),
   } as ReadyTask;
+}
+
+/**
+ * The conversation that the client has kept, with its last message as the request where the task has none: what a user wrote is no
+ * template. A request that the conversation has too is meant once. Throws INPUT_INVALID where there is no request at all.
+ */
+function readConversation({
+  messages: given,
+  message,
+  approval,
+}: AgentTask['config']): Partial<
+  Pick<AgentTask['config'], 'message' | 'messages' | 'message_is_template'> & Pick<ReadyTask, 'leftOut'>
+> {
+  if (given === undefined) return {};
+  const { messages, leftOut } = readMessages(given);
+  const said = saidLast(messages);
+  const isBlank = message.trim() === '';
+  const taken = isBlank ? said : undefined;
+  if (isBlank && (taken ?? approval) === undefined) {
+    const issues = 'config.message must not be empty where config.messages does not end with a message of the user';
+    throw new RuntimeError('INPUT_INVALID', { issues });
+  }
+  const earlier = taken !== undefined || said === message ? messages.slice(0, -1) : messages;
+  return {
+    messages: listed(earlier),
+    leftOut: listed(leftOut),
+    ...(taken !== undefined && { message: taken, message_is_template: undefined }),
+  };
+}
+
+function saidLast(messages: readonly Message[]): string | undefined {
+  const last = messages.at(-1);
+  return last?.role === 'user' ? textOf(last.content) : undefined;
+}
+
+function listed<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
 }
 
 /** A task with a conversation is told apart by it in bill, audit and tools. */
@@ -104,10 +148,11 @@ function refuseUnsendable(context: unknown): void {
 
 /** What the task asks for that is not done. */
 export function taskWarnings(task: ReadyTask): readonly ErrorSummary[] {
-  const { unknownKeys = [] } = task;
+  const { unknownKeys = [], leftOut = [] } = task;
   const unknown =
     unknownKeys.length === 0 ? [] : [describeError('CONFIG_KEY_UNKNOWN', { keys: listKeys(unknownKeys) })];
-  return [...unknown, ...callbackWarnings(task)];
+  const repaired = leftOut.length === 0 ? [] : [describeError('MESSAGES_REPAIRED', { what: leftOut.join(', ') })];
+  return [...unknown, ...repaired, ...callbackWarnings(task)];
 }
 
 /** A single run gives its result to its caller and nobody else; whoever waits for a callback is told that none will come. */

@@ -77,3 +77,21 @@ it('is not there in nodes of earlier versions', async () => {
   expect(lengths()).toEqual([1, 1]);
   expect(hints(finished)).toEqual([expect.stringContaining('conversation: connect a Memory')]);
 });
+
+it('is shown the conversation that the client has kept, as a list or as JSON text, and no hint', async () => {
+  const messages = [
+    { role: 'user', content: 'My name is Ann.' },
+    { role: 'assistant', content: 'Hello Ann.' },
+  ];
+  const last = { role: 'user', content: 'Who am I?' };
+  const items = [
+    { ...chat('Who am I?', 'a'), messages },
+    { ...chat('', 'a'), messages: JSON.stringify([...messages, last]) },
+  ];
+  const finished = await run({ options: { messages: '={{ $json.messages }}' } }, items);
+  expect(models.received.map(({ messages: sent }) => sent)).toEqual([
+    [...messages, last],
+    [...messages, last],
+  ]);
+  expect(hints(finished)).toEqual([]);
+});

@@ -35,8 +35,13 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
     const result = await runtime.run(task, options);
     const json = toJson(result, hasConnectedModel(context));
     noteRun(context, task, json);
-    const isForgotten = connected.memory === undefined && result.session_id === undefined && isOfChat(item);
-    return { item: { json, pairedItem: { item: index } }, warnings: result.warnings, isForgotten };
+    const { messages } = (task.config ?? {}) as IDataObject;
+    const isKnown = [connected.memory, result.session_id, messages].some((one) => one !== undefined);
+    return {
+      item: { json, pairedItem: { item: index } },
+      warnings: result.warnings,
+      isForgotten: !isKnown && isOfChat(item),
+    };
   });
 }
 

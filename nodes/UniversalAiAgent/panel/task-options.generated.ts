@@ -31,6 +31,15 @@ export const taskOptions: INodeProperties[] = [
       'The tier whose model works on the steps of a plan; agents that are asked have their own. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
   },
   {
+    displayName: 'Input: Messages',
+    name: 'messages',
+    type: 'json',
+    default: '[]',
+    placeholder: 'e.g. [{ "role": "user", "content": "Hello" }]',
+    description:
+      'A conversation that the client has kept, oldest message first. Set this where the app sends it along; with an empty message its last one is the request.',
+  },
+  {
     displayName: 'Input: Variables',
     name: 'variables',
     type: 'json',

@@ -22,7 +22,7 @@ export interface SessionDetails extends SessionEntry {
  * await runtime.admin.session.delete({ tenantId, sessionId: 'chat-7', agent: 'support' });
  */
 export interface SessionAdmin {
-  /** Those that were added to last first. */
+  /** Sessions, the last used one first. */
   readonly list: (query: {
     readonly tenantId: string;
     /** Only the sessions of this agent. */

@@ -13,7 +13,7 @@ export const sessionIdField = z
 /** The name of an agent, or of one that is gone. */
 export const agentField = z.string().max(200);
 
-/** What tells a session from others. */
+/** Identity of a session within a tenant. */
 export const sessionShape = {
   tenantId: tenantIdField,
   sessionId: sessionIdField,

@@ -70,7 +70,7 @@ async function readTaskInput({ task, tenant, events: _events, ...options }: RunO
     if (isOwn) throw new UsageError('run takes --task or the options of a task, not both.');
     return parseTask(task === '-' ? await buffer(terminal().stdin) : readTaskFile(task));
   }
-  if (tenant === undefined || (options.message ?? options.approval) === undefined) {
+  if (tenant === undefined || (options.message ?? options.messages ?? options.approval) === undefined) {
     throw new UsageError('run needs --task FILE (or - for standard input), or --tenant TENANT and --message TEXT.');
   }
   const config = await readFlags({ words: 'run', flags: RUN_FLAGS, options, names: [] });

@@ -99,6 +99,18 @@ export const RUN_CODES = family('How a run ends', {
       'Nothing is lost: the record has them, and the next run tries again. Raise session_window_tokens of the tenant to keep more.',
     ),
   ),
+  MESSAGES_REPAIRED: warning(
+    caller(
+      'Left out of the conversation in config.messages: {what}.',
+      'Send texts of user and assistant, and calls of tools with their results. Instructions belong into System Prompt (system_prompt).',
+    ),
+  ),
+  MESSAGES_UNUSED: warning(
+    caller(
+      'The conversation in config.messages was not used: {instead} has its own.',
+      'Leave Input: Messages empty, or disconnect the memory and leave Session ID empty.',
+    ),
+  ),
   MEMORY_UNAVAILABLE: upstreamLater(
     'The connected memory gave no history: {reason}.',
     'Check the memory, its credential and its session key. The model was not called.',

@@ -1,7 +1,6 @@
 import pRetry from 'p-retry';
 
 import type { SessionRecord, SessionStore } from '../../contracts/ledger/session';
-import type { Message } from '../../contracts/message';
 import { describeError, type ErrorSummary, isRuntimeError, RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import type { RunAccount } from '../../ledger/account';
@@ -91,7 +90,7 @@ async function fitted(
 }
 
 function withHistory(run: ClaimedRun, { record, warnings = [] }: Opening): ClaimedRun {
-  const opening = openingOf(run, { history: historyOf(run, record), summary: record.summary?.text });
+  const opening = openingOf(run, { history: messagesOf(record), summary: record.summary?.text });
   const { earlier } = run;
   return {
     ...run,
@@ -99,11 +98,4 @@ function withHistory(run: ClaimedRun, { record, warnings = [] }: Opening): Claim
     opening,
     earlier: earlier && { ...earlier, messages: opening, openingLength: opening.length },
   };
-}
-
-/** The messages of a record. Providers refuse calls of tools in a request that offers none. */
-function historyOf({ plan: { toolset, format } }: ClaimedRun, record: SessionRecord): readonly Message[] {
-  const messages = messagesOf(record);
-  if (toolset.definitions.length > 0 || format !== undefined) return messages;
-  return messages.filter((message) => message.role !== 'tool' && !('tool_calls' in message));
 }

@@ -16,14 +16,15 @@ export function sessionOf(
   { ledger }: RunEnvironment,
   { request, host, parent }: Run,
   {
-    config: { session_id: sessionId, agent = '' },
+    config,
     settings,
   }: { readonly config: TaskConfig; readonly settings: { sessionDays?: number; sessionWindowTokens?: number } },
 ): ChosenSession {
-  // Runs that work for another one have no conversation of their own.
-  if (sessionId === undefined || parent !== undefined) return { warnings: [] };
-  if (host.connected?.memory !== undefined)
-    return { warnings: [describeError('SESSION_UNUSED', { session: sessionId })] };
+  // Runs that work for another one have no memory.
+  if (parent !== undefined) return { warnings: [] };
+  if (host.connected?.memory !== undefined) return { warnings: unusedBeside(config) };
+  const { session_id: sessionId, agent = '', messages } = config;
+  if (sessionId === undefined) return { warnings: [] };
   if (agent.length > MOST_OF_NAME) {
     const issues = `config.agent must have at most ${MOST_OF_NAME} characters with a session`;
     throw new RuntimeError('INPUT_INVALID', { issues });
@@ -31,5 +32,16 @@ export function sessionOf(
   if (ledger.sessions === undefined) throw new RuntimeError('SESSION_UNAVAILABLE');
   const { sessionDays: days = DEFAULTS.sessionDays, sessionWindowTokens: windowTokens = DEFAULTS.sessionWindowTokens } =
     settings;
-  return { session: { tenantId: request.meta.tenant_id, agent, sessionId, windowTokens, days }, warnings: [] };
+  const session = { tenantId: request.meta.tenant_id, agent, sessionId, windowTokens, days };
+  return { session, warnings: unused(messages, `the session "${sessionId}"`) };
+}
+
+/** A memory that is connected is the only one. */
+function unusedBeside({ session_id: session, messages }: TaskConfig): readonly ErrorSummary[] {
+  const warnings = unused(messages, 'the connected memory');
+  return session === undefined ? warnings : [...warnings, describeError('SESSION_UNUSED', { session })];
+}
+
+function unused(messages: TaskConfig['messages'], instead: string): readonly ErrorSummary[] {
+  return messages === undefined ? [] : [describeError('MESSAGES_UNUSED', { instead })];
 }

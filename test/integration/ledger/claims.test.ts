@@ -7,7 +7,7 @@ import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { pruneStatements } from '../../../runtime/storage/sql/ledger/prune-runs';
 import { addTenant } from '../../support/servers/database';
 import { sendJson } from '../../support/servers/http-server';
-import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
+import { textReply, toolReply } from '../../support/servers/model-server';
 import {
   type AgentFixture,
   aTask,
@@ -16,6 +16,7 @@ import {
   gate,
   startAgentFixture,
 } from '../../support/values/agent-fixture';
+import { heldReply } from '../../support/values/held-reply';
 
 let agent: AgentFixture;
 
@@ -25,25 +26,6 @@ beforeAll(async () => {
 afterAll(() => agent.close());
 
 const refusal = { status: 400, body: { error: { message: 'the request is malformed' } } };
-
-/** A model reply that is held back until the test opens it. */
-function heldReply(reply: { readonly body: unknown }): {
-  reply: ScriptedReply;
-  asked: Promise<void>;
-  open: () => void;
-} {
-  const asked = gate();
-  const held = gate();
-  return {
-    asked: asked.opened,
-    open: held.open,
-    reply: async (_request, response) => {
-      asked.open();
-      await held.opened;
-      sendJson(response, reply.body);
-    },
-  };
-}
 
 const letLeaseLapse = (taskId: string) =>
   agent.database.query(`UPDATE elo_agent_runs SET lease_until = now() - interval '1 second' WHERE task_id = $1`, [

@@ -8,7 +8,7 @@ import { createPostgres } from '../../../runtime/storage/postgres/pool';
 import { parseSettings } from '../../../runtime/tenants/parse-settings';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
+import { textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
 import {
   type AgentFixture,
@@ -16,9 +16,10 @@ import {
   echoTool,
   eventually,
   failureOf,
-  gate,
   startAgentFixture,
 } from '../../support/values/agent-fixture';
+import { heldReply } from '../../support/values/held-reply';
+import { runsInQueue } from '../../support/worlds/session-queue';
 
 const words = (count: number, word = 'word'): string => Array.from({ length: count }, () => word).join(' ');
 const findRows: Tool = {
@@ -67,28 +68,6 @@ async function forget(): Promise<void> {
   await forgetSessions(postgres.query, (settings) => parseSettings(settings).sessionDays ?? 30);
   await postgres.close();
 }
-/** A reply that is held back until it is opened. */
-function held(reply: { readonly body: unknown } = textReply('Late')): {
-  readonly asked: Promise<void>;
-  readonly open: () => void;
-  readonly reply: ScriptedReply;
-} {
-  const [asked, answer] = [gate(), gate()];
-  const scripted: ScriptedReply = async (_request, response) => {
-    asked.open();
-    await answer.opened;
-    sendJson(response, reply.body);
-  };
-  return { asked: asked.opened, open: answer.open, reply: scripted };
-}
-const queued = (tenantId: string, count: number): Promise<true> =>
-  eventually(async () => {
-    const [row] = await fixture.database.query<{ count: number }>(
-      'SELECT cardinality(queue) AS count FROM elo_agent_sessions WHERE tenant_id = $1',
-      [tenantId],
-    );
-    return row?.count === count ? true : undefined;
-  });
 
 it('a turn with results of many windows hides no other turn', async () => {
   const tenantId = await tenantWith({ session_window_tokens: 400 });
@@ -161,12 +140,12 @@ it('of many runs that wait for the row of a session at once, one has the session
 
 it('a run that waits holds no room in the month that the run before it needs', async () => {
   const tenantId = await tenantWith({ monthly_token_limit: 24_000 });
-  const first = held(toolReply([{ name: 'echo', arguments: { n: 1 } }], { prompt: 15_000 }));
+  const first = heldReply(toolReply([{ name: 'echo', arguments: { n: 1 } }], { prompt: 15_000 }));
   fixture.models.script(first.reply, textReply('One.'), textReply('Two.'));
   const one = say(tenantId, 'One');
   await first.asked;
   const two = say(tenantId, 'Two');
-  await queued(tenantId, 2);
+  await runsInQueue(fixture, tenantId, 2);
   first.open();
   expect([await one, await two]).toMatchObject([{ result: { text: 'One.' } }, { result: { text: 'Two.' } }]);
 });
@@ -198,13 +177,13 @@ it('a run that failed at its limit leaves no turn, however often it is tried', a
 
 it('a run that is taken over while it waits asks no model', async () => {
   const tenantId = await tenantWith();
-  const first = held();
+  const first = heldReply();
   fixture.models.script(first.reply, textReply('Two.'));
   const one = say(tenantId, 'One');
   await first.asked;
   const task = said(tenantId, 'Two');
   const lost = failureOf(fixture.runtime.run(task));
-  await queued(tenantId, 2);
+  await runsInQueue(fixture, tenantId, 2);
   await fixture.database.query(
     `UPDATE elo_agent_runs SET lease_until = now() - interval '1 second' WHERE task_id = $1`,
     [task.task_id],
@@ -246,16 +225,16 @@ it('a run that is stopped in its summary says so', async () => {
   const tenantId = await tenantWith({ session_window_tokens: 300 });
   fixture.models.script(textReply('One.'), textReply('Two.'));
   for (const turn of ['First', 'Second']) await say(tenantId, `${turn} ${words(150)}`);
-  const [first, second] = [held(), held()];
-  fixture.models.script(first.reply, second.reply);
-  expect(await failureOf(say(tenantId, 'Third', { timeout_seconds: 0.3 }))).toMatchObject({ code: 'RUN_TIMEOUT' });
+  const summary = heldReply();
+  fixture.models.script(summary.reply);
   const stop = new AbortController();
-  const running = failureOf(fixture.runtime.run(said(tenantId, 'Fourth'), { signal: stop.signal }));
-  await second.asked;
+  const running = failureOf(fixture.runtime.run(said(tenantId, 'Third'), { signal: stop.signal }));
+  await summary.asked;
   stop.abort();
   expect(await running).toMatchObject({ code: 'RUN_CANCELLED' });
-  first.open();
-  second.open();
+  fixture.models.script(summary.reply);
+  expect(await failureOf(say(tenantId, 'Fourth', { timeout_seconds: 1 }))).toMatchObject({ code: 'RUN_TIMEOUT' });
+  summary.open();
 });
 
 describe('what is old', () => {
@@ -303,13 +282,13 @@ describe('what is old', () => {
     fixture.models.script(textReply('Long ago.'));
     await say(tenantId, 'Hello');
     await makeOld(tenantId, 31);
-    const first = held();
+    const first = heldReply();
     fixture.models.script(first.reply, textReply('Two.'));
     const one = say(tenantId, 'One');
     await first.asked;
     await forget();
     const two = say(tenantId, 'Two');
-    await queued(tenantId, 2);
+    await runsInQueue(fixture, tenantId, 2);
     first.open();
     await Promise.all([one, two]);
     expect((await rows(tenantId)).map(({ content }) => content)).toEqual(['One', 'Late', 'Two', 'Two.']);

@@ -7,15 +7,10 @@ import { forgetSessions } from '../../../runtime/storage/postgres/ledger/session
 import type { Query, Statement } from '../../../runtime/storage/statement';
 import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
-import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
-import {
-  type AgentFixture,
-  aTask,
-  eventually,
-  failureOf,
-  gate,
-  startAgentFixture,
-} from '../../support/values/agent-fixture';
+import { textReply, toolReply } from '../../support/servers/model-server';
+import { type AgentFixture, aTask, eventually, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { heldReply } from '../../support/values/held-reply';
+import { runsInQueue } from '../../support/worlds/session-queue';
 
 let fixture: AgentFixture;
 let servers: TestServer;
@@ -37,24 +32,6 @@ const said = (tenantId: string, message: string) => aTask(tenantId, { message, s
 const say = (tenantId: string, message: string): Promise<AgentResult> => fixture.runtime.run(said(tenantId, message));
 const change = (tenantId: string, settings: object): Promise<unknown> =>
   fixture.database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [tenantId, settings]);
-const queued = (tenantId: string, count: number): Promise<true> =>
-  eventually(async () => {
-    const [row] = await fixture.database.query<{ count: number }>(
-      'SELECT cardinality(queue) AS count FROM elo_agent_sessions WHERE tenant_id = $1',
-      [tenantId],
-    );
-    return row?.count === count ? true : undefined;
-  });
-/** A reply that is held back until it is opened. */
-function held(reply: { readonly body: unknown } = textReply('Late')) {
-  const [asked, answer] = [gate(), gate()];
-  const scripted: ScriptedReply = async (_request, response) => {
-    asked.open();
-    await answer.opened;
-    sendJson(response, reply.body);
-  };
-  return { asked: asked.opened, open: answer.open, reply: scripted };
-}
 
 it('a run that goes on after an approval holds no room in the month while it waits', async () => {
   const pay = `pay_${randomUUID().slice(0, 8)}`;
@@ -62,7 +39,7 @@ it('a run that goes on after an approval holds no room in the month while it wai
   const tenantId = await tenantWith(rules);
   await giveTool(fixture.database, tenantId, { code: pay, endpoint: servers.url });
   const task = said(tenantId, 'Pay');
-  const first = held(toolReply([{ name: 'echo', arguments: { n: 1 } }], { prompt: 15_000 }));
+  const first = heldReply(toolReply([{ name: 'echo', arguments: { n: 1 } }], { prompt: 15_000 }));
   fixture.models.script(toolReply([{ name: pay }]), first.reply, textReply('One.'), textReply('Paid.'));
   const waiting = await fixture.runtime.run(task);
   await change(tenantId, { ...rules, monthly_token_limit: 24_000 });
@@ -70,7 +47,7 @@ it('a run that goes on after an approval holds no room in the month while it wai
   await first.asked;
   const approval = { run_id: waiting.run_id, decision: 'approve' };
   const two = fixture.runtime.run({ task_id: randomUUID(), config: { approval }, meta: task.meta });
-  await queued(tenantId, 2);
+  await runsInQueue(fixture, tenantId, 2);
   first.open();
   expect([await one, await two]).toMatchObject([{ result: { text: 'One.' } }, { result: { text: 'Paid.' } }]);
 });
@@ -108,7 +85,7 @@ it('a window that is made smaller hides no turn from the summary', async () => {
 
 it('a run that waits sits out a connection that breaks', async () => {
   const tenantId = await tenantWith();
-  const first = held();
+  const first = heldReply();
   fixture.models.script(first.reply, textReply('Two.'));
   const one = say(tenantId, 'One');
   await first.asked;

@@ -5,14 +5,9 @@ import { addTenant, giveTool } from '../../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../../support/servers/http-server';
 import { type ScriptedReply, textReply, toolReply } from '../../support/servers/model-server';
 import { containing } from '../../support/setup/matchers';
-import {
-  type AgentFixture,
-  aTask,
-  eventually,
-  failureOf,
-  gate,
-  startAgentFixture,
-} from '../../support/values/agent-fixture';
+import { type AgentFixture, aTask, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
+import { heldReply } from '../../support/values/held-reply';
+import { runsInQueue } from '../../support/worlds/session-queue';
 
 let fixture: AgentFixture;
 let servers: TestServer;
@@ -175,21 +170,16 @@ describe('a session', () => {
 describe('runs of one session at once', () => {
   it('are put in order, and each knows the turns before it', async () => {
     const session = randomUUID();
-    const [asked, answer] = [gate(), gate()];
-    const held: ScriptedReply = async (_request, response) => {
-      asked.open();
-      await answer.opened;
-      sendJson(response, textReply('Answer one').body);
-    };
-    fixture.models.script(held, textReply('Answer two'), textReply('Answer three'));
+    const held = heldReply(textReply('Answer one'));
+    fixture.models.script(held.reply, textReply('Answer two'), textReply('Answer three'));
     const first = say(session, { message: 'One' });
-    await asked.opened;
+    await held.asked;
     const second = say(session, { message: 'Two' });
-    await queued(session, 2);
+    await runsInQueue(fixture, session, 2);
     const third = say(session, { message: 'Three' });
-    await queued(session, 3);
+    await runsInQueue(fixture, session, 3);
     expect(fixture.models.received).toHaveLength(1);
-    answer.open();
+    held.open();
     await Promise.all([first, second, third]);
     expect((await rows(session)).map(({ content }) => content)).toEqual([
       'One',
@@ -230,15 +220,12 @@ describe('runs of one session at once', () => {
 
   it('fail when their time is over before it is their turn, and cost nothing', async () => {
     const session = randomUUID();
-    const [asked, answer] = [gate(), gate()];
-    fixture.models.script(async (_request, response) => {
-      asked.open();
-      await answer.opened;
-      sendJson(response, textReply('Late').body);
-    });
+    const held = heldReply();
+    fixture.models.script(held.reply);
     const first = say(session);
-    await asked.opened;
-    const task = said(session, { config: { timeout_seconds: 0.2 } });
+    await held.asked;
+    // Long enough for it to come into the queue, however busy the machine is.
+    const task = said(session, { config: { timeout_seconds: 3 } });
     expect(await failureOf(fixture.runtime.run(task))).toMatchObject({
       code: 'SESSION_BUSY',
       message: containing(session),
@@ -246,7 +233,7 @@ describe('runs of one session at once', () => {
     expect(await fixture.runRow(task.task_id)).toMatchObject({ state: 'failed' });
     const open = 'SELECT FROM elo_agent_model_calls WHERE task_id = $1';
     expect(await fixture.database.query(open, [task.task_id])).toEqual([]);
-    answer.open();
+    held.open();
     await first;
     fixture.models.script(textReply('Now.'));
     expect(await fixture.runtime.run(task)).toMatchObject({ status: 'completed' });
@@ -255,33 +242,18 @@ describe('runs of one session at once', () => {
 
   it('leave the queue when they are cancelled', async () => {
     const session = randomUUID();
-    const [asked, answer] = [gate(), gate()];
-    fixture.models.script(async (_request, response) => {
-      asked.open();
-      await answer.opened;
-      sendJson(response, textReply('One').body);
-    }, textReply('Three'));
+    const held = heldReply(textReply('One'));
+    fixture.models.script(held.reply, textReply('Three'));
     const first = say(session);
-    await asked.opened;
+    await held.asked;
     const stop = new AbortController();
     const second = failureOf(fixture.runtime.run(said(session), { signal: stop.signal }));
-    await queued(session, 2);
+    await runsInQueue(fixture, session, 2);
     const third = say(session);
-    await queued(session, 3);
+    await runsInQueue(fixture, session, 3);
     stop.abort();
     expect(await second).toMatchObject({ code: 'RUN_CANCELLED' });
-    answer.open();
+    held.open();
     expect([await first, await third]).toMatchObject([{ result: { text: 'One' } }, { result: { text: 'Three' } }]);
   });
 });
-
-/** Waits until so many runs are in the queue of the session. */
-async function queued(session: string, count: number): Promise<void> {
-  await eventually(async () => {
-    const [row] = await fixture.database.query<{ count: number }>(
-      'SELECT cardinality(queue) AS count FROM elo_agent_sessions WHERE session_id = $1',
-      [session],
-    );
-    return row?.count === count ? true : undefined;
-  });
-}

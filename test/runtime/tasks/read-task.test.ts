@@ -54,6 +54,7 @@ it('takes every option that the type of the library names, and reads no other on
     skills: ['refunds'],
     mode: 'auto',
     session_id: 'chat-7',
+    messages: [{ role: 'assistant', content: 'Hello' }],
     planner_tier: 'expert',
     supervisor_tier: 'nano',
     step_tier: 'small',
