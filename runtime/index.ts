@@ -2,6 +2,7 @@ export type { Admin } from './admin/contract/admin';
 export { createRuntime, type Runtime } from './compose/create-runtime';
 export { migrateWorkflow } from './compose/migrate-workflow';
 export type { StreamEvent } from './compose/stream-run';
+export type { TurnResult } from './compose/take-turn';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Connected, ConnectedTool, Memory, OutputFormat } from './contracts/connected';
 export type { OnEvent, RunEvent } from './contracts/event';

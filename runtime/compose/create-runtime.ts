@@ -39,6 +39,7 @@ import { MCP_SERVER_DEFAULTS } from './mcp-defaults';
 import { createProviders } from './providers';
 import { createRuntimeAdmin } from './runtime-admin';
 import { type StreamEvent, streamRun } from './stream-run';
+import { takeTurn, type TurnResult } from './take-turn';
 import { createTaskParts } from './tasks';
 import { createToolSources } from './tool-sources';
 
@@ -54,6 +55,12 @@ export interface Runtime extends TaskHandling, TaskQueue {
    * @example for await (const event of runtime.stream(task)) if (event.type === 'text-delta') print(event.text);
    */
   readonly stream: (task: unknown, options?: RunOptions) => AsyncGenerator<StreamEvent, void, undefined>;
+  /**
+   * Runs one step of a task, which must have an id: one model call with its tool calls. The same task continues, in this process or
+   * another one, until `requires_followup` is false. Rejects like `run`.
+   * @example let turn; do { turn = await runtime.turn(task); } while (turn.requires_followup);
+   */
+  readonly turn: (task: unknown, options?: RunOptions) => Promise<TurnResult>;
   /** A tenant's tools outside a task. */
   readonly tools: TenantTools;
   /** Administration of the database; its methods reject with CONFIG_INVALID where plug-ins stand in its place. */
@@ -108,6 +115,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     ...tasks.queue,
     run: runTask,
     stream: (task, options) => streamRun((given) => runTask(task, given), options),
+    turn: (task, options) => takeTurn(runTask, task, options),
     tools,
     admin: createRuntimeAdmin(parsed, { postgres, tenantTools: tools, sealer, redis, run: runTask }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),

@@ -20,6 +20,8 @@ export interface LoopOutcome {
   readonly said?: readonly Message[];
   /** What did not go as it should, although the run gives a result. */
   readonly warnings?: readonly ErrorSummary[];
+  /** Set when the run was paused after a step that another one follows. */
+  readonly isPaused?: boolean;
   /** Set when the run waits for a person. */
   readonly awaiting?: AwaitedApproval;
   /** Set together with `awaiting`. */

@@ -115,6 +115,8 @@ export interface AgentResult {
   readonly replayed?: boolean;
   /** All variables of the run: those of the task, and what tools have set. Undefined where there are none. */
   readonly variables?: JsonObject;
+  /** True when the run was paused after a step, with the status max_iterations: another run of the same task continues it. */
+  readonly requires_followup?: boolean;
   /** What the run waits for, when its status is awaiting_input. */
   readonly awaiting?: AwaitedApproval;
   readonly trace?: readonly TraceEntry[];

@@ -10,6 +10,8 @@ export interface HostOptions {
   readonly stream?: boolean;
   /** Runs even if the task was done before: a manual test in the editor. Default false. */
   readonly fresh?: boolean;
+  /** Pauses the run after one model call with its tool calls, as `runtime.turn` does: the same task continues it. Default false. */
+  readonly pauses?: boolean;
   /** MCP servers beside those of the tenant. Their addresses and credentials are the operator's. */
   readonly mcpServers?: readonly McpServerInput[];
   /** The host's own rules for outgoing requests, asked beside ours for addresses that a model wrote. */

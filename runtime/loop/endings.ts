@@ -14,7 +14,7 @@ import { answerText, withSingleToolReminder } from './transcript';
 /** Outcome of a run that was not interrupted. */
 export type Ending = Pick<
   LoopOutcome,
-  'status' | 'text' | 'truncated' | 'structured' | 'warnings' | 'awaiting' | 'progress' | 'error'
+  'status' | 'text' | 'truncated' | 'structured' | 'warnings' | 'isPaused' | 'awaiting' | 'progress' | 'error'
 >;
 
 /** Adds the results of a step to the transcript, and asks once more for an answer that was not of the required form. */
@@ -82,6 +82,11 @@ export function endAtLimit({ stop }: LoopInput, { asks }: RunState, last: ReadRe
   const ending = { status: 'max_iterations', text: last?.text ?? '', truncated: last?.truncated ?? false } as const;
   if (onMaxIterations === 'partial') return ending;
   return { ...ending, error: new RuntimeError('MAX_ITERATIONS_REACHED', { maxIterations: limits.maxIterations }) };
+}
+
+/** Ends the run after a step that another one follows. */
+export function pause({ text, truncated }: ReadReply): Ending {
+  return { status: 'max_iterations', text, truncated, isPaused: true };
 }
 
 /** Ends the run until a person has decided on a call of it. */

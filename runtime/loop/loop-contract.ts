@@ -97,6 +97,8 @@ export interface PreparedStep {
 
 /** Where the loop begins. */
 export interface LoopStart {
+  /** Ends the run after one step, although another one follows. Default false. */
+  readonly pauses?: boolean;
   readonly messages: readonly Message[];
   /** `messages` cannot be made again, since a memory had a part in them: they go into the journal. */
   readonly keepsOpening?: boolean;

@@ -4,7 +4,7 @@ import { toRuntimeError } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import type { AdmittedToolCall } from './admit-tool-call';
 import { askModel } from './ask-model';
-import { askPerson, closeStep, endAtLimit, type Ending, endOf, waitBelow } from './endings';
+import { askPerson, closeStep, endAtLimit, type Ending, endOf, pause, waitBelow } from './endings';
 import { executeToolCalls } from './execute-tool-calls';
 import type { LoopInput } from './loop-contract';
 import { prepareToolCalls, ruleToolCalls } from './prepare-tool-calls';
@@ -60,22 +60,38 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
   while (step !== undefined || mayAsk(state)) {
     step ??= await askModel(input, state);
     reply = await readReply(input, state, step);
-    const written = asWritten(step, state);
-    if (!isEnd(reply)) input.observer.stepOpened(written);
-    const { calls, asked } = await prepareToolCalls(input, state, step);
-    input.stop.signal.throwIfAborted();
-    const waits =
-      asked === undefined
-        ? await makeCalls(input, state, { step, reply, written, calls })
-        : askPerson(input, state, { step, written, asked });
-    if (step.tokens !== undefined) input.emit({ type: 'step-end', step: step.step, ...step.tokens });
-    if (waits !== undefined) return waits;
-    const ending = endOf(input, state, { step, reply });
+    const isOver = hasEnded(step);
+    const ending = await finishStep(input, state, { step, reply });
     if (ending !== undefined) return ending;
     step = undefined;
-    if (mayAsk(state)) await prepareStep(input, state);
+    if (!mayAsk(state)) break;
+    if (input.start.pauses === true && !isOver) return pause(reply);
+    await prepareStep(input, state);
   }
   return endAtLimit(input, state, reply);
+}
+
+/** Reports whether an earlier run has made all calls of the step: it is on record as the last one. */
+function hasEnded({ calls, outcomes }: OpenStep): boolean {
+  return calls.length > 0 && calls.every(({ id }) => Object.hasOwn(outcomes, id));
+}
+
+/** Makes what a reply asked for. Returns an ending unless another step follows. */
+async function finishStep(
+  input: LoopInput,
+  state: RunState,
+  { step, reply }: { readonly step: OpenStep; readonly reply: ReadReply },
+): Promise<Ending | undefined> {
+  const written = asWritten(step, state);
+  if (!isEnd(reply)) input.observer.stepOpened(written);
+  const { calls, asked } = await prepareToolCalls(input, state, step);
+  input.stop.signal.throwIfAborted();
+  const waits =
+    asked === undefined
+      ? await makeCalls(input, state, { step, reply, written, calls })
+      : askPerson(input, state, { step, written, asked });
+  if (step.tokens !== undefined) input.emit({ type: 'step-end', step: step.step, ...step.tokens });
+  return waits ?? endOf(input, state, { step, reply });
 }
 
 /** Makes the calls of a step. Returns an ending where one of them waits for a person. */

@@ -22,7 +22,7 @@ export function buildResult(
   { meter, plan: made }: { readonly meter: UsageMeter; readonly plan?: PlanReport },
 ): AgentResult {
   const { request, plan, variables, redact } = run;
-  const { steps, awaiting, structured } = outcome;
+  const { steps, structured } = outcome;
   const { usage, usageEstimated, modelBilled, costUsd, savedUsd, providerCostUsd } = meter.totals();
   const warnings = [
     ...[...plan.warnings, ...meter.warnings(), ...(outcome.warnings ?? [])],
@@ -52,9 +52,18 @@ export function buildResult(
     warnings: once(warnings).map(({ code, message, hint }) => ({ code, message, hint })),
     ...(outcome.truncated ? { truncated: true } : {}),
     ...(variables.size === 0 ? {} : { variables: readable(Object.fromEntries(variables), redact) as JsonObject }),
-    ...(awaiting && { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } }),
+    ...openEnd(outcome, redact),
     ...(plan.config.include_trace === true ? { trace: buildTrace(steps, meter) } : {}),
   };
+}
+
+/** The end of a run that another run of its task continues. */
+function openEnd(
+  { isPaused, awaiting }: LoopOutcome,
+  redact: Redact,
+): Pick<AgentResult, 'requires_followup' | 'awaiting'> {
+  if (isPaused === true) return { requires_followup: true };
+  return awaiting === undefined ? {} : { awaiting: { ...awaiting, arguments: readable(awaiting.arguments, redact) } };
 }
 
 function warningsOfTools(steps: readonly StepRecord[]): readonly ErrorSummary[] {

@@ -46,6 +46,7 @@ function startOf({ host, plan, opening, parent, earlier }: ClaimedRun): LoopInpu
   const { session, config, agent, instructions } = plan;
   const known = [host.connected?.memory, session, config.messages, agent, instructions[0], parent?.part];
   return {
+    pauses: host.pauses,
     messages: opening,
     keepsOpening: known.some((one) => one !== undefined),
     // The first call of a run that has waited for its session is still to be opened.

@@ -59,8 +59,8 @@ async function saveTurn(
 }
 
 /** Reports whether a conversation keeps the turn. */
-export function isAnswered({ status, result }: AgentResult): boolean {
-  return (status === 'completed' || status === 'max_iterations') && result.text !== '';
+export function isAnswered({ status, result, requires_followup: isPaused }: AgentResult): boolean {
+  return isPaused !== true && (status === 'completed' || status === 'max_iterations') && result.text !== '';
 }
 
 /** The question, the steps with tools, the answer. What the runtime itself had to say to the model is no part of it. */

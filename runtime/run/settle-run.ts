@@ -24,14 +24,16 @@ export async function settleRun(
 ): Promise<Settled> {
   const { plan, needs, variables } = run;
   const { config, meta } = run.request;
-  const { error, progress, lastStep } = outcome;
+  const { error, isPaused, progress, lastStep } = outcome;
   const spent = spentOn(run, result);
   const saved = progress && {
     task: { config, meta },
     progress: { ...progress, spent, variables: Object.fromEntries(variables), agent: plan.agent },
     ...(needs.length === 0 ? {} : { needs }),
   };
-  const state = error === undefined ? (saved === undefined ? 'done' : 'waiting') : 'failed';
+  // A run that was paused is continued as one that failed: by its journal.
+  const isOver = error === undefined && isPaused !== true;
+  const state = isOver ? (saved === undefined ? 'done' : 'waiting') : 'failed';
   try {
     await recorder.settle({ state, result, lastStep, saved, turn: await turnOf(run, { result, outcome, spent }) });
     return { settled: result, error };
