@@ -33,7 +33,8 @@ export type {
   Tier,
   ToolRow,
 } from './contracts/tenant';
-export type { ParsedInput, Tool, ToolContext, ToolMeta, Toolset } from './contracts/tools/tool';
+export type { SkillReader, SkillRow } from './contracts/tools/skill';
+export type { ParsedInput, TenantToolSource, Tool, ToolContext, ToolMeta, Toolset } from './contracts/tools/tool';
 export type { ChildCall, ChildConfig, ToolRun } from './contracts/tools/tool-run';
 export type { ToolDefinition, ToolOutput } from './contracts/tools/tool-shapes';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';

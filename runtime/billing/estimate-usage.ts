@@ -1,3 +1,4 @@
+import type { Usage } from '../contracts/ledger/usage';
 import { wordsOf } from '../contracts/message';
 import type { ModelReply, ModelRequest, WastedReply } from '../contracts/model';
 import { NO_USAGE } from './charge-reply';
@@ -9,9 +10,10 @@ type Asked = Pick<ModelRequest, 'messages' | 'tools'>;
  * tokenizer only then. Never rejects: a reply that cannot be counted stays without usage.
  */
 export async function estimateUsage<T extends ModelReply | WastedReply>(
-  replies: readonly T[],
+  given: readonly T[],
   asked: Asked,
 ): Promise<readonly T[]> {
+  const replies = given.map(withAllCounts);
   if (replies.every((reply) => writtenIn(reply) === undefined)) return replies;
   try {
     const { countTokens } = await import('../util/text/count-tokens');
@@ -28,6 +30,18 @@ export async function estimateUsage<T extends ModelReply | WastedReply>(
     return replies;
   }
 }
+
+/** Fills the counts that a plugged-in model leaves out. Without those of prompt and reply the usage is not reported at all. */
+function withAllCounts<T extends ModelReply | WastedReply>(reply: T): T {
+  const { usage } = reply;
+  if (usage === undefined || COUNTS.every((key) => isCount(usage[key]))) return reply;
+  if (!isCount(usage.promptTokens) || !isCount(usage.completionTokens)) return { ...reply, usage: undefined };
+  const known = COUNTS.filter((key) => isCount(usage[key])).map((key) => [key, usage[key]]);
+  return { ...reply, usage: { ...NO_USAGE, ...(Object.fromEntries(known) as Partial<Usage>) } };
+}
+
+const COUNTS = Object.keys(NO_USAGE) as (keyof Usage)[];
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Tokens around each message, as OpenAI counts them. */
 const TOKENS_OF_A_MESSAGE = 4;

@@ -141,7 +141,7 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
     tenants: plugins.tenants ?? tenantStore(postgres),
     ledger: plugins.ledger ?? ledger,
     mcpStore: createMcpStore(postgres.query),
-    skills: createSkillReader(postgres.query),
+    skills: plugins.skills ?? createSkillReader(postgres.query),
   };
 }
 

@@ -17,7 +17,7 @@ import { combineSources, type SelectTools } from '../toolsets/combine-sources';
 import { createConnectedSource } from '../toolsets/connected-source';
 import { createMcpSource } from '../toolsets/mcp-source';
 import { createPlanSource } from '../toolsets/plan-source';
-import { createPluginSource } from '../toolsets/plugin-source';
+import { createPluginSource, createTenantSource } from '../toolsets/plugin-source';
 import { createSkillSource } from '../toolsets/skill-source';
 
 /** Where the tools of a run come from, in the order in which their names are given. Connects to nothing yet. */
@@ -52,6 +52,7 @@ export function createToolSources(
     createAgentSource(),
     createMcpSource(mcp, createServerToolBuilder(builder)),
     createPluginSource(config.plugins.tools ?? []),
+    ...(config.plugins.toolSources ?? []).map(createTenantSource),
     createConnectedSource(builder),
   ];
   const selectTools = combineSources(sources, agents);

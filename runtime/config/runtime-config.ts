@@ -5,7 +5,8 @@ import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { Model } from '../contracts/model';
 import { MOST_ITERATIONS, TASK_DEFAULTS } from '../contracts/task-options';
 import type { AgentDefinition, TenantStore } from '../contracts/tenant';
-import type { Tool } from '../contracts/tools/tool';
+import type { SkillReader } from '../contracts/tools/skill';
+import type { TenantToolSource, Tool } from '../contracts/tools/tool';
 import { describeIssues } from '../errors/describe-issues';
 import { RuntimeError } from '../errors/runtime-error';
 import { readPostgresAddress } from '../util/addresses/postgres-address';
@@ -132,8 +133,12 @@ export interface RuntimePlugins {
   readonly model?: Model;
   /** Offered to every tenant, after the tenant's own. */
   readonly tools?: readonly Tool[];
+  /** Tools that depend on the tenant, after those. */
+  readonly toolSources?: readonly TenantToolSource[];
   /** Agents for every tenant; a row of the same name goes before. */
   readonly agents?: readonly AgentDefinition[];
+  /** Texts of the skills that `tenants` names. */
+  readonly skills?: SkillReader;
   readonly tenants?: TenantStore;
   readonly ledger?: LedgerStore;
 }

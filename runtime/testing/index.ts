@@ -1,4 +1,4 @@
 /** What a test of your own needs in place of Postgres and a model provider. */
 export { createMemoryLedger, type MemoryLedger } from './memory-ledger';
-export { createMemoryTenants, type MemoryTenant } from './memory-tenants';
+export { createMemoryTenants, type MemorySkill, type MemoryTenant } from './memory-tenants';
 export { createScriptedModel, type ScriptedCall, type ScriptedModel, type ScriptedReply } from './scripted-model';

@@ -110,3 +110,16 @@ export interface TenantTool {
   /** Rules of its row, as they stand in the tenant's custom_config. */
   readonly permission?: unknown;
 }
+
+/**
+ * Tools of a program that depend on the tenant.
+ *
+ * @example
+ * const registry: TenantToolSource = { name: 'registry', toolsOf: (tenantId) => toolsByTenant.get(tenantId) ?? [] };
+ */
+export interface TenantToolSource {
+  /** Named in the warning TOOL_SOURCE_FAILED. */
+  readonly name: string;
+  /** Called for each run. The same array, as long as the tools are the same, keeps a run from building them again. */
+  readonly toolsOf: (tenantId: string, signal: AbortSignal) => readonly Tool[] | Promise<readonly Tool[]>;
+}

@@ -22,8 +22,8 @@ export function toolRow(row: Partial<ToolRow> & Pick<ToolRow, 'code'>): ToolRow 
 /** Tenants from memory: TENANT_ID with these tools, and nobody else. */
 export function memoryTenants(
   tools: readonly ToolRow[],
-  rest: Partial<Omit<TenantSnapshot, 'agents'>> &
-    Pick<Parameters<typeof createMemoryTenants>[0][number], 'agents'> = {},
+  rest: Partial<Omit<TenantSnapshot, 'agents' | 'skills'>> &
+    Pick<Parameters<typeof createMemoryTenants>[0][number], 'agents' | 'skills'> = {},
 ): TenantStore {
   const prices = [{ modelId: 'openai/gpt-4o-mini', inputPer1M: '0.15', outputPer1M: '0.60' }];
   return createMemoryTenants([{ id: TENANT_ID, tools, prices, ...rest }]);
