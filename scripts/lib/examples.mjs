@@ -9,7 +9,7 @@ const OURS = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const CREDENTIALS_OF = {
   [OURS]: ['openRouterApi', 'postgres', 'redis'],
   [`${OURS}Trigger`]: ['redis'],
-  [`${OURS}Admin`]: ['postgres'],
+  [`${OURS}Admin`]: ['openRouterApi', 'postgres'],
   'n8n-nodes-base.telegram': ['telegramApi'],
   'n8n-nodes-base.telegramTrigger': ['telegramApi'],
   'n8n-nodes-base.slack': ['slackApi'],
