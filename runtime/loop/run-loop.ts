@@ -58,22 +58,24 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
   let step = await pendingStep(input, state);
   let reply: ReadReply | undefined;
   while (step !== undefined || mayAsk(state)) {
+    const isAsked = step === undefined;
     step ??= await askModel(input, state);
     reply = await readReply(input, state, step);
-    const isOver = hasEnded(step);
     const ending = await finishStep(input, state, { step, reply });
     if (ending !== undefined) return ending;
+    const isPause = input.start.pauses === true && (isAsked || hasMadeCalls(state, step));
     step = undefined;
     if (!mayAsk(state)) break;
-    if (input.start.pauses === true && !isOver) return pause(reply);
+    if (isPause) return pause(reply);
     await prepareStep(input, state);
   }
   return endAtLimit(input, state, reply);
 }
 
-/** Reports whether an earlier run has made all calls of the step: it is on record as the last one. */
-function hasEnded({ calls, outcomes }: OpenStep): boolean {
-  return calls.length > 0 && calls.every(({ id }) => Object.hasOwn(outcomes, id));
+/** Reports whether this run has sent calls of a step that an earlier one began. A call that is refused is no work. */
+function hasMadeCalls({ steps }: RunState, { outcomes }: OpenStep): boolean {
+  const made = steps.at(-1)?.toolCalls ?? [];
+  return made.some(({ id, wasSent }) => wasSent && !Object.hasOwn(outcomes, id));
 }
 
 /** Makes what a reply asked for. Returns an ending unless another step follows. */

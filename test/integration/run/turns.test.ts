@@ -89,6 +89,19 @@ it('a turn that was killed in a tool call is finished by the next one, which ask
   expect(await runtime().turn(task)).toMatchObject({ requires_followup: false, result: { text: 'Seen.' } });
 });
 
+it('calls that are refused hold no turn up', async () => {
+  const task = await withConfig({ disabled_tools: ['look'], max_calls_per_tool: 1 });
+  models().script(
+    toolReply([{ name: 'look' }, { name: 'nothing_like_it' }, { name: 'pay', arguments: 'no JSON' }]),
+    pay('a'),
+    pay('b'),
+    textReply('Paid once.'),
+  );
+  const turns = await turnsOf(task);
+  expect(turns.map(({ iterations }) => iterations)).toEqual([1, 1, 1, 1]);
+  expect(world.received('pay', task.task_id)).toBe(1);
+});
+
 it('two turns of one task at once are made in order', async () => {
   const task = await world.newTask();
   const held = heldReply(pay('a'));
