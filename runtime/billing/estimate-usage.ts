@@ -34,8 +34,11 @@ export async function estimateUsage<T extends ModelReply | WastedReply>(
 /** Fills the counts that a plugged-in model leaves out. Without those of prompt and reply the usage is not reported at all. */
 function withAllCounts<T extends ModelReply | WastedReply>(reply: T): T {
   const { usage } = reply;
-  if (usage === undefined || COUNTS.every((key) => isCount(usage[key]))) return reply;
-  if (!isCount(usage.promptTokens) || !isCount(usage.completionTokens)) return { ...reply, usage: undefined };
+  if (usage === undefined) return reply;
+  // A model that is plugged in may give anything.
+  const { promptTokens, completionTokens } = (usage as Usage | null) ?? {};
+  if (!isCount(promptTokens) || !isCount(completionTokens)) return { ...reply, usage: undefined };
+  if (COUNTS.every((key) => isCount(usage[key]))) return reply;
   const known = COUNTS.filter((key) => isCount(usage[key])).map((key) => [key, usage[key]]);
   return { ...reply, usage: { ...NO_USAGE, ...(Object.fromEntries(known) as Partial<Usage>) } };
 }

@@ -1,7 +1,7 @@
 import type { AgentResult } from '../contracts/result';
 import type { RunOptions } from '../contracts/run';
 import { RuntimeError } from '../errors/runtime-error';
-import { isJsonObject } from '../util/json';
+import { isJsonObject, type JsonObject } from '../util/json';
 
 /** Result of one step of a task, or of the whole task once it has ended. */
 export interface TurnResult extends AgentResult {
@@ -16,9 +16,14 @@ type Run = (task: unknown, options: RunOptions) => Promise<AgentResult>;
  * without an id, which nothing could continue.
  */
 export async function takeTurn(run: Run, task: unknown, options?: RunOptions): Promise<TurnResult> {
-  if (isJsonObject(task) && (task.task_id ?? undefined) === undefined) {
+  if (isJsonObject(task) && (task.task_id ?? undefined) === undefined && !isApproval(task)) {
     throw new RuntimeError('INPUT_INVALID', { issues: 'task_id is missing: the next turn continues the task by it' });
   }
   const result = await run(task, { ...options, fresh: false, pauses: true });
   return { ...result, requires_followup: result.requires_followup === true };
+}
+
+/** A decision names the run that it continues. */
+function isApproval({ config }: JsonObject): boolean {
+  return isJsonObject(config) && isJsonObject(config.approval);
 }

@@ -68,14 +68,14 @@ export function wordsOf(message: Message): string {
 }
 
 /**
- * The messages without what providers refuse: calls that lack a result, results that lack their call. Nothing but the text is left
- * of such a step, through which the window of a memory cut, or which was stopped.
+ * The messages without what providers refuse: calls that lack a result, results that lack their call. Such a step is left out
+ * whole, as the window of a memory cuts through it; with `keepsText` but for what the assistant said.
  */
-export function pairedMessages(messages: readonly Message[]): readonly Message[] {
+export function pairedMessages(messages: readonly Message[], keepsText = false): readonly Message[] {
   const kept: Message[] = [];
   for (let index = 0; index < messages.length;) {
     const step = stepAt(messages, index);
-    kept.push(...(isWhole(step) ? step : textOnly(step)));
+    kept.push(...(isWhole(step) ? step : keepsText ? textOnly(step) : []));
     index += step.length;
   }
   return kept;
@@ -97,10 +97,7 @@ function textOnly([first]: readonly Message[]): readonly Message[] {
 function isWhole([first, ...results]: readonly Message[]): boolean {
   if (first?.role === 'tool') return false;
   const called = first?.role === 'assistant' ? (first.tool_calls ?? []).map(({ id }) => id) : [];
-  const answered = results.map((result) => (result.role === 'tool' ? result.tool_call_id : ''));
-  return called.length === answered.length && new Set(called).size === called.length && isSame(called, answered);
-}
-
-function isSame(called: readonly string[], answered: readonly string[]): boolean {
-  return called.every((id) => id !== '' && answered.includes(id));
+  const answered = new Set(results.map((result) => (result.role === 'tool' ? result.tool_call_id : '')));
+  const isEach = called.length === results.length && new Set(called).size === called.length;
+  return isEach && called.every((id) => id !== '' && answered.has(id));
 }

@@ -63,7 +63,7 @@ async function stepUntilDone(input: LoopInput, state: RunState): Promise<Ending>
     reply = await readReply(input, state, step);
     const ending = await finishStep(input, state, { step, reply });
     if (ending !== undefined) return ending;
-    const isPause = input.start.pauses === true && (isAsked || hasMadeCalls(state, step));
+    const isPause = input.start.pauses === true && reply.kind === 'tools' && (isAsked || hasMadeCalls(state, step));
     step = undefined;
     if (!mayAsk(state)) break;
     if (isPause) return pause(reply);

@@ -34,14 +34,30 @@ export function openTranscript(task: {
   const system = [systemPrompt, ...rules, ...earlier].filter((part) => part !== '');
   const { context, summary } = task;
   const facts = context === undefined || context === null ? '' : block('context', JSON.stringify(context));
-  const said: Message[] = [
+  const said = joined([
     ...history.filter(({ role }) => role !== 'system'),
     { role: 'user', content: facts + task.message },
-  ];
+  ]);
   return [
     ...(system.length === 0 ? [] : [{ role: 'system', content: system.join('\n\n') } as const]),
     ...(summary === undefined ? said : withSummary(said, summary)),
   ];
+}
+
+/** Messages of one side that follow each other, as one: templates of some models refuse two. */
+function joined(messages: readonly Message[]): readonly Message[] {
+  const said: Message[] = [];
+  for (const message of messages) {
+    const last = said.at(-1);
+    if (last !== undefined && isPlain(last) && isPlain(message) && last.role === message.role) {
+      said[said.length - 1] = { ...last, content: `${textOf(last.content)}\n\n${textOf(message.content)}` };
+    } else said.push(message);
+  }
+  return said;
+}
+
+function isPlain(message: Message): boolean {
+  return message.role !== 'tool' && !('tool_calls' in message);
 }
 
 function withSummary(said: readonly Message[], summary: string): readonly Message[] {

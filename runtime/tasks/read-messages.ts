@@ -1,4 +1,4 @@
-import { type Message, pairedMessages, textOf, type ToolCallMessage } from '../contracts/message';
+import { type Message, pairedMessages, type ToolCallMessage } from '../contracts/message';
 import { ExactInteger } from '../util/exact-integer';
 import { isJsonObject, type JsonObject } from '../util/json';
 
@@ -41,12 +41,12 @@ export function readMessages(given: readonly unknown[]): ReadMessages {
     if (count > 0) counts.set(why, (counts.get(why) ?? 0) + count);
   };
   const read = given.flatMap(entriesOf).flatMap((entry) => messageOf(entry, leave));
-  const numbered = withUniqueIds(read);
-  const paired = pairedMessages(numbered);
+  const numbered = withFitIds(read);
+  const paired = pairedMessages(numbered, true);
   const kept = new Set(paired);
   leave('unpaired', numbered.filter((message) => !kept.has(message)).length);
   return {
-    messages: joined(paired),
+    messages: paired,
     leftOut: [...counts].map(([why, count]) => `${count} ${LEFT_OUT[why]}`),
   };
 }
@@ -87,8 +87,8 @@ function readEntry({ role: named, type, content, parts, text }: JsonObject): {
 } {
   const name = wordOf(named ?? type).toLowerCase();
   const role = Object.hasOwn(ROLES, name) ? ROLES[name] : undefined;
-  const given = content ?? parts ?? text ?? '';
-  if (role === 'tool' && isJsonObject(given)) return { role, text: JSON.stringify(given), others: 0 };
+  const given = [content, parts, text].find((one) => one !== undefined && one !== null && one !== '') ?? '';
+  if (role === 'tool' && isData(given)) return { role, text: JSON.stringify(given), others: 0 };
   const pieces = (Array.isArray(given) ? given : [given]).map(pieceOf);
   return {
     role,
@@ -97,15 +97,20 @@ function readEntry({ role: named, type, content, parts, text }: JsonObject): {
   };
 }
 
+/** Reports whether the result of a tool is a value, not text or parts of text. */
+function isData(given: unknown): boolean {
+  return isJsonObject(given) || (Array.isArray(given) && given.some((part) => pieceOf(part) === undefined));
+}
+
 /** Types of parts that hold text, and of those that nobody misses. */
-const TEXTS = ['text', 'input_text', 'output_text'];
+const TEXTS = ['text', 'input_text', 'output_text', 'refusal'];
 const SILENT = ['reasoning', 'thinking', 'redacted_thinking', 'step-start'];
 
 /** The text of a part; undefined for one that is none, such as an image. */
 function pieceOf(part: unknown): string | undefined {
   if (!isJsonObject(part)) return isWord(part) ? wordOf(part) : undefined;
-  const { type = 'text', text } = part;
-  if (SILENT.includes(wordOf(type))) return '';
+  const { type = 'text', text = part.refusal, thought } = part;
+  if (thought === true || SILENT.includes(wordOf(type))) return '';
   return TEXTS.includes(wordOf(type)) && isWord(text) ? wordOf(text) : undefined;
 }
 
@@ -122,18 +127,24 @@ function callsOf(given: unknown): readonly ToolCallMessage[] {
   if (!Array.isArray(given)) return [];
   return given.filter(isJsonObject).map((call): ToolCallMessage => {
     const { name = call.name, arguments: input = call.args } = isJsonObject(call.function) ? call.function : {};
-    const written = typeof input === 'string' ? input : JSON.stringify(input ?? {});
+    const written = typeof input === 'string' ? input : ((JSON.stringify(input ?? {}) as string | undefined) ?? '{}');
     return { id: wordOf(call.id), type: 'function', function: { name: wordOf(name), arguments: written } };
   });
 }
 
-/** Clients number the calls of each answer anew, and providers want ids that are unique. A result belongs to the last call of its id. */
-function withUniqueIds(messages: readonly Message[]): readonly Message[] {
+const FIT_ID = /^[\w-]{1,64}$/;
+
+/**
+ * Clients number the calls of each answer anew, and some ids hold anything: providers want them plain, and unique. A result belongs to
+ * the last call of its id.
+ */
+function withFitIds(messages: readonly Message[]): readonly Message[] {
   const seen = new Set<string>();
   const renamed = new Map<string, string>();
-  const unique = (id: string): string => {
+  let count = 0;
+  const fit = (id: string): string => {
     let name = id;
-    for (let n = seen.size; seen.has(name); n++) name = `${id}_${n}`;
+    while (seen.has(name) || !FIT_ID.test(name)) name = `call_${++count}`;
     seen.add(name);
     renamed.set(id, name);
     return name;
@@ -146,22 +157,6 @@ function withUniqueIds(messages: readonly Message[]): readonly Message[] {
     const ids = new Set(message.tool_calls.map(({ id }) => id));
     // A step with the same id twice is left out as one that lacks a result.
     if (ids.size < message.tool_calls.length || ids.has('')) return message;
-    return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: unique(call.id) })) };
+    return { ...message, tool_calls: message.tool_calls.map((call) => ({ ...call, id: fit(call.id) })) };
   });
-}
-
-/** Messages of one side that follow each other, as one: templates of some models refuse two. */
-function joined(messages: readonly Message[]): readonly Message[] {
-  const said: Message[] = [];
-  for (const message of messages) {
-    const last = said.at(-1);
-    if (last !== undefined && isPlain(last) && isPlain(message) && last.role === message.role) {
-      said[said.length - 1] = { ...last, content: `${textOf(last.content)}\n\n${textOf(message.content)}` };
-    } else said.push(message);
-  }
-  return said;
-}
-
-function isPlain(message: Message): boolean {
-  return message.role !== 'tool' && !('tool_calls' in message);
 }

@@ -70,7 +70,7 @@ function readConversation({
   Pick<AgentTask['config'], 'message' | 'messages' | 'message_is_template'> & Pick<ReadyTask, 'leftOut'>
 > {
   if (given === undefined) return {};
-  const { messages, leftOut } = readMessages(given);
+  const { messages, leftOut } = messagesIn(given);
   const said = saidLast(messages);
   const isBlank = message.trim() === '';
   const taken = isBlank ? said : undefined;
@@ -78,12 +78,21 @@ function readConversation({
     const issues = 'config.message must not be empty where config.messages does not end with a message of the user';
     throw new RuntimeError('INPUT_INVALID', { issues });
   }
-  const earlier = taken !== undefined || said === message ? messages.slice(0, -1) : messages;
+  const earlier = taken !== undefined || said?.trim() === message.trim() ? messages.slice(0, -1) : messages;
   return {
     messages: listed(earlier),
     leftOut: listed(leftOut),
     ...(taken !== undefined && { message: taken, message_is_template: undefined }),
   };
+}
+
+/** A library's caller may pass what is no JSON. */
+function messagesIn(given: readonly unknown[]): ReturnType<typeof readMessages> {
+  try {
+    return readMessages(given);
+  } catch (error) {
+    throw new RuntimeError('INPUT_INVALID', { issues: `config.messages is not JSON (${errorText(error)})` });
+  }
 }
 
 function saidLast(messages: readonly Message[]): string | undefined {

@@ -1,6 +1,6 @@
 import type { TenantToolSource, Tool } from '../contracts/tools/tool';
 import type { ToolOutput } from '../contracts/tools/tool-shapes';
-import { describeError } from '../errors/runtime-error';
+import { RuntimeError } from '../errors/runtime-error';
 import { errorText } from '../errors/to-runtime-error';
 import { untilAborted } from '../util/abort';
 import type { OfferedTool, ToolOffer, ToolSource } from './tool-source';
@@ -14,23 +14,39 @@ export function createPluginSource(tools: readonly Tool[]): ToolSource {
   return { offer: () => offer };
 }
 
-/** Tools of one tenant that a program finds for itself. A run continues without those of a source that fails. */
+/**
+ * Tools of one tenant that a program finds for itself. The offer rejects with TOOL_SOURCE_FAILED: a run that continues must not find its
+ * tools gone, and an approval must not be used up.
+ */
 export function createTenantSource({ name, toolsOf }: TenantToolSource): ToolSource {
-  const offers = new WeakMap<readonly Tool[], ToolOffer>();
+  const offers = new WeakMap<readonly Tool[], { readonly tools: readonly Tool[]; readonly offer: ToolOffer }>();
   return {
     offer: async ({ snapshot, signal }) => {
       try {
-        const tools = await untilAborted(Promise.resolve(toolsOf(snapshot.tenant.id, signal)), signal);
-        const offer = offers.get(tools) ?? { tools: tools.map(offered), warnings: [] };
-        offers.set(tools, offer);
+        const given = await untilAborted(Promise.resolve(toolsOf(snapshot.tenant.id, signal)), signal);
+        const before = offers.get(given);
+        if (before !== undefined && isSame(before.tools, given)) return before.offer;
+        const tools = [...given];
+        const offer = { tools: tools.map(checked).map(offered), warnings: [] };
+        offers.set(given, { tools, offer });
         return offer;
       } catch (error) {
         signal.throwIfAborted();
-        const warnings = [describeError('TOOL_SOURCE_FAILED', { source: name, reason: errorText(error) })];
-        return { tools: [], warnings, isOfRun: true };
+        throw new RuntimeError('TOOL_SOURCE_FAILED', { source: name, reason: errorText(error) }, { cause: error });
       }
     },
   };
+}
+
+function isSame(one: readonly Tool[], other: readonly Tool[]): boolean {
+  return one.length === other.length && one.every((tool, index) => tool === other[index]);
+}
+
+/** Throws an Error for a tool that no provider takes. */
+function checked(tool: Tool): Tool {
+  const name: unknown = tool.definition.name;
+  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return tool;
+  throw new Error('the name of a tool must have 1 to 64 letters, digits, _ or -');
 }
 
 function offered(given: Tool): OfferedTool {

@@ -36,13 +36,18 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
     const json = toJson(result, hasConnectedModel(context));
     noteRun(context, task, json);
     const { messages } = (task.config ?? {}) as IDataObject;
-    const isKnown = [connected.memory, result.session_id, messages].some((one) => one !== undefined);
+    const isKnown = [connected.memory, result.session_id, conversationIn(messages)].some((one) => one !== undefined);
     return {
       item: { json, pairedItem: { item: index } },
       warnings: result.warnings,
       isForgotten: !isKnown && isOfChat(item),
     };
   });
+}
+
+/** An expression may find no conversation. */
+function conversationIn(messages: unknown): unknown {
+  return Array.isArray(messages) && messages.length > 0 ? messages : undefined;
 }
 
 /** Chat triggers give both. */

@@ -124,11 +124,9 @@ export const TOOLS_CODES = family('Tools', {
       "Provide the credential or key that the reason names, or correct the tool's row or the tenant's custom_config.",
     ),
   ),
-  TOOL_SOURCE_FAILED: warning(
-    upstream(
-      'The tools of the source "{source}" are not offered: {reason}.',
-      'Correct the source in plugins.toolSources. The run continued without its tools.',
-    ),
+  TOOL_SOURCE_FAILED: upstreamLater(
+    'The source "{source}" of tools failed: {reason}.',
+    'Correct the source in plugins.toolSources, and repeat the task. No model was called since.',
   ),
   CONNECTED_TOOL_UNUSABLE: warning(
     caller(

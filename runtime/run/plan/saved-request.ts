@@ -20,6 +20,8 @@ export async function requestToRun(
   const { config, meta } = saved.task;
   const resumed: ReadyTask = {
     ...request,
+    // Of the task that brings the approval, which is not read.
+    leftOut: undefined,
     decidedBy,
     config: { ...config, timeout_seconds, approval },
     meta: { ...meta, tenant_id: tenantId },

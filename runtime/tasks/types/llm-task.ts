@@ -73,6 +73,7 @@ function toAgentTask(task: QueueTask, config: LlmConfig, type: LlmType): ReadyTa
     tools: [],
     tool_choice: 'auto',
     approval: null,
+    messages: null,
     ...NO_VARIABLES,
     ...(model === undefined ? {} : { model_override: model }),
   };

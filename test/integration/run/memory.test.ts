@@ -58,12 +58,12 @@ describe('what was said before', () => {
   });
 
   it.each<[string, Message[], number[]]>([
-    ['results whose call is gone', [resultOf('a'), answer('one'), user('two')], [1, 2]],
-    ['a call without its result', [user('one'), calling('a'), user('two')], [0, 2]],
+    ['results whose call is gone', [resultOf('a'), user('one'), answer('two')], [1, 2]],
+    ['a call without its result', [user('one'), calling('a'), answer('two')], [0, 2]],
     ['a call of two with one result', [user('one'), calling('a', 'b'), resultOf('b'), answer('two')], [0, 3]],
     ['a call at the end', [user('one'), answer('two'), calling('a')], [0, 1]],
-    ['a result of another call', [calling('a'), resultOf('b'), user('one')], [2]],
-    ['calls without ids', [calling(''), resultOf(''), user('one')], [2]],
+    ['a result of another call', [calling('a'), resultOf('b'), answer('one')], [2]],
+    ['calls without ids', [calling(''), resultOf(''), answer('one')], [2]],
     [
       'nothing of whole steps',
       [calling('a', 'b'), resultOf('b'), resultOf('a'), calling('a'), resultOf('a')],

@@ -64,6 +64,19 @@ it('calls of tools leave it for a run that has none', async () => {
   ]);
 });
 
+it('messages of one side that follow each other are sent as one: some models refuse two', async () => {
+  fixture.models.script(textReply('Two.'));
+  const users = ['There?', 'Hello?'].map((content) => ({ role: 'user', content }));
+  await fixture.runtime.run(
+    task({ messages: [...said.slice(0, 2), ...said.slice(3), ...users], tools: [], context: { a: 1 } }),
+  );
+  expect(sent()).toEqual([
+    ['user', 'Count.'],
+    ['assistant', 'One.'],
+    ['user', 'There?\n\nHello?\n\n<context>\n{"a":1}\n</context>\n\nAnd?'],
+  ]);
+});
+
 it('another conversation is another request, and the same one is replayed', async () => {
   const first = task({ message: '', messages: [{ role: 'user', content: 'Hi' }] });
   fixture.models.script(textReply('Hello.'));

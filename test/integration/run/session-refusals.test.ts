@@ -64,6 +64,21 @@ it('a month that is used up takes no run of the minute, and leaves no line', asy
   );
 });
 
+it('an answer that came with one more call is kept once', async () => {
+  const tenantId = await tenantWith();
+  const task = said(tenantId, 'Go');
+  const last = toolReply([{ name: 'echo' }]).body as { choices: { message: { content: string | null } }[] };
+  for (const { message } of last.choices) message.content = 'I would look again.';
+  fixture.models.script(toolReply([{ name: 'echo' }]), { body: last }, textReply('Bye.'));
+  await fixture.runtime.run({
+    ...task,
+    config: { ...task.config, max_iterations: 1, on_max_iterations: 'finalAnswer' },
+  });
+  await say(tenantId, 'Next');
+  const sent = fixture.models.received.at(-1)?.messages ?? [];
+  expect(sent.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
+});
+
 it('a long message hides no other turn from the summary', async () => {
   const tenantId = await tenantWith({ session_window_tokens: 400 });
   fixture.models.script(textReply('Hello Ann.'), textReply('Read.'), textReply('Summed up.'), textReply('Ann.'));

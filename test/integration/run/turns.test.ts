@@ -143,7 +143,7 @@ it('a call that a person decides on waits, and turns continue after the decision
   const waiting = await runtime().turn(task);
   expect(waiting).toMatchObject({ requires_followup: false, status: 'awaiting_input', awaiting: { tool: 'pay' } });
   const approval = { run_id: waiting.run_id, decision: 'approve' };
-  const approved = { task_id: randomUUID(), config: { approval }, meta: task.meta };
+  const approved = { config: { approval }, meta: task.meta };
   const asked = models().received.length;
   expect(await runtime().turn(approved)).toMatchObject({ requires_followup: true, task_id: task.task_id });
   expect(models().received).toHaveLength(asked);
@@ -181,13 +181,17 @@ it('planner, steps and supervisor are turns of their own', async () => {
   expect(models().left()).toBe(0);
 });
 
-it('an answer that is not of its form is asked for again in the next turn', async () => {
+it('an answer that is not of its form, or empty, is asked for again in the same turn', async () => {
   const task = await world.newTask();
   const format = schemaFormat({ type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] });
-  models().script(textReply('Hm.'), textReply('{"a":1}'));
+  models().script(pay('a'), textReply('Hm.'), textReply('{"a":1}'));
   const options = { connected: { format } };
   expect(await runtime().turn(task, options)).toMatchObject({ requires_followup: true });
   expect(await runtime().turn(task, options)).toMatchObject({ requires_followup: false, structured_output: { a: 1 } });
+  expect(JSON.stringify(models().received.at(-1))).toContain('does not have the required format');
+  models().script(textReply(''), textReply(''));
+  expect(await failureOf(runtime().turn(await world.newTask()))).toMatchObject({ code: 'LLM_EMPTY_REPLY' });
+  expect(models().left()).toBe(0);
 });
 
 it.each([[undefined], [null]])(

@@ -3,7 +3,7 @@ import type { Usage } from '../../../runtime/contracts/ledger/usage';
 import type { ModelReply } from '../../../runtime/contracts/model';
 
 const asked = { messages: [{ role: 'user' as const, content: 'How are you?' }], tools: [] };
-const reply = (usage: object): ModelReply => ({
+const reply = (usage: object | null): ModelReply => ({
   message: { role: 'assistant', content: 'Fine, thank you.' },
   finishReason: 'stop',
   usage: usage as Usage,
@@ -16,7 +16,7 @@ const whole = {
   cacheWrite1hTokens: 3,
   reasoningTokens: 4,
 };
-const readUsage = async (usage: object) => (await estimateUsage([reply(usage)], asked))[0];
+const readUsage = async (usage: object | null) => (await estimateUsage([reply(usage)], asked))[0];
 
 it('keeps a usage that is whole', async () => {
   const given = reply(whole);
@@ -38,6 +38,7 @@ it.each([
   { ...whole, promptTokens: 1.5 },
   { ...whole, promptTokens: '10' },
   {},
+  null,
 ])('estimates a usage without tokens of prompt and reply: %j', async (usage) => {
   const read = await readUsage(usage);
   expect(read).toMatchObject({ isEstimated: true, usage: { cachedTokens: 0 } });

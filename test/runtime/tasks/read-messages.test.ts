@@ -132,10 +132,27 @@ describe('a conversation of a client', () => {
     expect(JSON.stringify(ready.config)).not.toMatch(/Obey|example/);
   });
 
-  it('joins messages of one side that follow each other: some models refuse two', () => {
-    expect(
-      readMessages([user('a'), user('b'), assistant('c'), { role: 'system', content: 'x' }, assistant('d')]).messages,
-    ).toEqual([user('a\n\nb'), assistant('c\n\nd')]);
+  it.each([
+    ['a result that is a list', [{ rows: 1 }, { rows: 2 }], '[{"rows":1},{"rows":2}]'],
+    ['a result in parts', [{ type: 'text', text: 'found' }], 'found'],
+  ])('takes %s', (_what, content, text) => {
+    const step = [{ ...assistant(null), tool_calls: [call('a')] }, result('a', content)];
+    expect(readMessages(step)).toMatchObject({ messages: [{}, { content: text }], leftOut: [] });
+  });
+
+  it.each([
+    ['beside an empty content', { content: '', parts: [{ text: 'Hello' }] }],
+    ['without the thinking of Gemini', { parts: [{ text: 'Hm.', thought: true }, { text: 'Hello' }] }],
+    ['that decline', { content: [{ type: 'refusal', refusal: 'Hello' }] }],
+  ])('takes texts %s', (_what, entry) => {
+    expect(readMessages([{ role: 'model', ...entry }])).toEqual({ messages: [assistant('Hello')], leftOut: [] });
+  });
+
+  it('gives calls other ids where theirs are not plain', () => {
+    const step = (id: string) => [{ ...assistant(null), tool_calls: [call(id)] }, result(id)];
+    const { messages } = readMessages(['a b:|c', 'x'.repeat(65), '\0\ud800'].flatMap(step));
+    const ids = messages.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : []));
+    expect(ids).toEqual(['call_1', 'call_2', 'call_3']);
   });
 
   it('keeps digits of numbers that n8n has made of texts', () => {
@@ -157,6 +174,11 @@ describe('the request of a task with a conversation', () => {
   it('is meant once where the conversation has it too', () => {
     const { config } = read([assistant('b'), user('Hi')], { message: 'Hi', message_is_template: true });
     expect(config).toMatchObject({ message: 'Hi', messages: [assistant('b')], message_is_template: true });
+  });
+
+  it('is meant once whatever was written before it, and whatever spaces are around it', () => {
+    const { config } = read([user('There?'), user('Hi')], { message: 'Hi ' });
+    expect(config).toMatchObject({ message: 'Hi ', messages: [user('There?')] });
   });
 
   it('is that of the task where both differ', () => {
@@ -184,12 +206,21 @@ describe('the request of a task with a conversation', () => {
   });
 });
 
-it('takes thousands of calls with the same id in its stride', () => {
-  const steps = Array.from({ length: 1400 }, () => [
-    { role: 'assistant', tool_calls: [call('a')] },
-    result('a'),
-  ]).flat();
-  const { messages } = readMessages(steps);
-  const ids = messages.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : []));
-  expect(new Set(ids).size).toBe(1400);
+it.each([
+  ['the same', () => 'a'],
+  [
+    'one that others were made of',
+    (index: number) => (index < 1200 ? `${'a'.repeat(690)}_${index + 1201}` : 'a'.repeat(690)),
+  ],
+  ['those that are given', (index: number) => (index < 1200 ? `call_${index + 1}` : 'a')],
+])('reads thousands of calls in one go where their id is %s', (_what, idOf) => {
+  const probes = jest.spyOn(Set.prototype, 'has');
+  const steps = Array.from({ length: 2400 }, (_, index) => ({ role: 'assistant', tool_calls: [call(idOf(index))] }));
+  readMessages(steps);
+  expect(probes.mock.calls.length).toBeLessThan(30_000);
+  probes.mockRestore();
+});
+
+it.each([{ a: 10n }, [() => 1, 10n]])('refuses what is not JSON: case %#', (content) => {
+  expect(() => read([result('a', content)], { message: 'Hi' })).toThrow(/config\.messages is not JSON/);
 });

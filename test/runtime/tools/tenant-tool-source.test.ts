@@ -55,20 +55,23 @@ it.each<[string, NonNullable<RuntimePlugins['toolSources']>[number]['toolsOf'], 
   ],
   ['returns nothing', () => undefined as unknown as Tool[], ''],
   ['returns what is not a tool', () => [null, 7] as unknown as Tool[], ''],
-])('leaves the tools of a source out that %s, and the run continues', async (_how, toolsOf, reason) => {
-  const sources = [
-    { name: 'broken', toolsOf },
-    { name: 'registry', toolsOf: () => [named('find')] },
-  ];
-  const { results, offered } = await run(sources, { tenantIds: [TENANT_ID, TENANT_ID] });
-  expect(offered).toEqual([['find'], ['find']]);
-  for (const { status, warnings } of results) {
-    expect(status).toBe('completed');
-    expect(warnings[0]).toMatchObject({
-      code: 'TOOL_SOURCE_FAILED',
-      message: containing(`"broken" are not offered: ${reason}`),
-    });
-  }
+  ['returns a tool that no provider takes', () => [named('find stock!')], 'the name of a tool'],
+  ['returns a tool without a name', () => [named(undefined as unknown as string)], 'the name of a tool'],
+])('refuses a run, before a model is asked, if a source %s', async (_how, toolsOf, reason) => {
+  const failing = run([{ name: 'broken', toolsOf }]);
+  await expect(failing).rejects.toMatchObject({
+    code: 'TOOL_SOURCE_FAILED',
+    retryable: true,
+    message: containing(`"broken" of tools failed: ${reason}`),
+  });
+  await expect(failing).rejects.not.toHaveProperty('result.run_id');
+});
+
+it('offers what an array holds now, although it was changed in place', async () => {
+  const tools = [named('find'), named('send')];
+  const toolsOf = () => [tools, tools.pop()][0] as Tool[];
+  const { offered } = await run([{ name: 'registry', toolsOf }], { tenantIds: [TENANT_ID, TENANT_ID] });
+  expect(offered).toEqual([['find'], []]);
 });
 
 it('does not hold a run beyond its time-out', async () => {
