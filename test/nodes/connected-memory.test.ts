@@ -80,7 +80,7 @@ describe('what a memory holds', () => {
     const odd = { getType: () => 'remove', content: 'gone' };
     world.models().script(textReply('ok'));
     await run(() => aMemory(plainHistory(old as never, odd as never)).memory);
-    expect(sent().map(([, content]) => content)).toEqual(['Be kind.', 'before', 'now']);
+    expect(sent().map(([, content]) => content)).toEqual(['Be kind.', 'before\n\nnow']);
   });
 
   it('loses a step that its window has cut', async () => {
@@ -93,7 +93,8 @@ describe('what a memory holds', () => {
     );
     world.models().script(textReply('ok'));
     await run(() => aMemory(history).memory);
-    expect(sent().map(([role]) => role)).toEqual(['system', 'assistant', 'user', 'user']);
+    expect(sent().map(([role]) => role)).toEqual(['system', 'assistant', 'user']);
+    expect(sent().at(-1)?.[1]).toBe('And now?\n\nnow');
   });
 
   it.each<[string, Supply, string]>([

@@ -1,6 +1,6 @@
 import type { AgentResult } from '../../../runtime';
 import { textReply, toolReply } from '../../support/servers/model-server';
-import { type AgentFixture, failureOf, gate, type TestTask } from '../../support/values/agent-fixture';
+import { type AgentFixture, eventually, failureOf, gate, type TestTask } from '../../support/values/agent-fixture';
 import { approve, asks, familyWorld } from '../../support/worlds/family-world';
 
 const world = familyWorld();
@@ -22,12 +22,24 @@ async function runUntilLost(
   });
   const lost = world.elsewhere((runtime) => failureOf(runtime.run(task)));
   await reached.opened;
+  await outcomesOnRecord(task);
   await world.loseLeases(task.task_id);
   return () => {
     released.open();
     return lost;
   };
 }
+
+/** Resolves when each child at work has the outcome of its call on record: a write of it that came later would hold the lease again. */
+const outcomesOnRecord = ({ task_id: taskId }: TestTask): Promise<true> =>
+  eventually(async () => {
+    const unwritten = await fixture().database.query(
+      `SELECT FROM elo_agent_runs AS run WHERE root_task_id = $1 AND task_id <> $1 AND state = 'running' AND NOT EXISTS (
+         SELECT FROM elo_agent_journal AS kept WHERE kept.task_id = run.task_id AND kept.entry <> '')`,
+      [taskId],
+    );
+    return unwritten.length === 0 ? true : undefined;
+  });
 
 const runHere = (task: TestTask): Promise<AgentResult> => fixture().runtime.run(task);
 
