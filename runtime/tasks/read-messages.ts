@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../util/json';
 /** A conversation that a client has kept, as a run takes it. */
 interface ReadMessages {
   readonly messages: readonly Message[];
-  /** What was left out of it, such as "2 system messages"; nothing of its text. */
+  /** Counts of the entries that were dropped, such as "2 system messages"; nothing of their text. */
   readonly leftOut: readonly string[];
 }
 

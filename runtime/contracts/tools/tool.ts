@@ -118,7 +118,7 @@ export interface TenantTool {
  * const registry: TenantToolSource = { name: 'registry', toolsOf: (tenantId) => toolsByTenant.get(tenantId) ?? [] };
  */
 export interface TenantToolSource {
-  /** Named in the warning TOOL_SOURCE_FAILED. */
+  /** Named in the error TOOL_SOURCE_FAILED. */
   readonly name: string;
   /** Called for each run. The same array, as long as the tools are the same, keeps a run from building them again. */
   readonly toolsOf: (tenantId: string, signal: AbortSignal) => readonly Tool[] | Promise<readonly Tool[]>;
