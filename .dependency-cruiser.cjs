@@ -27,7 +27,7 @@ module.exports = {
     ),
     rule(
       'nodes-are-strangers',
-      { path: '^nodes/(UniversalAiAgent[^/]*)/' },
+      { path: '^nodes/([^/]+)/', pathNot: '^nodes/shared/' },
       { path: '^nodes/', pathNot: '^nodes/($1|shared)/' },
     ),
     rule('runtime-knows-no-n8n', { path: '^runtime/' }, { path: '^nodes/|node_modules/(n8n-|@n8n/)' }),

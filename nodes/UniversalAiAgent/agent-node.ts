@@ -2,13 +2,13 @@ import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescrip
 
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
+import { hintAtMemory, reportWarnings, type Warning } from '../shared/hints';
 import type { ItemOutcome } from '../shared/item';
 import { getSkills, getTenantTools, searchAgents, searchTenants } from '../shared/pickers';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
-import { hintAtMemory, reportWarnings, type Warning } from './panel/hints';
 import { getModels, getTiers, showTenantTools } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';

@@ -6,8 +6,10 @@ import { readRedis } from './redis';
 
 type Config = Parameters<Library['useRuntime']>[0];
 
+type CredentialContext = Pick<IExecuteFunctions, 'getCredentials' | 'getNode'>;
+
 interface CredentialReader {
-  readonly context: IExecuteFunctions;
+  readonly context: CredentialContext;
   readonly library: Library;
   /** Item whose expressions choose the credential. */
   readonly index?: number;
@@ -43,7 +45,7 @@ export async function readCredentials({ context, library, index, uses }: Credent
 
 /** Returns undefined if no credential was chosen. */
 export async function optionalCredential(
-  context: IExecuteFunctions,
+  context: CredentialContext,
   type: string,
   index: number | undefined,
 ): Promise<ICredentialDataDecryptedObject | undefined> {

@@ -10,6 +10,7 @@ import type { McpStore } from '../contracts/tools/mcp';
 import type { SkillReader } from '../contracts/tools/skill';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
+import { selectModel } from '../models/select-model';
 import { REDIS, SQL_ROLE } from '../run/plan/needs';
 import type { RunEnvironment } from '../run/run';
 import { createLedgerStore } from '../storage/postgres/ledger/ledger-store';
@@ -104,7 +105,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox?.look();
     return runAgent(environment, task, options);
   };
-  const tools = createTenantTools({ ...environment, mcp, timeoutMs: DEFAULTS.timeoutSeconds * 1000 });
+  const tools = createTenantTools({ ...environment, mcp, tierOf, timeoutMs: DEFAULTS.timeoutSeconds * 1000 });
   const runTask: Runtime['run'] = async (task, options) => {
     refuseOtherTypes(task);
     return run(readTask(task), options);
@@ -143,6 +144,10 @@ function stores({ database, plugins, audit }: ParsedConfig, closers: Close[], se
     mcpStore: createMcpStore(postgres.query),
     skills: plugins.skills ?? createSkillReader(postgres.query),
   };
+}
+
+function tierOf({ tenant: { settings }, tiers }: TenantSnapshot, tier: string | undefined): string {
+  return selectModel({ tier, settings, tierRows: tiers }).tier.code;
 }
 
 function sessionDays(settings: string | null): number {

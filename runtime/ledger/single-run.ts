@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 
 import { readBudget } from '../billing/budget';
 import { reportTokens } from '../billing/report-tokens';
-import type { CallToTake, Identity, LedgerStore, RunKey } from '../contracts/ledger/ledger';
+import type { CallToTake, Family, Identity, LedgerStore, RunKey } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { AgentResult, RunStatus } from '../contracts/result';
 import { TASK_DEFAULTS } from '../contracts/task-options';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ToolRun } from '../contracts/tools/tool-run';
+import { RuntimeError } from '../errors/runtime-error';
 import { newId } from '../util/clock';
 import { canonicalJson, type JsonObject } from '../util/json';
 import { openAccount } from './account';
@@ -17,6 +18,8 @@ import { startRunRecord } from './run-record';
 
 /** A run that makes one call and no step: whatever a program or a person calls outside a task. */
 export interface SingleRun extends Pick<ToolRun, 'key' | 'account'> {
+  /** Number of calls of the same name within the same task, with this one. */
+  readonly made: () => Promise<number>;
   /** Takes the call off its limits; returns the reason when it must not be made. */
   readonly take: (call: CallToTake) => Promise<string | undefined>;
   /** Ends the run, with a line of the audit. Never rejects: the call was made, and its answer is not taken away. */
@@ -30,13 +33,17 @@ export interface RunLedger {
 }
 
 /**
- * Puts the run on record; nothing is reserved yet, and it stands on the bill only with what its call spends. `kind` begins the id of
- * its task. Rejects with a DB_ code or SETTING_INVALID.
+ * Puts the run on record; nothing is reserved yet, and it stands on the bill only with what its call spends. `kind` is the type of its
+ * line; with `within` that is the line of another task, which need not be on record. Rejects with INPUT_INVALID, a DB_ code or
+ * SETTING_INVALID.
  */
 export async function beginSingleRun(
   { ledger, outbox, leaseMs }: RunLedger,
   asked: {
     readonly kind: string;
+    /** Name of what is called. */
+    readonly call: string;
+    readonly within?: string;
     readonly snapshot: TenantSnapshot;
     readonly tier?: string;
     readonly input: JsonObject;
@@ -44,22 +51,26 @@ export async function beginSingleRun(
     readonly signal: AbortSignal;
   },
 ): Promise<SingleRun> {
-  const { kind, snapshot, input, identity, signal } = asked;
+  const { kind, call: name, within, snapshot, input, identity, signal } = asked;
   const { id: tenantId, settings } = snapshot.tenant;
   const { tier = settings.defaultTier ?? TASK_DEFAULTS.agent_tier } = asked;
   const budget = readBudget(settings, {});
   const runId = newId();
-  const key: RunKey = { tenantId, taskId: `${kind}-${runId}`, runId };
+  const key: RunKey = { tenantId, taskId: within === undefined ? `${kind}-${runId}` : `${within}/${runId}`, runId };
+  const family = within === undefined ? undefined : familyWithin(within, name, runId);
   const digest = createHash('sha256').update(canonicalJson(input)).digest('hex');
-  await claimRun(ledger, { ...key, ...identity, digest, fresh: false, leaseMs }, signal);
+  await claimRun(ledger, { ...key, ...identity, family, digest, fresh: false, leaseMs }, signal);
   // What a tenant with a limit uses is always written down, since the limit is counted there.
   const bill = { tier, taskType: kind, onlyWhatCosts: budget.monthly === undefined };
   // The answer waits for the end, so that is tried once.
-  const record = startRunRecord({ ledger, outbox, key, identity, leaseMs, settleRetries: 0, bill });
+  const record = startRunRecord({ ledger, outbox, key, family, identity, leaseMs, settleRetries: 0, bill });
   const account = openAccount({ record, budget, prices: snapshot.prices, modelId: '', signal });
   return {
     key,
     account,
+    // A ledger that cannot count them makes no second call of a task.
+    made: async () =>
+      within === undefined ? 1 : ((await ledger.countCalls?.({ tenantId, within, name })) ?? Infinity),
     take: async (call) => {
       const recorded = await record.next({ taking: [call] }, signal);
       return recorded?.refused?.[0]?.reason;
@@ -76,4 +87,12 @@ export async function beginSingleRun(
       await record.settle({ state: 'done', result, lastStep: 0, unsent: account.unsent() }).catch(() => undefined);
     },
   };
+}
+
+/** Room for what is added to the id of a task to tell its calls apart. */
+const MAX_TASK_ID = 160;
+
+function familyWithin(rootTaskId: string, name: string, runId: string): Family {
+  if (rootTaskId.length <= MAX_TASK_ID) return { rootTaskId, above: [], parentCallId: `${name}/${runId}` };
+  throw new RuntimeError('INPUT_INVALID', { issues: `task.id: must have at most ${MAX_TASK_ID} characters` });
 }

@@ -11,7 +11,7 @@ import { beginSingleRun, type RunLedger, type SingleRun } from '../ledger/single
 import { limitReached, limitsOfCall } from '../permissions/call-limits';
 import { untilAborted } from '../util/abort';
 import { elapsedMs, monotonicMs } from '../util/clock';
-import { isJsonObject } from '../util/json';
+import { isJsonObject, type JsonObject } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
 import type { SelectTools } from './combine-sources';
 
@@ -27,36 +27,46 @@ interface CallRequest {
   /** Its name or `server.tool`. */
   readonly tool: string;
   readonly arguments: unknown;
+  /** Allow-list of the caller, beside all other rules. */
+  readonly allowed?: readonly string[];
+  readonly task?: CallTask;
+  /** False where a model calls, and no person was asked. */
+  readonly isApproved?: boolean;
   /** Trusted facts beside the arguments, as a task's meta has them. */
   readonly meta?: CallMeta;
   readonly egress?: EgressFilter;
   readonly signal: AbortSignal;
 }
 
+/** Work of another program that calls of tools belong to. */
+export interface CallTask {
+  /** Calls with the same one are on one line of the bill. Default: each call has its own. At most 160 characters. */
+  readonly id?: string;
+  /** Type of the line. */
+  readonly type: string;
+}
+
 /**
- * Calls one tool outside a task, in a run of its own: under the same rules and limits, and with the same line in the audit. Who
- * calls it so is a person, so nobody is asked for approval. Rejects with INPUT_INVALID, TOOL_NOT_FOUND or TOOL_NOT_CALLABLE.
+ * Calls one tool outside a task, in a run of its own: under the same rules and limits, and with the same line in the audit. Nobody
+ * is asked for approval: it was given, or the call is refused. Rejects with INPUT_INVALID, TOOL_NOT_FOUND or TOOL_NOT_CALLABLE.
  */
 export async function callTenantTool(parts: CallParts, request: CallRequest): Promise<ToolOutput> {
-  const { snapshot, arguments: input } = request;
-  if (!isJsonObject(input)) throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
+  const { snapshot, meta = {}, tier, task, signal } = request;
+  const input = objectOf(request.arguments);
   const tool = await findTool(parts, request);
-  const checkedFor = { tenantId: snapshot.tenant.id, signal: request.signal };
-  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input, checkedFor)), request.signal);
-  if (!parsed.ok && parsed.code === undefined) {
-    throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
-  }
-  const { meta = {}, tier, signal } = request;
+  const parsed = await readInput(tool, input, request);
   const redact = parts.redactorFor(snapshot);
-  const identity = identityOf(meta);
-  const of = { kind: 'tools-call', snapshot, tier, input: { tool: tool.definition.name, arguments: input } };
-  const run = await beginSingleRun(parts, { ...of, identity, signal });
+  const { name } = tool.definition;
+  const run = await beginSingleRun(parts, {
+    ...{ kind: task?.type ?? 'tools-call', within: task?.id, call: name, snapshot, tier },
+    ...{ input: { tool: name, arguments: input }, identity: identityOf(meta), signal },
+  });
   try {
     const startedAt = monotonicMs();
-    const refused = await refusal(run, { tool, parsed, snapshot });
+    const refused = await refusal(run, { tool, parsed, request });
     const output = refused ?? (await execute(tool, parsed, { run, redact, request }));
     const call: ToolCallRecord = {
-      ...{ step: 0, id: run.key.runId, tool: tool.definition.name, arguments: parsed.ok ? parsed.value : input },
+      ...{ step: 0, id: run.key.runId, tool: name, arguments: parsed.ok ? parsed.value : input },
       ...{ isRepeatable: false, wasSent: refused === undefined, durationMs: elapsedMs(startedAt), outcome: output },
       decision: refused === undefined ? 'allow' : 'deny',
     };
@@ -68,9 +78,21 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   }
 }
 
+function objectOf(given: unknown): JsonObject {
+  if (isJsonObject(given)) return given;
+  throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
+}
+
+async function readInput(tool: Tool, input: JsonObject, { snapshot, signal }: CallRequest): Promise<ParsedInput> {
+  const checkedFor = { tenantId: snapshot.tenant.id, signal };
+  const parsed = await untilAborted(Promise.resolve(tool.parseInput(input, checkedFor)), signal);
+  if (parsed.ok || parsed.code !== undefined) return parsed;
+  throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
+}
+
 async function findTool({ selectTools }: CallParts, request: CallRequest): Promise<Tool> {
-  const { snapshot, tier, agent, tool: name, signal } = request;
-  const rules = [{ enabled_tools: [name] }];
+  const { snapshot, tier, agent, tool: name, allowed, signal } = request;
+  const rules = [...(allowed === undefined ? [] : [{ enabled_tools: allowed }]), { enabled_tools: [name] }];
   const { tools, warnings } = await selectTools({ snapshot, tier, agent, rules, servers: [], signal });
   const found = tools.find(({ tool, alias }) => tool.definition.name === name || alias === name)?.tool;
   if (found === undefined) throw vaultErrorOf(snapshot, name) ?? notFound(name, warnings);
@@ -79,14 +101,21 @@ async function findTool({ selectTools }: CallParts, request: CallRequest): Promi
 
 async function refusal(
   run: SingleRun,
-  { tool, parsed, snapshot }: { readonly tool: Tool; readonly parsed: ParsedInput; readonly snapshot: TenantSnapshot },
+  { tool, parsed, request }: { readonly tool: Tool; readonly parsed: ParsedInput; readonly request: CallRequest },
 ): Promise<ReturnType<typeof toolFailure> | undefined> {
   const { name } = tool.definition;
-  if (!parsed.ok) return toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: parsed.issues });
-  const reason = await run.take(limitsOfCall({ toolCallId: run.key.runId, tool }, snapshot));
+  const denied = parsed.ok ? unapproved(tool, request) : parsed.issues;
+  if (denied !== undefined) return toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: denied });
+  const limit = request.task?.id === undefined ? undefined : tool.policy?.callsPerRun;
+  if (limit !== undefined && (await run.made()) > limit) return toolFailure('TOOL_RUN_LIMIT', { tool: name, limit });
+  const reason = await run.take(limitsOfCall({ toolCallId: run.key.runId, tool }, request.snapshot));
   if (reason === undefined) return undefined;
   const { code, details } = limitReached(name, reason);
   return toolFailure(code, details);
+}
+
+function unapproved({ policy }: Tool, { isApproved = true }: CallRequest): string | undefined {
+  return !isApproved && policy?.needsApproval === true ? "it needs a person's approval" : undefined;
 }
 
 function execute(

@@ -4,16 +4,16 @@ import { callMetaSchema } from '../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpServerRow } from '../contracts/tools/mcp';
 import type { EgressFilter } from '../contracts/tools/tool';
-import type { ToolOutput } from '../contracts/tools/tool-shapes';
+import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
 import { describeIssues } from '../errors/describe-issues';
-import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
+import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
 import type { ServerHealth } from '../mcp/check-health';
 import type { McpServers, TenantServer } from '../mcp/mcp-servers';
 import { readTenantId } from '../tasks/read-task';
 import { parametersOf, type ToolParameter } from '../tools/schemas/parameters';
 import { startDeadline } from '../util/abort';
 import { nameOfRow } from './agent-of-tenant';
-import { type CallParts, callTenantTool } from './call-tenant-tool';
+import { type CallParts, type CallTask, callTenantTool } from './call-tenant-tool';
 import type { SelectedTools } from './combine-sources';
 
 /** One tool as people and programs see it. */
@@ -47,11 +47,26 @@ interface ToolQuery {
   readonly signal?: AbortSignal;
 }
 
-interface ToolCallQuery extends ToolQuery {
+/** What an agent of another program may call. Default of the tier: that of a run. */
+interface OfferQuery extends ToolQuery {
+  /** Allow-list of names and patterns, beside all other rules. Default: every tool. */
+  readonly allowed?: readonly string[];
+  /** False where no person is asked before a call: tools that need an approval are left out or refused then. Default: true. */
+  readonly isApproved?: boolean;
+}
+
+interface ToolOffer {
+  readonly tools: readonly ToolDefinition[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+interface ToolCallQuery extends OfferQuery {
   readonly tool: string;
   readonly arguments: unknown;
   /** `client_id`, `dialog_id`, `user_id`, `session_id`: who the call is for, as a task's meta says it. */
   readonly meta?: unknown;
+  /** What the call belongs to, which then has the tier of a run. Default: nothing, and it stands on the bill as `tools-call`. */
+  readonly task?: CallTask;
   /** The host's own rules for outgoing requests, as a run has them. */
   readonly egress?: EgressFilter;
 }
@@ -62,11 +77,23 @@ const querySchema = z.object({
   agent: z.string().optional(),
   server: z.string().optional(),
 });
-const callSchema = querySchema.extend({ tool: z.string(), meta: callMetaSchema.optional() });
+const offerSchema = querySchema.extend({ allowed: z.array(z.string()).optional(), isApproved: z.boolean().optional() });
+const callSchema = offerSchema.extend({
+  tool: z.string(),
+  meta: callMetaSchema.optional(),
+  task: z.object({ id: z.string().min(1).optional(), type: z.string().min(1) }).optional(),
+});
 
 /** A tenant's tools outside a task: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
 export interface TenantTools {
   readonly list: (query: ToolQuery) => Promise<ToolList>;
+  /**
+   * Definitions for an agent that is not ours, whose calls go to `call`. What belongs to a run is left out: skills, sub-agents.
+   *
+   * @example
+   * const { tools } = await runtime.tools.offer({ tenantId, isApproved: false });
+   */
+  readonly offer: (query: OfferQuery) => Promise<ToolOffer>;
   /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */
   readonly call: (query: ToolCallQuery) => Promise<ToolOutput>;
   /** Asks MCP servers for their lists again; `server` names one of them. */
@@ -80,6 +107,8 @@ export interface TenantTools {
 interface TenantToolsParts extends CallParts {
   readonly tenants: TenantStore;
   readonly mcp: McpServers;
+  /** The tier of a run that asks for this one, or for none. Throws what such a run is refused with. */
+  readonly tierOf: (snapshot: TenantSnapshot, tier: string | undefined) => string;
   readonly timeoutMs: number;
 }
 
@@ -94,11 +123,17 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
     within(parts.timeoutMs, given, work);
   return {
     list: (query) => bounded(query, list),
+    offer: (given) =>
+      bounded(given, async (query, signal) => {
+        check(offerSchema, given);
+        return offered(parts, query, signal);
+      }),
     call: (query) =>
       bounded(query, async ({ tenantId, ...call }, signal) => {
         const { meta } = check(callSchema, query);
         const snapshot = await loadTenant(parts.tenants, tenantId, call.agent);
-        return callTenantTool(parts, { ...call, meta, snapshot, signal });
+        const tier = call.task === undefined ? call.tier : parts.tierOf(snapshot, call.tier);
+        return callTenantTool(parts, { ...call, meta, snapshot, tier, signal });
       }),
     refresh: (given) =>
       bounded(given, async (query, signal) => {
@@ -122,6 +157,25 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
         return servers.map(({ name }) => name);
       }),
   };
+}
+
+async function offered(parts: TenantToolsParts, query: OfferQuery, signal: AbortSignal): Promise<ToolOffer> {
+  const { tenantId, agent, allowed, isApproved = true } = query;
+  const snapshot = await loadTenant(parts.tenants, tenantId, agent);
+  const tier = parts.tierOf(snapshot, query.tier);
+  const rules = allowed === undefined ? [] : [{ enabled_tools: allowed }];
+  const selected = await parts.selectTools({ snapshot, tier, agent, rules, servers: [], signal });
+  const own = selected.tools.filter(({ comesWith }) => comesWith === undefined);
+  const open = own.filter(({ tool }) => isApproved || tool.policy?.needsApproval !== true);
+  const closed = own.filter((one) => !open.includes(one)).map(({ tool }) => needsPerson(tool.definition.name));
+  return {
+    tools: open.map(({ tool }) => tool.definition),
+    warnings: [...vaultErrors(snapshot), ...selected.warnings, ...closed],
+  };
+}
+
+function needsPerson(tool: string): ErrorSummary {
+  return describeError('TOOL_UNREVIEWED', { tool });
 }
 
 async function within<Q extends ToolQuery, T>(

@@ -1,5 +1,5 @@
 import { type Item, type ItemOutcome, withOptions } from '../../shared/item';
-import { isModelWritten } from '../read/model-written';
+import { isModelWritten } from '../../shared/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { isToolVariant } from '../read/tool-variant';
 import { toReportItem } from './result';

@@ -1,8 +1,8 @@
 import type { ILoadOptionsFunctions, INodePropertyOptions } from 'n8n-workflow';
 
+import { escapeHtml } from '../../shared/hints';
 import { getTenantTools } from '../../shared/pickers';
 import { withAdmin } from '../../shared/with-admin';
-import { escapeHtml } from './hints';
 
 /** Built-in tiers and their purpose. */
 const BUILT_IN: INodePropertyOptions[] = [

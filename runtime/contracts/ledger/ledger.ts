@@ -225,6 +225,15 @@ export interface LedgerStore {
   readonly knows: (run: RunKey) => Promise<boolean>;
   /** A text that tells this ledger from others, the same in every process. */
   readonly identify: () => Promise<string>;
+  /**
+   * Number of calls of this name that single runs within the task have been claimed for. Undefined: it cannot tell, and limits of
+   * calls a run let none pass.
+   */
+  readonly countCalls?: (calls: {
+    readonly tenantId: string;
+    readonly within: string;
+    readonly name: string;
+  }) => Promise<number>;
   /** Undefined: it keeps no conversations. */
   readonly sessions?: SessionStore;
 }

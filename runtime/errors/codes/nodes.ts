@@ -11,6 +11,18 @@ export const NODES_CODES = family('The nodes in n8n', {
     'As a tool of another agent, this node must not take its Identity from an expression in which a model could have a say, such as $json or $fromAI.',
     "Leave it empty, or name the node it comes from, such as {{ $('Webhook').item.json.body.user_id }}.",
   ),
+  ITEMS_DIFFER: caller(
+    'The items of the agent name different tenants, tiers, agents or IDs, and n8n gives the tools of the first item to all of them.',
+    'Put a Loop Over Items node with a batch size of 1 before the agent.',
+  ),
+  CALLER_UNKNOWN: caller(
+    'The call was not made: this version of n8n does not tell which item of the agent it is for.',
+    'Use a version of n8n that this package was tested with, or an AI Agent of version 2.',
+  ),
+  APPROVAL_OF_OTHER_CALL: caller(
+    'Tool "{tool}" was not called: what was approved was shown as another call.',
+    'The model wrote over what was shown. Run the workflow again.',
+  ),
   NODE_SETUP: caller('{reason}', 'Check the parameters and credentials of this node.'),
   SSH_TUNNEL_UNSUPPORTED: caller(
     'The Postgres credential uses an SSH tunnel, which this node does not open.',

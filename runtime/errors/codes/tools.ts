@@ -118,6 +118,12 @@ export const TOOLS_CODES = family('Tools', {
     'Tool "{tool}" cannot be called: {reason}',
     'See "universal-ai-agent tool list" for what the tenant has.',
   ),
+  TOOL_UNREVIEWED: warning(
+    tenant(
+      'Tool "{tool}" is not offered: its rules ask for a person\'s approval, and nobody is asked here.',
+      'Put a Human Review node of n8n between Tenant Tools and the agent, or give the task to the Universal AI Agent node.',
+    ),
+  ),
   TOOL_SKIPPED: warning(
     tenant(
       'Tool "{tool}" is not offered: {reason}.',

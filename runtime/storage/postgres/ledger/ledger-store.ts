@@ -2,7 +2,7 @@ import type { LedgerStore, Recorded } from '../../../contracts/ledger/ledger';
 import { RuntimeError } from '../../../errors/runtime-error';
 import { every } from '../../../util/clock';
 import { type ClaimRow, claimRunStatement } from '../../sql/ledger/claim-run';
-import { IDENTIFY, knowsRunStatement } from '../../sql/ledger/find-run';
+import { countCallsStatement, IDENTIFY, knowsRunStatement } from '../../sql/ledger/find-run';
 import { pruneStatements } from '../../sql/ledger/prune-runs';
 import { type ProgressRow, recordProgressStatement } from '../../sql/ledger/record-progress';
 import { recordUnbilledStatement } from '../../sql/ledger/record-unbilled';
@@ -66,6 +66,7 @@ export function createLedgerStore(
     recordUnbilled: async (progress) => {
       await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
+    countCalls: async (calls) => (await query<{ calls: number }>(countCallsStatement(calls)))[0]?.calls ?? 0,
     ...questions,
     sessions: createSessionStore(query),
     close: () => {

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { ItemOutcome } from '../../shared/item';
+import type { ItemOutcome } from './item';
 
 /** A warning of a run, or the error of an item after which the node continues. */
 export interface Warning {
@@ -14,7 +14,10 @@ const MAX_HINTS = 5;
 const MISSING_BILL = 'LEDGER_WRITE_FAILED';
 
 /** Shows each warning once above the output, a bill that could not be written first, and logs that one. */
-export function reportWarnings(context: IExecuteFunctions, warnings: readonly Warning[]): void {
+export function reportWarnings(
+  context: Pick<IExecuteFunctions, 'addExecutionHints' | 'logger'>,
+  warnings: readonly Warning[],
+): void {
   const unique = [...new Map(warnings.map((warning) => [warning.message, warning])).values()];
   const danger = unique.filter(({ code }) => code === MISSING_BILL);
   for (const { code, message } of danger) context.logger.error(`${code}: ${message}`);

@@ -1,0 +1,60 @@
+import {
+  type IExecuteFunctions,
+  type INodeExecutionData,
+  type INodeType,
+  type INodeTypeDescription,
+  type ISupplyDataFunctions,
+  NodeConnectionTypes,
+  type SupplyData,
+} from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime/host';
+import { toNodeError } from '../shared/errors';
+import { getTenantTools, searchAgents, searchTenants } from '../shared/pickers';
+import { callError, callTool, readConfig } from './call';
+import { engineCall } from './caller';
+import { credentials, properties } from './panel';
+import { readQuery } from './read-query';
+import { supplyTools } from './supply-tools';
+
+export class TenantTools implements INodeType {
+  description: INodeTypeDescription = {
+    displayName: 'Tenant Tools',
+    name: 'tenantTools',
+    icon: { light: 'file:tenantTools.svg', dark: 'file:tenantTools.dark.svg' },
+    group: ['transform'],
+    version: [1],
+    defaultVersion: 1,
+    subtitle: '={{ ($parameter["tenantId"] || {}).cachedResultName || "" }}',
+    description: "Gives an AI agent or an MCP server the tools of one tenant, under the tenant's rules and limits",
+    defaults: { name: 'Tenant Tools' },
+    inputs: [],
+    outputs: [NodeConnectionTypes.AiTool],
+    outputNames: ['Tools'],
+    credentials,
+    properties,
+  };
+
+  methods = { listSearch: { searchAgents, searchTenants }, loadOptions: { getTenantTools } };
+
+  /** For nodes that call tools themselves. */
+  async supplyData(this: ISupplyDataFunctions): Promise<SupplyData> {
+    return supplyTools(this);
+  }
+
+  /** For agents that have the engine call them: n8n's AI Agent since version 3. */
+  async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+    const library: typeof RuntimeLibrary = await import('../../runtime/host');
+    const signal = this.getExecutionCancelSignal();
+    const outcome = await (async () => {
+      const { caller, ...call } = engineCall(this, library);
+      const query = readQuery(this, caller, library);
+      const config = await readConfig(this, library);
+      return callTool(this, { query, config, library }, { ...call, signal });
+    })().catch((error: unknown) => {
+      throw toNodeError(this.getNode(), error);
+    });
+    if (outcome.error !== undefined) throw callError(this, outcome.error);
+    return [[{ json: { response: outcome.value as string }, pairedItem: { item: 0 } }]];
+  }
+}

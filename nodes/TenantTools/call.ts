@@ -1,0 +1,55 @@
+import { type IDataObject, type IExecuteFunctions, type ISupplyDataFunctions, NodeOperationError } from 'n8n-workflow';
+
+import { readCredentials } from '../shared/credentials';
+import { readEgress } from '../shared/egress';
+import { summarize } from '../shared/errors';
+import type { Library } from '../shared/item';
+import type { Query } from './read-query';
+
+export type Context = ISupplyDataFunctions | IExecuteFunctions;
+type Config = Parameters<Library['useRuntime']>[0];
+
+/** Credentials that the node offers behind a switch, with the switch. */
+const SWITCHED: Readonly<Record<string, string>> = {
+  universalAiAgentVaultApi: 'useVaultKey',
+  universalAiAgentSqlApi: 'useSqlRole',
+  redis: 'useRedis',
+};
+
+/** The credentials of the node as the runtime's configuration. */
+export function readConfig(context: Context, library: Library): Promise<Config> {
+  const options = (context.getNode().parameters.options ?? {}) as IDataObject;
+  const uses = (type: string): boolean => options[SWITCHED[type] ?? ''] === true;
+  return readCredentials({ context, library, index: 0, uses });
+}
+
+interface Call {
+  readonly tool: string;
+  readonly arguments: IDataObject;
+  readonly signal?: AbortSignal;
+}
+
+/** What a call came to; a failure with what a model can make of it. */
+export type Outcome = { readonly value: unknown; readonly error?: undefined } | { readonly error: Failure };
+type Failure = ReturnType<typeof summarize>;
+
+/** Calls a tool. Rejects where the execution was stopped: the agent is not to continue. */
+export async function callTool(
+  context: Context,
+  { query, config, library }: { readonly query: Query; readonly config: Config; readonly library: Library },
+  call: Call,
+): Promise<Outcome> {
+  try {
+    const asked = { ...query, ...call, egress: readEgress(context) };
+    const output = await library.useRuntime(config, ({ tools }) => tools.call(asked));
+    return output.isError ? { error: output.value as unknown as Failure } : { value: output.value };
+  } catch (error) {
+    if (call.signal?.aborted === true) throw new NodeOperationError(context.getNode(), 'The execution was stopped');
+    return { error: summarize(error) };
+  }
+}
+
+/** A failure as n8n shows it, and tells an agent of it: one text. */
+export function callError(context: Context, { code, message, hint }: Failure): NodeOperationError {
+  return new NodeOperationError(context.getNode(), `${message} ${hint} (${code})`, { level: 'warning' });
+}

@@ -1,0 +1,116 @@
+import {
+  type EngineRequest,
+  type IDataObject,
+  type IExecuteData,
+  type IExecuteFunctions,
+  type INode,
+  type INodeExecutionData,
+  type IRunExecutionData,
+  type ISupplyDataFunctions,
+  NodeConnectionTypes,
+  NodeHelpers,
+  type Workflow,
+} from 'n8n-workflow';
+
+import type { Library } from '../shared/item';
+import { isShownTo } from './reviewed-call';
+
+/** The node that asks for the tools, as far as it is known. */
+export interface Caller {
+  /** Undefined where n8n does not tell: the items may be anybody's then. */
+  readonly node?: INode;
+  /** The node that asks a person before each call. */
+  readonly review?: INode;
+  /** Context whose expressions see the items of the caller. */
+  readonly context: Pick<ISupplyDataFunctions, 'evaluateExpression'>;
+  readonly items: readonly INodeExecutionData[];
+  readonly runIndex: number;
+}
+
+/** A call that the engine makes for an agent, which has asked for it. */
+export interface EngineCall {
+  readonly caller: Caller;
+  readonly tool: string;
+  /** What the model wrote, without the item that n8n lays it over. */
+  readonly arguments: IDataObject;
+}
+
+/** What the contexts of n8n have; its types do not say so. */
+interface Internals {
+  readonly workflow: Workflow;
+  readonly parentNode?: INode;
+  readonly connectionInputData: readonly INodeExecutionData[];
+  readonly runExecutionData: IRunExecutionData | null;
+  readonly runIndex: number;
+}
+
+const internals = (context: unknown): Internals => context as Internals;
+
+/** The node that reads the tools, or the one behind it that a person is asked for. */
+export function callerOf(context: ISupplyDataFunctions): Caller {
+  const { workflow, parentNode: node, connectionInputData: items, runIndex } = internals(context);
+  if (node === undefined || !NodeHelpers.isHitlToolType(node.type)) return { node, context, items, runIndex };
+  const behind = workflow.getChildNodes(node.name, NodeConnectionTypes.AiTool, 1).flatMap((name) => {
+    const agent = workflow.getNode(name);
+    return agent === null ? [] : [agent];
+  });
+  // One that a model writes the items of stands for all.
+  return { node: behind.find(isTool) ?? behind[0], review: node, context, items, runIndex };
+}
+
+/** Reports whether the node is itself called by a model. */
+export function isTool({ type }: Pick<INode, 'type'>): boolean {
+  return type.endsWith('Tool');
+}
+
+/**
+ * The call that `execute` is made for. The item that n8n gives is the agent's with the model's arguments over it, so neither is
+ * taken from there: both stand apart in what the engine keeps until the agent continues. Throws CALLER_UNKNOWN, or
+ * APPROVAL_OF_OTHER_CALL.
+ */
+export function engineCall(context: IExecuteFunctions, library: Library): EngineCall {
+  const { workflow, runExecutionData } = internals(context);
+  const { entry, action } = findRequest(context) ?? {};
+  const { tool, ...written } = (action?.input ?? {});
+  if (entry === undefined || typeof tool !== 'string') throw new library.RuntimeError('CALLER_UNKNOWN');
+  const call = { tool, arguments: written };
+  const review = reviewBefore(workflow, context.getNode().name, action?.metadata);
+  if (review !== undefined && !isShownTo(runExecutionData?.resultData.runData[review.name], call)) {
+    throw new library.RuntimeError('APPROVAL_OF_OTHER_CALL', { tool });
+  }
+  return { caller: { ...asAgent(context, entry), review }, ...call };
+}
+
+/** What an agent has asked for that this run of the node is the answer to, and how the agent continues. */
+function findRequest(
+  context: IExecuteFunctions,
+): { readonly entry: IExecuteData; readonly action: EngineRequest['actions'][number] } | undefined {
+  const { runExecutionData, runIndex } = internals(context);
+  const { name } = context.getNode();
+  const stack = runExecutionData?.executionData?.nodeExecutionStack ?? [];
+  const found = stack.flatMap((entry) => {
+    const actions = entry.metadata?.subNodeExecutionData?.actions ?? [];
+    const ours = actions.filter((one) => one.nodeName === name && one.runIndex === runIndex);
+    return ours.map(({ action }) => ({ entry, action }));
+  });
+  return found[0];
+}
+
+/** The node that has asked a person for the call; undefined where an agent has asked for it itself. */
+function reviewBefore(workflow: Workflow, tools: string, metadata: unknown): INode | undefined {
+  const { parentNodeName = '' } = (metadata ?? {}) as { readonly parentNodeName?: string };
+  const isWired = workflow.getChildNodes(tools, NodeConnectionTypes.AiTool, 1).includes(parentNodeName);
+  const node = isWired ? workflow.getNode(parentNodeName) : null;
+  return node !== null && NodeHelpers.isHitlToolType(node.type) ? node : undefined;
+}
+
+/** The context of this node as it is while the agent reads it: with the agent's items, and where they come from. */
+function asAgent(context: IExecuteFunctions, entry: IExecuteData): Caller {
+  const { node, data, runIndex = 0 } = entry;
+  const items = data.main?.[0] ?? [];
+  const seen = Object.create(context, {
+    connectionInputData: { value: items },
+    executeData: { value: entry },
+  }) as IExecuteFunctions;
+  return { node, context: seen, items, runIndex };
+}

@@ -1,0 +1,123 @@
+import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
+
+import { identity } from '../shared/identity';
+
+const withOption = (name: string): INodeCredentialDescription['displayOptions'] => ({
+  show: { [`options.${name}`]: [true] },
+});
+
+/** Credentials that n8n already has. */
+export const credentials: INodeCredentialDescription[] = [
+  { name: 'postgres', displayName: 'Credential for Postgres', required: true },
+  {
+    name: 'universalAiAgentVaultApi',
+    displayName: 'Vault Key',
+    required: true,
+    displayOptions: withOption('useVaultKey'),
+  },
+  {
+    name: 'universalAiAgentSqlApi',
+    displayName: 'Role for SQL Queries',
+    required: true,
+    displayOptions: withOption('useSqlRole'),
+  },
+  { name: 'redis', displayName: 'Credential for Redis', required: true, displayOptions: withOption('useRedis') },
+];
+
+const options: INodeProperties[] = [
+  { ...identity, displayName: 'Identity', description: identity.description?.replace('task', 'calls') },
+  {
+    displayName: 'Offer Only Names or IDs',
+    name: 'tools',
+    type: 'multiOptions',
+    noDataExpression: true,
+    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+    default: [],
+    description:
+      'The tools that are offered, of those that the tenant has; empty means all of them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+  },
+  {
+    displayName: 'Redis',
+    name: 'useRedis',
+    type: 'boolean',
+    noDataExpression: true,
+    default: true,
+    description: 'Whether to offer redis_get, and to share the rate limits of tools with other processes',
+  },
+  {
+    displayName: 'SQL Role',
+    name: 'useSqlRole',
+    type: 'boolean',
+    noDataExpression: true,
+    default: true,
+    description: 'Whether to offer the tool sql_query, with the credential of its read-only role',
+  },
+  {
+    displayName: 'Vault Key',
+    name: 'useVaultKey',
+    type: 'boolean',
+    noDataExpression: true,
+    default: true,
+    description:
+      'Whether to open sealed secrets with a vault key. Set this when tools or MCP servers name a secret of the vault.',
+  },
+];
+
+/** The parameters of the node, in the order of the panel. */
+export const properties: INodeProperties[] = [
+  {
+    displayName: 'Tenant',
+    name: 'tenantId',
+    type: 'resourceLocator',
+    required: true,
+    default: { mode: 'list', value: '' },
+    description:
+      'The tenant whose tools, rules and limits apply. An expression sees the items of the agent; no model can have a say in it.',
+    modes: [
+      {
+        displayName: 'From List',
+        name: 'list',
+        type: 'list',
+        typeOptions: { searchListMethod: 'searchTenants', searchable: true },
+      },
+      {
+        displayName: 'By ID',
+        name: 'id',
+        type: 'string',
+        placeholder: "e.g. {{ $('Webhook').item.json.body.tenant }}",
+      },
+    ],
+  },
+  {
+    displayName: 'Agent',
+    name: 'agent',
+    type: 'resourceLocator',
+    default: { mode: 'list', value: '' },
+    description: 'An agent of the tenant whose rules for tools hold too. Empty means those of the tenant alone.',
+    modes: [
+      {
+        displayName: 'From List',
+        name: 'list',
+        type: 'list',
+        typeOptions: { searchListMethod: 'searchAgents', searchable: true },
+      },
+      { displayName: 'By Name', name: 'name', type: 'string', placeholder: 'e.g. support' },
+    ],
+  },
+  {
+    displayName: 'Tier',
+    name: 'tier',
+    type: 'string',
+    default: '',
+    placeholder: 'e.g. pro',
+    description: 'The tier whose tools are offered. Empty means the default of the tenant.',
+  },
+  {
+    displayName: 'Options',
+    name: 'options',
+    type: 'collection',
+    placeholder: 'Add Option',
+    default: {},
+    options,
+  },
+];

@@ -1,0 +1,114 @@
+import {
+  type IDataObject,
+  type INodeExecutionData,
+  type ISupplyDataFunctions,
+  NodeConnectionTypes,
+  NodeOperationError,
+  type SupplyData,
+} from 'n8n-workflow';
+
+import type * as RuntimeLibrary from '../../runtime/host';
+import { summarize } from '../shared/errors';
+import { reportWarnings } from '../shared/hints';
+import type { Library } from '../shared/item';
+import { callError, callTool, type Outcome, readConfig } from './call';
+import { type Caller, callerOf } from './caller';
+import { MCP_TRIGGER, readQuery } from './read-query';
+import { reviewedSchema } from './reviewed-call';
+
+const TYPE = NodeConnectionTypes.AiTool;
+
+/** A tool as LangChain has them: n8n looks at the shape. Not frozen, since n8n notes its origin in it. */
+interface HostTool {
+  readonly name: string;
+  description: string;
+  schema: object;
+  metadata: IDataObject;
+  readonly lc_namespace: readonly string[];
+  readonly invoke: (input: unknown, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
+}
+
+/** The tools of the tenant for whatever is wired to the node. Throws the error of a sub-node. */
+export async function supplyTools(context: ISupplyDataFunctions): Promise<SupplyData> {
+  // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
+  const library: typeof RuntimeLibrary = await import('../../runtime/host');
+  try {
+    const caller = callerOf(context);
+    const query = readQuery(context, caller, library);
+    const config = await readConfig(context, library);
+    const signal = context.getExecutionCancelSignal();
+    const { meta: _meta, task: _task, ...asked } = query;
+    const offer = await library.useRuntime(config, ({ tools }) => tools.offer({ ...asked, signal }));
+    reportWarnings(context, offer.warnings);
+    const tools = offer.tools.map((definition) => {
+      const call = (given: IDataObject, own?: AbortSignal): Promise<Outcome> =>
+        callTool(
+          context,
+          { query, config, library },
+          { tool: definition.name, arguments: given, signal: own ?? signal },
+        );
+      return hostTool(context, caller, { definition, call });
+    });
+    return { response: { tools, getTools: () => tools } };
+  } catch (error) {
+    const { message, hint, code } = summarize(error);
+    // n8n shows the message of a sub-node, and nothing else of its error.
+    throw new NodeOperationError(context.getNode(), `${message} ${hint} (${code})`, { level: 'warning' });
+  }
+}
+
+type Definition = Awaited<
+  ReturnType<Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools']['offer']>
+>['tools'][number];
+
+function hostTool(
+  context: ISupplyDataFunctions,
+  { node, review }: Caller,
+  {
+    definition: { name, description, inputSchema },
+    call,
+  }: {
+    readonly definition: Definition;
+    readonly call: (given: IDataObject, signal?: AbortSignal) => Promise<Outcome>;
+  },
+): HostTool {
+  // A copy, which nobody else changes.
+  const own = JSON.parse(JSON.stringify(inputSchema)) as object;
+  const isServer = node?.type === MCP_TRIGGER;
+  const tool: HostTool = {
+    name,
+    description,
+    schema: review === undefined ? own : reviewedSchema(own, review),
+    metadata: {},
+    lc_namespace: ['langchain', 'tools'],
+    invoke: async (given, options) => {
+      const input = asObject(given);
+      const shown: INodeExecutionData[][] = [[{ json: { tool: name, ...input } }]];
+      const { index } = context.addInputData(TYPE, shown);
+      const outcome = await call(input, options?.signal);
+      if (outcome.error === undefined) {
+        context.addOutputData(TYPE, index, [[{ json: { response: outcome.value as IDataObject } }]]);
+        return textOf(outcome.value);
+      }
+      context.addOutputData(TYPE, index, callError(context, outcome.error));
+      // The one is how n8n's MCP server knows an error, the other how our own agent tells a model of one.
+      const told = { error: outcome.error };
+      return isServer ? told : JSON.stringify(told);
+    },
+  };
+  return isServer || review !== undefined ? tool : withFixedSchema(tool);
+}
+
+/** n8n would turn the schema into one of zod, and that one back for the model, which loses what zod does not know. */
+function withFixedSchema(tool: HostTool): HostTool {
+  const { schema } = tool;
+  return Object.defineProperty(tool, 'schema', { get: () => schema, set: () => undefined, enumerable: true });
+}
+
+function asObject(given: unknown): IDataObject {
+  return typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as IDataObject) : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
