@@ -1,4 +1,5 @@
 import {
+  type IDataObject,
   type IExecuteFunctions,
   type INodeExecutionData,
   type INodeType,
@@ -48,13 +49,16 @@ export class TenantTools implements INodeType {
     const signal = this.getExecutionCancelSignal();
     const outcome = await (async () => {
       const { caller, ...call } = engineCall(this, library);
-      const query = readQuery(this, caller, library);
+      const query = await readQuery(this, caller, library);
       const config = await readConfig(this, library);
       return callTool(this, { query, config, library }, { ...call, signal });
     })().catch((error: unknown) => {
       throw toNodeError(this.getNode(), error);
     });
-    if (outcome.error !== undefined) throw callError(this, outcome.error);
-    return [[{ json: { response: outcome.value as string }, pairedItem: { item: 0 } }]];
+    // What n8n would try again may have been done.
+    const isThrown = this.getNode().retryOnFail !== true;
+    if (outcome.error !== undefined && isThrown) throw callError(this, outcome.error);
+    const { value: response = { error: outcome.error } } = outcome as { readonly value?: unknown };
+    return [[{ json: { response: response as IDataObject }, pairedItem: { item: 0 } }]];
   }
 }

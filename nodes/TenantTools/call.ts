@@ -33,7 +33,10 @@ interface Call {
 export type Outcome = { readonly value: unknown; readonly error?: undefined } | { readonly error: Failure };
 type Failure = ReturnType<typeof summarize>;
 
-/** Calls a tool. Rejects where the execution was stopped: the agent is not to continue. */
+/**
+ * Calls a tool. Rejects where the execution was stopped: the agent is not to continue. What a person has not approved is for a model:
+ * whoever calls, `isApproved` says so.
+ */
 export async function callTool(
   context: Context,
   { query, config, library }: { readonly query: Query; readonly config: Config; readonly library: Library },
@@ -42,6 +45,7 @@ export async function callTool(
   try {
     const asked = { ...query, ...call, egress: readEgress(context) };
     const output = await library.useRuntime(config, ({ tools }) => tools.call(asked));
+    call.signal?.throwIfAborted();
     return output.isError ? { error: output.value as unknown as Failure } : { value: output.value };
   } catch (error) {
     if (call.signal?.aborted === true) throw new NodeOperationError(context.getNode(), 'The execution was stopped');

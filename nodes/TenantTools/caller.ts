@@ -13,7 +13,7 @@ import {
 } from 'n8n-workflow';
 
 import type { Library } from '../shared/item';
-import { isShownTo } from './reviewed-call';
+import { isShown } from './reviewed-call';
 
 /** The node that asks for the tools, as far as it is known. */
 export interface Caller {
@@ -25,6 +25,8 @@ export interface Caller {
   readonly context: Pick<ISupplyDataFunctions, 'evaluateExpression'>;
   readonly items: readonly INodeExecutionData[];
   readonly runIndex: number;
+  /** Milliseconds. Executions of two n8n on one database have the same numbers. */
+  readonly startedAt?: number;
 }
 
 /** A call that the engine makes for an agent, which has asked for it. */
@@ -48,19 +50,42 @@ const internals = (context: unknown): Internals => context as Internals;
 
 /** The node that reads the tools, or the one behind it that a person is asked for. */
 export function callerOf(context: ISupplyDataFunctions): Caller {
-  const { workflow, parentNode: node, connectionInputData: items, runIndex } = internals(context);
-  if (node === undefined || !NodeHelpers.isHitlToolType(node.type)) return { node, context, items, runIndex };
+  const { workflow, parentNode: node, connectionInputData: items, runIndex, runExecutionData } = internals(context);
+  const seen = { context, items, runIndex, startedAt: startOf(runExecutionData) };
+  if (node === undefined || !NodeHelpers.isHitlToolType(node.type)) return { node, ...seen };
   const behind = workflow.getChildNodes(node.name, NodeConnectionTypes.AiTool, 1).flatMap((name) => {
     const agent = workflow.getNode(name);
     return agent === null ? [] : [agent];
   });
   // One that a model writes the items of stands for all.
-  return { node: behind.find(isTool) ?? behind[0], review: node, context, items, runIndex };
+  return { node: behind.find(isTool) ?? behind[0], review: node, ...seen };
+}
+
+function startOf(run: IRunExecutionData | null): number | undefined {
+  return run?.executionData?.runtimeData?.establishedAt;
 }
 
 /** Reports whether the node is itself called by a model. */
 export function isTool({ type }: Pick<INode, 'type'>): boolean {
   return type.endsWith('Tool');
+}
+
+export function isMcpTrigger({ type }: Pick<INode, 'type'>): boolean {
+  return type === '@n8n/n8n-nodes-langchain.mcpTrigger';
+}
+
+const AI_AGENT = '@n8n/n8n-nodes-langchain.agent';
+/** Nodes that are known to show a model JSON Schema as it is; others read one of zod. */
+const SHOW_SCHEMAS = [AI_AGENT, '@n8n/n8n-nodes-langchain.agentTool', 'n8n-nodes-universal-ai-agent.universalAiAgent'];
+
+/** Reports whether the caller shows a model the schemas that it is given. */
+export function showsSchemas({ node, review }: Caller): boolean {
+  return review === undefined && node !== undefined && SHOW_SCHEMAS.includes(node.type);
+}
+
+/** Reports whether the engine makes the calls, which has the name of the tool among the arguments. */
+export function usesEngine({ node, review }: Caller): boolean {
+  return review !== undefined || (node?.type === AI_AGENT && node.typeVersion >= 3);
 }
 
 /**
@@ -71,11 +96,11 @@ export function isTool({ type }: Pick<INode, 'type'>): boolean {
 export function engineCall(context: IExecuteFunctions, library: Library): EngineCall {
   const { workflow, runExecutionData } = internals(context);
   const { entry, action } = findRequest(context) ?? {};
-  const { tool, ...written } = (action?.input ?? {});
+  const { tool, ...written } = action?.input ?? {};
   if (entry === undefined || typeof tool !== 'string') throw new library.RuntimeError('CALLER_UNKNOWN');
   const call = { tool, arguments: written };
   const review = reviewBefore(workflow, context.getNode().name, action?.metadata);
-  if (review !== undefined && !isShownTo(runExecutionData?.resultData.runData[review.name], call)) {
+  if (review !== undefined && !isShown(review, runExecutionData?.resultData.runData[review.name], call)) {
     throw new library.RuntimeError('APPROVAL_OF_OTHER_CALL', { tool });
   }
   return { caller: { ...asAgent(context, entry), review }, ...call };
@@ -112,5 +137,5 @@ function asAgent(context: IExecuteFunctions, entry: IExecuteData): Caller {
     connectionInputData: { value: items },
     executeData: { value: entry },
   }) as IExecuteFunctions;
-  return { node, context: seen, items, runIndex };
+  return { node, context: seen, items, runIndex, startedAt: startOf(internals(context).runExecutionData) };
 }

@@ -30,7 +30,6 @@ const options: INodeProperties[] = [
     displayName: 'Offer Only Names or IDs',
     name: 'tools',
     type: 'multiOptions',
-    noDataExpression: true,
     typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
     default: [],
     description:
@@ -93,7 +92,8 @@ export const properties: INodeProperties[] = [
     name: 'agent',
     type: 'resourceLocator',
     default: { mode: 'list', value: '' },
-    description: 'An agent of the tenant whose rules for tools hold too. Empty means those of the tenant alone.',
+    description:
+      'An agent of the tenant whose tools, rules, tier and limits on calls hold too. Empty means those of the tenant alone.',
     modes: [
       {
         displayName: 'From List',
@@ -110,7 +110,7 @@ export const properties: INodeProperties[] = [
     type: 'string',
     default: '',
     placeholder: 'e.g. pro',
-    description: 'The tier whose tools are offered. Empty means the default of the tenant.',
+    description: 'The tier whose tools are offered. Empty means that of the agent, or the default of the tenant.',
   },
   {
     displayName: 'Options',

@@ -1,9 +1,11 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 import type { IDataObject, IExecuteFunctions, INodeExecutionData, ISupplyDataFunctions } from 'n8n-workflow';
 
 import { identityOf } from '../shared/identity';
 import type { Library } from '../shared/item';
 import { isModelWritten } from '../shared/model-written';
-import { type Caller, isTool } from './caller';
+import { type Caller, isMcpTrigger, isTool } from './caller';
 
 type Tools = Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools'];
 /** Whose tools, under which rules, for whom and on which line of the bill. */
@@ -11,70 +13,104 @@ export type Query = Parameters<Tools['offer']>[0] & Pick<Parameters<Tools['call'
 
 /** Type of the line. */
 const TASK_TYPE = 'tenant_tools';
-export const MCP_TRIGGER = '@n8n/n8n-nodes-langchain.mcpTrigger';
+/** Before it the item of a call is its whole body. */
+const TELLS_OF_CALLER = 2.1;
 
 /**
- * Reads the parameters for the items of the caller. Throws TENANT_UNTRUSTED where a model could have a say in one, and ITEMS_DIFFER
- * where the items do not agree: n8n takes the tools of the first one for all of them.
+ * Reads the parameters for the items of the caller. Rejects with TENANT_UNTRUSTED where a model could have a say in one, with
+ * ITEMS_DIFFER where the items do not agree, since n8n takes the tools of the first one for all of them, and with INPUT_INVALID.
  */
-export function readQuery(
+export async function readQuery(
   context: Pick<ISupplyDataFunctions | IExecuteFunctions, 'getNode' | 'getExecutionId'>,
   caller: Caller,
   library: Library,
-): Query {
-  const { tenantId, agent, tier, options } = context.getNode().parameters;
+): Promise<Query> {
+  const { tenantId, agent, tier, options } = context.getNode().parameters as IDataObject;
   const { identity, tools } = (options ?? {}) as IDataObject;
-  const typed = { ...(identity as IDataObject | undefined), tenantId: located(tenantId), agent: located(agent), tier };
+  const typed = {
+    ...(identity as IDataObject | undefined),
+    tenantId: located(tenantId),
+    agent: located(agent),
+    tier,
+    tools,
+  };
   if (Object.values(typed).some((one) => isUntrusted(one, caller))) throw new library.RuntimeError('TENANT_UNTRUSTED');
-  const read = ofAllItems(typed, caller, library);
-  const execution = context.getExecutionId() as string | undefined;
-  const id = execution === undefined ? undefined : ['n8n', execution, caller.node?.id, caller.runIndex].join(':');
+  const read = await ofAllItems(typed, caller, library);
   return {
-    tenantId: read.tenantId ?? '',
-    ...{ agent: read.agent, tier: read.tier, isApproved: caller.review !== undefined },
-    allowed: Array.isArray(tools) && tools.length > 0 ? (tools as string[]) : undefined,
+    tenantId: textOf(read.tenantId) ?? '',
+    ...{ agent: ruleOf(read.agent, 'Agent', library), tier: ruleOf(read.tier, 'Tier', library) },
+    allowed: listOf(read.tools, !isExpression(tools), library),
+    isApproved: caller.review !== undefined,
     meta: identityOf(read),
-    task: { type: TASK_TYPE, id },
+    task: { type: TASK_TYPE, id: taskId(context.getExecutionId(), caller) },
   };
 }
 
+/** The same for all calls that a run of the caller makes; no id where there is no execution. */
+function taskId(execution: string | undefined, { node, runIndex, startedAt }: Caller): string | undefined {
+  return execution === undefined ? undefined : ['n8n', execution, startedAt, node?.id, runIndex].join(':');
+}
+
 /** The picker gives an object, an expression a plain value. */
-function located(given: unknown): unknown {
-  return typeof given === 'object' && given !== null ? (given as { readonly value?: unknown }).value : given;
+function located(given: IDataObject[string]): IDataObject[string] {
+  return typeof given === 'object' && given !== null ? (given as IDataObject).value : given;
 }
 
 function isUntrusted(typed: unknown, { node }: Caller): boolean {
   // Whoever calls an MCP server writes its requests, and a node that is a tool has items that a model wrote.
-  const isCalled = node === undefined || node.type === MCP_TRIGGER;
-  if (isCalled || isTool(node)) return isModelWritten(typed, isCalled);
-  return typeof typed === 'string' && /\$fromai/i.test(typed);
+  if (node === undefined || isMcpTrigger(node)) {
+    return isModelWritten(typed, node !== undefined && node.typeVersion >= TELLS_OF_CALLER);
+  }
+  return isTool(node) ? isModelWritten(typed) : typeof typed === 'string' && /\$(?:fromai|tool)\b/i.test(typed);
 }
 
-type Values = Readonly<Record<string, string>>;
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+/** What narrows the tools. An expression that finds nothing would widen them. */
+function ruleOf(value: unknown, name: string, library: Library): string | undefined {
+  if (value === undefined || value === '') return undefined;
+  const text = textOf(value);
+  if (text !== undefined) return text;
+  throw new library.RuntimeError('INPUT_INVALID', { issues: `${name}: the expression gives no text` });
+}
+
+function listOf(value: unknown, isTyped: boolean, library: Library): readonly string[] | undefined {
+  if (value === undefined || (isTyped && Array.isArray(value) && value.length === 0)) return undefined;
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
+  throw new library.RuntimeError('INPUT_INVALID', { issues: 'Offer Only: the expression gives no list of names' });
+}
 
 /** What items were found to agree on: an agent reads its tools once for each of them. */
-const agreed = new WeakMap<readonly INodeExecutionData[], Map<string, Values>>();
+const agreed = new WeakMap<readonly INodeExecutionData[], Map<string, IDataObject>>();
+/** Items that are looked at before others may have their turn. */
+const AT_ONCE = 20;
 
-function ofAllItems(typed: Readonly<Record<string, unknown>>, caller: Caller, library: Library): Values {
-  const { context, items } = caller;
-  const read = (index: number): Values => {
+async function ofAllItems(typed: IDataObject, { context, items }: Caller, library: Library): Promise<IDataObject> {
+  const read = (index: number): IDataObject => {
     const entries = Object.entries(typed).map(([name, value]) => {
-      const isExpression = typeof value === 'string' && value.startsWith('=');
-      const found = isExpression ? context.evaluateExpression(value.slice(1), index) : value;
-      return [name, typeof found === 'string' || typeof found === 'number' ? String(found) : ''] as const;
+      const found = isExpression(value) ? (context.evaluateExpression(value.slice(1), index) ?? null) : value;
+      return [name, found] as const;
     });
-    return Object.fromEntries(entries.filter(([, value]) => value !== ''));
+    return Object.fromEntries(entries);
   };
-  if (items.length < 2) return read(0);
+  if (items.length < 2 || !Object.values(typed).some(isExpression)) return read(0);
   const key = JSON.stringify(typed);
-  const known = agreed.get(items) ?? new Map<string, Values>();
+  const known = agreed.get(items) ?? new Map<string, IDataObject>();
   agreed.set(items, known);
   const before = known.get(key);
   if (before !== undefined) return before;
   const first = read(0);
   const text = JSON.stringify(first);
-  if (items.some((_item, index) => JSON.stringify(read(index)) !== text))
-    throw new library.RuntimeError('ITEMS_DIFFER');
+  for (let index = 1; index < items.length; index++) {
+    if (JSON.stringify(read(index)) !== text) throw new library.RuntimeError('ITEMS_DIFFER');
+    if (index % AT_ONCE === 0) await turn();
+  }
   known.set(key, first);
   return first;
+}
+
+function isExpression(value: unknown): value is string {
+  return typeof value === 'string' && value.startsWith('=');
 }

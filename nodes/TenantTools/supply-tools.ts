@@ -10,13 +10,16 @@ import {
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize } from '../shared/errors';
 import { reportWarnings } from '../shared/hints';
+import { hostModule } from '../shared/host-modules';
 import type { Library } from '../shared/item';
 import { callError, callTool, type Outcome, readConfig } from './call';
-import { type Caller, callerOf } from './caller';
-import { MCP_TRIGGER, readQuery } from './read-query';
+import { type Caller, callerOf, isMcpTrigger, showsSchemas, usesEngine } from './caller';
+import { readQuery } from './read-query';
 import { reviewedSchema } from './reviewed-call';
 
 const TYPE = NodeConnectionTypes.AiTool;
+/** What n8n puts in the place of an agent for "Execute step". */
+const STEP = '@n8n/n8n-nodes-langchain.toolExecutor';
 
 /** A tool as LangChain has them: n8n looks at the shape. Not frozen, since n8n notes its origin in it. */
 interface HostTool {
@@ -34,13 +37,18 @@ export async function supplyTools(context: ISupplyDataFunctions): Promise<Supply
   const library: typeof RuntimeLibrary = await import('../../runtime/host');
   try {
     const caller = callerOf(context);
-    const query = readQuery(context, caller, library);
+    const query = await readQuery(context, caller, library);
     const config = await readConfig(context, library);
     const signal = context.getExecutionCancelSignal();
     const { meta: _meta, task: _task, ...asked } = query;
     const offer = await library.useRuntime(config, ({ tools }) => tools.offer({ ...asked, signal }));
-    reportWarnings(context, offer.warnings);
-    const tools = offer.tools.map((definition) => {
+    const lost = usesEngine(caller) ? offer.tools.filter(takesName) : [];
+    const unusable = lost.map(({ name: tool }) =>
+      new library.RuntimeError('TOOL_ARGUMENT_RESERVED', { tool }).toSummary(),
+    );
+    reportWarnings(context, [...offer.warnings, ...unusable]);
+    const usable = offer.tools.filter((tool) => !lost.includes(tool));
+    const tools = usable.map((definition) => {
       const call = (given: IDataObject, own?: AbortSignal): Promise<Outcome> =>
         callTool(
           context,
@@ -63,7 +71,7 @@ type Definition = Awaited<
 
 function hostTool(
   context: ISupplyDataFunctions,
-  { node, review }: Caller,
+  caller: Caller,
   {
     definition: { name, description, inputSchema },
     call,
@@ -74,7 +82,8 @@ function hostTool(
 ): HostTool {
   // A copy, which nobody else changes.
   const own = JSON.parse(JSON.stringify(inputSchema)) as object;
-  const isServer = node?.type === MCP_TRIGGER;
+  const { node, review } = caller;
+  const isServer = node !== undefined && isMcpTrigger(node);
   const tool: HostTool = {
     name,
     description,
@@ -83,7 +92,7 @@ function hostTool(
     lc_namespace: ['langchain', 'tools'],
     invoke: async (given, options) => {
       const input = asObject(given);
-      const shown: INodeExecutionData[][] = [[{ json: { tool: name, ...input } }]];
+      const shown: INodeExecutionData[][] = [[{ json: { ...input, tool: name } }]];
       const { index } = context.addInputData(TYPE, shown);
       const outcome = await call(input, options?.signal);
       if (outcome.error === undefined) {
@@ -96,13 +105,27 @@ function hostTool(
       return isServer ? told : JSON.stringify(told);
     },
   };
-  return isServer || review !== undefined ? tool : withFixedSchema(tool);
+  if (node?.type === STEP) return forStep(tool);
+  return showsSchemas(caller) ? withFixedSchema(tool) : tool;
+}
+
+/** Of a class of n8n's own, which alone it calls there. */
+function forStep(tool: HostTool): HostTool {
+  const { DynamicStructuredTool } = hostModule('@langchain/core/tools') ?? {};
+  if (typeof DynamicStructuredTool !== 'function') return tool;
+  const { name, description, schema, invoke } = tool;
+  return Reflect.construct(DynamicStructuredTool, [{ name, description, schema, func: invoke }]) as HostTool;
 }
 
 /** n8n would turn the schema into one of zod, and that one back for the model, which loses what zod does not know. */
 function withFixedSchema(tool: HostTool): HostTool {
   const { schema } = tool;
   return Object.defineProperty(tool, 'schema', { get: () => schema, set: () => undefined, enumerable: true });
+}
+
+/** The engine passes the name of the tool as an argument `tool`, in place of one that the tool itself takes. */
+function takesName({ inputSchema: { properties } }: Definition): boolean {
+  return typeof properties === 'object' && properties !== null && Object.hasOwn(properties, 'tool');
 }
 
 function asObject(given: unknown): IDataObject {

@@ -28,7 +28,7 @@ import { parseSettings } from '../tenants/parse-settings';
 import type { SnapshotColumns } from '../tenants/parse-snapshot';
 import { createTenantStore } from '../tenants/tenant-store';
 import { compileInputSchema } from '../tools/schemas/validate-input';
-import { createTenantTools, type TenantTools } from '../toolsets/tenant-tools';
+import { createTenantTools, type TenantTools } from '../toolsets/single-calls/tenant-tools';
 import { readPostgresAddress } from '../util/addresses/postgres-address';
 import { readRedisAddress } from '../util/addresses/redis-address';
 import { createRedactor, type Redact, redactBoth } from '../util/redaction/redact';

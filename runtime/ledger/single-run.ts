@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { readBudget } from '../billing/budget';
 import { reportTokens } from '../billing/report-tokens';
-import type { CallToTake, Family, Identity, LedgerStore, RunKey } from '../contracts/ledger/ledger';
+import type { CallToTake, Family, Identity, LedgerStore, RunKey, TaskLimit } from '../contracts/ledger/ledger';
 import type { Outbox } from '../contracts/ledger/outbox';
 import type { AgentResult, RunStatus } from '../contracts/result';
 import { TASK_DEFAULTS } from '../contracts/task-options';
 import type { TenantSnapshot } from '../contracts/tenant';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
 import type { ToolRun } from '../contracts/tools/tool-run';
-import { RuntimeError } from '../errors/runtime-error';
 import { newId } from '../util/clock';
 import { canonicalJson, type JsonObject } from '../util/json';
 import { openAccount } from './account';
@@ -18,8 +17,8 @@ import { startRunRecord } from './run-record';
 
 /** A run that makes one call and no step: whatever a program or a person calls outside a task. */
 export interface SingleRun extends Pick<ToolRun, 'key' | 'account'> {
-  /** Number of calls of the same name within the same task, with this one. */
-  readonly made: () => Promise<number>;
+  /** Takes the call off limits of its task; resolves with the one that is reached. Without a task each call has its own. */
+  readonly takeOfTask: (limits: readonly TaskLimit[]) => Promise<TaskLimit | undefined>;
   /** Takes the call off its limits; returns the reason when it must not be made. */
   readonly take: (call: CallToTake) => Promise<string | undefined>;
   /** Ends the run, with a line of the audit. Never rejects: the call was made, and its answer is not taken away. */
@@ -34,8 +33,7 @@ export interface RunLedger {
 
 /**
  * Puts the run on record; nothing is reserved yet, and it stands on the bill only with what its call spends. `kind` is the type of its
- * line; with `within` that is the line of another task, which need not be on record. Rejects with INPUT_INVALID, a DB_ code or
- * SETTING_INVALID.
+ * line; with `within` that is the line of another task, which need not be on record. Rejects with a DB_ code or SETTING_INVALID.
  */
 export async function beginSingleRun(
   { ledger, outbox, leaseMs }: RunLedger,
@@ -57,7 +55,7 @@ export async function beginSingleRun(
   const budget = readBudget(settings, {});
   const runId = newId();
   const key: RunKey = { tenantId, taskId: within === undefined ? `${kind}-${runId}` : `${within}/${runId}`, runId };
-  const family = within === undefined ? undefined : familyWithin(within, name, runId);
+  const family = within === undefined ? undefined : familyIn(within, `${name}/${runId}`);
   const digest = createHash('sha256').update(canonicalJson(input)).digest('hex');
   await claimRun(ledger, { ...key, ...identity, family, digest, fresh: false, leaseMs }, signal);
   // What a tenant with a limit uses is always written down, since the limit is counted there.
@@ -68,9 +66,7 @@ export async function beginSingleRun(
   return {
     key,
     account,
-    // A ledger that cannot count them makes no second call of a task.
-    made: async () =>
-      within === undefined ? 1 : ((await ledger.countCalls?.({ tenantId, within, name })) ?? Infinity),
+    takeOfTask: (limits) => takeOfTask(ledger, { tenantId, taskId: within }, limits),
     take: async (call) => {
       const recorded = await record.next({ taking: [call] }, signal);
       return recorded?.refused?.[0]?.reason;
@@ -89,10 +85,18 @@ export async function beginSingleRun(
   };
 }
 
-/** Room for what is added to the id of a task to tell its calls apart. */
-const MAX_TASK_ID = 160;
+function familyIn(rootTaskId: string, parentCallId: string): Family {
+  return { rootTaskId, above: [], parentCallId };
+}
 
-function familyWithin(rootTaskId: string, name: string, runId: string): Family {
-  if (rootTaskId.length <= MAX_TASK_ID) return { rootTaskId, above: [], parentCallId: `${name}/${runId}` };
-  throw new RuntimeError('INPUT_INVALID', { issues: `task.id: must have at most ${MAX_TASK_ID} characters` });
+async function takeOfTask(
+  ledger: LedgerStore,
+  { tenantId, taskId }: { readonly tenantId: string; readonly taskId: string | undefined },
+  limits: readonly TaskLimit[],
+): Promise<TaskLimit | undefined> {
+  if (taskId === undefined) return undefined;
+  for (const limit of limits) {
+    if ((await ledger.takeOfTask?.({ tenantId, taskId, ...limit })) !== true) return limit;
+  }
+  return undefined;
 }

@@ -9,6 +9,7 @@ import { startRedis, type TestRedis } from '../support/servers/redis';
 import { eventually } from '../support/values/agent-fixture';
 import { addModelCredential, addPostgresCredential, type N8n } from './support/host';
 import { addRedisCredential, queueWorkflow } from './support/queue';
+import { mixedUp, startStock } from './support/stock';
 
 // A lost main process is noticed by the queue after half a minute and more.
 const PATIENCE_MS = 400_000;
@@ -111,6 +112,30 @@ function newBatch(name: string, count: number): Batch {
     },
   };
 }
+
+it(
+  "gives tools of two tenants to n8n's AI Agent 1,000 times without a mix-up, and serves them by MCP",
+  async () => {
+    const stock = await startStock(main as unknown as N8n);
+    await stock.publish('queued-tools', 3.1, [stock.model(), stock.tenantTools('={{ $json.tenant }}')]);
+    await stock.storm('queued-tools', 50);
+    expect([stock.sent().length, mixedUp(stock)]).toEqual([1000, []]);
+    stock.forget();
+    await stock.serve('queued-server', '={{ $json.headers["x-tenant"] }}');
+    const { ann, bob } = stock;
+    const clients = await Promise.all([stock.connect('queued-server', ann), stock.connect('queued-server', bob)]);
+    for (const [index, client] of clients.entries()) {
+      const tenant = index === 0 ? bob : ann;
+      const { content } = await client.callTool({ name: 'stock', arguments: { no: index, tenant } });
+      expect(JSON.stringify(content)).toContain(index === 0 ? ann : bob);
+      expect(await client.callTool({ name: 'stock', arguments: { no: -1 } })).toMatchObject({ isError: true });
+      await client.close();
+    }
+    expect([stock.sent().length, mixedUp(stock)]).toEqual([2, []]);
+    await stock.close();
+  },
+  PATIENCE_MS,
+);
 
 it(
   'answers 100 tasks once each while the main process is killed in the middle',

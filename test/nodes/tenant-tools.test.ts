@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
 
-import type { INode, INodeParameters, IRun } from 'n8n-workflow';
+import type { IExecuteFunctions, INode, INodeParameters, IRun, ISupplyDataFunctions } from 'n8n-workflow';
 
 import { TenantTools } from '../../nodes/TenantTools/TenantTools.node';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
-import { nodeAsTool, wired } from '../support/worlds/sub-nodes';
+import { nodeAsTool, type Wire, wired } from '../support/worlds/sub-nodes';
 import { given, InvokingAgent, RequestingAgent, type ScriptedCall } from '../support/worlds/tool-agents';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.tenantTools';
 const MCP_TRIGGER = '@n8n/n8n-nodes-langchain.mcpTrigger';
 const REVIEW = 'test.slackHitlTool';
+const INVOKING = 'test.agent';
+/** n8n's own, which has the engine call tools. */
+const AI_AGENT = '@n8n/n8n-nodes-langchain.agent';
 
 let database: TestDatabase;
 let tools: TestServer;
@@ -53,42 +56,54 @@ interface Scene {
   readonly parameters?: INodeParameters;
   /** Type of the agent. Default: one that calls tools itself. */
   readonly agent?: string;
+  readonly version?: number;
+  /** Settings of the node Tenant Tools. */
+  readonly settings?: Partial<INode>;
   readonly review?: INodeParameters;
   readonly executionId?: string;
 }
 
 const agents = {
-  'test.agent': new InvokingAgent(),
+  [INVOKING]: new InvokingAgent(),
   'test.agentTool': new InvokingAgent(),
   [MCP_TRIGGER]: new InvokingAgent(),
-  'test.agentV3': new RequestingAgent(),
-  [REVIEW]: nodeAsTool(() => Promise.resolve([[{ json: { approved: true } }]]), ['message']),
+  [AI_AGENT]: new RequestingAgent(),
+  [REVIEW]: nodeAsTool(
+    function (this: IExecuteFunctions) {
+      const { text } = this.getInputData()[0]?.json.toolParameters as { readonly text?: string };
+      return Promise.resolve([[{ json: { data: { approved: text !== 'denied' } } }]]);
+    },
+    ['message'],
+  ),
 };
 
-function run({ calls, items = [{ tenant: ann }], tenant = '={{ $json.tenant }}', ...scene }: Scene): Promise<IRun> {
-  const { agent = 'test.agent', parameters = {}, review, executionId } = scene;
+function run({ items = [{ tenant: ann }], ...scene }: Scene): Promise<IRun> {
+  const { calls, agent = INVOKING, version = 1, executionId = randomUUID() } = scene;
   const root: INode = {
-    ...{ id: 'agent-node', name: 'Agent', type: agent, typeVersion: 1, position: [0, 0] },
+    ...{ id: 'agent-node', name: 'Agent', type: agent, typeVersion: version, position: [0, 0] },
     parameters: { calls: JSON.stringify(calls) },
   };
-  const tenantId = { __rl: true, mode: 'id', value: tenant };
-  const own = { name: 'Tenant Tools', type: TYPE, output: 'ai_tool' as const, parameters: { tenantId, ...parameters } };
-  const workflow = wired(root, [
-    ...(review === undefined ? [own] : [{ ...own, to: 'Review' }]),
-    ...(review === undefined
-      ? []
-      : [{ name: 'Review', type: REVIEW, output: 'ai_tool' as const, parameters: review }]),
-  ]);
-  const nodes = workflow.nodes.map((node) =>
-    node.type === TYPE ? { ...node, credentials: { postgres: { id: '1', name: 'Postgres' } } } : node,
-  );
+  const workflow = wired(root, wiresOf(scene));
+  const credentials = { postgres: { id: '1', name: 'Postgres' } };
+  const nodes = workflow.nodes.map((node) => (node.type === TYPE ? { ...node, ...scene.settings, credentials } : node));
   return runInEngine({
     workflow: { ...workflow, nodes },
     items: items as never,
     credentials: { postgres: postgresCredential(database.url) },
     nodeTypes: { ...agents, [TYPE]: new TenantTools() },
-    executionId: executionId ?? randomUUID(),
+    executionId,
   });
+}
+
+function wiresOf({ tenant = '={{ $json.tenant }}', parameters, review }: Scene): readonly Wire[] {
+  const tenantId = { __rl: true, mode: 'id', value: tenant };
+  const output = 'ai_tool' as const;
+  const own: Wire = { name: 'Tenant Tools', type: TYPE, output, parameters: { tenantId, ...parameters } };
+  if (review === undefined) return [own];
+  return [
+    { ...own, to: 'Review' },
+    { name: 'Review', type: REVIEW, output, parameters: review },
+  ];
 }
 
 const results = (ended: IRun) => outputOf(ended, 'Agent').map(({ json }) => json);
@@ -101,20 +116,21 @@ const said = (text: string, more: object = {}): ScriptedCall => ({ tool: 'of_ann
 const readable = (ended: IRun) => results(ended).map(({ result }) => JSON.parse(result as string) as object);
 
 describe('an agent that calls tools itself', () => {
-  it('has those of the tenant, under their own schema, and each call is a row in Logs', async () => {
+  it('has those of the tenant, and each call is a row in Logs', async () => {
     const ended = await run({ calls: [said('one'), said('two')] });
     expect(readable(ended)).toEqual([
       { tenant: ann, input: { text: 'one' } },
       { tenant: ann, input: { text: 'two' } },
     ]);
-    expect(given[0]).toMatchObject([{ name: 'of_ann', description: 'Does of_ann', schema }]);
-    const rows = ended.data.resultData.runData['Tenant Tools'] ?? [];
-    expect(rows.map(({ executionStatus, source }) => [executionStatus, source[0]?.previousNode])).toEqual([
-      ['success', 'Agent'],
-      ['success', 'Agent'],
-    ]);
-    expect(rows[0]?.inputOverride?.ai_tool?.[0]?.[0]?.json).toEqual({ tool: 'of_ann', text: 'one' });
-    expect(rows[0]?.data?.ai_tool?.[0]?.[0]?.json).toEqual({ response: { tenant: ann, input: { text: 'one' } } });
+    // Of a node that is not known to read JSON Schema.
+    expect(given[0]).toMatchObject([{ name: 'of_ann', description: 'Does of_ann', schema: { replaced: true } }]);
+    const row = (text: string): object => ({
+      executionStatus: 'success',
+      source: [{ previousNode: 'Agent', previousNodeRun: 0 }],
+      inputOverride: { ai_tool: [[{ json: { text, tool: 'of_ann' } }]] },
+      data: { ai_tool: [[{ json: { response: { tenant: ann, input: { text } } } }]] },
+    });
+    expect(ended.data.resultData.runData['Tenant Tools']).toMatchObject([row('one'), row('two')]);
   });
 
   it('is told of a failure, which is red in Logs', async () => {
@@ -134,8 +150,13 @@ describe('an agent that calls tools itself', () => {
     const executionId = randomUUID();
     await run({ calls: [said('one'), said('two')], executionId });
     const runs = 'SELECT root_task_id, task_id FROM elo_agent_runs WHERE tenant_id = $1 AND root_task_id LIKE $2';
-    const rows = await database.query(runs, [ann, `%${executionId}%`]);
-    expect(rows.map(({ root_task_id: root }) => root)).toEqual(Array(2).fill(`n8n:${executionId}:agent-node:0`));
+    const ofThis = () => database.query(runs, [ann, `n8n:${executionId}:%`]);
+    const [one, two] = await ofThis();
+    expect([one?.root_task_id, one?.task_id === two?.task_id]).toEqual([two?.root_task_id, false]);
+    expect(one?.root_task_id).toMatch(/:agent-node:0$/u);
+    // Of another n8n on the same database, which has come to the same number.
+    await run({ calls: [said('one')], executionId });
+    expect(new Set((await ofThis()).map(({ root_task_id: root }) => root)).size).toBe(2);
   });
 
   it('gets no tools where its items are of two tenants, and those of several items of one', async () => {
@@ -153,7 +174,28 @@ describe('an agent that calls tools itself', () => {
 });
 
 describe('an agent that has the engine call tools', () => {
-  const agent = 'test.agentV3';
+  const agent = AI_AGENT;
+
+  it('is shown tools under their own schema', async () => {
+    await run({ agent, calls: [] });
+    expect(given[0]).toMatchObject([{ name: 'of_ann', schema }]);
+  });
+
+  it('is not offered a tool whose argument n8n would take for its own', async () => {
+    const tenant = await addTenant(database);
+    const properties = { tool: { type: 'string' } };
+    await giveTool(database, tenant, { code: 'hammer', endpoint: tools.url, schema: { type: 'object', properties } });
+    await run({ agent, version: 3, tenant, calls: [] });
+    await run({ tenant, calls: [] });
+    expect(given.map((toolkit) => toolkit.map(({ name }) => name))).toEqual([[], ['hammer']]);
+  });
+
+  it('is not made to try a failed call again by Retry On Fail', async () => {
+    const settings = { retryOnFail: true, maxTries: 3, waitBetweenTries: 0 };
+    const ended = await run({ agent, settings, calls: [[said('one', { fails: true })]] });
+    expect(results(ended)).toMatchObject([{ response: { error: { code: 'TOOL_HTTP_ERROR' } } }]);
+    expect(sent()).toHaveLength(1);
+  });
 
   it('gets what the tool gives, and continues after a failure', async () => {
     const ended = await run({ agent, calls: [[said('one'), said('two', { fails: true })], [said('three')]] });
@@ -196,11 +238,12 @@ describe('a parameter in which a model could have a say', () => {
   it.each([
     ['test.agentTool', '={{ $json.tenant }}'],
     ['test.agentTool', '={{ $json.headers.tenant }}'],
-    ['test.agent', '={{ $fromAI("tenant") }}'],
+    [INVOKING, '={{ $fromAI("tenant") }}'],
+    [AI_AGENT, '={{ $tool?.parameters?.tenant || $json.tenant }}'],
     [MCP_TRIGGER, '={{ $json.body.tenant }}'],
     [MCP_TRIGGER, '={{ $json.headers[$json.body.tenant] }}'],
   ])('is refused below %s: %s', async (agent, tenant) => {
-    const ended = await run({ agent, tenant, items: request(), calls: [said('one')] });
+    const ended = await run({ agent, version: 2.1, tenant, items: request(), calls: [said('one')] });
     expect(failureOf(ended)).toContain('TENANT_UNTRUSTED');
     expect(sent()).toEqual([]);
   });
@@ -210,8 +253,13 @@ describe('a parameter in which a model could have a say', () => {
     [MCP_TRIGGER, '={{ $json.user.tenant }}'],
     [MCP_TRIGGER, '={{ $json.headers["tenant"] }}'],
   ])('is none below %s: %s', async (agent, tenant) => {
-    const ended = await run({ agent, tenant, items: request(), calls: [said('one')] });
+    const ended = await run({ agent, version: 2.1, tenant, items: request(), calls: [said('one')] });
     expect(readable(ended)).toMatchObject([{ tenant: ann }]);
+  });
+
+  it.each([1, 1.1, 2])('is refused below an MCP trigger %s, whose item is the request', async (version) => {
+    const scene = { agent: MCP_TRIGGER, version, tenant: '={{ $json.user.tenant }}', items: request() };
+    expect(failureOf(await run({ ...scene, calls: [said('one')] }))).toContain('TENANT_UNTRUSTED');
   });
 
   it('is refused as an ID too', async () => {
@@ -234,10 +282,13 @@ it('tools get who the call is for beside their arguments', async () => {
 
 describe('behind a node that asks a person', () => {
   const review = { message: '={{ $fromAI("reason", "Why it is needed") }}' };
-  const scene = { agent: 'test.agentV3', review };
-  const asks = (parameters: object, more: Partial<ScriptedCall> = {}): ScriptedCall => ({
-    ...{ node: 'Review', tool: 'of_ann', arguments: { toolParameters: { ...parameters } } },
-    ...more,
+  const scene = { agent: AI_AGENT, review };
+  const asks = (
+    parameters: object,
+    { more = {}, ...given }: Partial<ScriptedCall> & { more?: object } = {},
+  ): ScriptedCall => ({
+    ...{ node: 'Review', tool: 'of_ann', arguments: { toolParameters: { ...parameters }, reason: 'r', ...more } },
+    ...given,
   });
   const approved = (call: ScriptedCall): ScriptedCall => ({ ...call, approvedBy: 'Review' });
 
@@ -259,13 +310,75 @@ describe('behind a node that asks a person', () => {
     expect(results(ended)[1]).toMatchObject({ response: { input: { text: 'one' } } });
   });
 
+  it('an approved call that the rules change is not made', async () => {
+    const tenant = await addTenant(database, {
+      settings: { tool_config: { tool_permissions: { pay: { limits: { sum: { max: 5 } } } } } },
+    });
+    const properties = { sum: { type: 'number' } };
+    await giveTool(database, tenant, { code: 'pay', endpoint: tools.url, schema: { type: 'object', properties } });
+    const pay = (sum: number): ScriptedCall[][] => [
+      [{ node: 'Review', tool: 'pay', arguments: { toolParameters: { sum } } }],
+      [approved({ tool: 'pay', arguments: { sum } })],
+    ];
+    const ended = await run({ ...scene, tenant, calls: pay(9) });
+    expect(results(ended)[1]).toMatchObject({ error: expect.stringContaining('{"sum":5}') as string });
+    expect(results(await run({ ...scene, tenant, calls: pay(5) }))[1]).toMatchObject({
+      response: { input: { sum: 5 } },
+    });
+    expect(sent()).toHaveLength(1);
+  });
+
   it.each([
     ['with other arguments', asks({ text: 'one' }), said('two')],
+    ['that was denied', asks({ text: 'denied' }), said('denied')],
     ['whose name was written over', asks({ text: 'one', tool: 'of_ann' }), said('one')],
     ['that was shown as another one', asks({ text: 'one' }, { shownAs: 'harmless' }), said('one')],
+    ['that $tool shows as another one', asks({ text: 'one' }, { more: { query: { tool: 'harmless' } } }), said('one')],
+    ['that was shown with more', asks({ text: 'one' }, { more: { note: 'harmless' } }), said('one')],
   ])('a call %s is not made', async (_what, asked, made) => {
     const ended = await run({ ...scene, calls: [[asked], [approved(made)]] });
     expect(results(ended)[1]).toMatchObject({ error: expect.stringContaining('what was approved') as string });
     expect(sent()).toEqual([]);
   });
+});
+
+describe('rules that an expression chooses', () => {
+  const withTools = (toolsOf: string) => ({ options: { tools: toolsOf } });
+
+  it('hold, and no tool is offered where the list is empty', async () => {
+    const items = [{ tenant: ann, tools: ['of_a*'], none: [] }];
+    await run({ items, calls: [], parameters: withTools('={{ $json.tools }}') });
+    await run({ items, calls: [], parameters: withTools('={{ $json.none }}') });
+    expect(given.map((toolkit) => toolkit.map(({ name }) => name))).toEqual([['of_ann'], []]);
+  });
+
+  it.each([
+    ['Offer Only', withTools('={{ $json.missing }}')],
+    ['Offer Only', withTools('={{ $json.tenant }}')],
+    ['Agent', { agent: { __rl: true, mode: 'name', value: '={{ $json.missing }}' } }],
+    ['Tier', { tier: '={{ $json }}' }],
+  ])('are not dropped: %s', async (name, parameters) => {
+    expect(failureOf(await run({ calls: [said('one')], parameters }))).toContain(`${name}: the expression gives no`);
+    expect(sent()).toEqual([]);
+  });
+});
+
+it('a call of an execution that was stopped ends the agent', async () => {
+  const stopped = new AbortController();
+  const { supplyData } = new TenantTools();
+  const context = {
+    getNode: () => ({ ...{ name: 'Tenant Tools', type: TYPE }, parameters: { tenantId: ann }, credentials: {} }),
+    getExecutionId: () => 'stopped',
+    getExecutionCancelSignal: () => stopped.signal,
+    getCredentials: () => Promise.resolve(postgresCredential(database.url)),
+    addInputData: () => ({ index: 0 }),
+    addOutputData: () => undefined,
+    addExecutionHints: () => undefined,
+    helpers: {},
+    ...{ parentNode: { id: 'a', type: INVOKING }, connectionInputData: [{ json: {} }], runIndex: 0 },
+  };
+  const { response } = await supplyData.call(context as unknown as ISupplyDataFunctions);
+  const [tool] = (response as { readonly tools: (typeof given)[number] }).tools;
+  stopped.abort();
+  await expect(tool?.invoke({ text: 'one' })).rejects.toThrow('stopped');
 });

@@ -2,7 +2,7 @@ import { type IExecuteFunctions, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../../runtime/host';
 import type { Item, Library } from '../../shared/item';
-import { hostModule } from './host-modules';
+import { hostModule } from '../../shared/host-modules';
 
 type InputSchema = ConnectedTool['definition']['inputSchema'];
 

@@ -1,5 +1,5 @@
 import type { Message, ToolCallMessage } from '../../../runtime/host';
-import { hostModule } from './host-modules';
+import { hostModule } from '../../shared/host-modules';
 
 /** A message of LangChain, as far as it is looked at here. */
 interface HostMessage {

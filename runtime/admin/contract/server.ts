@@ -1,7 +1,7 @@
 import type { ServerHealth } from '../../mcp/check-health';
 import type { LoginRow, ServerEntry } from '../../storage/sql/admin/list-servers';
 import type { AddedServer } from '../../storage/sql/manage-mcp';
-import type { TenantTools } from '../../toolsets/tenant-tools';
+import type { TenantTools } from '../../toolsets/single-calls/tenant-tools';
 import type { JsonObject } from '../../util/json';
 import type { AdminHost } from './host';
 

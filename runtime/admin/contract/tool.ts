@@ -1,6 +1,6 @@
 import type { SeedToolsReport } from '../../storage/schema/seed-tools';
 import type { CatalogueEntry, GivenTool } from '../../storage/sql/admin/manage-tools';
-import type { TenantTools } from '../../toolsets/tenant-tools';
+import type { TenantTools } from '../../toolsets/single-calls/tenant-tools';
 import type { JsonObject, JsonValue } from '../../util/json';
 import type { ToolField } from '../tools/tool-schema';
 import type { AdminHost } from './host';

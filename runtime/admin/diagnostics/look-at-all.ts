@@ -8,7 +8,7 @@ import type { RedisConnection } from '../../storage/redis/connection';
 import { readBacklog } from '../../storage/redis/unwritten-ends';
 import { assertReady, databaseStatus } from '../../storage/schema/migrate';
 import { PING, TENANTS_WITH_SERVERS, TOOL_ADDRESSES, UNPRICED_TIERS } from '../../storage/sql/admin/find-trouble';
-import type { TenantTools } from '../../toolsets/tenant-tools';
+import type { TenantTools } from '../../toolsets/single-calls/tenant-tools';
 import { evictionOf, readInfo } from '../../util/redis/server-info';
 import { canOpen } from '../../vault/rotate-key';
 import type { Sealer } from '../../vault/sealer';

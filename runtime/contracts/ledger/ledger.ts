@@ -185,6 +185,12 @@ export interface RunEnd {
   readonly turn?: NewTurn;
 }
 
+/** Number of calls that a task may make under a name: that of a tool, or `*` for all of them. */
+export interface TaskLimit {
+  readonly name: string;
+  readonly calls: number;
+}
+
 /** One tool call, and the limits that it counts for. */
 export interface CallToTake extends Pick<CallPolicy, 'code' | 'callsPerMinute' | 'callsPerDay' | 'ofAgent'> {
   readonly toolCallId: string;
@@ -226,14 +232,10 @@ export interface LedgerStore {
   /** A text that tells this ledger from others, the same in every process. */
   readonly identify: () => Promise<string>;
   /**
-   * Number of calls of this name that single runs within the task have been claimed for. Undefined: it cannot tell, and limits of
-   * calls a run let none pass.
+   * Takes a call off a limit of a task that need not be on record; false when it is reached. Undefined: it cannot count them, and
+   * such limits let no call pass.
    */
-  readonly countCalls?: (calls: {
-    readonly tenantId: string;
-    readonly within: string;
-    readonly name: string;
-  }) => Promise<number>;
+  readonly takeOfTask?: (call: { readonly tenantId: string; readonly taskId: string } & TaskLimit) => Promise<boolean>;
   /** Undefined: it keeps no conversations. */
   readonly sessions?: SessionStore;
 }

@@ -118,6 +118,12 @@ export const TOOLS_CODES = family('Tools', {
     'Tool "{tool}" cannot be called: {reason}',
     'See "universal-ai-agent tool list" for what the tenant has.',
   ),
+  TOOL_ARGUMENT_RESERVED: warning(
+    tenant(
+      'Tool "{tool}" is not offered: n8n passes its AI Agent no argument of the name "tool".',
+      'Rename the argument, or use an AI Agent of version 2.',
+    ),
+  ),
   TOOL_UNREVIEWED: warning(
     tenant(
       'Tool "{tool}" is not offered: its rules ask for a person\'s approval, and nobody is asked here.',

@@ -1,5 +1,6 @@
 import { createRuntime, type Tool } from '../../../runtime';
 import { createMemoryLedger } from '../../../runtime/testing';
+import type { JsonObject } from '../../../runtime/util/json';
 import { addTenant } from '../../support/servers/database';
 import { type AgentFixture, echoTool, failureOf, startAgentFixture } from '../../support/values/agent-fixture';
 import { memoryTenants, TENANT_ID } from '../../support/values/memory-stores';
@@ -66,7 +67,8 @@ it('calls of one task stand on one line of the bill, and each in the audit', asy
       ...{ tenantId, tool: 'shorten', arguments: {}, task: { ...TASK, ...task }, meta: { user_id: 'u-1' } },
     });
   await Promise.all([call({}), call({}), call({}), call({ id: 'n8n:78:agent:0' })]);
-  const bill = 'SELECT task_id, task_type, agent_tier, model_calls, total_tokens FROM elo_t_token_usage WHERE tenant_id = $1';
+  const bill =
+    'SELECT task_id, task_type, agent_tier, model_calls, total_tokens FROM elo_t_token_usage WHERE tenant_id = $1';
   const line = { task_type: 'tenant_tools', agent_tier: 'nano' };
   expect(await ofTenant(tenantId, `${bill} ORDER BY task_id`)).toEqual([
     { ...line, task_id: 'n8n:77:agent:0', model_calls: 3, total_tokens: 300 },
@@ -88,6 +90,24 @@ it('a limit of calls a run holds within a task, also for calls at once, and not 
     ...[undefined, undefined, 'TOOL_RUN_LIMIT', 'TOOL_RUN_LIMIT'],
     ...[undefined, undefined, undefined, undefined],
   ]);
+});
+
+it('ten calls at once under a limit of three are three calls, and as many as an agent may make', async () => {
+  const tenantId = await withRules({ echo: { max_calls_per_run: 3 } });
+  const call = (query: object) =>
+    fixture.runtime.tools.call({ tenantId, tool: 'echo', arguments: {}, task: TASK, ...query });
+  const ten = async (query: object) => {
+    const outputs = await Promise.all(Array.from({ length: 10 }, () => call(query)));
+    return outputs.filter(({ isError }) => !isError).length;
+  };
+  expect(await ten({})).toBe(3);
+  const limits = async (name: string, given: JsonObject) => {
+    await fixture.runtime.admin.agent.create({ tenantId, name, limits: given });
+    return { agent: name, task: { ...TASK, id: name } };
+  };
+  expect(await ten(await limits('each', { max_calls_per_tool: 1 }))).toBe(1);
+  const all = await limits('all', { max_tool_calls: 2 });
+  expect([await ten(all), (await call({ ...all, tool: 'locate' })).code]).toEqual([2, 'TOOL_RUN_LIMIT']);
 });
 
 it('a tool that asks a person is left out and refused where nobody is asked', async () => {
@@ -114,10 +134,23 @@ it('the tier is that of a run: the default of the tenant, and none above what it
   expect(await failureOf(call)).toMatchObject({ code: 'TIER_NOT_ALLOWED' });
 });
 
-it('a task without room for the ids of its calls is refused before anything is done', async () => {
-  const task = { ...TASK, id: 'x'.repeat(161) };
+it('the tier of an agent comes before that of its tenant', async () => {
+  const tenantId = await addTenant(fixture.database);
+  await fixture.runtime.admin.agent.create({ tenantId, name: 'dear', tier: 'pro' });
+  await fixture.runtime.tools.call({ tenantId, agent: 'dear', tool: 'shorten', arguments: {}, task: TASK });
+  const bill = 'SELECT agent_tier FROM elo_t_token_usage WHERE tenant_id = $1';
+  expect(await ofTenant(tenantId, bill)).toEqual([{ agent_tier: 'pro' }]);
+});
+
+it.each([
+  { ...TASK, id: 'x'.repeat(161) },
+  { ...TASK, id: 'a\u0000b' },
+  { ...TASK, type: 'x'.repeat(51) },
+  { ...TASK, type: '' },
+])('a task that cannot be written down is refused before anything is done: %#', async (task) => {
   const call = fixture.runtime.tools.call({ tenantId: fixture.tenantId, tool: 'echo', arguments: {}, task });
-  expect(await failureOf(call)).toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining('task.id') as string });
+  const issue = expect.stringContaining('task') as string;
+  expect(await failureOf(call)).toMatchObject({ code: 'INPUT_INVALID', message: issue });
 });
 
 it('a ledger that cannot count calls lets none pass that are limited', async () => {

@@ -73,10 +73,7 @@ export class InvokingAgent implements INodeType {
 export class RequestingAgent implements INodeType {
   description = description(['main', 'ai_tool']);
 
-  async execute(
-    this: IExecuteFunctions,
-    response?: EngineResponse,
-  ): Promise<INodeExecutionData[][] | EngineRequest> {
+  async execute(this: IExecuteFunctions, response?: EngineResponse): Promise<INodeExecutionData[][] | EngineRequest> {
     const rounds = JSON.parse(this.getNodeParameter('calls', 0) as string) as ScriptedCall[][];
     const { round = 0, results = [] } = (response?.metadata ?? {}) as { round?: number; results?: IDataObject[] };
     const ended = (response?.actionResponses ?? []).map(({ data }) => ({
@@ -88,10 +85,10 @@ export class RequestingAgent implements INodeType {
     if (round === 0) await readTools(this);
     if (next === undefined) return [all.map((json) => ({ json }))];
     return {
-      actions: next.map(({ node = 'Tenant Tools', tool, shownAs = tool, arguments: input, itemIndex = 0, approvedBy }, index) => ({
+      actions: next.map(({ node = 'Tenant Tools', shownAs, itemIndex = 0, approvedBy, ...call }, index) => ({
         actionType: 'ExecutionNodeAction' as const,
         nodeName: node,
-        input: { ...input, tool: shownAs },
+        input: { ...call.arguments, tool: shownAs ?? call.tool },
         type: NodeConnectionTypes.AiTool,
         id: `call_${round}_${index}`,
         metadata: { itemIndex, ...(approvedBy === undefined ? {} : { parentNodeName: approvedBy }) },

@@ -2,11 +2,12 @@ import type { LedgerStore, Recorded } from '../../../contracts/ledger/ledger';
 import { RuntimeError } from '../../../errors/runtime-error';
 import { every } from '../../../util/clock';
 import { type ClaimRow, claimRunStatement } from '../../sql/ledger/claim-run';
-import { countCallsStatement, IDENTIFY, knowsRunStatement } from '../../sql/ledger/find-run';
+import { IDENTIFY, knowsRunStatement } from '../../sql/ledger/find-run';
 import { pruneStatements } from '../../sql/ledger/prune-runs';
 import { type ProgressRow, recordProgressStatement } from '../../sql/ledger/record-progress';
 import { recordUnbilledStatement } from '../../sql/ledger/record-unbilled';
 import { findSavedStatement, type ResumeRow, resumeRunStatement } from '../../sql/ledger/resume-run';
+import { takeOfTaskStatement } from '../../sql/ledger/take-of-task';
 import type { Query } from '../../statement';
 import { sqlStateOf } from '../database-errors';
 import { journalEntries } from './journal-entries';
@@ -66,7 +67,7 @@ export function createLedgerStore(
     recordUnbilled: async (progress) => {
       await query(recordUnbilledStatement(progress, waiting.keep(progress)));
     },
-    countCalls: async (calls) => (await query<{ calls: number }>(countCallsStatement(calls)))[0]?.calls ?? 0,
+    takeOfTask: async (call) => (await query(takeOfTaskStatement(call))).length > 0,
     ...questions,
     sessions: createSessionStore(query),
     close: () => {

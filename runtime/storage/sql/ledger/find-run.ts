@@ -10,11 +10,6 @@ SELECT EXISTS (
   SELECT FROM elo_agent_model_calls WHERE tenant_id = :tenantId::uuid AND task_id = :taskId AND run_id = :runId::uuid
 ) AS is_known, EXISTS (SELECT FROM elo_v_agent_tenants WHERE id = :tenantId::uuid) AS has_tenant`);
 
-/** Counts calls of one name within a task, also those that are under way: of two at once each sees the other. */
-export const countCallsStatement = named<{ readonly tenantId: string; readonly within: string; readonly name: string }>(`
-SELECT count(*)::int AS calls FROM elo_agent_runs
-WHERE tenant_id = :tenantId::uuid AND root_task_id = :within AND split_part(parent_call_id, '/', 1) = :name`);
-
 /** What tells this database from all others, whatever server it moves to: when its first migration was applied, to the microsecond. */
 export const IDENTIFY = statement(
   `SELECT md5(name || extract(epoch FROM applied_at)) AS id FROM elo_agent_migrations ORDER BY applied_at, name LIMIT 1`,

@@ -1,19 +1,20 @@
-import type { CallMeta } from '../contracts/task';
-import type { TenantSnapshot } from '../contracts/tenant';
-import type { EgressFilter, ParsedInput, Tool } from '../contracts/tools/tool';
-import type { ToolCallRecord } from '../contracts/tools/tool-call';
-import type { ToolOutput } from '../contracts/tools/tool-shapes';
-import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
-import { toolFailure } from '../errors/tool-failure';
-import { auditLine } from '../ledger/audit-line';
-import { identityOf } from '../ledger/identity';
-import { beginSingleRun, type RunLedger, type SingleRun } from '../ledger/single-run';
-import { limitReached, limitsOfCall } from '../permissions/call-limits';
-import { untilAborted } from '../util/abort';
-import { elapsedMs, monotonicMs } from '../util/clock';
-import { isJsonObject, type JsonObject } from '../util/json';
-import type { Redact } from '../util/redaction/redact';
-import type { SelectTools } from './combine-sources';
+import type { TaskLimit } from '../../contracts/ledger/ledger';
+import type { CallMeta } from '../../contracts/task';
+import type { AgentDefinition, TenantSnapshot } from '../../contracts/tenant';
+import type { EgressFilter, ParsedInput, Tool } from '../../contracts/tools/tool';
+import type { ToolCallRecord } from '../../contracts/tools/tool-call';
+import type { ToolOutput } from '../../contracts/tools/tool-shapes';
+import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import { toolFailure } from '../../errors/tool-failure';
+import { auditLine } from '../../ledger/audit-line';
+import { identityOf } from '../../ledger/identity';
+import { beginSingleRun, type RunLedger, type SingleRun } from '../../ledger/single-run';
+import { limitReached, limitsOfCall } from '../../permissions/call-limits';
+import { untilAborted } from '../../util/abort';
+import { elapsedMs, monotonicMs } from '../../util/clock';
+import { canonicalJson, isJsonObject, type JsonObject } from '../../util/json';
+import type { Redact } from '../../util/redaction/redact';
+import type { SelectTools } from '../combine-sources';
 
 export interface CallParts extends RunLedger {
   readonly selectTools: SelectTools;
@@ -30,8 +31,10 @@ interface CallRequest {
   /** Allow-list of the caller, beside all other rules. */
   readonly allowed?: readonly string[];
   readonly task?: CallTask;
-  /** False where a model calls, and no person was asked. */
+  /** False where a model calls and no person was asked; true where one has approved this very call. */
   readonly isApproved?: boolean;
+  /** Limits of the agent, which hold for the calls of a task. */
+  readonly limits?: AgentDefinition['limits'];
   /** Trusted facts beside the arguments, as a task's meta has them. */
   readonly meta?: CallMeta;
   readonly egress?: EgressFilter;
@@ -40,9 +43,9 @@ interface CallRequest {
 
 /** Work of another program that calls of tools belong to. */
 export interface CallTask {
-  /** Calls with the same one are on one line of the bill. Default: each call has its own. At most 160 characters. */
+  /** Calls with the same one are on one line of the bill. Default: each call has its own. At most 160 characters, without control characters. */
   readonly id?: string;
-  /** Type of the line. */
+  /** Type of the line, at most 50 characters. */
   readonly type: string;
 }
 
@@ -104,18 +107,31 @@ async function refusal(
   { tool, parsed, request }: { readonly tool: Tool; readonly parsed: ParsedInput; readonly request: CallRequest },
 ): Promise<ReturnType<typeof toolFailure> | undefined> {
   const { name } = tool.definition;
-  const denied = parsed.ok ? unapproved(tool, request) : parsed.issues;
+  const denied = parsed.ok ? unapproved(tool, parsed.value, request) : parsed.issues;
   if (denied !== undefined) return toolFailure('TOOL_PERMISSION_DENIED', { tool: name, reason: denied });
-  const limit = request.task?.id === undefined ? undefined : tool.policy?.callsPerRun;
-  if (limit !== undefined && (await run.made()) > limit) return toolFailure('TOOL_RUN_LIMIT', { tool: name, limit });
+  const reached = await run.takeOfTask(limitsOfTask(tool, request));
+  if (reached !== undefined) return toolFailure('TOOL_RUN_LIMIT', { tool: name, limit: reached.calls });
   const reason = await run.take(limitsOfCall({ toolCallId: run.key.runId, tool }, request.snapshot));
   if (reason === undefined) return undefined;
   const { code, details } = limitReached(name, reason);
   return toolFailure(code, details);
 }
 
-function unapproved({ policy }: Tool, { isApproved = true }: CallRequest): string | undefined {
-  return !isApproved && policy?.needsApproval === true ? "it needs a person's approval" : undefined;
+function unapproved({ policy }: Tool, parsed: JsonObject, request: CallRequest): string | undefined {
+  const { isApproved, arguments: given } = request;
+  if (isApproved === false && policy?.needsApproval === true) return "it needs a person's approval";
+  if (isApproved !== true || canonicalJson(parsed) === canonicalJson(given)) return undefined;
+  return `the rules make ${JSON.stringify(parsed)} of what was approved, so ask for that`;
+}
+
+function limitsOfTask({ definition, policy }: Tool, { limits = {} }: CallRequest): readonly TaskLimit[] {
+  const { max_calls_per_tool: ofEach = Infinity, max_tool_calls: ofAll = Infinity } = limits;
+  const ofTool = Math.min(policy?.callsPerRun ?? Infinity, ofEach);
+  const all = [
+    { name: definition.name, calls: ofTool },
+    { name: '*', calls: ofAll },
+  ];
+  return all.filter(({ calls }) => calls < Infinity);
 }
 
 function execute(

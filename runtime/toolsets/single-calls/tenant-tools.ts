@@ -1,20 +1,21 @@
 import * as z from 'zod/v4';
 
-import { callMetaSchema } from '../contracts/task';
-import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
-import type { McpServerRow } from '../contracts/tools/mcp';
-import type { EgressFilter } from '../contracts/tools/tool';
-import type { ToolDefinition, ToolOutput } from '../contracts/tools/tool-shapes';
-import { describeIssues } from '../errors/describe-issues';
-import { describeError, type ErrorSummary, RuntimeError } from '../errors/runtime-error';
-import type { ServerHealth } from '../mcp/check-health';
-import type { McpServers, TenantServer } from '../mcp/mcp-servers';
-import { readTenantId } from '../tasks/read-task';
-import { parametersOf, type ToolParameter } from '../tools/schemas/parameters';
-import { startDeadline } from '../util/abort';
-import { nameOfRow } from './agent-of-tenant';
+import { callMetaSchema } from '../../contracts/task';
+import type { TenantSnapshot, TenantStore } from '../../contracts/tenant';
+import type { McpServerRow } from '../../contracts/tools/mcp';
+import type { EgressFilter } from '../../contracts/tools/tool';
+import type { ToolOutput } from '../../contracts/tools/tool-shapes';
+import { describeIssues } from '../../errors/describe-issues';
+import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import type { ServerHealth } from '../../mcp/check-health';
+import type { McpServers, TenantServer } from '../../mcp/mcp-servers';
+import { readTenantId } from '../../tasks/read-task';
+import { parametersOf, type ToolParameter } from '../../tools/schemas/parameters';
+import { startDeadline } from '../../util/abort';
+import { nameOfRow } from '../agent-of-tenant';
+import type { SelectedTools } from '../combine-sources';
 import { type CallParts, type CallTask, callTenantTool } from './call-tenant-tool';
-import type { SelectedTools } from './combine-sources';
+import { asInRun, type OfferParts, type OfferSettings, offerTools, type ToolOffer } from './offer-tools';
 
 /** One tool as people and programs see it. */
 interface ToolEntry {
@@ -47,18 +48,8 @@ interface ToolQuery {
   readonly signal?: AbortSignal;
 }
 
-/** What an agent of another program may call. Default of the tier: that of a run. */
-interface OfferQuery extends ToolQuery {
-  /** Allow-list of names and patterns, beside all other rules. Default: every tool. */
-  readonly allowed?: readonly string[];
-  /** False where no person is asked before a call: tools that need an approval are left out or refused then. Default: true. */
-  readonly isApproved?: boolean;
-}
-
-interface ToolOffer {
-  readonly tools: readonly ToolDefinition[];
-  readonly warnings: readonly ErrorSummary[];
-}
+/** What an agent of another program may call. Defaults are those of a run. */
+interface OfferQuery extends ToolQuery, OfferSettings {}
 
 interface ToolCallQuery extends OfferQuery {
   readonly tool: string;
@@ -77,11 +68,15 @@ const querySchema = z.object({
   agent: z.string().optional(),
   server: z.string().optional(),
 });
+const plainText = z
+  .string()
+  .min(1)
+  .regex(/^\P{Cc}*$/u, 'must have no control characters');
 const offerSchema = querySchema.extend({ allowed: z.array(z.string()).optional(), isApproved: z.boolean().optional() });
 const callSchema = offerSchema.extend({
   tool: z.string(),
   meta: callMetaSchema.optional(),
-  task: z.object({ id: z.string().min(1).optional(), type: z.string().min(1) }).optional(),
+  task: z.object({ id: plainText.max(160).optional(), type: plainText.max(50) }).optional(),
 });
 
 /** A tenant's tools outside a task: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
@@ -104,11 +99,9 @@ export interface TenantTools {
   readonly disconnect: (query: ToolQuery & { readonly server?: string }) => Promise<readonly string[]>;
 }
 
-interface TenantToolsParts extends CallParts {
+interface TenantToolsParts extends CallParts, OfferParts {
   readonly tenants: TenantStore;
   readonly mcp: McpServers;
-  /** The tier of a run that asks for this one, or for none. Throws what such a run is refused with. */
-  readonly tierOf: (snapshot: TenantSnapshot, tier: string | undefined) => string;
   readonly timeoutMs: number;
 }
 
@@ -126,14 +119,16 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
     offer: (given) =>
       bounded(given, async (query, signal) => {
         check(offerSchema, given);
-        return offered(parts, query, signal);
+        const snapshot = await loadTenant(parts.tenants, query.tenantId, query.agent);
+        const { tools, warnings } = await offerTools(parts, { ...query, snapshot, signal });
+        return { tools, warnings: [...vaultErrors(snapshot), ...warnings] };
       }),
     call: (query) =>
       bounded(query, async ({ tenantId, ...call }, signal) => {
         const { meta } = check(callSchema, query);
         const snapshot = await loadTenant(parts.tenants, tenantId, call.agent);
-        const tier = call.task === undefined ? call.tier : parts.tierOf(snapshot, call.tier);
-        return callTenantTool(parts, { ...call, meta, snapshot, tier, signal });
+        const settings = call.task === undefined ? {} : asInRun(parts, snapshot, call);
+        return callTenantTool(parts, { ...call, meta, snapshot, ...settings, signal });
       }),
     refresh: (given) =>
       bounded(given, async (query, signal) => {
@@ -157,25 +152,6 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
         return servers.map(({ name }) => name);
       }),
   };
-}
-
-async function offered(parts: TenantToolsParts, query: OfferQuery, signal: AbortSignal): Promise<ToolOffer> {
-  const { tenantId, agent, allowed, isApproved = true } = query;
-  const snapshot = await loadTenant(parts.tenants, tenantId, agent);
-  const tier = parts.tierOf(snapshot, query.tier);
-  const rules = allowed === undefined ? [] : [{ enabled_tools: allowed }];
-  const selected = await parts.selectTools({ snapshot, tier, agent, rules, servers: [], signal });
-  const own = selected.tools.filter(({ comesWith }) => comesWith === undefined);
-  const open = own.filter(({ tool }) => isApproved || tool.policy?.needsApproval !== true);
-  const closed = own.filter((one) => !open.includes(one)).map(({ tool }) => needsPerson(tool.definition.name));
-  return {
-    tools: open.map(({ tool }) => tool.definition),
-    warnings: [...vaultErrors(snapshot), ...selected.warnings, ...closed],
-  };
-}
-
-function needsPerson(tool: string): ErrorSummary {
-  return describeError('TOOL_UNREVIEWED', { tool });
 }
 
 async function within<Q extends ToolQuery, T>(

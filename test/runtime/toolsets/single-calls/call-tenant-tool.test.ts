@@ -1,5 +1,5 @@
-import type { TenantSnapshot } from '../../../runtime/contracts/tenant';
-import { type CallParts, callTenantTool } from '../../../runtime/toolsets/call-tenant-tool';
+import type { TenantSnapshot } from '../../../../runtime/contracts/tenant';
+import { type CallParts, callTenantTool } from '../../../../runtime/toolsets/single-calls/call-tenant-tool';
 
 it('a call is given up while its arguments are still being checked, for whom it is made', async () => {
   const checkedFor: unknown[] = [];

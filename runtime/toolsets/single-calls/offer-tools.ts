@@ -1,0 +1,60 @@
+import type { AgentDefinition, TenantSnapshot } from '../../contracts/tenant';
+import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
+import { describeError, type ErrorSummary } from '../../errors/runtime-error';
+import { agentOfTenant } from '../agent-of-tenant';
+import type { SelectTools } from '../combine-sources';
+
+export interface OfferParts {
+  readonly selectTools: SelectTools;
+  /** Agents of this process. */
+  readonly agents: readonly AgentDefinition[];
+  /** The tier of a run that asks for this one, or for none. Throws what such a run is refused with. */
+  readonly tierOf: (snapshot: TenantSnapshot, tier: string | undefined) => string;
+}
+
+export interface OfferSettings {
+  /** Allow-list of names and patterns, beside all other rules. Default: every tool. */
+  readonly allowed?: readonly string[];
+  /**
+   * False where no person is asked before a call: tools that need an approval are left out, and refused. True where a person has
+   * approved the call with these arguments: they must be what the rules let through. Default: a person calls.
+   */
+  readonly isApproved?: boolean;
+}
+
+interface OfferRequest extends OfferSettings {
+  readonly snapshot: TenantSnapshot;
+  readonly tier?: string;
+  readonly agent?: string;
+  readonly signal: AbortSignal;
+}
+
+export interface ToolOffer {
+  readonly tools: readonly ToolDefinition[];
+  readonly warnings: readonly ErrorSummary[];
+}
+
+/** Tools for a program that calls them itself, but for those that belong to a run. */
+export async function offerTools(parts: OfferParts, request: OfferRequest): Promise<ToolOffer> {
+  const { snapshot, agent, allowed, isApproved, signal } = request;
+  const { tier } = asInRun(parts, snapshot, request);
+  const rules = allowed === undefined ? [] : [{ enabled_tools: allowed }];
+  const { tools, warnings } = await parts.selectTools({ snapshot, tier, agent, rules, servers: [], signal });
+  const own = tools.filter(({ comesWith }) => comesWith === undefined).map(({ tool }) => tool);
+  const closed = own.filter(({ policy }) => isApproved === false && policy?.needsApproval === true);
+  const unreviewed = closed.map(({ definition }) => describeError('TOOL_UNREVIEWED', { tool: definition.name }));
+  return {
+    tools: own.filter((tool) => !closed.includes(tool)).map(({ definition }) => definition),
+    warnings: [...warnings, ...unreviewed],
+  };
+}
+
+/** Tier and limits that a run of the agent would have. Throws AGENT_NOT_FOUND, TIER_NOT_ALLOWED and the like. */
+export function asInRun(
+  { agents, tierOf }: OfferParts,
+  snapshot: TenantSnapshot,
+  { agent: name, tier }: { readonly agent?: string; readonly tier?: string },
+): { readonly tier: string; readonly limits?: AgentDefinition['limits'] } {
+  const agent = agentOfTenant({ name }, snapshot, agents);
+  return { tier: tierOf(snapshot, tier ?? agent?.tier), limits: agent?.limits };
+}

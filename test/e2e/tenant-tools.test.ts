@@ -1,0 +1,144 @@
+import { textReply, toolReply } from '../support/servers/model-server';
+import { eventually } from '../support/values/agent-fixture';
+import type { SubNode } from './support/connected';
+import { connect, ended, lastExecutionId, type N8n } from './support/host';
+import { type MailServer, startMailServer } from './support/mail';
+import { mixedUp, SCHEMA, startStock, type Stock } from './support/stock';
+
+let n8n: N8n;
+let stock: Stock;
+let mail: MailServer;
+
+beforeAll(async () => {
+  n8n = await connect();
+  [stock, mail] = await Promise.all([startStock(n8n), startMailServer()]);
+});
+afterAll(() => Promise.all([stock.close(), mail.close()]));
+beforeEach(() => stock.forget());
+
+it.each([1.9, 2.2, 3.1])("n8n's AI Agent %s calls tools of two tenants 340 times without a mix-up", async (version) => {
+  const path = `tenant-tools-${version}`;
+  await stock.publish(path, version, [stock.model(), stock.tenantTools('={{ $json.tenant }}')]);
+  await stock.storm(path, 17);
+  expect(stock.sent()).toHaveLength(340);
+  expect(mixedUp(stock)).toEqual([]);
+  expect(stock.models.received[0]?.tools?.[0]?.function.parameters).toMatchObject(SCHEMA);
+});
+
+interface Row {
+  readonly executionStatus: string;
+  readonly source: readonly { readonly previousNode: string }[];
+  readonly error?: { readonly message: string };
+}
+
+async function rowsOf(workflowId: string): Promise<readonly Row[]> {
+  const { data } = await ended(n8n, await lastExecutionId(n8n, workflowId));
+  return (data.resultData.runData as unknown as Record<string, Row[]>)['Tenant Tools'] ?? [];
+}
+
+it.each([2.2, 3.1])('each call is a row below AI Agent %s, a failed one in red', async (version) => {
+  const path = `tenant-tools-rows-${version}`;
+  const id = await stock.publish(path, version, [stock.model(), stock.tenantTools('={{ $json.tenant }}')]);
+  const calls = [{ no: 1 }, { no: -1 }].map((input) => ({ name: 'stock', arguments: input }));
+  stock.models.script(toolReply(calls), textReply('one'));
+  expect(await stock.ask(path, stock.ann)).toBe('one');
+  const rows = await rowsOf(id);
+  expect(rows.map(({ executionStatus, source }) => [executionStatus, source[0]?.previousNode])).toEqual([
+    ['success', 'Agent'],
+    ['error', 'Agent'],
+  ]);
+  expect(rows[1]?.error?.message).toContain('no');
+  expect(JSON.stringify(stock.models.received.at(-1)?.messages)).toContain('INPUT_INVALID');
+});
+
+it('a person can try a tool in the editor', async () => {
+  const id = await stock.publish('tenant-tools-step', 3.1, [stock.model(), stock.tenantTools(stock.ann)]);
+  const { executionId } = (await n8n.rest('POST', `/workflows/${id}/run`, {
+    destinationNode: { nodeName: 'Tenant Tools', mode: 'inclusive' },
+    triggerToStartFrom: { name: 'Webhook' },
+    runData: {},
+    agentRequest: { query: { stock: { no: 3 } }, tool: { name: 'stock' } },
+  })) as { executionId: string };
+  await ended(n8n, executionId);
+  expect(stock.sent()).toMatchObject([{ tenant_id: stock.ann, arguments: { no: 3 } }]);
+});
+
+describe('below an AI Agent Tool', () => {
+  const helper: SubNode = {
+    ...{ name: 'Helper', type: '@n8n/n8n-nodes-langchain.agentTool', version: 3, output: 'ai_tool' },
+    parameters: { toolDescription: 'Knows the stock', text: "={{ $fromAI('question', 'What to ask') }}" },
+  };
+  const publish = (path: string, tenant: string) =>
+    stock.publish(path, 3.1, [
+      ...[stock.model(), helper, stock.model({ name: 'Own Model', to: 'Helper' })],
+      stock.tenantTools(tenant, { to: 'Helper' }),
+    ]);
+  const asked = () => {
+    const { bob } = stock;
+    const input = { tenant: bob, body: { items: [{ tenant: bob }] }, question: 'how many?' };
+    return toolReply([{ name: 'Helper', arguments: input }]);
+  };
+
+  it('calls are for the tenant of the workflow, whatever the agent above writes', async () => {
+    await publish('tenant-tools-below', "={{ $('Webhook').first().json.body.items[0].tenant }}");
+    const called = toolReply([{ name: 'stock', arguments: { no: 1 } }]);
+    stock.models.script(asked(), called, textReply('seven'), textReply('There are seven.'));
+    expect(await stock.ask('tenant-tools-below', stock.ann)).toBe('There are seven.');
+    expect(stock.sent()).toMatchObject([{ tenant_id: stock.ann, arguments: { no: 1 } }]);
+  });
+
+  it('a tenant that the agent above can write is refused', async () => {
+    await publish('tenant-tools-untrusted', '={{ $json.tenant }}');
+    stock.models.script(asked(), textReply('sorry'));
+    expect(await stock.ask('tenant-tools-untrusted', stock.ann)).toBe('sorry');
+    expect(JSON.stringify(stock.models.received.at(-1)?.messages)).toContain('Tenant Tools');
+    expect(stock.sent()).toEqual([]);
+  });
+});
+
+it("n8n's MCP Server Trigger serves them to any client, for the tenant of its caller", async () => {
+  const path = 'tenant-tools-mcp';
+  await stock.serve(path, '={{ $json.headers["x-tenant"] }}');
+  const { ann, bob } = stock;
+  const [one, other] = await Promise.all([stock.connect(path, ann), stock.connect(path, bob)]);
+  expect((await one.listTools()).tools).toMatchObject([{ name: 'stock', description: 'Does stock' }]);
+  const calls = Array.from({ length: 20 }, (_, no) => {
+    const [client, tenant] = no % 2 === 0 ? [one, bob] : [other, ann];
+    return client.callTool({ name: 'stock', arguments: { no, tenant } });
+  });
+  await Promise.all(calls);
+  expect([stock.sent().length, mixedUp(stock)]).toEqual([20, []]);
+  expect(await one.callTool({ name: 'stock', arguments: { no: -1 } })).toMatchObject({ isError: true });
+  await Promise.all([one.close(), other.close()]);
+});
+
+it('a person is asked before a call, which is made as it was approved', async () => {
+  const { ann, database } = stock;
+  const data = { host: '127.0.0.1', port: mail.port, secure: false, disableStartTls: true, user: '', password: '' };
+  const smtp = { id: await n8n.createCredential({ name: 'Mail', type: 'smtp', data }), name: 'Mail' };
+  const settings = { tool_config: { tool_permissions: { stock: { decision: 'ask' } } } };
+  await database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [ann, JSON.stringify(settings)]);
+  const letter = { fromEmail: 'a@example.com', toEmail: 'b@example.com', subject: 'May it?', message: 'May it?' };
+  const review: SubNode = {
+    ...{ name: 'Ask', type: 'n8n-nodes-base.emailSendHitlTool', version: 2.1, output: 'ai_tool' },
+    ...{ parameters: { ...letter, options: {} }, credentials: { smtp } },
+  };
+  const path = 'tenant-tools-review';
+  const tools = stock.tenantTools('={{ $json.tenant }}', { to: 'Ask' });
+  const id = await stock.publish(path, 3.1, [stock.model(), review, tools]);
+  const input = { toolParameters: { no: 5 }, hitlParameters: {} };
+  stock.models.script(toolReply([{ name: 'stock', arguments: input }]), textReply('done'));
+  // Answered as soon as the execution waits.
+  await n8n.callWebhook(path, { items: [{ tenant: ann, message: 'go' }] });
+  const [mailed = ''] = await mail.mails(1);
+  expect(stock.sent()).toEqual([]);
+  const text = mailed.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('&amp;', '&');
+  const [link = ''] = /http[^"\s]+approved=true[^"\s]*/u.exec(text) ?? [];
+  // n8n takes no word from programs, which follow links in mails too.
+  const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+  await eventually(async () => ((await fetch(link, { headers })).ok ? true : undefined));
+  expect(await rowsOf(id)).toMatchObject([{ executionStatus: 'success' }]);
+  expect(stock.sent()).toMatchObject([{ tenant_id: ann, arguments: { no: 5 } }]);
+  const line = 'SELECT decision FROM elo_tool_executions WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1';
+  expect(await database.query(line, [ann])).toEqual([{ decision: 'allow' }]);
+});
