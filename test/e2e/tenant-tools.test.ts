@@ -53,10 +53,11 @@ it.each([2.2, 3.1])('each call is a row below AI Agent %s, a failed one in red',
 
 it('a person can try a tool in the editor', async () => {
   const id = await stock.publish('tenant-tools-step', 3.1, [stock.model(), stock.tenantTools(stock.ann)]);
+  await n8n.updateWorkflow(id, { pinData: { Webhook: [{ json: { body: { items: [{}] } } }] } });
+  // What the editor sends for "Execute step".
   const { executionId } = (await n8n.rest('POST', `/workflows/${id}/run`, {
     destinationNode: { nodeName: 'Tenant Tools', mode: 'inclusive' },
     triggerToStartFrom: { name: 'Webhook' },
-    runData: {},
     agentRequest: { query: { stock: { no: 3 } }, tool: { name: 'stock' } },
   })) as { executionId: string };
   await ended(n8n, executionId);
