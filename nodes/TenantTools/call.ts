@@ -2,7 +2,7 @@ import { type IDataObject, type IExecuteFunctions, type ISupplyDataFunctions, No
 
 import { readCredentials } from '../shared/credentials';
 import { readEgress } from '../shared/egress';
-import { summarize } from '../shared/errors';
+import { oneText, summarize } from '../shared/errors';
 import type { Library } from '../shared/item';
 import type { Query } from './read-query';
 
@@ -54,6 +54,6 @@ export async function callTool(
 }
 
 /** A failure as n8n shows it, and tells an agent of it: one text. */
-export function callError(context: Context, { code, message, hint }: Failure): NodeOperationError {
-  return new NodeOperationError(context.getNode(), `${message} ${hint} (${code})`, { level: 'warning' });
+export function callError(context: Context, failure: Failure): NodeOperationError {
+  return new NodeOperationError(context.getNode(), oneText(failure), { level: 'warning' });
 }

@@ -94,16 +94,22 @@ export function usesEngine({ node, review }: Caller): boolean {
  * APPROVAL_OF_OTHER_CALL.
  */
 export function engineCall(context: IExecuteFunctions, library: Library): EngineCall {
-  const { workflow, runExecutionData } = internals(context);
   const { entry, action } = findRequest(context) ?? {};
-  const { tool, ...written } = action?.input ?? {};
+  const { tool, ...written } = (action?.input ?? {});
   if (entry === undefined || typeof tool !== 'string') throw new library.RuntimeError('CALLER_UNKNOWN');
   const call = { tool, arguments: written };
-  const review = reviewBefore(workflow, context.getNode().name, action?.metadata);
-  if (review !== undefined && !isShown(review, runExecutionData?.resultData.runData[review.name], call)) {
+  const review = reviewBefore(context, action?.metadata);
+  if (review !== undefined && !wasShown(context, review, call)) {
     throw new library.RuntimeError('APPROVAL_OF_OTHER_CALL', { tool });
   }
   return { caller: { ...asAgent(context, entry), review }, ...call };
+}
+
+function wasShown(context: IExecuteFunctions, review: INode, call: Pick<EngineCall, 'tool' | 'arguments'>): boolean {
+  const { runExecutionData, runIndex } = internals(context);
+  const { runData = {} } = runExecutionData?.resultData ?? {};
+  const called = runData[context.getNode().name]?.slice(0, runIndex);
+  return isShown(review, { asked: runData[review.name], called }, call);
 }
 
 /** What an agent has asked for that this run of the node is the answer to, and how the agent continues. */
@@ -122,9 +128,12 @@ function findRequest(
 }
 
 /** The node that has asked a person for the call; undefined where an agent has asked for it itself. */
-function reviewBefore(workflow: Workflow, tools: string, metadata: unknown): INode | undefined {
+function reviewBefore(context: IExecuteFunctions, metadata: unknown): INode | undefined {
+  const { workflow } = internals(context);
   const { parentNodeName = '' } = (metadata ?? {}) as { readonly parentNodeName?: string };
-  const isWired = workflow.getChildNodes(tools, NodeConnectionTypes.AiTool, 1).includes(parentNodeName);
+  const isWired = workflow
+    .getChildNodes(context.getNode().name, NodeConnectionTypes.AiTool, 1)
+    .includes(parentNodeName);
   const node = isWired ? workflow.getNode(parentNodeName) : null;
   return node !== null && NodeHelpers.isHitlToolType(node.type) ? node : undefined;
 }

@@ -4,7 +4,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData, ISupplyDataFun
 
 import { identityOf } from '../shared/identity';
 import type { Library } from '../shared/item';
-import { isModelWritten } from '../shared/model-written';
+import { isModelWritten, isWrittenByCaller } from '../shared/model-written';
 import { type Caller, isMcpTrigger, isTool } from './caller';
 
 type Tools = Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools'];
@@ -57,11 +57,11 @@ function located(given: IDataObject[string]): IDataObject[string] {
 }
 
 function isUntrusted(typed: unknown, { node }: Caller): boolean {
-  // Whoever calls an MCP server writes its requests, and a node that is a tool has items that a model wrote.
-  if (node === undefined || isMcpTrigger(node)) {
-    return isModelWritten(typed, node !== undefined && node.typeVersion >= TELLS_OF_CALLER);
+  if (node !== undefined && isMcpTrigger(node)) {
+    return node.typeVersion >= TELLS_OF_CALLER ? isWrittenByCaller(typed) : isModelWritten(typed);
   }
-  return isTool(node) ? isModelWritten(typed) : typeof typed === 'string' && /\$(?:fromai|tool)\b/i.test(typed);
+  if (node === undefined || isTool(node)) return isModelWritten(typed);
+  return typeof typed === 'string' && /\$(?:fromai|tool)\b/i.test(typed);
 }
 
 function textOf(value: unknown): string | undefined {

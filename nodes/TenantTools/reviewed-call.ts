@@ -2,27 +2,46 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { type IDataObject, type INode, type ITaskData, traverseNodeParameters } from 'n8n-workflow';
 
+interface Call {
+  readonly tool: string;
+  readonly arguments: IDataObject;
+}
+
+/** Runs of the node that asks a person, and those of the node with the tools before this one. */
+interface Before {
+  readonly asked?: readonly ITaskData[];
+  readonly called?: readonly ITaskData[];
+}
+
 /**
- * Reports whether a call is one that a person has approved as it was shown, by the runs of the node that asked. n8n lays what the model
- * wrote over what is shown, so that a call of one tool could be shown and another one be made.
+ * Reports whether a call is one that a person has approved as it was shown, once for each approval. n8n lays what the model wrote over
+ * what is shown, so that a call of one tool could be shown and another one be made.
  */
-export function isShown(
-  review: INode,
-  runs: readonly ITaskData[] = [],
-  { tool, arguments: written }: { readonly tool: string; readonly arguments: IDataObject },
-): boolean {
-  const asked = keysAsked(review);
-  const approved = runs.filter(isApproved).flatMap(shownIn);
+export function isShown(review: INode, { asked = [], called = [] }: Before, call: Call): boolean {
+  const fields = askedBy(review).map(({ key }) => key);
+  const approved = asked.filter(isApproved).flatMap(shownIn);
   // One that names another tool in its arguments is called under that name.
   if (approved.some(({ toolParameters }) => Object.hasOwn(parametersOf(toolParameters), 'tool'))) return false;
-  return approved.some(
-    ({ tool: name, toolParameters, ...more }) =>
-      name === tool &&
-      isDeepStrictEqual(parametersOf(toolParameters), written) &&
-      // What n8n reads the question's fields from is an object in `query`.
-      Object.entries(more).every(
-        ([key, value]) => asked.includes(key) && (key !== 'query' || typeof value !== 'object'),
-      ),
+  const given = approved.filter((shown) => isSame(shown, call) && isPlain(shown, fields)).length;
+  const { tool, arguments: written } = call;
+  const made = called
+    .filter(({ source }) => source[0]?.previousNode === review.name)
+    .flatMap(shownIn)
+    .filter((shown) => isDeepStrictEqual(shown, { ...written, tool })).length;
+  return made < given;
+}
+
+function isSame({ tool: name, toolParameters }: IDataObject, { tool, arguments: written }: Call): boolean {
+  return name === tool && isDeepStrictEqual(parametersOf(toolParameters), written);
+}
+
+/** Nothing but the question's own fields is beside the call. Were `query` an object, n8n would read the fields from it. */
+function isPlain(
+  { tool: _tool, toolParameters: _parameters, ...more }: IDataObject,
+  fields: readonly string[],
+): boolean {
+  return Object.entries(more).every(
+    ([key, value]) => fields.includes(key) && (key !== 'query' || typeof value !== 'object'),
   );
 }
 
@@ -46,10 +65,6 @@ function askedBy({ parameters }: INode): Asked {
   const asked: Asked = [];
   traverseNodeParameters(parameters, asked);
   return asked.filter(({ key }) => key !== 'toolParameters' && key !== 'tool');
-}
-
-function keysAsked(review: INode): readonly string[] {
-  return askedBy(review).map(({ key }) => key);
 }
 
 /**

@@ -3,7 +3,6 @@ import {
   type INodeExecutionData,
   type ISupplyDataFunctions,
   NodeConnectionTypes,
-  NodeOperationError,
   type SupplyData,
 } from 'n8n-workflow';
 
@@ -59,9 +58,8 @@ export async function supplyTools(context: ISupplyDataFunctions): Promise<Supply
     });
     return { response: { tools, getTools: () => tools } };
   } catch (error) {
-    const { message, hint, code } = summarize(error);
     // n8n shows the message of a sub-node, and nothing else of its error.
-    throw new NodeOperationError(context.getNode(), `${message} ${hint} (${code})`, { level: 'warning' });
+    throw callError(context, summarize(error));
   }
 }
 

@@ -15,6 +15,12 @@ export function toNodeError(node: INode, error: unknown, itemIndex?: number): No
   return nodeError;
 }
 
+/** Message, hint and code as one text, where n8n shows no more. */
+export function oneText({ message, hint, code }: { message: string; hint?: string; code: string }): string {
+  const sentence = /[.!?…]$/.test(message) ? message : `${message}.`;
+  return [sentence, hint, `(${code})`].filter(Boolean).join(' ');
+}
+
 /** Errors of n8n itself, such as a failing expression, have a message only. */
 export function summarize(error: unknown): { code: string; message: string; hint: string } {
   const { code, message, hint } = error as Partial<RuntimeError>;

@@ -1,5 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import { oneText } from './errors';
 import type { ItemOutcome } from './item';
 
 /** A warning of a run, or the error of an item after which the node continues. */
@@ -33,10 +34,8 @@ export function reportWarnings(
 }
 
 /** n8n shows hints as HTML, and messages quote callers, models and tools. */
-function toHtml({ code, message, hint }: Warning): string {
-  const sentence = /[.!?…]$/.test(message) ? message : `${message}.`;
-  const text = [sentence, hint, `(${code})`].filter(Boolean).join(' ');
-  return escapeHtml(text);
+function toHtml(warning: Warning): string {
+  return escapeHtml(oneText(warning));
 }
 
 export function escapeHtml(text: string): string {

@@ -1,23 +1,27 @@
-/** Properties, and calls with no argument or with a literal one. */
-const PATH = String.raw`(?:\.\w+|\[(?:'[^'{}]*'|"[^"{}]*"|\d+)\]|\((?:'[^'{}]*'|"[^"{}]*"|\d*)\))*\s*\}\}`;
-/** A node by its name, or what no model writes. */
-const PLAIN_REFERENCE = new RegExp(
-  String.raw`\{\{\s*\$(?:\((?:'[^'{}]+'|"[^"{}]+")\)|(?:vars|env|workflow|execution)\b)${PATH}`,
-  'g',
-);
-/** What a trigger says of whoever calls it, beside what they ask for. */
-const CALLER_REFERENCE = new RegExp(String.raw`\{\{\s*\$json\.(?:user|headers)\b${PATH}`, 'g');
+/** A node by its name, or what no model writes; then properties, and calls with no argument or with a literal one. */
+const PLAIN_REFERENCE =
+  /\{\{\s*\$(?:\((?:'[^'{}]+'|"[^"{}]+")\)|(?:vars|env|workflow|execution)\b)(?:\.\w+|\[(?:'[^'{}]*'|"[^"{}]*"|\d+)\]|\((?:'[^'{}]*'|"[^"{}]*"|\d*)\))*\s*\}\}/g;
+/** What a trigger says of whoever calls it, beside what they ask for, and what no caller writes. */
+const CALLER_REFERENCE = /\$json\.(?:user|headers)\b|\$(?:vars|env|workflow|execution)\b/g;
 
 /**
  * Whether a model could have a say in a parameter of a node that is used as a tool: n8n lays the arguments that it writes
  * over the item, and `$fromAI` reads them. Takes the parameter as it was typed in. Only plain references are known to be
- * out of its reach, so any other expression counts. `isCalled`: the item tells of a request, and of whoever sent it.
+ * out of its reach, so any other expression counts.
  */
-export function isModelWritten(parameter: unknown, isCalled = false): boolean {
-  if (typeof parameter === 'object' && parameter !== null) {
-    return Object.values(parameter).some((one) => isModelWritten(one, isCalled));
-  }
-  if (typeof parameter !== 'string' || !parameter.startsWith('=')) return false;
-  const rest = parameter.replace(PLAIN_REFERENCE, '');
-  return (isCalled ? rest.replace(CALLER_REFERENCE, '') : rest).includes('{{');
+export function isModelWritten(parameter: unknown): boolean {
+  if (typeof parameter === 'object' && parameter !== null) return Object.values(parameter).some(isModelWritten);
+  return isExpression(parameter) && parameter.replace(PLAIN_REFERENCE, '').includes('{{');
+}
+
+/**
+ * Whether a parameter depends on more of a request than who has sent it, so that a model which calls could have a say. They may be
+ * looked up: `{{ ({ "ann@example.com": "a-tenant" })[$json.user.email] }}`.
+ */
+export function isWrittenByCaller(parameter: unknown): boolean {
+  return isExpression(parameter) && /\$|\bthis\b/.test(parameter.replace(CALLER_REFERENCE, ''));
+}
+
+function isExpression(parameter: unknown): parameter is string {
+  return typeof parameter === 'string' && parameter.startsWith('=');
 }

@@ -24,13 +24,9 @@ import {
   lastExecutionId,
   type N8n,
 } from './support/host';
+import { PICTURES } from './support/pictures';
 import { addRedisCredential } from './support/queue';
 
-const PICTURES = path.resolve(
-  __dirname,
-  '../..',
-  process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
-);
 const OURS = { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 3 };
 const THEIRS = { type: '@n8n/n8n-nodes-langchain.agent', typeVersion: 3.1 };
 const PROMPTS = { promptType: 'define', text: '={{ $json.message }}', options: { systemMessage: 'Be brief.' } };

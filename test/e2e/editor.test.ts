@@ -7,13 +7,8 @@ import { sendJson, startServer, type TestServer } from '../support/servers/http-
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { untilTrue } from '../support/values/until';
 import { addModelCredential, addPostgresCredential, connect, type Credential, type N8n } from './support/host';
+import { PICTURES } from './support/pictures';
 
-/** Where the pictures go, to be looked at. With UPDATE_PICTURES=1 those of the README are taken anew. */
-const PICTURES = path.resolve(
-  __dirname,
-  '../..',
-  process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
-);
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 
 let n8n: N8n;

@@ -7,13 +7,8 @@ import type { Workflow } from '../../runtime/workflow-migration/contract';
 import { type Editor, openEditor } from '../../scripts/lib/editor.mjs';
 import { connect, type N8n } from './support/host';
 import { migrateInto, type MigrationWorld, observe, realFixture, startWorld } from './support/migration';
+import { PICTURES } from './support/pictures';
 
-/** With UPDATE_PICTURES=1 the pictures of docs/migration.md are taken anew. */
-const PICTURES = path.resolve(
-  __dirname,
-  '../..',
-  process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
-);
 const GOLDEN = path.resolve(__dirname, '../golden/migration');
 
 /** Run before and after. */

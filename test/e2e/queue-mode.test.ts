@@ -123,7 +123,9 @@ it(
     stock.forget();
     await stock.serve('queued-server', '={{ $json.headers["x-tenant"] }}');
     const { ann, bob } = stock;
-    const clients = await Promise.all([stock.connect('queued-server', ann), stock.connect('queued-server', bob)]);
+    const clients = await Promise.all(
+      [ann, bob].map((tenant) => stock.connect('queued-server', { 'x-tenant': tenant })),
+    );
     for (const [index, client] of clients.entries()) {
       const tenant = index === 0 ? bob : ann;
       const { content } = await client.callTool({ name: 'stock', arguments: { no: index, tenant } });

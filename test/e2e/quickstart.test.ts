@@ -8,13 +8,7 @@ import { eventually } from '../support/values/agent-fixture';
 import { untilTrue } from '../support/values/until';
 import { type Examples, examplesIn } from './support/examples';
 import { addModelCredential, addPostgresCredential, connect, type N8n } from './support/host';
-
-/** With UPDATE_PICTURES=1 the pictures of docs/quickstart.md are taken anew. */
-const PICTURES = path.resolve(
-  __dirname,
-  '../..',
-  process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots',
-);
+import { PICTURES } from './support/pictures';
 
 let n8n: N8n;
 let database: TestDatabase;

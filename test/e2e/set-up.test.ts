@@ -6,9 +6,9 @@ import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { createDatabase, type TestDatabase } from '../support/servers/database';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { connect, type N8n } from './support/host';
+import { PICTURES } from './support/pictures';
 
 const ROOT = path.resolve(__dirname, '../..');
-const PICTURES = path.join(ROOT, process.env.UPDATE_PICTURES === '1' ? 'docs/images' : '.cache/screenshots');
 
 const POSTGRES = 'Postgres of the set-up';
 const MODEL = 'OpenRouter of the set-up';

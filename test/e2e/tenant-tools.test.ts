@@ -1,8 +1,15 @@
+import { mkdirSync } from 'node:fs';
+
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+
+import { openEditor } from '../../scripts/lib/editor.mjs';
 import { textReply, toolReply } from '../support/servers/model-server';
 import { eventually } from '../support/values/agent-fixture';
 import type { SubNode } from './support/connected';
+import { byId, examplesIn } from './support/examples';
 import { connect, ended, lastExecutionId, type N8n } from './support/host';
 import { type MailServer, startMailServer } from './support/mail';
+import { PICTURES } from './support/pictures';
 import { mixedUp, SCHEMA, startStock, type Stock } from './support/stock';
 
 let n8n: N8n;
@@ -48,8 +55,29 @@ it.each([2.2, 3.1])('each call is a row below AI Agent %s, a failed one in red',
     ['error', 'Agent'],
   ]);
   expect(rows[1]?.error?.message).toContain('no');
-  expect(JSON.stringify(stock.models.received.at(-1)?.messages)).toContain('INPUT_INVALID');
+  expect(JSON.stringify(stock.models.received.at(-1)?.messages)).toContain('TOOL_INVALID_ARGS');
 });
+
+it("n8n's Logs show each call", async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  const path = 'order-desk';
+  const id = await stock.publish(path, 3.1, [stock.model(), stock.tenantTools('={{ $json.tenant }}')]);
+  const calls = [{ no: 1 }, { no: 2 }, { no: -1 }].map((input) => ({ name: 'stock', arguments: input }));
+  stock.models.script(toolReply(calls), textReply('Seven of the first, none of the second.'));
+  await stock.ask(path, stock.ann);
+  const editor = await openEditor({ host: n8n });
+  try {
+    await editor.login();
+    await editor.page.goto(`${n8n.baseUrl}/workflow/${id}/executions/${await lastExecutionId(n8n, id)}`);
+    await editor.page.getByText('Logs', { exact: true }).click();
+    const rows = editor.page.locator('[data-test-id="logs-overview-body"]').getByText('Tenant Tools');
+    await eventually(async () => ((await rows.count()) === 3 ? true : undefined));
+    await editor.page.locator('[data-test-id="node-error-message"]').getByText('(TOOL_INVALID_ARGS)').waitFor();
+    await editor.screenshot(`${PICTURES}/logs.png`);
+  } finally {
+    await editor.close();
+  }
+}, 120_000);
 
 it('a person can try a tool in the editor', async () => {
   const id = await stock.publish('tenant-tools-step', 3.1, [stock.model(), stock.tenantTools(stock.ann)]);
@@ -101,7 +129,10 @@ it("n8n's MCP Server Trigger serves them to any client, for the tenant of its ca
   const path = 'tenant-tools-mcp';
   await stock.serve(path, '={{ $json.headers["x-tenant"] }}');
   const { ann, bob } = stock;
-  const [one, other] = await Promise.all([stock.connect(path, ann), stock.connect(path, bob)]);
+  const [one, other] = (await Promise.all([ann, bob].map((tenant) => stock.connect(path, { 'x-tenant': tenant })))) as [
+    Client,
+    Client,
+  ];
   expect((await one.listTools()).tools).toMatchObject([{ name: 'stock', description: 'Does stock' }]);
   const calls = Array.from({ length: 20 }, (_, no) => {
     const [client, tenant] = no % 2 === 0 ? [one, bob] : [other, ann];
@@ -111,6 +142,26 @@ it("n8n's MCP Server Trigger serves them to any client, for the tenant of its ca
   expect([stock.sent().length, mixedUp(stock)]).toEqual([20, []]);
   expect(await one.callTool({ name: 'stock', arguments: { no: -1 } })).toMatchObject({ isError: true });
   await Promise.all([one.close(), other.close()]);
+});
+
+it('mcp-server.json serves one tenant to whoever has its token', async () => {
+  const data = { token: 'a-token' };
+  const httpBearerAuth = {
+    id: await n8n.createCredential({ name: 'Token', type: 'httpBearerAuth', data }),
+    name: 'Token',
+  };
+  const examples = examplesIn(n8n, { postgres: stock.postgres, httpBearerAuth });
+  await examples.whilePublished('mcp-server.json', {
+    changes: { 'Tenant Tools': { tenantId: byId(stock.ann) } },
+    use: async () => {
+      await expect(stock.connect('tenant-tools', {})).rejects.toThrow();
+      const client = await stock.connect('tenant-tools', { authorization: 'Bearer a-token' });
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['stock']);
+      expect((await client.callTool({ name: 'stock', arguments: { no: 4 } })).isError).not.toBe(true);
+      await client.close();
+    },
+  });
+  expect(stock.sent()).toMatchObject([{ tenant_id: stock.ann, arguments: { no: 4 } }]);
 });
 
 it('a person is asked before a call, which is made as it was approved', async () => {

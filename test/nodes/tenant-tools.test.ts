@@ -137,7 +137,7 @@ describe('an agent that calls tools itself', () => {
     const ended = await run({ calls: [said('one', { fails: true }), { tool: 'of_ann', arguments: {} }] });
     expect(readable(ended)).toMatchObject([
       { error: { code: 'TOOL_HTTP_ERROR', hint: expect.any(String) as string } },
-      { error: { code: 'INPUT_INVALID' } },
+      { error: { code: 'TOOL_INVALID_ARGS' } },
     ]);
     const rows = ended.data.resultData.runData['Tenant Tools'] ?? [];
     expect(rows.map(({ executionStatus, error }) => [executionStatus, error?.message])).toEqual([
@@ -232,7 +232,9 @@ describe('an agent that has the engine call tools', () => {
 });
 
 describe('a parameter in which a model could have a say', () => {
-  const request = () => [{ tenant: ann, user: { tenant: ann }, headers: { tenant: ann }, body: { tenant: bob } }];
+  const request = () => [
+    { tenant: ann, user: { tenant: ann, name: 'clerk' }, headers: { tenant: ann }, body: { tenant: bob } },
+  ];
   const trusted = '={{ $("Items").first().json.tenant }}';
 
   it.each([
@@ -242,6 +244,8 @@ describe('a parameter in which a model could have a say', () => {
     [AI_AGENT, '={{ $tool?.parameters?.tenant || $json.tenant }}'],
     [MCP_TRIGGER, '={{ $json.body.tenant }}'],
     [MCP_TRIGGER, '={{ $json.headers[$json.body.tenant] }}'],
+    [MCP_TRIGGER, '={{ this["$json"].body.tenant }}'],
+    [MCP_TRIGGER, '={{ $input.first().json.user.tenant }}'],
   ])('is refused below %s: %s', async (agent, tenant) => {
     const ended = await run({ agent, version: 2.1, tenant, items: request(), calls: [said('one')] });
     expect(failureOf(ended)).toContain('TENANT_UNTRUSTED');
@@ -252,6 +256,7 @@ describe('a parameter in which a model could have a say', () => {
     ['test.agentTool', trusted],
     [MCP_TRIGGER, '={{ $json.user.tenant }}'],
     [MCP_TRIGGER, '={{ $json.headers["tenant"] }}'],
+    [MCP_TRIGGER, '={{ ({ clerk: $json.headers.tenant })[$json.user.name] }}'],
   ])('is none below %s: %s', async (agent, tenant) => {
     const ended = await run({ agent, version: 2.1, tenant, items: request(), calls: [said('one')] });
     expect(readable(ended)).toMatchObject([{ tenant: ann }]);
@@ -308,6 +313,18 @@ describe('behind a node that asks a person', () => {
   it('the approved call is made with its arguments', async () => {
     const ended = await run({ ...scene, calls: [[asks({ text: 'one' })], [approved(said('one'))]] });
     expect(results(ended)[1]).toMatchObject({ response: { input: { text: 'one' } } });
+  });
+
+  it('one approval is for one call', async () => {
+    const made = [approved(said('one')), approved(said('one'))];
+    const ended = await run({ ...scene, calls: [[asks({ text: 'one' })], made] });
+    expect(results(ended)).toMatchObject([
+      { data: { approved: true } },
+      { response: { input: { text: 'one' } } },
+      { error: expect.stringContaining('what was approved') as string },
+    ]);
+    const twice = [asks({ text: 'one' }), asks({ text: 'one' })];
+    expect(results(await run({ ...scene, calls: [twice, made] }))[3]).toMatchObject({ response: {} });
   });
 
   it('an approved call that the rules change is not made', async () => {

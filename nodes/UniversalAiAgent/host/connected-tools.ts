@@ -1,8 +1,8 @@
 import { type IExecuteFunctions, NodeConnectionTypes } from 'n8n-workflow';
 
 import type { ConnectedTool } from '../../../runtime/host';
-import type { Item, Library } from '../../shared/item';
 import { hostModule } from '../../shared/host-modules';
+import type { Item, Library } from '../../shared/item';
 
 type InputSchema = ConnectedTool['definition']['inputSchema'];
 

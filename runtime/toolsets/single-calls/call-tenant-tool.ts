@@ -49,19 +49,22 @@ export interface CallTask {
   readonly type: string;
 }
 
+const A_CALL: CallTask = { type: 'tools-call' };
+
 /**
  * Calls one tool outside a task, in a run of its own: under the same rules and limits, and with the same line in the audit. Nobody
  * is asked for approval: it was given, or the call is refused. Rejects with INPUT_INVALID, TOOL_NOT_FOUND or TOOL_NOT_CALLABLE.
  */
 export async function callTenantTool(parts: CallParts, request: CallRequest): Promise<ToolOutput> {
-  const { snapshot, meta = {}, tier, task, signal } = request;
+  const { snapshot, meta = {}, tier, task: { id: within, type: kind } = A_CALL, signal } = request;
   const input = objectOf(request.arguments);
   const tool = await findTool(parts, request);
   const parsed = await readInput(tool, input, request);
+  if ('refused' in parsed) return parsed.refused;
   const redact = parts.redactorFor(snapshot);
   const { name } = tool.definition;
   const run = await beginSingleRun(parts, {
-    ...{ kind: task?.type ?? 'tools-call', within: task?.id, call: name, snapshot, tier },
+    ...{ kind, within, call: name, snapshot, tier },
     ...{ input: { tool: name, arguments: input }, identity: identityOf(meta), signal },
   });
   try {
@@ -86,10 +89,17 @@ function objectOf(given: unknown): JsonObject {
   throw new RuntimeError('INPUT_INVALID', { issues: 'arguments: must be a JSON object' });
 }
 
-async function readInput(tool: Tool, input: JsonObject, { snapshot, signal }: CallRequest): Promise<ParsedInput> {
+/** What does not fit the schema is told as it is in a run to a model, which calls in a task of its own. */
+async function readInput(
+  tool: Tool,
+  input: JsonObject,
+  { snapshot, task, signal }: CallRequest,
+): Promise<ParsedInput | { readonly refused: ToolOutput }> {
   const checkedFor = { tenantId: snapshot.tenant.id, signal };
   const parsed = await untilAborted(Promise.resolve(tool.parseInput(input, checkedFor)), signal);
   if (parsed.ok || parsed.code !== undefined) return parsed;
+  const details = { tool: tool.definition.name, issues: parsed.issues, reason: parsed.issues };
+  if (task !== undefined) return { refused: toolFailure('TOOL_INVALID_ARGS', details) };
   throw new RuntimeError('INPUT_INVALID', { issues: `arguments: ${parsed.issues}` });
 }
 

@@ -51,7 +51,8 @@ export interface Stock {
   readonly ask: (path: string, tenant: string, message?: string) => Promise<string>;
   /** Publishes the tools as an MCP server under the path. */
   readonly serve: (path: string, tenant: string) => Promise<void>;
-  readonly connect: (path: string, tenant: string) => Promise<Client>;
+  readonly connect: (path: string, headers: Readonly<Record<string, string>>) => Promise<Client>;
+  readonly postgres: Credential;
   /** Asks agents of both tenants, whose models ask for the tools of the other one in every way that there is. */
   readonly storm: (path: string, executions: number) => Promise<void>;
   readonly close: () => Promise<unknown>;
@@ -81,7 +82,7 @@ export async function startStock(n8n: N8n): Promise<Stock> {
     return answer.output;
   };
   return {
-    ...{ database, models, ann, bob, sent, tenantTools, ask },
+    ...{ database, models, ann, bob, sent, tenantTools, ask, postgres },
     forget: () => {
       models.received.length = 0;
       server.requests.length = 0;
@@ -97,10 +98,10 @@ export async function startStock(n8n: N8n): Promise<Stock> {
       const { id } = await n8n.createWorkflow(servedBy(path, tenantTools(tenant)));
       await n8n.activate(id);
     },
-    connect: async (path, tenant) => {
+    connect: async (path, headers) => {
       const client = new Client({ name: 'a-client', version: '1' });
-      const requestInit = { headers: { 'x-tenant': tenant } };
-      await client.connect(new StreamableHTTPClientTransport(new URL(`${n8n.baseUrl}/mcp/${path}`), { requestInit }));
+      const url = new URL(`${n8n.baseUrl}/mcp/${path}`);
+      await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
       return client;
     },
     storm: async (path, executions) => {
