@@ -38,12 +38,12 @@ export class TenantTools implements INodeType {
 
   methods = { listSearch: { searchAgents, searchTenants }, loadOptions: { getTenantTools } };
 
-  /** For nodes that call tools themselves. */
+  /** Gives tools to nodes that call them themselves. */
   async supplyData(this: ISupplyDataFunctions): Promise<SupplyData> {
     return supplyTools(this);
   }
 
-  /** For agents that have the engine call them: n8n's AI Agent since version 3. */
+  /** Makes a call for an agent that has the engine make it: n8n's AI Agent since version 3. */
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     const library: typeof RuntimeLibrary = await import('../../runtime/host');
     const signal = this.getExecutionCancelSignal();

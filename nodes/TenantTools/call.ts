@@ -4,7 +4,7 @@ import { readCredentials } from '../shared/credentials';
 import { readEgress } from '../shared/egress';
 import { oneText, summarize } from '../shared/errors';
 import type { Library } from '../shared/item';
-import type { Query } from './read-query';
+import type { ToolsQuery } from './read-query';
 
 export type Context = ISupplyDataFunctions | IExecuteFunctions;
 type Config = Parameters<Library['useRuntime']>[0];
@@ -39,7 +39,7 @@ type Failure = ReturnType<typeof summarize>;
  */
 export async function callTool(
   context: Context,
-  { query, config, library }: { readonly query: Query; readonly config: Config; readonly library: Library },
+  { query, config, library }: { readonly query: ToolsQuery; readonly config: Config; readonly library: Library },
   call: Call,
 ): Promise<Outcome> {
   try {

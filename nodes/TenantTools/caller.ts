@@ -95,7 +95,7 @@ export function usesEngine({ node, review }: Caller): boolean {
  */
 export function engineCall(context: IExecuteFunctions, library: Library): EngineCall {
   const { entry, action } = findRequest(context) ?? {};
-  const { tool, ...written } = (action?.input ?? {});
+  const { tool, ...written } = action?.input ?? {};
   if (entry === undefined || typeof tool !== 'string') throw new library.RuntimeError('CALLER_UNKNOWN');
   const call = { tool, arguments: written };
   const review = reviewBefore(context, action?.metadata);

@@ -9,7 +9,7 @@ import { type Caller, isMcpTrigger, isTool } from './caller';
 
 type Tools = Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools'];
 /** Whose tools, under which rules, for whom and on which line of the bill. */
-export type Query = Parameters<Tools['offer']>[0] & Pick<Parameters<Tools['call']>[0], 'meta' | 'task'>;
+export type ToolsQuery = Parameters<Tools['offer']>[0] & Pick<Parameters<Tools['call']>[0], 'meta' | 'task'>;
 
 /** Type of the line. */
 const TASK_TYPE = 'tenant_tools';
@@ -24,7 +24,7 @@ export async function readQuery(
   context: Pick<ISupplyDataFunctions | IExecuteFunctions, 'getNode' | 'getExecutionId'>,
   caller: Caller,
   library: Library,
-): Promise<Query> {
+): Promise<ToolsQuery> {
   const { tenantId, agent, tier, options } = context.getNode().parameters as IDataObject;
   const { identity, tools } = (options ?? {}) as IDataObject;
   const typed = {

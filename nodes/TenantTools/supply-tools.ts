@@ -107,7 +107,7 @@ function hostTool(
   return showsSchemas(caller) ? withFixedSchema(tool) : tool;
 }
 
-/** Of a class of n8n's own, which alone it calls there. */
+/** Makes it one of n8n's own class, which alone it calls there. */
 function forStep(tool: HostTool): HostTool {
   const { DynamicStructuredTool } = hostModule('@langchain/core/tools') ?? {};
   if (typeof DynamicStructuredTool !== 'function') return tool;

@@ -15,30 +15,23 @@ import { elapsedMs, monotonicMs } from '../../util/clock';
 import { canonicalJson, isJsonObject, type JsonObject } from '../../util/json';
 import type { Redact } from '../../util/redaction/redact';
 import type { SelectTools } from '../combine-sources';
+import type { ToolAudience } from './offer-tools';
 
 export interface CallParts extends RunLedger {
   readonly selectTools: SelectTools;
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
 
-interface CallRequest {
-  readonly snapshot: TenantSnapshot;
-  readonly tier?: string;
-  readonly agent?: string;
+interface CallRequest extends ToolAudience {
   /** Its name or `server.tool`. */
   readonly tool: string;
   readonly arguments: unknown;
-  /** Allow-list of the caller, beside all other rules. */
-  readonly allowed?: readonly string[];
   readonly task?: CallTask;
-  /** False where a model calls and no person was asked; true where one has approved this very call. */
-  readonly isApproved?: boolean;
   /** Limits of the agent, which hold for the calls of a task. */
   readonly limits?: AgentDefinition['limits'];
   /** Trusted facts beside the arguments, as a task's meta has them. */
   readonly meta?: CallMeta;
   readonly egress?: EgressFilter;
-  readonly signal: AbortSignal;
 }
 
 /** Work of another program that calls of tools belong to. */

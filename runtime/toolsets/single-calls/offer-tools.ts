@@ -4,7 +4,7 @@ import { describeError, type ErrorSummary } from '../../errors/runtime-error';
 import { agentOfTenant } from '../agent-of-tenant';
 import type { SelectTools } from '../combine-sources';
 
-export interface OfferParts {
+export interface ToolSelection {
   readonly selectTools: SelectTools;
   /** Agents of this process. */
   readonly agents: readonly AgentDefinition[];
@@ -22,20 +22,21 @@ export interface OfferSettings {
   readonly isApproved?: boolean;
 }
 
-interface OfferRequest extends OfferSettings {
+/** Tenant, agent and tier that tools are for. */
+export interface ToolAudience extends OfferSettings {
   readonly snapshot: TenantSnapshot;
   readonly tier?: string;
   readonly agent?: string;
   readonly signal: AbortSignal;
 }
 
-export interface ToolOffer {
+export interface OfferedTools {
   readonly tools: readonly ToolDefinition[];
   readonly warnings: readonly ErrorSummary[];
 }
 
 /** Tools for a program that calls them itself, but for those that belong to a run. */
-export async function offerTools(parts: OfferParts, request: OfferRequest): Promise<ToolOffer> {
+export async function offerTools(parts: ToolSelection, request: ToolAudience): Promise<OfferedTools> {
   const { snapshot, agent, allowed, isApproved, signal } = request;
   const { tier } = asInRun(parts, snapshot, request);
   const rules = allowed === undefined ? [] : [{ enabled_tools: allowed }];
@@ -51,7 +52,7 @@ export async function offerTools(parts: OfferParts, request: OfferRequest): Prom
 
 /** Tier and limits that a run of the agent would have. Throws AGENT_NOT_FOUND, TIER_NOT_ALLOWED and the like. */
 export function asInRun(
-  { agents, tierOf }: OfferParts,
+  { agents, tierOf }: ToolSelection,
   snapshot: TenantSnapshot,
   { agent: name, tier }: { readonly agent?: string; readonly tier?: string },
 ): { readonly tier: string; readonly limits?: AgentDefinition['limits'] } {

@@ -15,7 +15,7 @@ import { startDeadline } from '../../util/abort';
 import { nameOfRow } from '../agent-of-tenant';
 import type { SelectedTools } from '../combine-sources';
 import { type CallParts, type CallTask, callTenantTool } from './call-tenant-tool';
-import { asInRun, type OfferParts, type OfferSettings, offerTools, type ToolOffer } from './offer-tools';
+import { asInRun, type OfferedTools, type OfferSettings, offerTools, type ToolSelection } from './offer-tools';
 
 /** One tool as people and programs see it. */
 interface ToolEntry {
@@ -88,7 +88,7 @@ export interface TenantTools {
    * @example
    * const { tools } = await runtime.tools.offer({ tenantId, isApproved: false });
    */
-  readonly offer: (query: OfferQuery) => Promise<ToolOffer>;
+  readonly offer: (query: OfferQuery) => Promise<OfferedTools>;
   /** Calls one tool as a run would. `tool` is its name or `server.tool`. A failure is an output with isError. */
   readonly call: (query: ToolCallQuery) => Promise<ToolOutput>;
   /** Asks MCP servers for their lists again; `server` names one of them. */
@@ -99,7 +99,7 @@ export interface TenantTools {
   readonly disconnect: (query: ToolQuery & { readonly server?: string }) => Promise<readonly string[]>;
 }
 
-interface TenantToolsParts extends CallParts, OfferParts {
+interface TenantToolsParts extends CallParts, ToolSelection {
   readonly tenants: TenantStore;
   readonly mcp: McpServers;
   readonly timeoutMs: number;
