@@ -113,6 +113,18 @@ const HELD: readonly (readonly [string, string, string, string])[] = [
     'test/hostile/budgets.test.ts',
     'fifty runs of two processes never spend more than the limit and one reservation',
   ],
+  [
+    'docs/tenant-tools.md',
+    'All items must agree (`ITEMS_DIFFER`)',
+    'test/nodes/tenant-tools.test.ts',
+    'gets no tools where its items are of two tenants',
+  ],
+  [
+    'docs/tenant-tools.md',
+    'What was approved is what is called',
+    'test/nodes/tenant-tools.test.ts',
+    'one approval is for one call',
+  ],
 ];
 
 it.each(HELD)('%s: "%s" is shown by %s', (...[page, sentence, test, title]) => {
