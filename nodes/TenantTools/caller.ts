@@ -65,6 +65,18 @@ function startOf(run: IRunExecutionData | null): number | undefined {
   return run?.executionData?.runtimeData?.establishedAt;
 }
 
+/**
+ * Number of items of the agent above one that is itself a tool: what the latter is given tells nothing of them. The engine keeps the
+ * agent above until the call is over; where no engine calls, the items are its own.
+ */
+export function itemsAbove(context: ISupplyDataFunctions | IExecuteFunctions, { node, items }: Caller): number {
+  const stack = internals(context).runExecutionData?.executionData?.nodeExecutionStack ?? [];
+  const above = stack.filter(({ metadata }) =>
+    (metadata?.subNodeExecutionData?.actions ?? []).some(({ nodeName }) => nodeName === node?.name),
+  );
+  return Math.max(items.length, ...above.map(({ data }) => data.main?.[0]?.length ?? 0));
+}
+
 /** Reports whether the node is itself called by a model. */
 export function isTool({ type }: Pick<INode, 'type'>): boolean {
   return type.endsWith('Tool');
@@ -95,7 +107,7 @@ export function usesEngine({ node, review }: Caller): boolean {
  */
 export function engineCall(context: IExecuteFunctions, library: Library): EngineCall {
   const { entry, action } = findRequest(context) ?? {};
-  const { tool, ...written } = action?.input ?? {};
+  const { tool, ...written } = withoutAbsent(action?.input ?? {});
   if (entry === undefined || typeof tool !== 'string') throw new library.RuntimeError('CALLER_UNKNOWN');
   const call = { tool, arguments: written };
   const review = reviewBefore(context, action?.metadata);
@@ -110,6 +122,11 @@ function wasShown(context: IExecuteFunctions, review: INode, call: Pick<EngineCa
   const { runData = {} } = runExecutionData?.resultData ?? {};
   const called = runData[context.getNode().name]?.slice(0, runIndex);
   return isShown(review, { asked: runData[review.name], called }, call);
+}
+
+/** n8n names the input of a call without parameters, and gives none. */
+function withoutAbsent(input: IDataObject): IDataObject {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
 
 /** What an agent has asked for that this run of the node is the answer to, and how the agent continues. */
@@ -145,6 +162,8 @@ function asAgent(context: IExecuteFunctions, entry: IExecuteData): Caller {
   const seen = Object.create(context, {
     connectionInputData: { value: items },
     executeData: { value: entry },
+    // That of this node counts the calls that a model has asked for.
+    runIndex: { value: runIndex },
   }) as IExecuteFunctions;
   return { node, context: seen, items, runIndex, startedAt: startOf(internals(context).runExecutionData) };
 }

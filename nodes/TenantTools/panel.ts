@@ -83,7 +83,7 @@ export const properties: INodeProperties[] = [
         displayName: 'By ID',
         name: 'id',
         type: 'string',
-        placeholder: "e.g. {{ $('Webhook').item.json.body.tenant }}",
+        placeholder: 'e.g. {{ $json.body.tenant }}',
       },
     ],
   },

@@ -5,7 +5,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData, ISupplyDataFun
 import { identityOf } from '../shared/identity';
 import type { Library } from '../shared/item';
 import { isModelWritten, isWrittenByCaller } from '../shared/model-written';
-import { type Caller, isMcpTrigger, isTool } from './caller';
+import { type Caller, isMcpTrigger, isTool, itemsAbove } from './caller';
 
 type Tools = Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools'];
 /** Whose tools, under which rules, for whom and on which line of the bill. */
@@ -21,7 +21,7 @@ const TELLS_OF_CALLER = 2.1;
  * ITEMS_DIFFER where the items do not agree, since n8n takes the tools of the first one for all of them, and with INPUT_INVALID.
  */
 export async function readQuery(
-  context: Pick<ISupplyDataFunctions | IExecuteFunctions, 'getNode' | 'getExecutionId'>,
+  context: ISupplyDataFunctions | IExecuteFunctions,
   caller: Caller,
   library: Library,
 ): Promise<ToolsQuery> {
@@ -35,6 +35,7 @@ export async function readQuery(
     tools,
   };
   if (Object.values(typed).some((one) => isUntrusted(one, caller))) throw new library.RuntimeError('TENANT_UNTRUSTED');
+  if (isSharedBelow(context, typed, caller)) throw new library.RuntimeError('ITEMS_DIFFER');
   const read = await ofAllItems(typed, caller, library);
   return {
     tenantId: textOf(read.tenantId) ?? '',
@@ -60,8 +61,17 @@ function isUntrusted(typed: unknown, { node }: Caller): boolean {
   if (node !== undefined && isMcpTrigger(node)) {
     return node.typeVersion >= TELLS_OF_CALLER ? isWrittenByCaller(typed) : isModelWritten(typed);
   }
-  if (node === undefined || isTool(node)) return isModelWritten(typed);
+  // n8n takes an item by the number of a run there.
+  if (node === undefined || isTool(node))
+    return isModelWritten(typed) || (isExpression(typed) && /\.item\b/.test(typed));
   return typeof typed === 'string' && /\$(?:fromai|tool)\b/i.test(typed);
+}
+
+/** Below a tool no expression knows which item of the agent above a call is for. */
+function isSharedBelow(context: ISupplyDataFunctions | IExecuteFunctions, typed: IDataObject, caller: Caller): boolean {
+  const { node } = caller;
+  if (node === undefined || !isTool(node) || !Object.values(typed).some(isExpression)) return false;
+  return itemsAbove(context, caller) > 1;
 }
 
 function textOf(value: unknown): string | undefined {

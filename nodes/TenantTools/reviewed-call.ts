@@ -20,8 +20,6 @@ interface Before {
 export function isShown(review: INode, { asked = [], called = [] }: Before, call: Call): boolean {
   const fields = askedBy(review).map(({ key }) => key);
   const approved = asked.filter(isApproved).flatMap(shownIn);
-  // One that names another tool in its arguments is called under that name.
-  if (approved.some(({ toolParameters }) => Object.hasOwn(parametersOf(toolParameters), 'tool'))) return false;
   const given = approved.filter((shown) => isSame(shown, call) && isPlain(shown, fields)).length;
   const { tool, arguments: written } = call;
   const made = called
@@ -45,9 +43,11 @@ function isPlain(
   );
 }
 
+/** A node that n8n passes through, since its time is up or another review of it was answered, gives back what it was asked. */
 function isApproved({ data }: ITaskData): boolean {
-  const { approved, data: inner } = data?.ai_tool?.[0]?.[0]?.json ?? {};
-  return approved === true || (inner as IDataObject | undefined)?.approved === true;
+  const answer = data?.ai_tool?.[0]?.[0]?.json ?? {};
+  if (['tool', 'toolCallId', 'toolParameters'].some((key) => Object.hasOwn(answer, key))) return false;
+  return answer.approved === true || (answer.data as IDataObject | undefined)?.approved === true;
 }
 
 function shownIn({ inputOverride }: ITaskData): readonly IDataObject[] {
@@ -75,10 +75,11 @@ export function reviewedSchema(inputSchema: object, review: INode): object {
   const fields = askedBy(review).map(
     ({ key, type = 'string', description }) => [key, { ...(type === 'json' ? {} : { type }), description }] as const,
   );
-  const hitlParameters = { type: 'object', properties: Object.fromEntries(fields) };
+  const hitlParameters = { type: 'object', properties: Object.fromEntries(fields), additionalProperties: false };
   return {
     type: 'object',
     properties: { toolParameters: inputSchema, hitlParameters },
     required: ['toolParameters', 'hitlParameters'],
+    additionalProperties: false,
   };
 }

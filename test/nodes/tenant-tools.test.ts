@@ -70,7 +70,10 @@ const agents = {
   [AI_AGENT]: new RequestingAgent(),
   [REVIEW]: nodeAsTool(
     function (this: IExecuteFunctions) {
-      const { text } = this.getInputData()[0]?.json.toolParameters as { readonly text?: string };
+      const { json = {} } = this.getInputData()[0] ?? {};
+      const { text } = (json.toolParameters ?? {}) as { readonly text?: string };
+      // As n8n does when the time is up, of an item that says so.
+      if (text === 'passed through') return Promise.resolve([[{ json: { ...json, data: { approved: true } } }]]);
       return Promise.resolve([[{ json: { data: { approved: text !== 'denied' } } }]]);
     },
     ['message'],
@@ -216,6 +219,17 @@ describe('an agent that has the engine call tools', () => {
     expect(sent()).toHaveLength(1);
   });
 
+  it('is for the same tenant however many calls there were', async () => {
+    const items = [{ list: [ann, bob] }];
+    const calls = [
+      [said('one'), said('two')],
+      [said('three'), { tool: 'of_bob', arguments: { text: 'x' } }],
+    ];
+    const ended = await run({ agent, items, tenant: '={{ $json.list[$runIndex] }}', calls });
+    expect(sent().map(({ tenant_id: tenant }) => tenant)).toEqual([ann, ann, ann]);
+    expect(results(ended)[3]).toMatchObject({ error: expect.stringContaining('of_bob') as string });
+  });
+
   it('is refused the tools of another tenant', async () => {
     const ended = await run({ agent, calls: [[{ tool: 'of_bob', arguments: { text: 'x', tenant: bob } }]] });
     expect(results(ended)).toMatchObject([{ error: expect.stringContaining('of_bob') as string }]);
@@ -240,6 +254,7 @@ describe('a parameter in which a model could have a say', () => {
   it.each([
     ['test.agentTool', '={{ $json.tenant }}'],
     ['test.agentTool', '={{ $json.headers.tenant }}'],
+    ['test.agentTool', '={{ $("Items").item.json.tenant }}'],
     [INVOKING, '={{ $fromAI("tenant") }}'],
     [AI_AGENT, '={{ $tool?.parameters?.tenant || $json.tenant }}'],
     [MCP_TRIGGER, '={{ $json.body.tenant }}'],
@@ -265,6 +280,13 @@ describe('a parameter in which a model could have a say', () => {
   it.each([1, 1.1, 2])('is refused below an MCP trigger %s, whose item is the request', async (version) => {
     const scene = { agent: MCP_TRIGGER, version, tenant: '={{ $json.user.tenant }}', items: request() };
     expect(failureOf(await run({ ...scene, calls: [said('one')] }))).toContain('TENANT_UNTRUSTED');
+  });
+
+  it('is refused below a tool of an agent with several items, whichever that are', async () => {
+    const items = [...request(), ...request()];
+    const scene = { agent: 'test.agentTool', items, calls: [said('one')] };
+    expect(failureOf(await run({ ...scene, tenant: trusted }))).toContain('Loop Over Items');
+    expect(readable(await run({ ...scene, tenant: ann }))).toMatchObject([{ tenant: ann }]);
   });
 
   it('is refused as an ID too', async () => {
@@ -304,15 +326,30 @@ describe('behind a node that asks a person', () => {
       type: 'object',
       properties: {
         toolParameters: schema,
-        hitlParameters: { type: 'object', properties: { reason: { type: 'string', description: 'Why it is needed' } } },
+        hitlParameters: {
+          type: 'object',
+          properties: { reason: { type: 'string', description: 'Why it is needed' } },
+          additionalProperties: false,
+        },
       },
       required: ['toolParameters', 'hitlParameters'],
+      additionalProperties: false,
     });
   });
 
   it('the approved call is made with its arguments', async () => {
     const ended = await run({ ...scene, calls: [[asks({ text: 'one' })], [approved(said('one'))]] });
     expect(results(ended)[1]).toMatchObject({ response: { input: { text: 'one' } } });
+  });
+
+  it('a call without parameters is one, and a name among those of another one is no harm', async () => {
+    const tenant = await addTenant(database);
+    await giveTool(database, tenant, { code: 'list', endpoint: tools.url, schema: { type: 'object' } });
+    const stray = asks({ text: 'one', tool: 'of_ann' });
+    const bare: ScriptedCall = { node: 'Review', tool: 'list', arguments: {} };
+    const made = approved({ tool: 'list', arguments: {} });
+    const ended = await run({ ...scene, tenant, calls: [[stray], [bare], [made]] });
+    expect(results(ended)[2]).toMatchObject({ response: { input: {} } });
   });
 
   it('one approval is for one call', async () => {
@@ -349,6 +386,7 @@ describe('behind a node that asks a person', () => {
     ['with other arguments', asks({ text: 'one' }), said('two')],
     ['that was denied', asks({ text: 'denied' }), said('denied')],
     ['whose name was written over', asks({ text: 'one', tool: 'of_ann' }), said('one')],
+    ['that nobody was asked for', asks({ text: 'passed through' }), said('passed through')],
     ['that was shown as another one', asks({ text: 'one' }, { shownAs: 'harmless' }), said('one')],
     ['that $tool shows as another one', asks({ text: 'one' }, { more: { query: { tool: 'harmless' } } }), said('one')],
     ['that was shown with more', asks({ text: 'one' }, { more: { note: 'harmless' } }), said('one')],

@@ -5,7 +5,7 @@ export const NODES_CODES = family('The nodes in n8n', {
   CONTEXT_INVALID: caller('Context is not valid JSON: {reason}.', 'Give a JSON object, or leave Context empty.'),
   TENANT_UNTRUSTED: caller(
     'For another agent, this node must not take its tenant, tier, agent or IDs from an expression in which a model could have a say, such as $json, $fromAI or $tool.',
-    "Choose the tenant from the list, or name the node it comes from, such as {{ $('Webhook').item.json.body.tenant }}. Below an MCP Server Trigger 2.1, $json.user and $json.headers can be used.",
+    "Choose the tenant from the list, or name the node it comes from, such as {{ $('Webhook').first().json.body.tenant }}. Below an MCP Server Trigger 2.1, $json.user and $json.headers can be used.",
   ),
   IDENTITY_UNTRUSTED: caller(
     'As a tool of another agent, this node must not take its Identity from an expression in which a model could have a say, such as $json or $fromAI.',

@@ -69,6 +69,11 @@ export class InvokingAgent implements INodeType {
   }
 }
 
+/** n8n gives the input of an approved call without parameters a name. */
+function argumentsOf(written: IDataObject, approvedBy: string | undefined): IDataObject {
+  return approvedBy !== undefined && Object.keys(written).length === 0 ? { input: undefined } : written;
+}
+
 /** Has the engine call tools, as n8n's AI Agent since version 3 does: all of one round at once. */
 export class RequestingAgent implements INodeType {
   description = description(['main', 'ai_tool']);
@@ -88,7 +93,7 @@ export class RequestingAgent implements INodeType {
       actions: next.map(({ node = 'Tenant Tools', shownAs, itemIndex = 0, approvedBy, ...call }, index) => ({
         actionType: 'ExecutionNodeAction' as const,
         nodeName: node,
-        input: { ...call.arguments, tool: shownAs ?? call.tool },
+        input: { ...argumentsOf(call.arguments, approvedBy), tool: shownAs ?? call.tool },
         type: NodeConnectionTypes.AiTool,
         id: `call_${round}_${index}`,
         metadata: { itemIndex, ...(approvedBy === undefined ? {} : { parentNodeName: approvedBy }) },
