@@ -69,7 +69,7 @@ it("n8n's panels name no address that is not there", () => {
 
 it('n8n can read what the list of nodes is to say of them: it drops the whole of it where `resources` is missing', () => {
   const descriptions = filesOf('dist/nodes', /\.node\.json$/);
-  expect(descriptions).toHaveLength(3);
+  expect(descriptions).toHaveLength(4);
   for (const name of descriptions) {
     expect(JSON.parse(read(name))).toMatchObject({
       resources: {},
