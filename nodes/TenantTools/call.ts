@@ -33,10 +33,7 @@ interface Call {
 export type Outcome = { readonly value: unknown; readonly error?: undefined } | { readonly error: Failure };
 type Failure = ReturnType<typeof summarize>;
 
-/**
- * Calls a tool. Rejects where the execution was stopped: the agent is not to continue. What a person has not approved is for a model:
- * whoever calls, `isApproved` says so.
- */
+/** Calls a tool. Rejects where the execution was stopped: the agent is not to continue. */
 export async function callTool(
   context: Context,
   { query, config, library }: { readonly query: ToolsQuery; readonly config: Config; readonly library: Library },

@@ -48,12 +48,11 @@ export async function supplyTools(context: ISupplyDataFunctions): Promise<Supply
     reportWarnings(context, [...offer.warnings, ...unusable]);
     const usable = offer.tools.filter((tool) => !lost.includes(tool));
     const tools = usable.map((definition) => {
-      const call = (given: IDataObject, own?: AbortSignal): Promise<Outcome> =>
-        callTool(
-          context,
-          { query, config, library },
-          { tool: definition.name, arguments: given, signal: own ?? signal },
-        );
+      const call = (given: IDataObject, own?: AbortSignal): Promise<Outcome> => {
+        const signals = [signal, own].filter((one) => one !== undefined);
+        const asked = { tool: definition.name, arguments: given, signal: AbortSignal.any(signals) };
+        return callTool(context, { query, config, library }, asked);
+      };
       return hostTool(context, caller, { definition, call });
     });
     return { response: { tools, getTools: () => tools } };

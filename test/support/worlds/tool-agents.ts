@@ -25,7 +25,7 @@ interface HostTool {
   readonly name: string;
   readonly schema: object;
   readonly metadata: Readonly<Record<string, unknown>>;
-  readonly invoke: (input: unknown) => Promise<unknown>;
+  readonly invoke: (input: unknown, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
 }
 
 /** Tools that the agents of a test were given, by the run in which they got them. */
