@@ -6,7 +6,7 @@ import { oneText, summarize } from '../shared/errors';
 import type { Library } from '../shared/item';
 import type { ToolsQuery } from './read-query';
 
-export type Context = ISupplyDataFunctions | IExecuteFunctions;
+type Context = ISupplyDataFunctions | IExecuteFunctions;
 type Config = Parameters<Library['useRuntime']>[0];
 
 /** Credentials that the node offers behind a switch, with the switch. */
@@ -29,7 +29,7 @@ interface Call {
   readonly signal?: AbortSignal;
 }
 
-/** What a call came to; a failure with what a model can make of it. */
+/** Result of a call, or its failure with what a model can make of it. */
 export type Outcome = { readonly value: unknown; readonly error?: undefined } | { readonly error: Failure };
 type Failure = ReturnType<typeof summarize>;
 

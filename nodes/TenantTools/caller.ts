@@ -33,11 +33,11 @@ export interface Caller {
 export interface EngineCall {
   readonly caller: Caller;
   readonly tool: string;
-  /** What the model wrote, without the item that n8n lays it over. */
+  /** Arguments as the model wrote them, without the item that n8n lays them over. */
   readonly arguments: IDataObject;
 }
 
-/** What the contexts of n8n have; its types do not say so. */
+/** Properties that the contexts of n8n have; its types do not say so. */
 interface Internals {
   readonly workflow: Workflow;
   readonly parentNode?: INode;
@@ -129,7 +129,7 @@ function withoutAbsent(input: IDataObject): IDataObject {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
 
-/** What an agent has asked for that this run of the node is the answer to, and how the agent continues. */
+/** Finds the request that this run of the node answers, with the entry by which its agent continues. */
 function findRequest(
   context: IExecuteFunctions,
 ): { readonly entry: IExecuteData; readonly action: EngineRequest['actions'][number] } | undefined {

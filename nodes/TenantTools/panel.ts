@@ -71,7 +71,7 @@ export const properties: INodeProperties[] = [
     required: true,
     default: { mode: 'list', value: '' },
     description:
-      'The tenant whose tools, rules and limits apply. An expression sees the items of the agent; no model can have a say in it.',
+      'The tenant whose tools, rules and limits apply. An expression sees the items of the agent, and nothing that its model writes.',
     modes: [
       {
         displayName: 'From List',

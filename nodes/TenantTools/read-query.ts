@@ -8,7 +8,7 @@ import { isModelWritten, isWrittenByCaller } from '../shared/model-written';
 import { type Caller, isMcpTrigger, isTool, itemsAbove } from './caller';
 
 type Tools = Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools'];
-/** Whose tools, under which rules, for whom and on which line of the bill. */
+/** Tenant and rules of the tools, whom calls are for, and the line of the bill. */
 export type ToolsQuery = Parameters<Tools['offer']>[0] & Pick<Parameters<Tools['call']>[0], 'meta' | 'task'>;
 
 /** Type of the line. */
@@ -78,7 +78,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** What narrows the tools. An expression that finds nothing would widen them. */
+/** Reads a value that narrows the tools: an expression that finds nothing would widen them. */
 function ruleOf(value: unknown, name: string, library: Library): string | undefined {
   if (value === undefined || value === '') return undefined;
   const text = textOf(value);
@@ -92,7 +92,7 @@ function listOf(value: unknown, isTyped: boolean, library: Library): readonly st
   throw new library.RuntimeError('INPUT_INVALID', { issues: 'Offer Only: the expression gives no list of names' });
 }
 
-/** What items were found to agree on: an agent reads its tools once for each of them. */
+/** Values that items were found to agree on: an agent reads its tools once for each of them. */
 const agreed = new WeakMap<readonly INodeExecutionData[], Map<string, IDataObject>>();
 /** Items that are looked at before others may have their turn. */
 const AT_ONCE = 20;

@@ -60,7 +60,7 @@ function parametersOf(given: unknown): IDataObject {
 
 type Asked = Parameters<typeof traverseNodeParameters>[1];
 
-/** What a model is to write into the question. */
+/** Fields of the question that a model is to write. */
 function askedBy({ parameters }: INode): Asked {
   const asked: Asked = [];
   traverseNodeParameters(parameters, asked);

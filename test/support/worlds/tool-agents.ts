@@ -14,7 +14,6 @@ export interface ScriptedCall {
   readonly arguments: IDataObject;
   /** Default: Tenant Tools. */
   readonly node?: string;
-  readonly itemIndex?: number;
   /** Name that a person is shown. Default: the tool's. */
   readonly shownAs?: string;
   /** Set where a person was asked: the node that asked. */
@@ -90,13 +89,13 @@ export class RequestingAgent implements INodeType {
     if (round === 0) await readTools(this);
     if (next === undefined) return [all.map((json) => ({ json }))];
     return {
-      actions: next.map(({ node = 'Tenant Tools', shownAs, itemIndex = 0, approvedBy, ...call }, index) => ({
+      actions: next.map(({ node = 'Tenant Tools', shownAs, approvedBy, ...call }, index) => ({
         actionType: 'ExecutionNodeAction' as const,
         nodeName: node,
         input: { ...argumentsOf(call.arguments, approvedBy), tool: shownAs ?? call.tool },
         type: NodeConnectionTypes.AiTool,
         id: `call_${round}_${index}`,
-        metadata: { itemIndex, ...(approvedBy === undefined ? {} : { parentNodeName: approvedBy }) },
+        metadata: { itemIndex: 0, ...(approvedBy === undefined ? {} : { parentNodeName: approvedBy }) },
       })),
       metadata: { round: round + 1, results: all },
     };
