@@ -1,5 +1,4 @@
 import {
-  type EngineRequest,
   type IDataObject,
   type IExecuteData,
   type IExecuteFunctions,
@@ -9,9 +8,9 @@ import {
   type ISupplyDataFunctions,
   NodeConnectionTypes,
   NodeHelpers,
-  type Workflow,
 } from 'n8n-workflow';
 
+import { asAgent, findRequest, internals, isTool, type SeesItems } from '../shared/callers/engine-request';
 import type { Library } from '../shared/item';
 import { isShown } from './reviewed-call';
 
@@ -21,8 +20,7 @@ export interface Caller {
   readonly node?: INode;
   /** The node that asks a person before each call. */
   readonly review?: INode;
-  /** Context whose expressions see the items of the caller. */
-  readonly context: Pick<ISupplyDataFunctions, 'evaluateExpression'>;
+  readonly context: SeesItems;
   readonly items: readonly INodeExecutionData[];
   readonly runIndex: number;
   /** Milliseconds. Executions of two n8n on one database have the same numbers. */
@@ -36,17 +34,6 @@ export interface EngineCall {
   /** Arguments as the model wrote them, without the item that n8n lays them over. */
   readonly arguments: IDataObject;
 }
-
-/** Properties that the contexts of n8n have; its types do not say so. */
-interface Internals {
-  readonly workflow: Workflow;
-  readonly parentNode?: INode;
-  readonly connectionInputData: readonly INodeExecutionData[];
-  readonly runExecutionData: IRunExecutionData | null;
-  readonly runIndex: number;
-}
-
-const internals = (context: unknown): Internals => context as Internals;
 
 /** The node that reads the tools, or the one behind it that a person is asked for. */
 export function callerOf(context: ISupplyDataFunctions): Caller {
@@ -75,11 +62,6 @@ export function itemsAbove(context: ISupplyDataFunctions | IExecuteFunctions, { 
     (metadata?.subNodeExecutionData?.actions ?? []).some(({ nodeName }) => nodeName === node?.name),
   );
   return Math.max(items.length, ...above.map(({ data }) => data.main?.[0]?.length ?? 0));
-}
-
-/** Reports whether the node is itself called by a model. */
-export function isTool({ type }: Pick<INode, 'type'>): boolean {
-  return type.endsWith('Tool');
 }
 
 export function isMcpTrigger({ type }: Pick<INode, 'type'>): boolean {
@@ -114,7 +96,7 @@ export function engineCall(context: IExecuteFunctions, library: Library): Engine
   if (review !== undefined && !wasShown(context, review, call)) {
     throw new library.RuntimeError('APPROVAL_OF_OTHER_CALL', { tool });
   }
-  return { caller: { ...asAgent(context, entry), review }, ...call };
+  return { caller: { ...agentOf(context, entry), review }, ...call };
 }
 
 function wasShown(context: IExecuteFunctions, review: INode, call: Pick<EngineCall, 'tool' | 'arguments'>): boolean {
@@ -129,21 +111,6 @@ function withoutAbsent(input: IDataObject): IDataObject {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
 
-/** Finds the request that this run of the node answers, with the entry by which its agent continues. */
-function findRequest(
-  context: IExecuteFunctions,
-): { readonly entry: IExecuteData; readonly action: EngineRequest['actions'][number] } | undefined {
-  const { runExecutionData, runIndex } = internals(context);
-  const { name } = context.getNode();
-  const stack = runExecutionData?.executionData?.nodeExecutionStack ?? [];
-  const found = stack.flatMap((entry) => {
-    const actions = entry.metadata?.subNodeExecutionData?.actions ?? [];
-    const ours = actions.filter((one) => one.nodeName === name && one.runIndex === runIndex);
-    return ours.map(({ action }) => ({ entry, action }));
-  });
-  return found[0];
-}
-
 /** The node that has asked a person for the call; undefined where an agent has asked for it itself. */
 function reviewBefore(context: IExecuteFunctions, metadata: unknown): INode | undefined {
   const { workflow } = internals(context);
@@ -155,15 +122,8 @@ function reviewBefore(context: IExecuteFunctions, metadata: unknown): INode | un
   return node !== null && NodeHelpers.isHitlToolType(node.type) ? node : undefined;
 }
 
-/** The context of this node as it is while the agent reads it: with the agent's items, and where they come from. */
-function asAgent(context: IExecuteFunctions, entry: IExecuteData): Caller {
+function agentOf(context: IExecuteFunctions, entry: IExecuteData): Caller {
   const { node, data, runIndex = 0 } = entry;
-  const items = data.main?.[0] ?? [];
-  const seen = Object.create(context, {
-    connectionInputData: { value: items },
-    executeData: { value: entry },
-    // That of this node counts the calls that a model has asked for.
-    runIndex: { value: runIndex },
-  }) as IExecuteFunctions;
-  return { node, context: seen, items, runIndex, startedAt: startOf(internals(context).runExecutionData) };
+  const startedAt = startOf(internals(context).runExecutionData);
+  return { node, context: asAgent(context, entry), items: data.main?.[0] ?? [], runIndex, startedAt };
 }

@@ -2,10 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 import type { IDataObject, IExecuteFunctions, INodeExecutionData, ISupplyDataFunctions } from 'n8n-workflow';
 
+import { isTool } from '../shared/callers/engine-request';
+import { followsItem, isExpression, isModelWritten, isWrittenByCaller } from '../shared/callers/model-written';
 import { identityOf } from '../shared/identity';
 import type { Library } from '../shared/item';
-import { isModelWritten, isWrittenByCaller } from '../shared/model-written';
-import { type Caller, isMcpTrigger, isTool, itemsAbove } from './caller';
+import { type Caller, isMcpTrigger, itemsAbove } from './caller';
 
 type Tools = Parameters<Parameters<Library['useRuntime']>[1]>[0]['tools'];
 /** Tenant and rules of the tools, whom calls are for, and the line of the bill. */
@@ -62,8 +63,7 @@ function isUntrusted(typed: unknown, { node }: Caller): boolean {
     return node.typeVersion >= TELLS_OF_CALLER ? isWrittenByCaller(typed) : isModelWritten(typed);
   }
   // n8n takes an item by the number of a run there.
-  if (node === undefined || isTool(node))
-    return isModelWritten(typed) || (isExpression(typed) && /\.item\b/.test(typed));
+  if (node === undefined || isTool(node)) return isModelWritten(typed) || followsItem(typed);
   return typeof typed === 'string' && /\$(?:fromai|tool)\b/i.test(typed);
 }
 
@@ -119,8 +119,4 @@ async function ofAllItems(typed: IDataObject, { context, items }: Caller, librar
   }
   known.set(key, first);
   return first;
-}
-
-function isExpression(value: unknown): value is string {
-  return typeof value === 'string' && value.startsWith('=');
 }

@@ -12,6 +12,8 @@ import { readShape, shapeOutput } from './operations/output-shape';
 import { getModels, getTiers, showTenantTools } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
+import { asCalled } from './read/as-called';
+import { isToolVariant } from './read/tool-variant';
 
 /** The agent node in one of its versions, which differ in their panel. */
 export class AgentNode implements INodeType {
@@ -26,6 +28,7 @@ export class AgentNode implements INodeType {
   async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
     const library: typeof RuntimeLibrary = await import('../../runtime/host');
+    const context = isToolVariant(this) ? asCalled(this, library) : this;
     const output: INodeExecutionData[] = [];
     const outcomes: ItemOutcome[] = [];
     const errors: Warning[] = [];
@@ -35,7 +38,7 @@ export class AgentNode implements INodeType {
       try {
         const shape = readShape(this, index, library);
         const operation = operationOf(this.getNode(), library);
-        const outcome = await operation({ context: this, library, index, onEvent: chat?.onEvent });
+        const outcome = await operation({ context, library, index, onEvent: chat?.onEvent });
         outcomes.push(outcome);
         await chat?.finish(outcome.item.json);
         output.push(shapeOutput(outcome.item, shape, this.getInputData()[index]));

@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 
+import { isModelWritten } from '../../shared/callers/model-written';
 import { type Item, type ItemOutcome, withOptions } from '../../shared/item';
-import { isModelWritten } from '../../shared/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { readTask } from '../read/request';
 import { isToolVariant } from '../read/tool-variant';

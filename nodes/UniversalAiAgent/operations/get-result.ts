@@ -1,5 +1,5 @@
+import { isModelWritten } from '../../shared/callers/model-written';
 import { type Item, type ItemOutcome, withOptions } from '../../shared/item';
-import { isModelWritten } from '../../shared/model-written';
 import { readQueueConfig } from '../read/queue-config';
 import { isToolVariant } from '../read/tool-variant';
 import { toReportItem } from './result';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { readCallbacks } from '../../shared/callback-options';
+import { isModelWritten } from '../../shared/callers/model-written';
 import { readCredentials } from '../../shared/credentials';
 import type { Library, TaskItem } from '../../shared/item';
-import { isModelWritten } from '../../shared/model-written';
 import { readIdentity } from './identity';
 import { readOptions } from './read-options';
 import { readSetting, typedSetting } from './settings';

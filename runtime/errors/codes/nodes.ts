@@ -12,8 +12,8 @@ export const NODES_CODES = family('The nodes in n8n', {
     "Leave it empty, or name the node it comes from, such as {{ $('Webhook').item.json.body.user_id }}.",
   ),
   ITEMS_DIFFER: caller(
-    'The items of the agent name different tenants, tiers, agents or IDs, and n8n gives the tools of the first item to all of them.',
-    'Put a Loop Over Items node with a batch size of 1 before the agent.',
+    'The agent has items that may be for different tenants, and n8n does not tell this node which of them a call is for.',
+    "Put a Loop Over Items node with a batch size of 1 before the agent; where all items are of one tenant, name an item: {{ $('Webhook').first().json.body.tenant }}.",
   ),
   CALLER_UNKNOWN: caller(
     'The call was not made: this version of n8n does not tell which item of the agent it is for.',

@@ -16,6 +16,8 @@ export interface ScriptedCall {
   readonly node?: string;
   /** Name that a person is shown. Default: the tool's. */
   readonly shownAs?: string;
+  /** The item of the agent that the call is for. Default: the first. */
+  readonly itemIndex?: number;
   /** Set where a person was asked: the node that asked. */
   readonly approvedBy?: string;
 }
@@ -44,10 +46,10 @@ const description = (inputs: readonly string[]): INodeType['description'] =>
   }) as unknown as INodeType['description'];
 
 async function readTools(context: IExecuteFunctions): Promise<readonly HostTool[]> {
-  const toolkits = (await context.getInputConnectionData(NodeConnectionTypes.AiTool, 0)) as {
-    readonly tools: HostTool[];
-  }[];
-  const tools = toolkits.flatMap((toolkit) => toolkit.tools);
+  const supplied = (await context.getInputConnectionData(NodeConnectionTypes.AiTool, 0)) as (
+    HostTool | { readonly tools: HostTool[] }
+  )[];
+  const tools = supplied.flatMap((one) => ('tools' in one ? one.tools : [one]));
   // As n8n's agents do, which turn schemas of JSON into some of zod.
   for (const tool of tools) (tool as { schema: object }).schema = { replaced: true };
   given.push(tools);
@@ -89,13 +91,13 @@ export class RequestingAgent implements INodeType {
     if (round === 0) await readTools(this);
     if (next === undefined) return [all.map((json) => ({ json }))];
     return {
-      actions: next.map(({ node = 'Tenant Tools', shownAs, approvedBy, ...call }, index) => ({
+      actions: next.map(({ node = 'Tenant Tools', shownAs, approvedBy, itemIndex = 0, ...call }, index) => ({
         actionType: 'ExecutionNodeAction' as const,
         nodeName: node,
         input: { ...argumentsOf(call.arguments, approvedBy), tool: shownAs ?? call.tool },
         type: NodeConnectionTypes.AiTool,
         id: `call_${round}_${index}`,
-        metadata: { itemIndex: 0, ...(approvedBy === undefined ? {} : { parentNodeName: approvedBy }) },
+        metadata: { itemIndex, ...(approvedBy === undefined ? {} : { parentNodeName: approvedBy }) },
       })),
       metadata: { round: round + 1, results: all },
     };

@@ -22,6 +22,11 @@ export function isWrittenByCaller(parameter: unknown): boolean {
   return isExpression(parameter) && /\$|\bthis\b/.test(parameter.replace(CALLER_REFERENCE, ''));
 }
 
-function isExpression(parameter: unknown): parameter is string {
+/** Reports whether an expression depends on which item of the workflow it is evaluated for. */
+export function followsItem(parameter: unknown): boolean {
+  return isExpression(parameter) && /\b(?:item|pairedItem)\b/.test(parameter);
+}
+
+export function isExpression(parameter: unknown): parameter is string {
   return typeof parameter === 'string' && parameter.startsWith('=');
 }

@@ -1,0 +1,58 @@
+import type {
+  EngineRequest,
+  IExecuteData,
+  IExecuteFunctions,
+  INode,
+  INodeExecutionData,
+  IRunExecutionData,
+  ISupplyDataFunctions,
+  Workflow,
+} from 'n8n-workflow';
+
+/** Properties that the contexts of n8n have; its types do not say so. */
+interface Internals {
+  readonly workflow: Workflow;
+  readonly parentNode?: INode;
+  readonly connectionInputData: readonly INodeExecutionData[];
+  readonly runExecutionData: IRunExecutionData | null;
+  readonly runIndex: number;
+}
+
+export const internals = (context: unknown): Internals => context as Internals;
+
+/** What an agent has asked the engine for, with the entry by which the agent continues. */
+interface Request {
+  readonly entry: IExecuteData;
+  readonly action: EngineRequest['actions'][number];
+}
+
+/** Finds the request that this run of the node answers; none where the agent calls the node itself. */
+export function findRequest(context: IExecuteFunctions): Request | undefined {
+  const { runExecutionData, runIndex } = internals(context);
+  const { name } = context.getNode();
+  const stack = runExecutionData?.executionData?.nodeExecutionStack ?? [];
+  const found = stack.flatMap((entry) => {
+    const actions = entry.metadata?.subNodeExecutionData?.actions ?? [];
+    const ours = actions.filter((one) => one.nodeName === name && one.runIndex === runIndex);
+    return ours.map(({ action }) => ({ entry, action }));
+  });
+  return found[0];
+}
+
+/** The context of a called node as it is for the agent: with the agent's items, and where they come from. */
+export function asAgent(context: IExecuteFunctions, { data, runIndex = 0, ...entry }: IExecuteData): IExecuteFunctions {
+  return Object.create(context, {
+    connectionInputData: { value: data.main?.[0] ?? [] },
+    executeData: { value: { ...entry, data, runIndex } },
+    // That of this node counts the calls that a model has asked for.
+    runIndex: { value: runIndex },
+  }) as IExecuteFunctions;
+}
+
+/** Reports whether the node is itself called by a model. */
+export function isTool({ type }: Pick<INode, 'type'>): boolean {
+  return type.endsWith('Tool');
+}
+
+/** Context whose expressions see the items of an agent. */
+export type SeesItems = Pick<ISupplyDataFunctions, 'evaluateExpression'>;
