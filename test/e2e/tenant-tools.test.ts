@@ -125,6 +125,31 @@ describe('below an AI Agent Tool', () => {
   });
 });
 
+it('the Universal AI Agent as a tool is that of the tenant of its item', async () => {
+  const desk: SubNode = {
+    ...{ name: 'Desk', type: 'n8n-nodes-universal-ai-agent.universalAiAgentTool', version: 3, output: 'ai_tool' },
+    parameters: {
+      toolDescription: 'Asks the desk',
+      tenantId: { __rl: true, mode: 'id', value: "={{ $('Items').item.json.tenant }}" },
+      message: "={{ $fromAI('question', 'What to ask') }}",
+    },
+    credentials: { postgres: stock.postgres, openRouterApi: stock.openRouterApi },
+  };
+  await stock.publish('tenant-tools-desk', 3.1, [stock.model(), desk]);
+  stock.models.always(({ messages, tools = [] }) => {
+    if (messages.at(-1)?.role === 'tool') return textReply('done').body;
+    const tenant = String(messages.find(({ role }) => role === 'user')?.content);
+    const [name = ''] = tools.map((tool) => tool.function.name);
+    // The desk of the one is asked for the tool of the other.
+    const input =
+      name === 'stock' ? { no: 1, tenant: tenant === stock.ann ? stock.bob : stock.ann } : { question: tenant };
+    return toolReply([{ name, arguments: input }]).body;
+  });
+  const items = [stock.ann, stock.bob, stock.bob].map((tenant) => ({ tenant, message: tenant }));
+  expect((await n8n.callWebhook('tenant-tools-desk', { items })).json).toHaveLength(3);
+  expect([stock.sent().length, mixedUp(stock)]).toEqual([3, []]);
+});
+
 it("n8n's MCP Server Trigger serves them to any client, for the tenant of its caller", async () => {
   const path = 'tenant-tools-mcp';
   await stock.serve(path, '={{ $json.headers["x-tenant"] }}');

@@ -44,7 +44,7 @@ function callerOf(context: IExecuteFunctions): Caller {
     return { context, item: 0, isUnknown: isBelow || connectionInputData.length > 1 };
   }
   const { entry, action } = request;
-  const { itemIndex } = (action.metadata ?? {}) as { readonly itemIndex?: number };
+  const { itemIndex } = action.metadata as { readonly itemIndex?: number };
   const isOnly = (entry.data.main?.[0]?.length ?? 0) < 2;
   return { context: asAgent(context, entry), item: itemIndex ?? 0, isUnknown: itemIndex === undefined && !isOnly };
 }

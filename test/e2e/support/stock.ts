@@ -53,6 +53,7 @@ export interface Stock {
   readonly serve: (path: string, tenant: string) => Promise<void>;
   readonly connect: (path: string, headers: Readonly<Record<string, string>>) => Promise<Client>;
   readonly postgres: Credential;
+  readonly openRouterApi: Credential;
   /** Asks agents of both tenants, whose models ask for the tools of the other one in every way that there is. */
   readonly storm: (path: string, executions: number) => Promise<void>;
   readonly close: () => Promise<unknown>;
@@ -82,7 +83,7 @@ export async function startStock(n8n: N8n): Promise<Stock> {
     return answer.output;
   };
   return {
-    ...{ database, models, ann, bob, sent, tenantTools, ask, postgres },
+    ...{ database, models, ann, bob, sent, tenantTools, ask, postgres, openRouterApi },
     forget: () => {
       models.received.length = 0;
       server.requests.length = 0;
