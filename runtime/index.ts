@@ -40,6 +40,8 @@ export type { ToolDefinition, ToolOutput } from './contracts/tools/tool-shapes';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
 export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtime-error';
 export { fromChatModel } from './models/langchain/chat-model';
+export type { ModelAnswer } from './run/model-calls/call-tenant-model';
+export type { TenantModels } from './run/model-calls/tenant-models';
 export { outputFormat, schemaFormat } from './run/plan/output-format';
 export type { Enqueued } from './tasks/enqueue-task';
 export type { Migration, MigrationOptions, MigrationReport, Workflow } from './workflow-migration/contract';

@@ -11,6 +11,7 @@ import type { SkillReader } from '../contracts/tools/skill';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { selectModel } from '../models/select-model';
+import { createTenantModels, type TenantModels } from '../run/model-calls/tenant-models';
 import { REDIS, SQL_ROLE } from '../run/plan/needs';
 import type { RunEnvironment } from '../run/run';
 import { createLedgerStore } from '../storage/postgres/ledger/ledger-store';
@@ -64,6 +65,8 @@ export interface Runtime extends TaskHandling, TaskQueue {
   readonly turn: (task: unknown, options?: RunOptions) => Promise<TurnResult>;
   /** A tenant's tools outside a task. */
   readonly tools: TenantTools;
+  /** A tenant's models outside a task. */
+  readonly models: TenantModels;
   /** Administration of the database; its methods reject with CONFIG_INVALID where plug-ins stand in its place. */
   readonly admin: Admin;
   /** Closes every connection; runs under way should have ended. May be called twice. */
@@ -71,6 +74,9 @@ export interface Runtime extends TaskHandling, TaskQueue {
 }
 
 type Close = () => Promise<unknown>;
+
+/** Limit of calls outside a task. */
+const CALL_TIMEOUT_MS = DEFAULTS.timeoutSeconds * 1000;
 
 /** Builds the adapters and wires the ports. Throws CONFIG_INVALID or VAULT_KEY_INVALID; connects to nothing yet. */
 export function createRuntime(config: RuntimeConfig, people: { readonly login?: BrowserLogin } = {}): Runtime {
@@ -105,7 +111,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox?.look();
     return runAgent(environment, task, options);
   };
-  const tools = createTenantTools({ ...environment, mcp, tierOf, timeoutMs: DEFAULTS.timeoutSeconds * 1000 });
+  const tools = createTenantTools({ ...environment, mcp, tierOf, timeoutMs: CALL_TIMEOUT_MS });
   const runTask: Runtime['run'] = async (task, options) => {
     refuseOtherTypes(task);
     return run(readTask(task), options);
@@ -118,6 +124,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     stream: (task, options) => streamRun((given) => runTask(task, given), options),
     turn: (task, options) => takeTurn(runTask, task, options),
     tools,
+    models: createTenantModels(environment, CALL_TIMEOUT_MS),
     admin: createRuntimeAdmin(parsed, { postgres, tenantTools: tools, sealer, redis, run: runTask }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
   };

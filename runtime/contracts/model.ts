@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors/codes';
+import type { JsonObject } from '../util/json';
 import type { Redact } from '../util/redaction/redact';
 import type { Usage } from './ledger/usage';
 import type { AssistantMessage, Message } from './message';
@@ -33,6 +34,10 @@ export interface ModelRequest {
   readonly parallelToolCalls: boolean;
   readonly temperature?: number;
   readonly maxTokens?: number;
+  /** Form of the answer, as the chat API has it. A provider that refuses it is asked without it. */
+  readonly responseFormat?: JsonObject;
+  /** Texts before which the reply ends. A provider that refuses them is asked without them. */
+  readonly stop?: readonly string[];
   /** Learned peculiarities of a model are kept for each tenant by itself. */
   readonly tenantId?: string;
   /** Limit of the time without a byte of the reply, before its first one and between two; not of the whole reply. */

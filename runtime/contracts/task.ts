@@ -54,6 +54,21 @@ export const callMetaSchema = z.strictObject(metaSchema.omit({ tenant_id: true }
 
 export type CallMeta = Partial<z.output<typeof callMetaSchema>>;
 
+const plainText = z
+  .string()
+  .min(1)
+  .regex(/^\P{Cc}*$/u, 'must have no control characters');
+
+/** Work of another program that calls of tools and models belong to. */
+export const callTaskSchema = z.object({
+  /** Calls with the same one are on one line of the bill. Default: each call has its own. */
+  id: plainText.max(160).optional(),
+  /** Type of the line. */
+  type: plainText.max(50),
+});
+
+export type CallTask = Readonly<z.output<typeof callTaskSchema>>;
+
 /**
  * What comes from outside: a node item, a queue entry, a command line. Unknown keys are left out; read-task.ts tells of
  * them.

@@ -2,7 +2,7 @@ import type { OutputFormat } from '../contracts/connected';
 import type { SettledModelCall } from '../contracts/ledger/account';
 import type { Usage } from '../contracts/ledger/usage';
 import { wordsOf } from '../contracts/message';
-import type { ModelReply, ModelRequest, ReplyUsage, RequestAttempts, ToolChoice } from '../contracts/model';
+import type { Model, ModelReply, ModelRequest, ReplyUsage, ToolChoice } from '../contracts/model';
 import type { ToolDefinition } from '../contracts/tools/tool-shapes';
 import { RuntimeError } from '../errors/runtime-error';
 import { toRuntimeError } from '../errors/to-runtime-error';
@@ -91,12 +91,9 @@ async function callModel(
   input: LoopInput,
   state: RunState,
   call: { readonly step: number; readonly toolChoice: ToolChoice },
-): Promise<{ reply: ModelReply; usage: Usage | undefined; durationMs: number }> {
-  const { observer } = input;
+): Promise<AnsweredCall> {
+  const { scope, stop, observer } = input;
   const { model, settings } = state.asks;
-  const attempts: RequestAttempts = { sent: 0, answered: 0 };
-  const startedAt = monotonicMs();
-  const clean = <T extends ReplyUsage>(reply: T): T => withoutSecrets(reply, input.scope.redact);
   const tools = toolsOfCall(state.asks.tools, call.toolChoice, input.format);
   const shown = settings.streams === true ? showDeltas(input, call.step) : undefined;
   const request: ModelRequest = {
@@ -106,16 +103,48 @@ async function callModel(
     parallelToolCalls: settings.toolExecution !== 'single',
     temperature: settings.temperature,
     maxTokens: settings.maxTokens,
-    tenantId: input.scope.meta.tenant_id,
+    tenantId: scope.meta.tenant_id,
     silenceMs: settings.modelSilenceMs,
-    signal: input.stop.signal,
-    redact: input.scope.redact,
-    attempts,
+    signal: stop.signal,
+    redact: scope.redact,
+    attempts: { sent: 0, answered: 0 },
     ...(shown === undefined ? {} : { onDelta: shown.push }),
   };
-  const ended = { step: call.step, request };
+  return makeModelCall({ model, request, step: call.step, onReply: shown?.end }, { stop, observer });
+}
+
+/** A model call, and what is to be told when its reply is whole. */
+interface CallToMake extends Pick<SettledModelCall, 'request' | 'step'> {
+  readonly model: Model;
+  readonly onReply?: () => void;
+}
+
+interface AnsweredCall {
+  readonly reply: ModelReply;
+  /** Reported or estimated. */
+  readonly usage: Usage | undefined;
+  readonly durationMs: number;
+}
+
+/** Whoever pays for a call, and may stop it. */
+interface CallGuard extends Pick<LoopInput, 'stop'> {
+  readonly observer: Pick<LoopInput['observer'], 'modelCallEnded' | 'modelSettledLate'>;
+}
+
+/**
+ * Makes a model call and has it charged whatever comes of it, also where it answers after it was stopped. Rejects with an LLM_ error, or
+ * with that of the stop.
+ */
+export async function makeModelCall(
+  { model, request, step, onReply }: CallToMake,
+  { stop, observer }: CallGuard,
+): Promise<AnsweredCall> {
+  const { attempts, redact, signal } = request;
+  const startedAt = monotonicMs();
+  const clean = <T extends ReplyUsage>(reply: T): T => withoutSecrets(reply, redact);
+  const ended = { step, request };
   const generated = model.generate(request);
-  const received = await untilAborted(generated, input.stop.signal)
+  const received = await untilAborted(generated, signal)
     .catch(async (thrown: unknown) => {
       await keepLateReply(generated, { ...ended, observer });
       throw thrown;
@@ -124,12 +153,12 @@ async function callModel(
       attempts.wasted = attempts.wasted?.map(clean);
     })
     .catch(async (thrown: unknown) => {
-      const error = input.stop.error() ?? toRuntimeError(thrown);
+      const error = stop.error() ?? toRuntimeError(thrown);
       await observer.modelCallEnded({ ...ended, durationMs: elapsedMs(startedAt), error });
       throw error;
     });
   const reply = clean(received);
-  shown?.end();
+  onReply?.();
   const durationMs = elapsedMs(startedAt);
   const usage = await observer.modelCallEnded({ ...ended, durationMs, reply });
   // What came with it may be cut anywhere, so nothing of it is used; its usage counts.
@@ -143,7 +172,7 @@ const LATE_MS = 500;
 /** Books the usage of a reply that arrives while its run is being stopped, or later: the run drops it, but it was paid for. */
 async function keepLateReply(
   generated: Promise<ModelReply>,
-  { observer, step, request }: Pick<SettledModelCall, 'step' | 'request'> & Pick<LoopInput, 'observer'>,
+  { observer, step, request }: Pick<SettledModelCall, 'step' | 'request'> & Pick<CallGuard, 'observer'>,
 ): Promise<void> {
   const late = await within(LATE_MS, generated);
   if (late === undefined) {

@@ -1,8 +1,8 @@
-import { reservation } from '../billing/budget';
+import { type Budget, reservation } from '../billing/budget';
 import { findPrice } from '../billing/cost';
 import { DEFAULTS } from '../config/runtime-config';
 import type { Reservation } from '../contracts/ledger/ledger';
-import type { Usage } from '../contracts/ledger/usage';
+import type { ModelPrice, Usage } from '../contracts/ledger/usage';
 import { type Message, textOf } from '../contracts/message';
 import type { Toolset } from '../contracts/tools/tool';
 import type { PlannedRun } from './run';
@@ -20,7 +20,8 @@ export function firstReservation(
   return reserve({ plan, tenant }, characters + toolCalls * DEFAULTS.assumedResultTokens);
 }
 
-function messageLength(message: Message): number {
+/** Characters of a message. */
+export function messageLength(message: Message): number {
   const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
   return textOf(message.content).length + (calls.length === 0 ? 0 : JSON.stringify(calls).length);
 }
@@ -32,12 +33,25 @@ export function nextReservation(run: PlannedRun, last: Usage, toolCalls: number)
 
 function reserve({ plan, tenant }: Pick<PlannedRun, 'plan' | 'tenant'>, promptTokens: number): Reservation | undefined {
   const { budget, modelIds, settings } = plan;
+  return roomFor({ budget, modelIds, maxTokens: settings.maxTokens, prices: tenant.prices }, promptTokens);
+}
+
+/** Room for a model call at the price of the dearest model that may answer; undefined for a tenant without limits. */
+export function roomFor(
+  call: {
+    readonly budget: Budget;
+    readonly modelIds: readonly string[];
+    readonly maxTokens?: number;
+    readonly prices: readonly ModelPrice[];
+  },
+  promptTokens: number,
+): Reservation | undefined {
   const expected = {
     promptTokens: Math.max(promptTokens, DEFAULTS.assumedPromptTokens),
-    completionTokens: settings.maxTokens ?? DEFAULTS.assumedCompletionTokens,
+    completionTokens: call.maxTokens ?? DEFAULTS.assumedCompletionTokens,
   };
-  const prices = modelIds.flatMap((id) => findPrice(tenant.prices, [id]) ?? []);
-  return reservation(budget, expected, prices);
+  const prices = call.modelIds.flatMap((id) => findPrice(call.prices, [id]) ?? []);
+  return reservation(call.budget, expected, prices);
 }
 
 const lengths = new WeakMap<Toolset, number>();

@@ -27,7 +27,7 @@ export function requestBody(request: ModelRequest, to = '', dialect = USUAL): st
 
 /** Returns the fields that a provider may refuse, as JSON. */
 export function optionalFields(request: ModelRequest, dialect: Dialect): Readonly<Record<string, string>> {
-  const { tools, temperature, maxTokens } = request;
+  const { tools, temperature, maxTokens, responseFormat, stop } = request;
   const fields: Record<string, string> = {};
   const sent = toolsIn(dialect, tools);
   if (sent.length > 0) {
@@ -40,6 +40,8 @@ export function optionalFields(request: ModelRequest, dialect: Dialect): Readonl
     if (!dialect.fields.has('stream')) fields.stream_options = '{"include_usage":true}';
   }
   if (temperature !== undefined) fields.temperature = String(temperature);
+  if (responseFormat !== undefined) fields.response_format = JSON.stringify(responseFormat);
+  if (stop !== undefined) fields.stop = JSON.stringify(stop);
   if (maxTokens !== undefined) fields[limitName(request.modelId, dialect)] = String(maxTokens);
   return fields;
 }

@@ -1,5 +1,5 @@
 import type { TaskLimit } from '../../contracts/ledger/ledger';
-import type { CallMeta } from '../../contracts/task';
+import type { CallMeta, CallTask } from '../../contracts/task';
 import type { AgentDefinition, TenantSnapshot } from '../../contracts/tenant';
 import type { EgressFilter, ParsedInput, Tool } from '../../contracts/tools/tool';
 import type { ToolCallRecord } from '../../contracts/tools/tool-call';
@@ -32,14 +32,6 @@ interface CallRequest extends ToolAudience {
   /** Trusted facts beside the arguments, as a task's meta has them. */
   readonly meta?: CallMeta;
   readonly egress?: EgressFilter;
-}
-
-/** Work of another program that calls of tools belong to. */
-export interface CallTask {
-  /** Calls with the same one are on one line of the bill. Default: each call has its own. At most 160 characters, without control characters. */
-  readonly id?: string;
-  /** Type of the line, at most 50 characters. */
-  readonly type: string;
 }
 
 const A_CALL: CallTask = { type: 'tools-call' };

@@ -1,6 +1,6 @@
 import * as z from 'zod/v4';
 
-import { callMetaSchema } from '../../contracts/task';
+import { callMetaSchema, type CallTask, callTaskSchema } from '../../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../../contracts/tenant';
 import type { McpServerRow } from '../../contracts/tools/mcp';
 import type { EgressFilter } from '../../contracts/tools/tool';
@@ -14,7 +14,7 @@ import { parametersOf, type ToolParameter } from '../../tools/schemas/parameters
 import { startDeadline } from '../../util/abort';
 import { nameOfRow } from '../agent-of-tenant';
 import type { SelectedTools } from '../combine-sources';
-import { type CallParts, type CallTask, callTenantTool } from './call-tenant-tool';
+import { type CallParts, callTenantTool } from './call-tenant-tool';
 import { asInRun, type OfferedTools, type OfferSettings, offerTools, type ToolSelection } from './offer-tools';
 
 /** One tool as people and programs see it. */
@@ -68,15 +68,11 @@ const querySchema = z.object({
   agent: z.string().optional(),
   server: z.string().optional(),
 });
-const plainText = z
-  .string()
-  .min(1)
-  .regex(/^\P{Cc}*$/u, 'must have no control characters');
 const offerSchema = querySchema.extend({ allowed: z.array(z.string()).optional(), isApproved: z.boolean().optional() });
 const callSchema = offerSchema.extend({
   tool: z.string(),
   meta: callMetaSchema.optional(),
-  task: z.object({ id: plainText.max(160).optional(), type: plainText.max(50) }).optional(),
+  task: callTaskSchema.optional(),
 });
 
 /** A tenant's tools outside a task: to look at, to try, to refresh. Every method rejects with a RuntimeError. */
