@@ -10,9 +10,9 @@ import {
 } from 'n8n-workflow';
 
 import type * as RuntimeLibrary from '../../runtime/host';
-import { toNodeError } from '../shared/errors';
-import { getTenantTools, searchAgents, searchTenants } from '../shared/pickers';
-import { callError, callTool, readConfig } from './call';
+import { toNodeError, toTextError } from '../shared/errors';
+import { getTenantTools, searchAgents, searchTenants } from '../shared/panel/pickers';
+import { callTool, readConfig } from './call';
 import { engineCall } from './caller';
 import { credentials, properties } from './panel';
 import { readQuery } from './read-query';
@@ -57,7 +57,7 @@ export class TenantTools implements INodeType {
     });
     // What n8n would try again may have been done.
     const isThrown = this.getNode().retryOnFail !== true;
-    if (outcome.error !== undefined && isThrown) throw callError(this, outcome.error);
+    if (outcome.error !== undefined && isThrown) throw toTextError(this.getNode(), outcome.error);
     const { value: response = { error: outcome.error } } = outcome as { readonly value?: unknown };
     return [[{ json: { response: response as IDataObject }, pairedItem: { item: 0 } }]];
   }

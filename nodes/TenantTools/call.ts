@@ -2,7 +2,7 @@ import { type IDataObject, type IExecuteFunctions, type ISupplyDataFunctions, No
 
 import { readCredentials } from '../shared/credentials';
 import { readEgress } from '../shared/egress';
-import { oneText, summarize } from '../shared/errors';
+import { summarize } from '../shared/errors';
 import type { Library } from '../shared/item';
 import type { ToolsQuery } from './read-query';
 
@@ -48,9 +48,4 @@ export async function callTool(
     if (call.signal?.aborted === true) throw new NodeOperationError(context.getNode(), 'The execution was stopped');
     return { error: summarize(error) };
   }
-}
-
-/** A failure as n8n shows it, and tells an agent of it: one text. */
-export function callError(context: Context, failure: Failure): NodeOperationError {
-  return new NodeOperationError(context.getNode(), oneText(failure), { level: 'warning' });
 }

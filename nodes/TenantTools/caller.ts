@@ -3,29 +3,14 @@ import {
   type IExecuteData,
   type IExecuteFunctions,
   type INode,
-  type INodeExecutionData,
-  type IRunExecutionData,
-  type ISupplyDataFunctions,
   NodeConnectionTypes,
   NodeHelpers,
 } from 'n8n-workflow';
 
-import { asAgent, findRequest, internals, isTool, type SeesItems } from '../shared/callers/engine-request';
+import { type Caller, startOf } from '../shared/callers/caller';
+import { asAgent, findRequest, internals } from '../shared/callers/engine-request';
 import type { Library } from '../shared/item';
 import { isShown } from './reviewed-call';
-
-/** The node that asks for the tools, as far as it is known. */
-export interface Caller {
-  /** Undefined where n8n does not tell: the items may be anybody's then. */
-  readonly node?: INode;
-  /** The node that asks a person before each call. */
-  readonly review?: INode;
-  readonly context: SeesItems;
-  readonly items: readonly INodeExecutionData[];
-  readonly runIndex: number;
-  /** Milliseconds. Executions of two n8n on one database have the same numbers. */
-  readonly startedAt?: number;
-}
 
 /** A call that the engine makes for an agent, which has asked for it. */
 export interface EngineCall {
@@ -33,39 +18,6 @@ export interface EngineCall {
   readonly tool: string;
   /** Arguments as the model wrote them, without the item that n8n lays them over. */
   readonly arguments: IDataObject;
-}
-
-/** The node that reads the tools, or the one behind it that a person is asked for. */
-export function callerOf(context: ISupplyDataFunctions): Caller {
-  const { workflow, parentNode: node, connectionInputData: items, runIndex, runExecutionData } = internals(context);
-  const seen = { context, items, runIndex, startedAt: startOf(runExecutionData) };
-  if (node === undefined || !NodeHelpers.isHitlToolType(node.type)) return { node, ...seen };
-  const behind = workflow.getChildNodes(node.name, NodeConnectionTypes.AiTool, 1).flatMap((name) => {
-    const agent = workflow.getNode(name);
-    return agent === null ? [] : [agent];
-  });
-  // One that a model writes the items of stands for all.
-  return { node: behind.find(isTool) ?? behind[0], review: node, ...seen };
-}
-
-function startOf(run: IRunExecutionData | null): number | undefined {
-  return run?.executionData?.runtimeData?.establishedAt;
-}
-
-/**
- * Number of items of the agent above one that is itself a tool: what the latter is given tells nothing of them. The engine keeps the
- * agent above until the call is over; where no engine calls, the items are its own.
- */
-export function itemsAbove(context: ISupplyDataFunctions | IExecuteFunctions, { node, items }: Caller): number {
-  const stack = internals(context).runExecutionData?.executionData?.nodeExecutionStack ?? [];
-  const above = stack.filter(({ metadata }) =>
-    (metadata?.subNodeExecutionData?.actions ?? []).some(({ nodeName }) => nodeName === node?.name),
-  );
-  return Math.max(items.length, ...above.map(({ data }) => data.main?.[0]?.length ?? 0));
-}
-
-export function isMcpTrigger({ type }: Pick<INode, 'type'>): boolean {
-  return type === '@n8n/n8n-nodes-langchain.mcpTrigger';
 }
 
 const AI_AGENT = '@n8n/n8n-nodes-langchain.agent';

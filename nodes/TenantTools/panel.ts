@@ -1,6 +1,7 @@
 import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
-import { identity } from '../shared/identity';
+import { identity } from '../shared/panel/identity';
+import { agentField, tenantField } from '../shared/panel/tenant-fields';
 
 const withOption = (name: string): INodeCredentialDescription['displayOptions'] => ({
   show: { [`options.${name}`]: [true] },
@@ -64,46 +65,13 @@ const options: INodeProperties[] = [
 
 /** The parameters of the node, in the order of the panel. */
 export const properties: INodeProperties[] = [
-  {
-    displayName: 'Tenant',
-    name: 'tenantId',
-    type: 'resourceLocator',
-    required: true,
-    default: { mode: 'list', value: '' },
-    description:
-      'The tenant whose tools, rules and limits apply. An expression sees the items of the agent, and nothing that its model writes.',
-    modes: [
-      {
-        displayName: 'From List',
-        name: 'list',
-        type: 'list',
-        typeOptions: { searchListMethod: 'searchTenants', searchable: true },
-      },
-      {
-        displayName: 'By ID',
-        name: 'id',
-        type: 'string',
-        placeholder: 'e.g. {{ $json.body.tenant }}',
-      },
-    ],
-  },
-  {
-    displayName: 'Agent',
-    name: 'agent',
-    type: 'resourceLocator',
-    default: { mode: 'list', value: '' },
-    description:
-      'An agent of the tenant whose tools, rules, tier and limits on calls hold too. Empty means those of the tenant alone.',
-    modes: [
-      {
-        displayName: 'From List',
-        name: 'list',
-        type: 'list',
-        typeOptions: { searchListMethod: 'searchAgents', searchable: true },
-      },
-      { displayName: 'By Name', name: 'name', type: 'string', placeholder: 'e.g. support' },
-    ],
-  },
+  tenantField(
+    'The tenant whose tools, rules and limits apply. An expression sees the items of the agent, and nothing that its model writes.',
+    '{{ $json.body.tenant }}',
+  ),
+  agentField(
+    'An agent of the tenant whose tools, rules, tier and limits on calls hold too. Empty means those of the tenant alone.',
+  ),
   {
     displayName: 'Tier',
     name: 'tier',

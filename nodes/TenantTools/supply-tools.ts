@@ -7,12 +7,13 @@ import {
 } from 'n8n-workflow';
 
 import type * as RuntimeLibrary from '../../runtime/host';
-import { summarize } from '../shared/errors';
+import { type Caller, callerOf, isMcpTrigger } from '../shared/callers/caller';
+import { summarize, toTextError } from '../shared/errors';
 import { reportWarnings } from '../shared/hints';
 import { hostModule } from '../shared/host-modules';
 import type { Library } from '../shared/item';
-import { callError, callTool, type Outcome, readConfig } from './call';
-import { type Caller, callerOf, isMcpTrigger, showsSchemas, usesEngine } from './caller';
+import { callTool, type Outcome, readConfig } from './call';
+import { showsSchemas, usesEngine } from './caller';
 import { readQuery } from './read-query';
 import { reviewedSchema } from './reviewed-call';
 
@@ -28,6 +29,8 @@ interface HostTool {
   metadata: IDataObject;
   readonly lc_namespace: readonly string[];
   readonly invoke: (input: unknown, options?: { readonly signal?: AbortSignal }) => Promise<unknown>;
+  /** The older name of it, by which AI Agent 2 calls while it streams. */
+  readonly call: (input: unknown) => Promise<unknown>;
 }
 
 /** The tools of the tenant for whatever is wired to the node. Throws the error of a sub-node. */
@@ -58,7 +61,7 @@ export async function supplyTools(context: ISupplyDataFunctions): Promise<Supply
     return { response: { tools, getTools: () => tools } };
   } catch (error) {
     // n8n shows the message of a sub-node, and nothing else of its error.
-    throw callError(context, summarize(error));
+    throw toTextError(context.getNode(), summarize(error));
   }
 }
 
@@ -81,26 +84,28 @@ function hostTool(
   const own = JSON.parse(JSON.stringify(inputSchema)) as object;
   const { node, review } = caller;
   const isServer = node !== undefined && isMcpTrigger(node);
+  const invoke: HostTool['invoke'] = async (given, options) => {
+    const input = asObject(given);
+    const shown: INodeExecutionData[][] = [[{ json: { ...input, tool: name } }]];
+    const { index } = context.addInputData(TYPE, shown);
+    const outcome = await call(input, options?.signal);
+    if (outcome.error === undefined) {
+      context.addOutputData(TYPE, index, [[{ json: { response: outcome.value as IDataObject } }]]);
+      return textOf(outcome.value);
+    }
+    context.addOutputData(TYPE, index, toTextError(context.getNode(), outcome.error));
+    // The one is how n8n's MCP server knows an error, the other how our own agent tells a model of one.
+    const told = { error: outcome.error };
+    return isServer ? told : JSON.stringify(told);
+  };
   const tool: HostTool = {
     name,
     description,
     schema: review === undefined ? own : reviewedSchema(own, review),
     metadata: {},
     lc_namespace: ['langchain', 'tools'],
-    invoke: async (given, options) => {
-      const input = asObject(given);
-      const shown: INodeExecutionData[][] = [[{ json: { ...input, tool: name } }]];
-      const { index } = context.addInputData(TYPE, shown);
-      const outcome = await call(input, options?.signal);
-      if (outcome.error === undefined) {
-        context.addOutputData(TYPE, index, [[{ json: { response: outcome.value as IDataObject } }]]);
-        return textOf(outcome.value);
-      }
-      context.addOutputData(TYPE, index, callError(context, outcome.error));
-      // The one is how n8n's MCP server knows an error, the other how our own agent tells a model of one.
-      const told = { error: outcome.error };
-      return isServer ? told : JSON.stringify(told);
-    },
+    invoke,
+    call: (given) => invoke(given),
   };
   if (node?.type === STEP) return forStep(tool);
   return showsSchemas(caller) ? withFixedSchema(tool) : tool;

@@ -8,7 +8,7 @@ import {
 
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
-import { getAgents, getSkills, getTenantTools, searchTenants } from '../shared/pickers';
+import { getAgents, getSkills, getTenantTools, searchTenants } from '../shared/panel/pickers';
 import { operate } from './operate';
 import { credentials, properties, subtitle } from './panel/description';
 import { createTenant, getServers, getServersOrAll, getTiers, getToolArguments, getTools } from './pickers';

@@ -1,6 +1,6 @@
 import type { IDataObject, ILoadOptionsFunctions, INodePropertyOptions, ResourceMapperFields } from 'n8n-workflow';
 
-import { chosenTenant } from '../shared/pickers';
+import { chosenTenant } from '../shared/panel/pickers';
 import { withAdmin } from '../shared/with-admin';
 
 /** The tools of the catalogue. */

@@ -21,13 +21,23 @@ export function oneText({ message, hint, code }: { message: string; hint?: strin
   return [sentence, hint, `(${code})`].filter(Boolean).join(' ');
 }
 
-/** Errors of n8n itself, such as a failing expression, have a message only. */
+/** An error that says all in its message, where n8n shows no more. */
+export function toTextError(node: INode, failure: Parameters<typeof oneText>[0]): NodeOperationError {
+  const message = oneText(failure);
+  const error = new NodeOperationError(node, message, { level: 'warning' });
+  error.message = message;
+  return error;
+}
+
+/** Errors of n8n itself, such as a failing expression, have a message only; that of a sub-node says why in its description. */
 export function summarize(error: unknown): { code: string; message: string; hint: string } {
-  const { code, message, hint } = error as Partial<RuntimeError>;
+  const { code, message, hint, description, functionality } = error as Partial<RuntimeError & NodeOperationError>;
   if (hint !== undefined && code !== undefined) return { code, message: message ?? code, hint };
-  return {
+  const setup = {
     code: 'NODE_SETUP',
     message: message ?? String(error),
     hint: 'Check the parameters and credentials of this node.',
   };
+  const isOfSubNode = functionality === 'configuration-node' && typeof description === 'string';
+  return isOfSubNode ? { ...setup, hint: description } : setup;
 }

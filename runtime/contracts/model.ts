@@ -34,9 +34,9 @@ export interface ModelRequest {
   readonly parallelToolCalls: boolean;
   readonly temperature?: number;
   readonly maxTokens?: number;
-  /** Form of the answer, as the chat API has it. A provider that refuses it is asked without it. */
+  /** Form of the answer, as the chat API has it. */
   readonly responseFormat?: JsonObject;
-  /** Texts before which the reply ends. A provider that refuses them is asked without them. */
+  /** Texts before which the reply ends. */
   readonly stop?: readonly string[];
   /** Learned peculiarities of a model are kept for each tenant by itself. */
   readonly tenantId?: string;

@@ -54,7 +54,8 @@ export const callMetaSchema = z.strictObject(metaSchema.omit({ tenant_id: true }
 
 export type CallMeta = Partial<z.output<typeof callMetaSchema>>;
 
-const plainText = z
+/** Text that may stand in a key or a column. */
+export const plainText = z
   .string()
   .min(1)
   .regex(/^\P{Cc}*$/u, 'must have no control characters');

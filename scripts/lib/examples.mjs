@@ -10,6 +10,7 @@ const CREDENTIALS_OF = {
   [OURS]: ['openRouterApi', 'postgres', 'redis'],
   [`${OURS}Trigger`]: ['redis'],
   [`${OURS}Admin`]: ['openRouterApi', 'postgres'],
+  'n8n-nodes-universal-ai-agent.tenantModel': ['openRouterApi', 'postgres'],
   'n8n-nodes-universal-ai-agent.tenantTools': ['postgres'],
   '@n8n/n8n-nodes-langchain.mcpTrigger': ['httpBearerAuth'],
   'n8n-nodes-base.telegram': ['telegramApi'],

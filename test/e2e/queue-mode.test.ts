@@ -4,12 +4,15 @@ import path from 'node:path';
 
 import { startN8n, startN8nWorker } from '../../scripts/lib/n8n-host.mjs';
 import { addTenant, createDatabase, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { type ModelServer, type ScriptedReply, startModelServer, textReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { sendStream } from '../support/servers/stream-reply';
 import { eventually } from '../support/values/agent-fixture';
-import { addModelCredential, addPostgresCredential, type N8n } from './support/host';
+import { connectedWorkflow } from './support/connected';
+import { addModelCredential, addPostgresCredential, agentWorkflow, type N8n } from './support/host';
 import { addRedisCredential, queueWorkflow } from './support/queue';
 import { mixedUp, startStock } from './support/stock';
+import { piecesOf, publishStreaming } from './support/streams';
 
 // A lost main process is noticed by the queue after half a minute and more.
 const PATIENCE_MS = 400_000;
@@ -114,12 +117,19 @@ function newBatch(name: string, count: number): Batch {
 }
 
 it(
-  "gives tools of two tenants to n8n's AI Agent 1,000 times without a mix-up, and serves them by MCP",
+  "gives tools and model of two tenants to n8n's AI Agent without a mix-up of 1,000 calls, and serves tools by MCP",
   async () => {
     const stock = await startStock(main as unknown as N8n);
-    await stock.publish('queued-tools', 3.1, [stock.model(), stock.tenantTools('={{ $json.tenant }}')]);
+    const ofTenant = '={{ $json.tenant }}';
+    await stock.publish('queued-tools', 3.1, [stock.tenantModel(ofTenant), stock.tenantTools(ofTenant)]);
     await stock.storm('queued-tools', 50);
     expect([stock.sent().length, mixedUp(stock)]).toEqual([1000, []]);
+    const bill = `SELECT count(*)::int AS lines, sum(model_calls)::int AS calls
+      FROM elo_t_token_usage WHERE task_type = 'tenant_model' GROUP BY tenant_id`;
+    expect(await stock.database.query(bill)).toEqual([
+      { lines: 25, calls: 75 },
+      { lines: 25, calls: 75 },
+    ]);
     stock.forget();
     await stock.serve('queued-server', '={{ $json.headers["x-tenant"] }}');
     const { ann, bob } = stock;
@@ -134,6 +144,42 @@ it(
       await client.close();
     }
     expect([stock.sent().length, mixedUp(stock)]).toEqual([2, []]);
+    await stock.close();
+  },
+  PATIENCE_MS,
+);
+
+it(
+  "streams answers of a worker: the Universal AI Agent's, and n8n's own with a tenant's model",
+  async () => {
+    const n8n = main as unknown as N8n;
+    const stock = await startStock(n8n);
+    const answer = 'There are seven of the first, and none of the second, which comes again on Monday.';
+    // Slowly, since pieces that come at once are shown as one.
+    const reply: ScriptedReply = (_request, response) =>
+      sendStream(response, textReply(answer).body as object, { size: 800, delayMs: 150 });
+    stock.models.script(reply, reply);
+    const { ann, openRouterApi, postgres } = stock;
+    const tenantId = { __rl: true, mode: 'id', value: ann };
+    const credentials = { openRouterApi, postgres };
+    const own = { tenantId, tier: 'pro', message: '={{ $json.message }}' };
+    await publishStreaming(n8n, agentWorkflow({ path: 'queued-stream', parameters: own, credentials }));
+    const agent = {
+      ...{ type: '@n8n/n8n-nodes-langchain.agent', typeVersion: 3.1 },
+      parameters: { promptType: 'define', text: '={{ $json.message }}', options: {} },
+    };
+    const subNodes = [stock.tenantModel(ann)];
+    await publishStreaming(n8n, connectedWorkflow({ path: 'queued-agent', agent, credentials: {}, subNodes }));
+    for (const path of ['queued-stream', 'queued-agent']) {
+      const pieces = piecesOf((await n8n.callWebhook(path, { items: [{ message: 'How many?' }] })).text);
+      expect(pieces.join('')).toBe(answer);
+      expect(pieces.length).toBeGreaterThanOrEqual(3);
+    }
+    const bill = 'SELECT task_type, cost_usd::text AS cost FROM elo_t_token_usage ORDER BY task_type';
+    expect(await stock.database.query(bill)).toEqual([
+      { task_type: 'ai_agent', cost: '0.00002700' },
+      { task_type: 'tenant_model', cost: '0.00002700' },
+    ]);
     await stock.close();
   },
   PATIENCE_MS,

@@ -58,10 +58,11 @@ it.each([2.2, 3.1])('each call is a row below AI Agent %s, a failed one in red',
   expect(JSON.stringify(stock.models.received.at(-1)?.messages)).toContain('TOOL_INVALID_ARGS');
 });
 
-it("n8n's Logs show each call", async () => {
+it("n8n's Logs show each call of tools and model", async () => {
   mkdirSync(PICTURES, { recursive: true });
   const path = 'order-desk';
-  const id = await stock.publish(path, 3.1, [stock.model(), stock.tenantTools('={{ $json.tenant }}')]);
+  const subNodes = [stock.tenantModel('={{ $json.tenant }}'), stock.tenantTools('={{ $json.tenant }}')];
+  const id = await stock.publish(path, 3.1, subNodes);
   const calls = [{ no: 1 }, { no: 2 }, { no: -1 }].map((input) => ({ name: 'stock', arguments: input }));
   stock.models.script(toolReply(calls), textReply('Seven of the first, none of the second.'));
   await stock.ask(path, stock.ann);
@@ -70,10 +71,14 @@ it("n8n's Logs show each call", async () => {
     await editor.login();
     await editor.page.goto(`${n8n.baseUrl}/workflow/${id}/executions/${await lastExecutionId(n8n, id)}`);
     await editor.page.getByText('Logs', { exact: true }).click();
-    const rows = editor.page.locator('[data-test-id="logs-overview-body"]').getByText('Tenant Tools');
-    await eventually(async () => ((await rows.count()) === 3 ? true : undefined));
+    const rows = (name: string) => editor.page.locator('[data-test-id="logs-overview-body"]').getByText(name).count();
+    await eventually(async () => ((await rows('Tenant Tools')) === 3 ? true : undefined));
+    expect(await rows('Tenant Model')).toBe(2);
     await editor.page.locator('[data-test-id="node-error-message"]').getByText('(TOOL_INVALID_ARGS)').waitFor();
     await editor.screenshot(`${PICTURES}/logs.png`);
+    await editor.page.locator('[data-test-id="logs-overview-body"]').getByText('Tenant Model').last().click();
+    await editor.page.getByText('Seven of the first').last().waitFor();
+    await editor.screenshot(`${PICTURES}/logs-model.png`);
   } finally {
     await editor.close();
   }

@@ -1,6 +1,6 @@
 import type { ICredentialDataDecryptedObject, ILoadOptionsFunctions, INode, INodeParameters, IRun } from 'n8n-workflow';
 
-import { searchTenants } from '../../nodes/shared/pickers';
+import { searchTenants } from '../../nodes/shared/panel/pickers';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import {
   addTenant,

@@ -1,7 +1,8 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 
-import { searchAgents } from '../../nodes/shared/pickers';
-import { getTiers, showTenantTools } from '../../nodes/UniversalAiAgent/panel/pickers';
+import { getTiers } from '../../nodes/shared/panel/model-pickers';
+import { searchAgents } from '../../nodes/shared/panel/pickers';
+import { showTenantTools } from '../../nodes/UniversalAiAgent/panel/pickers';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 

@@ -430,7 +430,8 @@ it('a call of an execution that was stopped ends the agent', async () => {
     addOutputData: () => undefined,
     addExecutionHints: () => undefined,
     helpers: {},
-    ...{ parentNode: { id: 'a', type: INVOKING }, connectionInputData: [{ json: {} }], runIndex: 0 },
+    ...{ parentNode: { id: 'a', name: 'A', type: INVOKING }, connectionInputData: [{ json: {} }], runIndex: 0 },
+    workflow: { connectionsBySourceNode: {} },
   };
   const { response } = await supplyData.call(context as unknown as ISupplyDataFunctions);
   const [tool] = (response as { readonly tools: (typeof given)[number] }).tools;

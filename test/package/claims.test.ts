@@ -125,6 +125,12 @@ const HELD: readonly (readonly [string, string, string, string])[] = [
     'test/nodes/tenant-tools.test.ts',
     'one approval is for one call',
   ],
+  [
+    'docs/tenant-model.md',
+    'a tenant whose month is spent is refused (`BUDGET_EXCEEDED`), and nothing is sent',
+    'test/integration/run/model-calls.test.ts',
+    'a tenant whose budget is spent is refused before anything is sent',
+  ],
 ];
 
 it.each(HELD)('%s: "%s" is shown by %s', (...[page, sentence, test, title]) => {

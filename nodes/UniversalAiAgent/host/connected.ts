@@ -8,11 +8,18 @@ import { readConnectedModels } from './connected-model';
 import { readConnectedTools } from './connected-tools';
 import { readOutputFormat } from './output-format';
 
+const model = {
+  type: NodeConnectionTypes.AiLanguageModel,
+  ...{ required: false, maxConnections: 1 },
+  // The agent asks the models of its tenant itself.
+  filter: { excludedNodes: ['n8n-nodes-universal-ai-agent.tenantModel'] },
+};
+
 /** What may be wired to the node. A plain list, since n8n would evaluate an expression in every execution. */
 export const inputs: INodeTypeDescription['inputs'] = [
   NodeConnectionTypes.Main,
-  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Model', required: false, maxConnections: 1 },
-  { type: NodeConnectionTypes.AiLanguageModel, displayName: 'Fallback', required: false, maxConnections: 1 },
+  { ...model, displayName: 'Model' },
+  { ...model, displayName: 'Fallback' },
   // Between the two longest labels, which would touch.
   { type: NodeConnectionTypes.AiTool, displayName: 'Tools', required: false },
   { type: NodeConnectionTypes.AiMemory, displayName: 'Memory', required: false, maxConnections: 1 },

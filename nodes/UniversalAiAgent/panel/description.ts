@@ -1,5 +1,6 @@
 import type { INodeCredentialDescription, INodeProperties, NodeParameterValue } from 'n8n-workflow';
 
+import { agentField, tenantField, tierField } from '../../shared/panel/tenant-fields';
 import { options, resultOptions } from './options';
 
 /** Offered with the option that needs them. A list of servers may use each of them more than once. */
@@ -89,22 +90,11 @@ const tenantTools: INodeProperties = {
   displayOptions: { ...ofRun, hide: { ...unlessItem, tenantId: isUnknown } },
 };
 
+const tenant = tenantField('The tenant whose tools, limits and bill apply', '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f');
+
 const agent: INodeProperties = {
-  displayName: 'Agent',
-  name: 'agent',
-  type: 'resourceLocator',
-  default: { mode: 'list', value: '' },
-  description: 'An agent of the tenant, with its prompt, model, tools and limits. Values below take precedence.',
+  ...agentField('An agent of the tenant, with its prompt, model, tools and limits. Values below take precedence.'),
   displayOptions: ofRunFields,
-  modes: [
-    {
-      displayName: 'From List',
-      name: 'list',
-      type: 'list',
-      typeOptions: { searchListMethod: 'searchAgents', searchable: true },
-    },
-    { displayName: 'By Name', name: 'name', type: 'string', placeholder: 'e.g. support' },
-  ],
 };
 
 /** The parameters of the node, in the order of the panel. */
@@ -156,61 +146,14 @@ export const properties: INodeProperties[] = [
     default: '',
     displayOptions: { show: { operation: ['run', 'enqueue'], 'options.inputMode': ['item'] } },
   },
-  {
-    displayName: 'Tenant',
-    name: 'tenantId',
-    type: 'resourceLocator',
-    required: true,
-    default: { mode: 'list', value: '' },
-    description: 'The tenant whose tools, limits and bill apply',
-    displayOptions: ofRunFields,
-    modes: [
-      {
-        displayName: 'From List',
-        name: 'list',
-        type: 'list',
-        typeOptions: { searchListMethod: 'searchTenants', searchable: true },
-      },
-      {
-        displayName: 'By ID',
-        name: 'id',
-        type: 'string',
-        placeholder: 'e.g. 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f',
-      },
-    ],
-  },
-  {
-    // Without the list, which needs the Postgres credential.
-    displayName: 'Tenant',
-    name: 'tenantId',
-    type: 'resourceLocator',
-    required: true,
-    default: { mode: 'id', value: '' },
-    description: 'The tenant whose tools, limits and bill apply',
-    displayOptions: ofEnqueueFields,
-    modes: [
-      {
-        displayName: 'By ID',
-        name: 'id',
-        type: 'string',
-        placeholder: 'e.g. 3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f',
-      },
-    ],
-  },
+  { ...tenant, displayOptions: ofRunFields },
+  // Without the list, which needs the Postgres credential.
+  { ...tenant, default: { mode: 'id', value: '' }, displayOptions: ofEnqueueFields, modes: tenant.modes?.slice(1) },
   tenantTools,
   agent,
   // Without the list, which needs the Postgres credential.
   { ...agent, default: { mode: 'name', value: '' }, displayOptions: ofEnqueueFields, modes: agent.modes?.slice(1) },
-  {
-    displayName: 'Tier Name or ID',
-    name: 'tier',
-    type: 'options',
-    typeOptions: { loadOptionsMethod: 'getTiers' },
-    default: '',
-    description:
-      'Chooses the model, and with it the price. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
-    displayOptions: ofFields,
-  },
+  { ...tierField, displayOptions: ofFields },
   {
     displayName: 'Source for Prompt (User Message)',
     name: 'promptType',

@@ -1,7 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
 
 import { callbackHosts, callbackKeyPrefixes } from '../../shared/callback-options';
-import { identity } from '../../shared/identity';
+import { identity } from '../../shared/panel/identity';
 import { mcpServers } from '../read/mcp-servers';
 import { taskOptions } from './task-options.generated';
 

@@ -39,8 +39,8 @@ export function asCalled(context: IExecuteFunctions, library: Library): IExecute
 function callerOf(context: IExecuteFunctions): Caller {
   const request = findRequest(context);
   if (request === undefined) {
-    const { parentNode, connectionInputData } = internals(context);
-    const isBelow = parentNode !== undefined && isTool(parentNode);
+    const { workflow, parentNode, connectionInputData } = internals(context);
+    const isBelow = parentNode !== undefined && isTool(workflow, parentNode);
     return { context, item: 0, isUnknown: isBelow || connectionInputData.length > 1 };
   }
   const { entry, action } = request;

@@ -1,8 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
 
 import { isModelWritten } from '../../shared/callers/model-written';
-import { identityOf } from '../../shared/identity';
 import type { TaskItem } from '../../shared/item';
+import { identityOf } from '../../shared/panel/identity';
 import { readSetting, typedSetting } from './settings';
 import { isToolVariant } from './tool-variant';
 

@@ -49,9 +49,16 @@ export function asAgent(context: IExecuteFunctions, { data, runIndex = 0, ...ent
   }) as IExecuteFunctions;
 }
 
-/** Reports whether the node is itself called by a model. */
-export function isTool({ type }: Pick<INode, 'type'>): boolean {
-  return type.endsWith('Tool');
+/** Reports whether the node is itself called by a model: a tool of an agent, or a sub-node of one. */
+export function isTool(workflow: Workflow, { name, type }: INode, seen: ReadonlySet<string> = new Set()): boolean {
+  if (type.endsWith('Tool')) return true;
+  const { main: _main, ai_tool: asTool = [], ...others } = workflow.connectionsBySourceNode[name] ?? {};
+  if (asTool.some((targets) => (targets ?? []).length > 0)) return true;
+  const targets = Object.values(others).flatMap((outputs) => outputs.flatMap((one) => one ?? []));
+  return targets.some((target) => {
+    const node = seen.has(target.node) ? null : workflow.getNode(target.node);
+    return node !== null && isTool(workflow, node, new Set([...seen, name]));
+  });
 }
 
 /** Context whose expressions see the items of an agent. */

@@ -24,7 +24,8 @@ export function isWrittenByCaller(parameter: unknown): boolean {
 
 /** Reports whether an expression depends on which item of the workflow it is evaluated for. */
 export function followsItem(parameter: unknown): boolean {
-  return isExpression(parameter) && /\b(?:item|pairedItem)\b/.test(parameter);
+  // What is written with a backslash may be any of these.
+  return isExpression(parameter) && /\b(?:item|itemMatching|pairedItem)\b|\\/.test(parameter);
 }
 
 export function isExpression(parameter: unknown): parameter is string {

@@ -66,6 +66,10 @@ export const MODELS_CODES = family('Models and tiers', {
     "The model provider's content filter refused the request or withheld the answer: {reason}",
     'Change the message, or use another model.',
   ),
+  LLM_CALL_CUT: upstream(
+    'The model provider ended the reply with "{reason}" within a call of a tool, which is not made.',
+    'Raise the limit of tokens, or use another model.',
+  ),
   LLM_REPLY_INCOMPLETE: warning(
     upstream(
       'The model provider ended a reply with "{reason}", so it may not be whole.',

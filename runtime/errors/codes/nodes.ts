@@ -23,6 +23,14 @@ export const NODES_CODES = family('The nodes in n8n', {
     'Tool "{tool}" was not called: what was approved was shown as another call.',
     'The model wrote over what was shown. Run the workflow again.',
   ),
+  MODEL_BILLED_TWICE: caller(
+    'A Tenant Model was connected to the Universal AI Agent, which asks the models of its tenant itself and would bill each call twice.',
+    'Remove the Tenant Model, and choose Tenant and Tier in the agent.',
+  ),
+  HOST_MODEL_MISSING: caller(
+    "The class ChatOpenAI of LangChain, of which the model is built, is not among n8n's own packages.",
+    'Use a version of n8n that this package was tested with, or the node Universal AI Agent.',
+  ),
   NODE_SETUP: caller('{reason}', 'Check the parameters and credentials of this node.'),
   SSH_TUNNEL_UNSUPPORTED: caller(
     'The Postgres credential uses an SSH tunnel, which this node does not open.',

@@ -2,8 +2,8 @@ import { type Budget, readBudget } from '../../billing/budget';
 import { reportTokens } from '../../billing/report-tokens';
 import { DEFAULTS } from '../../config/runtime-config';
 import { BUILT_IN_TIERS } from '../../contracts/built-in-tiers';
-import { type AssistantMessage, textOf } from '../../contracts/message';
-import type { FinishReason, ModelDelta, ModelRequest, ToolChoice } from '../../contracts/model';
+import { type AssistantMessage, type Message, textOf, type ToolCallMessage } from '../../contracts/message';
+import { type FinishReason, isWhole, type ModelDelta, type ModelRequest, type ToolChoice } from '../../contracts/model';
 import type { AgentResult } from '../../contracts/result';
 import type { CallMeta, CallTask, TaskConfig } from '../../contracts/task';
 import type { TenantSnapshot } from '../../contracts/tenant';
@@ -12,6 +12,7 @@ import { toRuntimeError } from '../../errors/to-runtime-error';
 import { identityOf } from '../../ledger/identity';
 import { beginSingleRun } from '../../ledger/single-run';
 import { makeModelCall } from '../../loop/ask-model';
+import { withUniqueIds } from '../../loop/transcript';
 import { normalizeModelId } from '../../models/select-model';
 import type { Deadline } from '../../util/abort';
 import { stripThinking } from '../../util/text/strip-thinking';
@@ -23,12 +24,17 @@ import type { RunEnvironment } from '../run';
 
 type Asked = Pick<ModelRequest, 'messages' | 'tools' | 'parallelToolCalls' | 'responseFormat' | 'stop' | 'onDelta'>;
 
-interface ModelCall extends Asked {
+/** The model that is asked, and how. */
+export interface ModelOfTenant {
   readonly tenantId: string;
   readonly tier?: string;
+  /** A model within what the tenant may use, in place of the tier's. */
   readonly modelOverride?: string;
   readonly temperature?: number;
   readonly maxTokens?: number;
+}
+
+interface ModelCall extends Asked, ModelOfTenant {
   readonly toolChoice: ToolChoice | { readonly name: string };
   readonly meta?: CallMeta;
   readonly task?: CallTask;
@@ -81,8 +87,13 @@ export async function callTenantModel(environment: RunEnvironment, call: ModelCa
   });
   const lost = await run.end('completed');
   const { usage, costUsd, usageEstimated } = account.meter.totals();
+  const message = answerOf(reply.message, call.messages);
+  // Half of a call may be a valid one.
+  if (message.tool_calls !== undefined && !isWhole(reply.finishReason)) {
+    throw new RuntimeError('LLM_CALL_CUT', { reason: reply.finishWord ?? reply.finishReason });
+  }
   return {
-    message: answerOf(reply.message),
+    message,
     finish_reason: reply.finishReason,
     model: reply.fallback?.name ?? modelId,
     tier,
@@ -162,22 +173,32 @@ function showTo(onDelta: ModelRequest['onDelta']): Shown {
   };
 }
 
-function lengthOf({ messages, tools }: ModelCall): number {
-  return messages.reduce((sum, message) => sum + messageLength(message), JSON.stringify(tools).length);
+/** Tokens that providers add to a message for its role. */
+const OF_MESSAGE = 8;
+
+/** Returns about how many tokens the request has at most: a text has hardly ever more than characters. */
+function lengthOf({ messages, tools, responseFormat = {}, stop = [] }: ModelCall): number {
+  const settings = JSON.stringify([tools, responseFormat, stop]).length;
+  return messages.reduce((sum, message) => sum + messageLength(message) + OF_MESSAGE, settings);
 }
 
-/** What another program can use of it: the rest is for the provider alone. */
-function answerOf({ content, tool_calls: calls = [] }: AssistantMessage): AssistantMessage {
+/** A reply without what is for the provider alone, with calls that other programs can tell apart. */
+function answerOf(reply: AssistantMessage, before: readonly Message[]): AssistantMessage {
+  const seen = new Set(before.flatMap((one) => (one.role === 'assistant' ? (one.tool_calls ?? []) : [])).map(idOf));
+  const { content, tool_calls: calls = [] } = withUniqueIds(reply, { step: seen.size + 1, seen });
   const text = stripThinking(textOf(content));
   if (calls.length === 0) return { role: 'assistant', content: text };
   return {
     role: 'assistant',
     content: text === '' ? null : text,
-    tool_calls: calls.map(({ id, type, function: { name, arguments: input } }) => ({
-      ...{ id, type, function: { name, arguments: input } },
+    tool_calls: calls.map(({ id, type, function: { name, arguments: written } }) => ({
+      // Some models write nothing for a call without arguments.
+      ...{ id, type, function: { name, arguments: written.trim() === '' ? '{}' : written } },
     })),
   };
 }
+
+const idOf = ({ id }: ToolCallMessage): string => id;
 
 function stopError({ deadline, timeoutMs }: ModelCall): RuntimeError | undefined {
   const cause = deadline.cause();

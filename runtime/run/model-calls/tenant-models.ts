@@ -1,37 +1,56 @@
 import * as z from 'zod/v4';
 
 import type { ModelDelta } from '../../contracts/model';
-import { callMetaSchema, type CallTask, callTaskSchema } from '../../contracts/task';
+import { callMetaSchema, type CallTask, callTaskSchema, plainText } from '../../contracts/task';
 import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
 import { describeIssues } from '../../errors/describe-issues';
 import { RuntimeError } from '../../errors/runtime-error';
 import { readTenantId } from '../../tasks/read-task';
 import { startDeadline } from '../../util/abort';
-import type { JsonObject } from '../../util/json';
+import { isJsonObject, type JsonObject } from '../../util/json';
 import type { RunEnvironment } from '../run';
-import { callTenantModel, type ModelAnswer } from './call-tenant-model';
+import { callTenantModel, type ModelAnswer, type ModelOfTenant } from './call-tenant-model';
 import { readTranscript } from './read-transcript';
+
+/** Copied, so that nobody changes it afterwards. Throws for what JSON cannot hold. */
+const jsonObject = z.unknown().transform((given, context): JsonObject => {
+  const copy = copyOf(given);
+  if (copy !== undefined) return copy;
+  context.addIssue({ code: 'custom', message: 'must be a JSON object' });
+  return z.NEVER;
+});
+
+function copyOf(given: unknown): JsonObject | undefined {
+  if (!isJsonObject(given)) return undefined;
+  try {
+    return JSON.parse(JSON.stringify(given)) as JsonObject;
+  } catch {
+    return undefined;
+  }
+}
+
+const tool = z.object({ name: z.string(), description: z.string().default(''), inputSchema: jsonObject });
 
 const querySchema = z.object({
   tenantId: z.string(),
-  tier: z.string().optional(),
-  modelOverride: z.string().optional(),
+  tier: plainText.optional(),
+  modelOverride: plainText.optional(),
   temperature: z.number().min(0).max(2).optional(),
   maxTokens: z.int().min(1).optional(),
+  tools: z.array(tool).default([]),
+  parallelToolCalls: z.boolean().default(true),
+  responseFormat: jsonObject.optional(),
+  stop: z.array(z.string()).optional(),
   toolChoice: z.union([z.enum(['auto', 'none', 'required']), z.object({ name: z.string() })]).default('auto'),
   meta: callMetaSchema.optional(),
   task: callTaskSchema.optional(),
+  onDelta: z.custom<(delta: ModelDelta) => void>((one) => typeof one === 'function').optional(),
+  signal: z.instanceof(AbortSignal).optional(),
 });
 
-/** One call of a tenant's model. Defaults are those of a run. */
-interface ModelCallQuery {
-  readonly tenantId: string;
-  readonly tier?: string;
-  /** A model within what the tenant may use, in place of the tier's. */
-  readonly modelOverride?: string;
-  readonly temperature?: number;
-  readonly maxTokens?: number;
-  /** The conversation, in the shape of the OpenAI chat API; contents are texts, or parts of text. */
+/** What is asked. */
+interface ModelConversation {
+  /** The conversation in the shape of the OpenAI chat API; contents are texts, or parts of text. */
   readonly messages: readonly unknown[];
   /** Functions that the model may ask for; whoever calls makes the calls. */
   readonly tools?: readonly ToolDefinition[];
@@ -42,12 +61,16 @@ interface ModelCallQuery {
   /** Form of the answer, as the chat API has it: `{ type: 'json_object' }`. */
   readonly responseFormat?: JsonObject;
   readonly stop?: readonly string[];
+  /** Is told of the reply piece by piece, without what the model thinks. */
+  readonly onDelta?: (delta: ModelDelta) => void;
+}
+
+/** One call of a tenant's model. Defaults are those of a run. */
+interface ModelCallQuery extends ModelOfTenant, ModelConversation {
   /** `client_id`, `dialog_id`, `user_id`, `session_id`: who the call is for, as a task's meta says it. */
   readonly meta?: unknown;
   /** What the call belongs to. Default: nothing, and it stands on the bill as `model-call`. */
   readonly task?: CallTask;
-  /** Is told of the reply piece by piece, without what the model thinks. Must not throw. */
-  readonly onDelta?: (delta: ModelDelta) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -68,16 +91,27 @@ export function createTenantModels(environment: RunEnvironment, timeoutMs: numbe
     call: async (given) => {
       const { data, error } = querySchema.safeParse(given);
       if (error !== undefined) throw new RuntimeError('INPUT_INVALID', { issues: describeIssues(error, 'the query') });
-      const { tools = [], parallelToolCalls = true, responseFormat, stop, onDelta } = given;
       const messages = readTranscript(given.messages);
-      const deadline = startDeadline(timeoutMs, given.signal);
-      const asked = { messages, tools, parallelToolCalls, responseFormat, stop, onDelta };
+      const deadline = startDeadline(timeoutMs, data.signal);
+      const onDelta = safely(data.onDelta);
       try {
         const tenantId = readTenantId(data.tenantId);
-        return await callTenantModel(environment, { ...data, ...asked, tenantId, deadline, timeoutMs });
+        return await callTenantModel(environment, { ...data, messages, onDelta, tenantId, deadline, timeoutMs });
       } finally {
         deadline.dispose();
       }
     },
+  };
+}
+
+/** A listener that fails must not take away an answer that is paid for. */
+function safely(onDelta: ModelConversation['onDelta']): ModelConversation['onDelta'] {
+  if (onDelta === undefined) return undefined;
+  return (delta) => {
+    try {
+      onDelta(delta);
+    } catch {
+      // Nobody else is to know.
+    }
   };
 }

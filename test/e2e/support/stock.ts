@@ -41,11 +41,16 @@ export interface Stock {
   readonly models: ModelServer;
   readonly ann: string;
   readonly bob: string;
+  /** Adds a tenant with these settings. */
+  readonly tenant: (settings: object) => Promise<string>;
+  /** Puts US dollars on the bill of a tenant. */
+  readonly spend: (tenant: string, usd: number) => Promise<unknown>;
   /** What the tool was sent since the last `forget`. */
   readonly sent: () => readonly Sent[];
   readonly forget: () => void;
   readonly model: (more?: Partial<SubNode>) => SubNode;
   readonly tenantTools: (tenant: string, more?: Partial<SubNode>) => SubNode;
+  readonly tenantModel: (tenant: string, more?: Partial<SubNode>) => SubNode;
   /** Publishes a workflow of n8n's AI Agent under the path `name`. */
   readonly publish: (name: string, version: number, subNodes: readonly SubNode[]) => Promise<string>;
   readonly ask: (path: string, tenant: string, message?: string) => Promise<string>;
@@ -76,6 +81,13 @@ export async function startStock(n8n: N8n): Promise<Stock> {
 
   const sent = (): Sent[] => server.requests.map(({ body }) => JSON.parse(body) as Sent);
   const tenantTools = tenantToolsWith(postgres);
+  const tenantModel: Stock['tenantModel'] = (tenant, more) => ({
+    ...{ name: 'Tenant Model', type: 'n8n-nodes-universal-ai-agent.tenantModel', version: 1 },
+    output: 'ai_languageModel',
+    parameters: { tenantId: { __rl: true, mode: 'id', value: tenant }, tier: 'pro' },
+    credentials: { openRouterApi, postgres },
+    ...more,
+  });
   const ask: Stock['ask'] = async (path, tenant, message = 'How many?') => {
     const reply = await n8n.callWebhook(path, { items: [{ tenant, message }] });
     const [answer] = Array.isArray(reply.json) ? (reply.json as { output: string }[]) : [];
@@ -83,7 +95,14 @@ export async function startStock(n8n: N8n): Promise<Stock> {
     return answer.output;
   };
   return {
-    ...{ database, models, ann, bob, sent, tenantTools, ask, postgres, openRouterApi },
+    ...{ database, models, ann, bob, sent, tenantTools, tenantModel, ask, postgres, openRouterApi },
+    tenant: (settings) => addTenant(database, { settings }),
+    spend: (tenant, usd) =>
+      database.query(
+        `INSERT INTO elo_t_token_usage (tenant_id, task_id, model_id, agent_tier, task_type, cost_usd)
+         VALUES ($1, 'spent', 'openai/gpt-4o-mini', 'pro', 'ai_agent', $2)`,
+        [tenant, usd],
+      ),
     forget: () => {
       models.received.length = 0;
       server.requests.length = 0;

@@ -88,7 +88,7 @@ it('says which message holds an image', async () => {
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
   const messages = [...HELLO, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }];
   const { message } = await failureOf(call(fixture.tenantId, { messages }));
-  expect(message).toContain('1.content');
+  expect(message).toContain('messages.1: content is not valid (must be a text or parts of text: images');
 });
 
 it('sends a conversation with tools as it is, and gives calls back as the model wrote them', async () => {
@@ -159,6 +159,102 @@ it('a call that is stopped ends at once, and stands among what nobody knows the 
   expect(await fixture.database.query(open, [tenantId])).toEqual([
     { unanswered_requests: 1, error_code: 'RUN_CANCELLED' },
   ]);
+});
+
+it('room is kept for the form of the answer too, and for messages without a text', async () => {
+  const held = async (query: Partial<Query>): Promise<number> => {
+    const tenantId = await tenantWith({ monthly_cost_limit_usd: 1 });
+    await call(tenantId, query);
+    const [row] = await fixture.database.query(
+      'SELECT held_cost_usd::float8 AS held FROM elo_agent_runs WHERE tenant_id = $1',
+      [tenantId],
+    );
+    return Number(row?.held);
+  };
+  const usual = await held({});
+  const description = 'x'.repeat(200_000);
+  expect(await held({ responseFormat: { type: 'json_object', description } })).toBeGreaterThan(usual * 10);
+  expect(await held({ stop: [description] })).toBeGreaterThan(usual * 10);
+  const messages = Array.from({ length: 25_000 }, () => ({ role: 'user', content: '' }));
+  expect(await held({ messages })).toBeGreaterThan(usual * 10);
+});
+
+it('a listener that fails takes nothing away', async () => {
+  const tenantId = await tenantWith();
+  fixture.models.always(() => textReply('Is 1 <').body);
+  const onDelta = (): never => {
+    throw new Error('not now');
+  };
+  expect(await call(tenantId, { onDelta })).toMatchObject({ message: { content: 'Is 1 <' }, cost_usd: COST });
+  expect(await bill(tenantId)).toHaveLength(1);
+});
+
+it('a call of a tool that was cut off is not passed on, and was paid for', async () => {
+  const tenantId = await tenantWith();
+  const { body } = toolReply([{ name: 'pay', arguments: '{"amount": 10' }]) as {
+    body: { choices: [{ finish_reason: string }] };
+  };
+  body.choices[0].finish_reason = 'length';
+  fixture.models.script({ body });
+  expect(await failureOf(call(tenantId))).toMatchObject({ code: 'LLM_CALL_CUT' });
+  expect(await bill(tenantId)).toMatchObject([{ total_tokens: 120 }]);
+});
+
+it('calls have ids of their own in the conversation, and arguments that are JSON', async () => {
+  const asked = { id: 'call_0', type: 'function', function: { name: 'look', arguments: '{}' } };
+  const messages = [
+    ...HELLO,
+    { role: 'assistant', content: '', tool_calls: [asked] },
+    { role: 'tool', tool_call_id: 'call_0', content: 'Nothing.' },
+  ];
+  const written = ['call_0', '', ''].map((id) => ({ id, name: 'look', arguments: '' }));
+  fixture.models.script(toolReply(written));
+  const { message } = await call(fixture.tenantId, { messages });
+  const calls = message.tool_calls ?? [];
+  expect(new Set(['call_0', '', ...calls.map(({ id }) => id)]).size).toBe(5);
+  expect(calls.map((one) => one.function.arguments)).toEqual(['{}', '{}', '{}']);
+});
+
+it('a form that a provider refuses is an error, and the next one is sent all the same', async () => {
+  const refusal = { error: { message: "Invalid schema for response_format 'bad'" } };
+  fixture.models.script({ body: refusal, status: 400 }, textReply('{}'));
+  const responseFormat = { type: 'json_schema', json_schema: { name: 'bad' } };
+  expect(await failureOf(call(fixture.tenantId, { responseFormat }))).toMatchObject({ code: 'LLM_BAD_REQUEST' });
+  await call(fixture.tenantId, { responseFormat: { type: 'json_object' } });
+  expect(fixture.models.received[1]).toMatchObject({ response_format: { type: 'json_object' } });
+});
+
+const circular: Record<string, unknown> = {};
+circular.self = circular;
+
+it.each([
+  ['tools', null],
+  ['tools', 'abc'],
+  ['tools', [null]],
+  ['tools', [{ name: 'one', inputSchema: circular }]],
+  ['stop', () => 1],
+  ['stop', [1]],
+  ['responseFormat', 'json'],
+  ['responseFormat', { size: 1n }],
+  ['parallelToolCalls', 'no'],
+  ['onDelta', 'x'],
+  ['signal', {}],
+  ['messages', 'Hello'],
+  ['messages', [null]],
+  ['modelOverride', 'a\0/x'],
+])('from plain JavaScript, %s of %p is told as wrong input', async (name, value) => {
+  const query = { [name]: value } as Partial<Query>;
+  expect(await failureOf(call(fixture.tenantId, query))).toMatchObject({ code: 'INPUT_INVALID' });
+  expect(fixture.models.received).toEqual([]);
+});
+
+it('tools that are changed afterwards are sent as they are then', async () => {
+  const tools = [{ name: 'one', description: 'One', inputSchema: { type: 'object' } }];
+  await call(fixture.tenantId, { tools });
+  tools.push({ name: 'two', description: 'Two', inputSchema: { type: 'object' } });
+  await call(fixture.tenantId, { tools });
+  const sent = fixture.models.received.map((request) => request.tools?.map((one) => one.function.name));
+  expect(sent).toEqual([['one'], ['one', 'two']]);
 });
 
 it('what costs nothing on a free tier has no line', async () => {

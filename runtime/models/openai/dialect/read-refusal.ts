@@ -148,9 +148,12 @@ const LIMITS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_token
 const STREAM =
   /['"`]stream['"`]|^stream$|not support stream|stream(ing|ed)? (is )?(not|n't) (supported|allowed|available)|tools with stream/im;
 
+/** Fields that are not omitted as a whole: an answer without them is not what was asked for. */
+const DEMANDED: ReadonlySet<string> = new Set(['tools', 'response_format', 'stop']);
+
 /** Returns the fields of the request and its messages that a text names. */
 function namedFields(text: string, request: ModelRequest, dialect: Dialect): readonly string[] {
-  const sent = Object.keys(optionalFields(request, dialect)).filter((name) => name !== 'tools');
+  const sent = Object.keys(optionalFields(request, dialect)).filter((name) => !DEMANDED.has(name));
   const own = request.messages.flatMap((message) =>
     message.role === 'assistant' ? Object.keys(message.original?.fields ?? {}) : [],
   );

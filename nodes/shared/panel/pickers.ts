@@ -1,8 +1,8 @@
 import type { ILoadOptionsFunctions, INodeListSearchResult, INodePropertyOptions } from 'n8n-workflow';
 
-import type * as RuntimeLibrary from '../../runtime/host';
-import { readDatabase } from './database';
-import { toListError, withAdmin } from './with-admin';
+import type * as RuntimeLibrary from '../../../runtime/host';
+import { readDatabase } from '../database';
+import { toListError, withAdmin } from '../with-admin';
 
 /** Active tenants by name, for the Tenant list. */
 export async function searchTenants(this: ILoadOptionsFunctions, filter?: string): Promise<INodeListSearchResult> {
@@ -24,7 +24,7 @@ export async function searchAgents(this: ILoadOptionsFunctions, filter = ''): Pr
 export async function getTenantTools(this: ILoadOptionsFunctions): Promise<INodePropertyOptions[]> {
   const tenantId = chosenTenant(this);
   if (tenantId === undefined) return [];
-  const library: typeof RuntimeLibrary = await import('../../runtime/host');
+  const library: typeof RuntimeLibrary = await import('../../../runtime/host');
   const database = readDatabase(library, await this.getCredentials('postgres'));
   const tools = await library.listTenantTools(database, tenantId).catch((error: unknown) => {
     throw toListError(this, error);
