@@ -1,4 +1,7 @@
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+
 import { toJson } from '../../nodes/UniversalAiAgent/operations/result';
+import { withSteps } from '../../nodes/UniversalAiAgent/operations/steps';
 import type { AgentResult } from '../../runtime';
 
 const RESULT: AgentResult = {
@@ -35,4 +38,16 @@ test('a trace becomes a table whose rows have the same columns, and without one 
   expect(toJson({ ...RESULT, trace }).steps).toEqual([
     { step: 1, kind: 'tool', name: 'find_orders', ms: 5, tokens: null, cost: null, error: 'TOOL_FAILED' },
   ]);
+});
+
+test.each([
+  ['manual', {}, true, false],
+  ['manual', { include_trace: true }, true, true],
+  ['manual', { include_trace: false }, false, true],
+  ['webhook', {}, undefined, true],
+])('a run in the mode %s with %j: trace asked %p, kept %p', (...[mode, config, isAsked, isKept]) => {
+  const context = { getMode: () => mode } as unknown as IExecuteFunctions;
+  const { asked, shown } = withSteps(context, { config });
+  expect((asked.config as IDataObject).include_trace).toBe(isAsked);
+  expect(Object.keys(shown({ steps: [], trace: [] }))).toEqual(isKept ? ['steps', 'trace'] : ['steps']);
 });

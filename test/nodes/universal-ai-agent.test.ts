@@ -233,8 +233,9 @@ it('replays a done item when the same execution runs the node again', async () =
 it('runs afresh for every manual test', async () => {
   const executionId = 'execution-78';
   await run([item()], { executionId, mode: 'manual' });
-  await run([item()], { executionId, mode: 'manual' });
+  const [output] = outputOf(await run([item()], { executionId, mode: 'manual' }), 'Agent');
   expect(models.received).toHaveLength(2);
+  expect(output?.json.steps).toMatchObject([{ kind: 'model', cost: expect.any(String) as string }]);
 });
 
 it('stops at the first bad item and names it, with code and hint', async () => {

@@ -10,6 +10,7 @@ import { noteRun } from '../host/custom-data';
 import { readMcpServers } from '../read/mcp-servers';
 import { readConfig, readTask, usesRedis } from '../read/request';
 import { toJson, toReportItem } from './result';
+import { withSteps } from './steps';
 
 /** Runs the task of an item now. Where the task has a callback, or is of another type, its answer is written there too. */
 export async function runTask(given: Item): Promise<ItemOutcome> {
@@ -32,8 +33,9 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
     };
     if (item.options.writeCallback === false) delete task.callback;
     if (isAnswered(item, task) || isOfOtherType(task)) return handle({ item, runtime, task }, options);
-    const result = await runtime.run(task, options);
-    const json = toJson(result, hasConnectedModel(context));
+    const { asked, shown } = withSteps(context, task);
+    const result = await runtime.run(asked, options);
+    const json = shown(toJson(result, hasConnectedModel(context)));
     noteRun(context, task, json);
     const { messages } = (task.config ?? {}) as IDataObject;
     const isKnown = [connected.memory, result.session_id, conversationIn(messages)].some((one) => one !== undefined);

@@ -1,4 +1,4 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import type { AgentResult, TraceEntry } from '../../../runtime/host';
 
@@ -32,4 +32,20 @@ function ofTool(
   const [call] = place < 0 ? [] : failed.splice(place, 1);
   const { message } = (call?.error ?? {}) as { readonly message?: string };
   return { step, kind: 'tool', name: tool, ms, tokens: null, cost: null, error: message ?? code ?? null };
+}
+
+interface WithSteps {
+  readonly asked: IDataObject;
+  readonly shown: (json: IDataObject) => IDataObject;
+}
+
+/** A manual run is looked at, so its item has the steps also where nothing is said of a trace, which itself is left out. */
+export function withSteps(context: IExecuteFunctions, task: IDataObject): WithSteps {
+  const config = task.config as IDataObject | null | undefined;
+  const isOpen = typeof config === 'object' && config !== null && config.include_trace === undefined;
+  if (context.getMode() !== 'manual' || !isOpen) return { asked: task, shown: (json) => json };
+  return {
+    asked: { ...task, config: { ...config, include_trace: true } },
+    shown: ({ trace: _trace, ...json }) => json,
+  };
 }
