@@ -3,11 +3,12 @@ import type { IExecuteFunctions, INodeExecutionData, INodeType, INodeTypeDescrip
 import type * as RuntimeLibrary from '../../runtime/host';
 import { summarize, toNodeError } from '../shared/errors';
 import { hintAtMemory, reportWarnings, type Warning } from '../shared/hints';
-import type { ItemOutcome } from '../shared/item';
+import type { Item, ItemOutcome } from '../shared/item';
 import { getModels, getTiers } from '../shared/panel/model-pickers';
 import { getSkills, getTenantTools, searchAgents, searchTenants } from '../shared/panel/pickers';
 import { openChatStream } from './operations/chat-stream';
 import { toErrorItem } from './operations/error-item';
+import { forItems, itemsAtOnce } from './operations/for-items';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
 import { showTenantTools } from './panel/pickers';
@@ -30,28 +31,35 @@ export class AgentNode implements INodeType {
     // Loaded with the first run: n8n loads this file at every start, also where the node is never used.
     const library: typeof RuntimeLibrary = await import('../../runtime/host');
     const context = isToolVariant(this) ? asCalled(this, library) : this;
-    const output: INodeExecutionData[] = [];
-    const outcomes: ItemOutcome[] = [];
-    const errors: Warning[] = [];
-
-    for (let index = 0; index < this.getInputData().length; index++) {
-      const chat = openChatStream(this, index);
-      try {
-        const shape = readShape(this, index, library);
-        const operation = operationOf(this.getNode(), library);
-        const outcome = await operation({ context, library, index, onEvent: chat?.onEvent });
-        outcomes.push(outcome);
-        await chat?.finish(outcome.item.json);
-        output.push(shapeOutput(outcome.item, shape, this.getInputData()[index]));
-      } catch (error) {
-        await chat?.fail(this.continueOnFail() ? (error as Error) : undefined);
-        if (!this.continueOnFail()) throw toNodeError(this.getNode(), error, index);
-        errors.push(summarize(error));
-        output.push(toErrorItem({ context: this, library, index }, error));
-      }
-    }
+    const ended = await forItems(context, itemsAtOnce(this), (index, seen) =>
+      runItem(this, { context: seen, library, index }),
+    );
+    const outcomes = ended.flatMap(({ outcome }) => outcome ?? []);
+    const errors = ended.flatMap(({ error }) => error ?? []);
     hintAtMemory(this, outcomes);
     reportWarnings(this, [...outcomes.flatMap(({ warnings }) => warnings), ...errors]);
-    return [output];
+    return [ended.map(({ item }) => item)];
+  }
+}
+
+interface EndedItem {
+  readonly item: INodeExecutionData;
+  readonly outcome?: ItemOutcome;
+  readonly error?: Warning;
+}
+
+/** Rejects with an error of n8n where the node does not continue after one. */
+async function runItem(node: IExecuteFunctions, item: Item): Promise<EndedItem> {
+  const { index, library } = item;
+  const chat = openChatStream(node, index);
+  try {
+    const shape = readShape(node, index, library);
+    const outcome = await operationOf(node.getNode(), library)({ ...item, onEvent: chat?.onEvent });
+    await chat?.finish(outcome.item.json);
+    return { item: shapeOutput(outcome.item, shape, node.getInputData()[index]), outcome };
+  } catch (error) {
+    await chat?.fail(node.continueOnFail() ? (error as Error) : undefined);
+    if (!node.continueOnFail()) throw toNodeError(node.getNode(), error, index);
+    return { item: toErrorItem({ context: node, library, index }, error), error: summarize(error) };
   }
 }

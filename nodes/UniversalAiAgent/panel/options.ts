@@ -51,6 +51,16 @@ const ownOptions: INodeProperties[] = [
     displayOptions: ofRun,
   },
   {
+    displayName: 'Input: Items at Once',
+    name: 'itemsAtOnce',
+    type: 'number',
+    noDataExpression: true,
+    typeOptions: { minValue: 1, maxValue: 50 },
+    default: 5,
+    description:
+      'How many items are run at the same time; results keep the order of the items. Without it one after the other, as always while an answer is streamed.',
+  },
+  {
     displayName: 'Input: Mode',
     name: 'inputMode',
     type: 'options',
