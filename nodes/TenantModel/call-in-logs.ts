@@ -8,7 +8,7 @@ const TYPE = NodeConnectionTypes.AiLanguageModel;
 
 type Models = Parameters<Parameters<Library['useRuntime']>[1]>[0]['models'];
 type Query = Parameters<Models['call']>[0];
-/** What is the same for all calls of the model. */
+/** Part of a query that all calls of the model share. */
 export type CallQuery = Omit<Query, 'messages'>;
 type Answer = Awaited<ReturnType<Models['call']>>;
 

@@ -50,7 +50,7 @@ export interface SingleModelCall {
   readonly reserve?: Reservation;
   /** Nothing is billed as long as it costs nothing. */
   readonly isFree: boolean;
-  /** What it has used is written with the end. */
+  /** Retries of the write that ends the run, which also holds the usage. */
   readonly settleRetries: number;
 }
 

@@ -126,7 +126,7 @@ interface AnsweredCall {
   readonly durationMs: number;
 }
 
-/** Whoever pays for a call, and may stop it. */
+/** Account that a call is charged to, and the signal that stops it. */
 interface CallGuard extends Pick<LoopInput, 'stop'> {
   readonly observer: Pick<LoopInput['observer'], 'modelCallEnded' | 'modelSettledLate'>;
 }

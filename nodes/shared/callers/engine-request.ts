@@ -20,7 +20,7 @@ interface Internals {
 
 export const internals = (context: unknown): Internals => context as Internals;
 
-/** What an agent has asked the engine for, with the entry by which the agent continues. */
+/** Request of an agent to the engine, and the entry by which the agent continues. */
 interface Request {
   readonly entry: IExecuteData;
   readonly action: EngineRequest['actions'][number];

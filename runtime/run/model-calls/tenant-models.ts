@@ -12,7 +12,7 @@ import type { RunEnvironment } from '../run';
 import { callTenantModel, type ModelAnswer, type ModelOfTenant } from './call-tenant-model';
 import { readTranscript } from './read-transcript';
 
-/** Copied, so that nobody changes it afterwards. Throws for what JSON cannot hold. */
+/** Parses a JSON object into a copy, so that later changes do not reach it. */
 const jsonObject = z.unknown().transform((given, context): JsonObject => {
   const copy = copyOf(given);
   if (copy !== undefined) return copy;
@@ -48,7 +48,7 @@ const querySchema = z.object({
   signal: z.instanceof(AbortSignal).optional(),
 });
 
-/** What is asked. */
+/** Conversation, and how the model may answer it. */
 interface ModelConversation {
   /** The conversation in the shape of the OpenAI chat API; contents are texts, or parts of text. */
   readonly messages: readonly unknown[];
@@ -69,7 +69,7 @@ interface ModelConversation {
 interface ModelCallQuery extends ModelOfTenant, ModelConversation {
   /** `client_id`, `dialog_id`, `user_id`, `session_id`: who the call is for, as a task's meta says it. */
   readonly meta?: unknown;
-  /** What the call belongs to. Default: nothing, and it stands on the bill as `model-call`. */
+  /** Task that the call belongs to. Default: none, and the call has a line of the type `model-call`. */
   readonly task?: CallTask;
   readonly signal?: AbortSignal;
 }
@@ -104,14 +104,14 @@ export function createTenantModels(environment: RunEnvironment, timeoutMs: numbe
   };
 }
 
-/** A listener that fails must not take away an answer that is paid for. */
+/** Wraps a listener: its errors must not cost an answer that is paid for. */
 function safely(onDelta: ModelConversation['onDelta']): ModelConversation['onDelta'] {
   if (onDelta === undefined) return undefined;
   return (delta) => {
     try {
       onDelta(delta);
     } catch {
-      // Nobody else is to know.
+      // A listener has no say in the call.
     }
   };
 }
