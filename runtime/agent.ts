@@ -64,7 +64,7 @@ async function runClaimed(environment: RunEnvironment, claimed: ClaimedRun): Pro
   await turn();
   const result = buildResult(run, outcome, { meter: recorder.account.meter, plan: planning?.report(outcome) });
   const { settled, error } = await settleRun(run, recorder, { result, outcome });
-  emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd });
+  emit({ type: 'run-end', status: settled.status, costUsd: settled.cost_usd, ...(error && { code: error.code }) });
   if (error !== undefined) throw error.withResult(settled);
   return rememberTurn(run, settled, outcome);
 }

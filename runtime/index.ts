@@ -5,7 +5,7 @@ export type { StreamEvent } from './compose/stream-run';
 export type { TurnResult } from './compose/take-turn';
 export type { DatabaseConfig, RuntimeConfig, RuntimePlugins } from './config/runtime-config';
 export type { Connected, ConnectedTool, Memory, OutputFormat } from './contracts/connected';
-export type { OnEvent, RunEvent } from './contracts/event';
+export type { Log, OnEvent, RunEvent } from './contracts/event';
 export type { Account, MadeCall, PlannedCall } from './contracts/ledger/account';
 export type { Claim, ClaimRequest, LedgerStore, RunProgress } from './contracts/ledger/ledger';
 export type { NewTurn, SessionRecord, SessionStore } from './contracts/ledger/session';

@@ -1,5 +1,6 @@
 import { readConsumerSettings } from './config/consumer-config';
-import type { Consumer, ConsumerConfig, ConsumerParts, Log, TakenTask } from './contracts/consumer';
+import type { Consumer, ConsumerConfig, ConsumerParts, TakenTask } from './contracts/consumer';
+import type { Log } from './contracts/event';
 import type { KeptEnd, UnwrittenEnds } from './contracts/ledger/outbox';
 import { checkLists, checkRedis } from './queue/check-redis';
 import { createConsumer } from './queue/consumer';
@@ -13,7 +14,8 @@ import { dropUnwrittenEnd, readBacklog, readUnwrittenEnds } from './storage/redi
 import { openWaitingClient } from './storage/redis/waiting-client';
 
 export { createFailureDelivery, type FailureDelivery } from './compose/failure-delivery';
-export type { Consumer, ConsumerConfig, ConsumerHealth, ConsumerParts, Log, TakenTask } from './contracts/consumer';
+export type { Consumer, ConsumerConfig, ConsumerHealth, ConsumerParts, TakenTask } from './contracts/consumer';
+export type { Log } from './contracts/event';
 export type { DeadTask, HandleTask, QueueDelivery, QueueTask } from './contracts/queue';
 export { ERROR_CODES } from './errors/codes';
 export { isRuntimeError, RuntimeError } from './errors/runtime-error';

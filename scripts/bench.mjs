@@ -1,4 +1,4 @@
-// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--migrate`, `--policy`, `--pause`, `--queue`, `--size`, `--cold` or `--n8n` runs one part.
+// Prints ratios beside other loops, and beside five static branches in a real n8n. `--loop`, `--mcp`, `--migrate`, `--policy`, `--pause`, `--queue`, `--size`, `--cold`, `--n8n` or `--stream` runs one part.
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
@@ -16,6 +16,7 @@ const PARTS = {
   '--mcp': ['--expose-gc', 'bench/mcp/run.mjs'],
   '--migrate': ['bench/migrate/run.mjs'],
   '--n8n': ['bench/n8n/run.mjs'],
+  '--stream': ['bench/stream/run.mjs'],
 };
 
 const run = (program, args, options = {}) => execFileSync(program, args, { cwd: root, stdio: 'inherit', ...options });

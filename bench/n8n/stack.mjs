@@ -15,13 +15,13 @@ import { seedTenant } from './seed.mjs';
 import { workflowOf } from './workflows.mjs';
 
 /** What is the same for both engines. */
-export async function startServers({ packageFile, log }) {
+export async function startServers({ packageFile, modelServer = new URL('model-server.mjs', import.meta.url), log }) {
   await ensureHostInstalled({ log });
   log('building and packing the node');
   const packageTarball = packageFile ?? buildPackage();
   log('starting Postgres and the servers');
   const postgres = await startPostgres();
-  const model = startProcess(new URL('model-server.mjs', import.meta.url));
+  const model = startProcess(modelServer);
   const tool = startProcess(new URL('tool-server.mjs', import.meta.url));
   const stop = async () => {
     for (const child of [model, tool]) child.stop();

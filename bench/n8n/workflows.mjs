@@ -15,6 +15,7 @@ const builders = {
   }),
   'five-branches': fiveBranches,
   'one-node': ({ credentials }) => chain({ ...AGENT, parameters: fields(), credentials }),
+  'one-node-streamed': ({ credentials }) => chain({ ...AGENT, parameters: fields(), credentials }),
   'one-node-item': ({ credentials }) =>
     chain(
       {
@@ -50,7 +51,8 @@ export function workflowOf(subject, stack) {
 }
 
 function webhook(path) {
-  const parameters = { httpMethod: 'POST', path, responseMode: 'lastNode', options: {} };
+  const responseMode = path === 'one-node-streamed' ? 'streaming' : 'lastNode';
+  const parameters = { httpMethod: 'POST', path, responseMode, options: {} };
   return { name: 'Webhook', type: 'n8n-nodes-base.webhook', typeVersion: 2.1, webhookId: path, parameters };
 }
 

@@ -11,6 +11,7 @@ import { toErrorItem } from './operations/error-item';
 import { forItems, itemsAtOnce } from './operations/for-items';
 import { operationOf } from './operations/operations';
 import { readShape, shapeOutput } from './operations/output-shape';
+import { hintAtRuns } from './operations/run-summary';
 import { showTenantTools } from './panel/pickers';
 import { testSqlRole } from './panel/test-sql-role';
 import { testVaultKey } from './panel/test-vault-key';
@@ -36,6 +37,10 @@ export class AgentNode implements INodeType {
     );
     const outcomes = ended.flatMap(({ outcome }) => outcome ?? []);
     const errors = ended.flatMap(({ error }) => error ?? []);
+    hintAtRuns(
+      this,
+      ended.map(({ outcome, item }) => (outcome?.item ?? item).json),
+    );
     hintAtMemory(this, outcomes);
     reportWarnings(this, [...outcomes.flatMap(({ warnings }) => warnings), ...errors]);
     return [ended.map(({ item }) => item)];

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ITriggerResponse } from 'n8n-workflow';
 
+import { logOf } from '../shared/log';
 import { createAnswers } from './answers';
 import { execute } from './execution';
 import type { TriggerParts } from './settings';
@@ -16,8 +17,7 @@ export async function consume(parts: TriggerParts): Promise<ITriggerResponse> {
   const consumer = await library.startConsumer(settings.consumer, {
     handle: (delivery) => execute(parts, delivery).catch((error: unknown) => answers.settle(delivery, error)),
     onDead: answers.deliver,
-    // n8n's own log has a line for each execution already.
-    log: (level, message, facts) => context.logger[level === 'info' ? 'debug' : level](message, facts),
+    log: logOf(context),
   });
   return {
     // Executions go on after a trigger is closed. Their tasks are waited for a moment here, longer ones in the background;

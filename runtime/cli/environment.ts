@@ -3,9 +3,10 @@ import { DEFAULTS, parseDatabase, type RuntimeConfig } from '../config/runtime-c
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { createPostgres, type Postgres } from '../storage/postgres/pool';
 import { isList, tryParseJson } from '../util/json';
-import type { ConsumerConfig } from '../worker';
+import type { ConsumerConfig, Log } from '../worker';
 import { UsageError } from './arguments';
 import { terminal } from './terminal';
+import { LOG_LEVELS, type LogLevel } from './worker-log';
 
 const GRACE_SECONDS = 30;
 const START_SECONDS = 60;
@@ -122,12 +123,14 @@ export interface WorkerSettings {
   readonly host: string;
   /** Undefined: no health and no metrics are served. 0 is any free one. */
   readonly port?: number;
+  /** The least urgent lines of the log. */
+  readonly logLevel: LogLevel;
   readonly graceMs: number;
   /** How long to wait at the start for a database or Redis that is away. */
   readonly startMs: number;
 }
 
-/** What the worker is told by AGENT_WORKER_…, AGENT_TENANT_CONCURRENCY and AGENT_FORWARD_LIST. */
+/** What the worker is told by AGENT_WORKER_…, AGENT_TENANT_CONCURRENCY, AGENT_FORWARD_LIST and AGENT_LOG_LEVEL. */
 export function readWorker(): WorkerSettings {
   const grace = wholeNumber('AGENT_WORKER_GRACE_SECONDS', { least: 0 }) ?? GRACE_SECONDS;
   const start = wholeNumber('AGENT_WORKER_START_SECONDS', { least: 0 }) ?? START_SECONDS;
@@ -143,9 +146,17 @@ export function readWorker(): WorkerSettings {
     },
     host: optional('AGENT_WORKER_HOST') ?? '127.0.0.1',
     port: optional('AGENT_WORKER_PORT') === 'off' ? undefined : readPort(),
+    logLevel: readLogLevel(),
     graceMs: grace * 1000,
     startMs: start * 1000,
   };
+}
+
+function readLogLevel(): LogLevel {
+  const given = optional('AGENT_LOG_LEVEL') ?? 'info';
+  const level = LOG_LEVELS.find((one) => one === given);
+  if (level !== undefined) return level;
+  throw new UsageError(`The environment variable AGENT_LOG_LEVEL is none of ${LOG_LEVELS.join(', ')}.`);
 }
 
 function readPort(): number {
@@ -160,10 +171,10 @@ export function readQueue(): Pick<ConsumerConfig, 'redis' | 'list' | 'failedList
 }
 
 /** A runtime with enough database connections for this many tasks at a time. */
-export function openWorkerRuntime({ consumer: { concurrency } }: WorkerSettings): Runtime {
+export function openWorkerRuntime({ consumer: { concurrency } }: WorkerSettings, logger: Log): Runtime {
   const { database, ...config } = sharedConfig();
   const maxConnections = Math.min(MOST_CONNECTIONS, Math.max(DEFAULTS.maxConnections, Math.ceil(concurrency / 2)));
-  return createRuntime({ ...config, database: { ...database, maxConnections }, model: modelConfig() });
+  return createRuntime({ ...config, database: { ...database, maxConnections }, model: modelConfig(), logger });
 }
 
 function wholeNumber(name: string, { least }: { readonly least: number }): number | undefined {

@@ -34,7 +34,7 @@ Environment: DATABASE_URL, OPENROUTER_API_KEY, OPENROUTER_BASE_URL,
              REDIS_URL (for the queue, and for the tool redis_get),
              AGENT_TASK_LIST, AGENT_FAILED_LIST, AGENT_FORWARD_LIST, AGENT_WORKER_CONCURRENCY, AGENT_TENANT_CONCURRENCY,
              AGENT_WORKER_ATTEMPTS, AGENT_WORKER_GRACE_SECONDS, AGENT_WORKER_HOST, AGENT_WORKER_PORT, AGENT_LEASE_SECONDS,
-             AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
+             AGENT_LOG_LEVEL, AGENT_CALLBACK_KEY_PREFIXES, AGENT_CALLBACK_HOSTS, AGENT_WEBHOOK_SECRET (for the worker: docs/queue.md),
              AGENT_MCP_STDIO (JSON: the command lines that MCP servers may be started with),
              N8N_API_KEY (for migrate-workflow with --n8n-url)
 Exit code: 0 done, 1 failed (in a pipe, one JSON line on standard error) or a result that reports a problem,

@@ -1,10 +1,10 @@
 import type { RuntimeError } from '../errors/runtime-error';
 import { assertReady, databaseStatus } from '../storage/schema/migrate';
-import { type Consumer, startConsumer } from '../worker';
+import { type Consumer, type Log, startConsumer } from '../worker';
 import { openWorkerRuntime, readWorker, withDatabase, type WorkerSettings } from './environment';
 import { whenThere } from './when-there';
 import { serveHealth } from './worker-http';
-import { reportProgress, writeLog } from './worker-log';
+import { logFrom, reportProgress } from './worker-log';
 
 /** Grace for writes under way when a start is stopped. */
 const END_MS = 500;
@@ -12,13 +12,14 @@ const END_MS = 500;
 /** Does the tasks of the Redis list until a signal ends it, or with `drain` until there are none. */
 export async function runWorker(drain: boolean): Promise<number> {
   const settings = readWorker();
-  const runtime = openWorkerRuntime(settings);
+  const log = logFrom(settings.logLevel);
+  const runtime = openWorkerRuntime(settings, log);
   const ending = awaitSignal();
   const patience = {
     waitMs: settings.startMs,
     signal: ending.signal,
     onAway: ({ code, message: reason }: RuntimeError) =>
-      writeLog('warn', 'waiting for a server before the start', { code, reason }),
+      log('warn', 'waiting for a server before the start', { code, reason }),
   };
   let consumer: Consumer | undefined;
   let server: Health | undefined;
@@ -33,18 +34,18 @@ export async function runWorker(drain: boolean): Promise<number> {
           onDead: async ({ task, error }) => {
             if (task !== undefined) await runtime.deliverFailure(task, error);
           },
-          log: writeLog,
+          log,
         }),
       patience,
     );
     const { list, concurrency } = settings.consumer;
-    writeLog('info', 'worker started', { ...server?.address, list, concurrency });
-    await workUntilEnd(consumer, { settings, drain, ending, server });
+    log('info', 'worker started', { ...server?.address, list, concurrency });
+    await workUntilEnd(consumer, { settings, log, drain, ending, server });
     return 0;
   } catch (error) {
     if (consumer !== undefined || !ending.signal.aborted) throw error;
     // Stopped while it waited. A pending connection attempt must not delay the exit.
-    writeLog('info', 'worker ended');
+    log('info', 'worker ended');
     setTimeout(() => process.exit(0), END_MS).unref();
     return 0;
   } finally {
@@ -64,20 +65,21 @@ function checkDatabase(): Promise<void> {
 
 interface Working {
   readonly settings: WorkerSettings;
+  readonly log: Log;
   readonly drain: boolean;
   readonly ending: Ending;
   readonly server?: Health;
 }
 
-async function workUntilEnd(consumer: Consumer, { settings, drain, ending, server }: Working): Promise<void> {
+async function workUntilEnd(consumer: Consumer, { settings, log, drain, ending, server }: Working): Promise<void> {
   const { graceMs } = settings;
-  const stopProgress = reportProgress(consumer);
+  const stopProgress = reportProgress(consumer, log);
   try {
     await (drain ? Promise.race([consumer.idle(), ending.signalled]) : ending.signalled);
-    writeLog('info', 'worker ends', { grace_ms: graceMs });
+    log('info', 'worker ends', { grace_ms: graceMs });
     server?.markEnding();
     await consumer.close({ graceMs });
-    writeLog('info', 'worker ended');
+    log('info', 'worker ended');
   } finally {
     stopProgress();
   }

@@ -109,7 +109,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
   const tasks = createTaskParts({ config: parsed, redis, tenants: kept.tenants });
   const run = (task: ReadyTask, options?: RunOptions): Promise<AgentResult> => {
     outbox?.look();
-    return runAgent(environment, task, options);
+    return runAgent(environment, task, { ...options, logger: options?.logger ?? parsed.logger });
   };
   const tools = createTenantTools({ ...environment, mcp, tierOf, timeoutMs: CALL_TIMEOUT_MS });
   const runTask: Runtime['run'] = async (task, options) => {

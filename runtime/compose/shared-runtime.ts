@@ -24,7 +24,7 @@ const SWEEP_MS = 60_000;
  * Lends a runtime that all callers with the same configuration share, with its pools and warm connections.
  * It closes after five minutes without a caller.
  */
-export const useRuntime = share((config: Omit<RuntimeConfig, 'plugins'>) => createRuntime(config));
+export const useRuntime = share((config: Omit<RuntimeConfig, 'plugins' | 'logger'>) => createRuntime(config));
 
 /** The same for the producer's side of the queue, which needs Redis only. */
 export const useTaskQueue = share((given: QueueConfig): TaskQueue & Closable => {

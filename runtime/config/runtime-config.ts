@@ -1,6 +1,7 @@
 import * as z from 'zod/v4';
 
 import type { ConsumerConfig } from '../contracts/consumer';
+import type { Log } from '../contracts/event';
 import type { LedgerStore } from '../contracts/ledger/ledger';
 import type { Model } from '../contracts/model';
 import { MOST_ITERATIONS, TASK_DEFAULTS } from '../contracts/task-options';
@@ -224,21 +225,29 @@ export interface RuntimeConfig {
     /** The command lines that MCP servers of the transport `stdio` may be started with, word for word. Default none. */
     readonly stdioCommands?: readonly (readonly string[])[];
   };
+  /**
+   * Takes a line for each step, each tool call and the end of a run. Default none.
+   * @example (level, message, facts) => console.log(JSON.stringify({ level, message, ...facts }))
+   */
+  readonly logger?: Log;
   readonly plugins?: RuntimePlugins;
 }
 
 /** What the schema takes. RuntimeConfig says the same in words that ship without zod; a test holds the two together. */
 export type ConfigInput = z.input<typeof configSchema>;
 
-export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: RuntimePlugins };
+export type ParsedConfig = z.output<typeof configSchema> & { readonly plugins: RuntimePlugins; readonly logger?: Log };
 
 /** Throws CONFIG_INVALID that names the fields; never their values, which may be secrets. */
-export function parseConfig({ plugins = {}, ...config }: RuntimeConfig): ParsedConfig {
+export function parseConfig({ plugins = {}, logger, ...config }: RuntimeConfig): ParsedConfig {
   const parsed = readBy(configSchema, config);
+  if (logger !== undefined && typeof logger !== 'function') {
+    throw new RuntimeError('CONFIG_INVALID', { issues: 'logger is not a function of level, message and facts' });
+  }
   if (parsed.database === undefined && (plugins.tenants === undefined || plugins.ledger === undefined)) {
     throw new RuntimeError('CONFIG_INVALID', { issues: 'database is missing' });
   }
-  return { ...parsed, plugins };
+  return { ...parsed, plugins, logger };
 }
 
 /** Why an address cannot be read, as a sentence goes on after its name. */

@@ -1,3 +1,4 @@
+import type { Log } from './event';
 import type { DeadTask, QueueDelivery, QueueTask } from './queue';
 
 export interface ConsumerConfig {
@@ -31,13 +32,6 @@ export interface ConsumerConfig {
   /** Memory, CPU and event loop of this process among the metrics. Default false. */
   readonly processMetrics?: boolean;
 }
-
-/** One line of a log: words of our own and facts that are safe to show; never a task's content. */
-export type Log = (
-  level: 'debug' | 'info' | 'warn' | 'error',
-  message: string,
-  facts?: Readonly<Record<string, string | number | boolean | undefined>>,
-) => void;
 
 export interface ConsumerParts {
   /** Does a task, as HandleTask; tokens and cost of the TaskReport that it resolves with are counted in the metrics. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors/codes';
 import type { RunStatus } from './result';
 
 /** What a caller can watch while a run is under way. No event carries arguments, results of tools or secrets. */
@@ -21,6 +22,8 @@ export type RunEvent =
       readonly tool: string;
       readonly toolCallId: string;
       readonly isError: boolean;
+      /** Set for an error. */
+      readonly code?: ErrorCode;
       readonly durationMs: number;
     }
   | {
@@ -31,7 +34,15 @@ export type RunEvent =
     }
   /** An event of a run that works for a tool call, such as a sub-agent: any but its deltas. */
   | { readonly type: 'run-below'; readonly toolCallId: string; readonly event: RunEvent }
-  | { readonly type: 'run-end'; readonly status: RunStatus; readonly costUsd: string };
+  /** `code`: of the error that ended it. */
+  | { readonly type: 'run-end'; readonly status: RunStatus; readonly costUsd: string; readonly code?: ErrorCode };
 
 /** Called in the order of events. What it throws or rejects with is ignored. */
 export type OnEvent = (event: RunEvent) => unknown;
+
+/** Takes one line of a log: words of our own and facts that are safe to show; never the content of a task, a call or a result. */
+export type Log = (
+  level: 'debug' | 'info' | 'warn' | 'error',
+  message: string,
+  facts?: Readonly<Record<string, string | number | boolean | undefined>>,
+) => void;

@@ -1,11 +1,13 @@
 import type { Connected } from './connected';
-import type { OnEvent } from './event';
+import type { Log, OnEvent } from './event';
 import type { McpServerInput } from './tools/mcp';
 import type { EgressFilter } from './tools/tool';
 
 /** What the host of a run, such as n8n, gives beside the task. */
 export interface HostOptions {
   readonly onEvent?: OnEvent;
+  /** Takes a line for each step, each tool call and the end of the run. Default: that of the runtime. */
+  readonly logger?: Log;
   /** Asks models for their replies piece by piece, for `text-delta` and `reasoning-delta`. Default false. */
   readonly stream?: boolean;
   /** Runs even if the task was done before: a manual test in the editor. Default false. */

@@ -103,7 +103,8 @@ async function runOne(
   };
   input.observer.toolCallEnded(record);
   const { durationMs } = record;
-  input.emit({ type: 'tool-result', step, tool, toolCallId: id, isError: output.isError, durationMs });
+  const { isError, code } = output;
+  input.emit({ type: 'tool-result', step, tool, toolCallId: id, isError, code, durationMs });
   return { record, message };
 }
 

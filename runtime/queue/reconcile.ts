@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 
-import type { Log } from '../contracts/consumer';
+import type { Log } from '../contracts/event';
 import { toRuntimeError } from '../errors/to-runtime-error';
 import { every } from '../util/clock';
 import { checkRedis } from './check-redis';

@@ -198,9 +198,9 @@ function familyOf({ key, parent }: ClaimedRun, parentCallId: string): Family {
 
 /** The host of a child. Memory and answer's form stay with the parent, and so do its tools, but for its own parts. */
 function childHost({ host, earlier, emit }: ClaimedRun, { toolCallId, part }: ChildCall): HostOptions {
-  const { mcpServers, egress, fresh = false, connected: { model, fallback, tools } = {} } = host;
+  const { mcpServers, egress, logger, fresh = false, connected: { model, fallback, tools } = {} } = host;
   return {
-    ...{ mcpServers, egress },
+    ...{ mcpServers, egress, logger },
     connected: { model, fallback, tools: part === undefined ? undefined : tools },
     onEvent: host.onEvent && ((event) => emit({ type: 'run-below', toolCallId, event })),
     // A run that goes on finds its children.

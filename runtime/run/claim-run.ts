@@ -1,5 +1,4 @@
 import { assertRunBudget, mostSpent, NOTHING_SPENT, readRunsPerMinute } from '../billing/budget';
-import type { OnEvent } from '../contracts/event';
 import type { Approval } from '../contracts/ledger/journal';
 import type { ClaimRequest, OnRecord, RunKey } from '../contracts/ledger/ledger';
 import type { Progress } from '../contracts/ledger/progress';
@@ -14,6 +13,7 @@ import { agentOnRecord, rebuildRun } from '../loop/rebuild-run';
 import { newId } from '../util/clock';
 import { canonicalJson } from '../util/json';
 import { resultOfNothing } from './build-result';
+import { emitOf } from './log-run';
 import { loadHistory } from './memory';
 import { beginsWithCall } from './modes/first-call';
 import { blockedPlan } from './modes/plan-on-record';
@@ -150,7 +150,7 @@ function claimedRun(
   if (run.parent !== undefined) run.parent.claim.isHeld = true;
   const variables = new Map(Object.entries(claimed.earlier?.variables ?? run.plan.config.variables ?? {}));
   const refusal = run.refusal ?? blockedPlan(run.plan, claimed.earlier);
-  return { kind: 'claimed', run: { ...run, ...claimed, refusal, variables, emit: safely(run.host.onEvent) } };
+  return { kind: 'claimed', run: { ...run, ...claimed, refusal, variables, emit: emitOf(run, claimed.key) } };
 }
 
 /** Returns how an earlier run began. Without its opening on record it had no instructions but its prompt. */
@@ -217,10 +217,4 @@ function decided(
   if (asked.below !== undefined) return { ...asked, below: { ...asked.below, ...given } };
   const wasRefused = known?.decision === 'deny' && canonicalJson(known.arguments) === canonicalJson(asked.arguments);
   return wasRefused ? known : { ...asked, ...given };
-}
-
-/** A listener that fails must not end a run that costs money, nor the process. */
-function safely(onEvent: OnEvent | undefined): OnEvent {
-  if (onEvent === undefined) return () => undefined;
-  return (event) => void new Promise((resolve) => resolve(onEvent(event))).catch(() => undefined);
 }

@@ -47,7 +47,7 @@ export function createTaskHandling(parts: TaskHandlingParts): TaskHandling {
 async function doTask(
   { findHandler, rulesOf, callbacks, run }: TaskHandlingParts,
   task: QueueTask,
-  { signal, onEvent, stream, fresh, egress, mcpServers }: RunOptions,
+  { signal, onEvent, logger, stream, fresh, egress, mcpServers }: RunOptions,
 ): Promise<{ readonly addressed: Addressed; readonly answer: TaskAnswer }> {
   const perform = findHandler(task.task_type)(task);
   const tenantId = readTenantId(task.meta.tenant_id);
@@ -56,7 +56,7 @@ async function doTask(
   await callbacks.check(addressed);
   const answer = await perform({
     tenantId,
-    run: (agentTask) => run(agentTask, { signal, onEvent, stream, fresh, egress, mcpServers }),
+    run: (agentTask) => run(agentTask, { signal, onEvent, logger, stream, fresh, egress, mcpServers }),
     rules: requests,
     signal,
     fresh: fresh === true,

@@ -79,6 +79,15 @@ export function executionOperations(rest, baseUrl) {
       (await rest('POST', `/workflows/${workflowId}/run`, { triggerToStartFrom: { name: triggerName } })).executionId,
 
     /**
+     * Presses "Listen for test event": the next call of its webhook, with `isTest`, runs the workflow.
+     * @param {string} workflowId
+     * @param {string} triggerName
+     */
+    async listenForTest(workflowId, triggerName) {
+      await rest('POST', `/workflows/${workflowId}/run`, { triggerToStartFrom: { name: triggerName } });
+    },
+
+    /**
      * @param {string} workflowId
      * @returns {Promise<any[]>} the last hundred without their data, the newest first
      */
@@ -112,11 +121,11 @@ function webhookCaller(baseUrl) {
    * Resolves for an HTTP error too.
    * @param {string} webhookPath
    * @param {unknown} [body] sent as JSON
-   * @param {{ method?: string, headers?: Record<string, string>, signal?: AbortSignal }} [options]
+   * @param {{ method?: string, headers?: Record<string, string>, signal?: AbortSignal, isTest?: boolean }} [options]
    * @returns {Promise<WebhookReply>}
    */
-  return async (webhookPath, body, { method = 'POST', headers = {}, signal } = {}) => {
-    const response = await fetchAnew(`${baseUrl}/webhook/${webhookPath}`, {
+  return async (webhookPath, body, { method = 'POST', headers = {}, signal, isTest = false } = {}) => {
+    const response = await fetchAnew(`${baseUrl}/${isTest ? 'webhook-test' : 'webhook'}/${webhookPath}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -61,7 +61,8 @@ afterAll(async () => {
   await Promise.all([models.close(), database.close()]);
 });
 
-it('a chat shows the answer while the model writes it, and the bill is that of the whole', async () => {
+/** Asks in the chat that is open; resolves with the texts that were seen of the answer, the whole one last. */
+async function ask(picture: string): Promise<readonly string[]> {
   const { page } = editor;
   models.script((_request, response) =>
     sendStream(response, textReply(ANSWER, { prompt: 310, completion: 20 }).body as object, {
@@ -69,19 +70,34 @@ it('a chat shows the answer while the model writes it, and the bill is that of t
       delayMs: 150,
     }),
   );
-  await page.goto(`${n8n.baseUrl}/webhook/${PATH}/chat`);
   await page.getByPlaceholder(/type/i).fill(QUESTION);
   await page.keyboard.press('Enter');
-  const list = page.locator('.chat-messages-list');
   const seen = new Set<string>();
   for (let text = ''; !text.includes('until Friday.'); await page.waitForTimeout(20)) {
-    text = (await list.innerText()).split(QUESTION).at(-1)?.trim() ?? '';
+    text = (await page.locator('.chat-messages-list').first().innerText()).split(QUESTION).at(-1)?.trim() ?? '';
     if (text.startsWith('Ada')) seen.add(text);
-    if (seen.size === 3) await editor.screenshot(path.join(PICTURES, 'chat-streaming.png'));
+    if (seen.size === 3) await editor.screenshot(path.join(PICTURES, `${picture}-streaming.png`));
   }
-  await editor.screenshot(path.join(PICTURES, 'chat-streamed.png'));
-  expect([...seen].filter((text) => text !== ANSWER).length).toBeGreaterThanOrEqual(3);
-  expect([...seen].at(-1)).toBe(ANSWER);
+  await editor.screenshot(path.join(PICTURES, `${picture}-streamed.png`));
+  return [...seen];
+}
+
+it.each([
+  ["n8n's page for a chat", 'chat', (): Promise<unknown> => editor.page.goto(`${n8n.baseUrl}/webhook/${PATH}/chat`)],
+  [
+    "the editor's chat",
+    'chat-editor',
+    async (): Promise<unknown> => {
+      await editor.login();
+      await editor.openWorkflow(workflowId);
+      return editor.page.getByRole('button', { name: 'Open chat' }).last().click();
+    },
+  ],
+])('%s shows the answer while the model writes it, and the bill is that of the whole', async (_name, picture, open) => {
+  await open();
+  const seen = await ask(picture);
+  expect(seen.filter((text) => text !== ANSWER).length).toBeGreaterThanOrEqual(3);
+  expect(seen.at(-1)).toBe(ANSWER);
 
   const execution = await ended(n8n, await lastExecutionId(n8n, workflowId));
   expect(execution.data.resultData.runData.Agent?.[0].data.main[0]?.[0]?.json).toMatchObject({

@@ -12,7 +12,7 @@ import { connectedWorkflow } from './support/connected';
 import { addModelCredential, addPostgresCredential, agentWorkflow, type N8n } from './support/host';
 import { addRedisCredential, queueWorkflow } from './support/queue';
 import { mixedUp, startStock } from './support/stock';
-import { piecesOf, publishStreaming } from './support/streams';
+import { piecesOf, publishStreaming, stopInTheMiddle, streaming } from './support/streams';
 
 // A lost main process is noticed by the queue after half a minute and more.
 const PATIENCE_MS = 400_000;
@@ -37,6 +37,8 @@ const inQueueMode = (): { postgresUrl: string; userFolder: string; env: Record<s
     QUEUE_BULL_REDIS_HOST: '127.0.0.1',
     QUEUE_BULL_REDIS_PORT: String(redis.port),
     QUEUE_BULL_REDIS_PASSWORD: redis.password,
+    // As later versions of n8n do.
+    OFFLOAD_MANUAL_EXECUTIONS_TO_WORKERS: 'true',
   },
 });
 const startMain = (more: { packageTarball?: string } = {}): Promise<Main> =>
@@ -150,7 +152,7 @@ it(
 );
 
 it(
-  "streams answers of a worker: the Universal AI Agent's, and n8n's own with a tenant's model",
+  "streams answers of a worker, also in a manual run: the Universal AI Agent's, and n8n's own with a tenant's model",
   async () => {
     const n8n = main as unknown as N8n;
     const stock = await startStock(n8n);
@@ -158,28 +160,44 @@ it(
     // Slowly, since pieces that come at once are shown as one.
     const reply: ScriptedReply = (_request, response) =>
       sendStream(response, textReply(answer).body as object, { size: 800, delayMs: 150 });
-    stock.models.script(reply, reply);
+    stock.models.script(reply, reply, reply);
     const { ann, openRouterApi, postgres } = stock;
     const tenantId = { __rl: true, mode: 'id', value: ann };
     const credentials = { openRouterApi, postgres };
     const own = { tenantId, tier: 'pro', message: '={{ $json.message }}' };
-    await publishStreaming(n8n, agentWorkflow({ path: 'queued-stream', parameters: own, credentials }));
+    const workflow = (path: string): ReturnType<typeof agentWorkflow> =>
+      agentWorkflow({ path, parameters: own, credentials });
+    const streamed = await publishStreaming(n8n, workflow('queued-stream'));
     const agent = {
       ...{ type: '@n8n/n8n-nodes-langchain.agent', typeVersion: 3.1 },
       parameters: { promptType: 'define', text: '={{ $json.message }}', options: {} },
     };
     const subNodes = [stock.tenantModel(ann)];
     await publishStreaming(n8n, connectedWorkflow({ path: 'queued-agent', agent, credentials: {}, subNodes }));
-    for (const path of ['queued-stream', 'queued-agent']) {
-      const pieces = piecesOf((await n8n.callWebhook(path, { items: [{ message: 'How many?' }] })).text);
+    const manual = await n8n.createWorkflow(streaming(workflow('queued-test')));
+    await n8n.listenForTest(manual.id, 'Webhook');
+    for (const [path, isTest] of [
+      ['queued-stream', false],
+      ['queued-agent', false],
+      ['queued-test', true],
+    ] as const) {
+      const reply = await n8n.callWebhook(path, { items: [{ message: 'How many?' }] }, { isTest });
+      const pieces = piecesOf(reply.text);
       expect(pieces.join('')).toBe(answer);
       expect(pieces.length).toBeGreaterThanOrEqual(3);
     }
     const bill = 'SELECT task_type, cost_usd::text AS cost FROM elo_t_token_usage ORDER BY task_type';
     expect(await stock.database.query(bill)).toEqual([
       { task_type: 'ai_agent', cost: '0.00002700' },
+      { task_type: 'ai_agent', cost: '0.00002700' },
       { task_type: 'tenant_model', cost: '0.00002700' },
     ]);
+    const [tested] = (await n8n.executions(manual.id)) as readonly { readonly id: string }[];
+    expect(tested).toMatchObject({ mode: 'manual', status: 'success' });
+    expect(worker.logText()).toContain(`Worker finished execution ${tested?.id} `);
+    const body = { items: [{ message: 'How many?' }] };
+    const running = { id: streamed, path: 'queued-stream' };
+    expect(await stopInTheMiddle(n8n, { models: stock.models, workflow: running, body })).toBe('canceled');
     await stock.close();
   },
   PATIENCE_MS,

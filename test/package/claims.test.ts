@@ -66,13 +66,13 @@ it('the tiers and prices that the README names are those of the migrations', () 
 const HELD: readonly (readonly [string, string, string, string])[] = [
   [
     'README.md',
-    'answers that stream word by word | yes | yes, with a wired model as a whole',
+    'answers that stream word by word | yes | yes |',
     'test/e2e/chat-stream.test.ts',
-    'a chat shows the answer while the model writes it, and the bill is that of the whole',
+    '%s shows the answer while the model writes it, and the bill is that of the whole',
   ],
   [
     'README.md',
-    'In a chat that streams, answers of a connected model or with a required output format appear at once',
+    'In a chat that streams, an answer with a required output format appears at once',
     'test/nodes/streaming.test.ts',
     'sends the answer to a chat that streams, as one message for each item',
   ],

@@ -17,6 +17,8 @@ const PRINTED: Readonly<Record<string, string>> = {
   'Step by step': 'true 1 \nfalse 1 It is noon.\n',
   'An agent with a skill': 'support code Refunded.\ntrue\n',
   'A model': 'openai/gpt-4o-mini heard: Hello 15 0.00002000\n',
+  'A log':
+    '["debug","run started","greeting",""]\n["debug","step done","greeting",""]\n["info","run ended","greeting","completed"]\n',
   'A source of tools': 'Seven. [7]\nNo tools. []\n',
   Conversations: 'user assistant user\n',
 };

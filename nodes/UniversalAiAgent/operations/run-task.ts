@@ -4,6 +4,7 @@ import type { RunOptions, Runtime } from '../../../runtime/host';
 import { isFinalFailure, tellOfRetries } from '../../shared/delivery';
 import { readEgress } from '../../shared/egress';
 import { type Item, type ItemOutcome, type TaskItem, withOptions } from '../../shared/item';
+import { logOf } from '../../shared/log';
 import { readConnected } from '../host/connected';
 import { hasConnectedModel } from '../host/connected-model';
 import { noteRun } from '../host/custom-data';
@@ -28,6 +29,7 @@ export async function runTask(given: Item): Promise<ItemOutcome> {
       fresh: context.getMode() === 'manual',
       mcpServers,
       egress: readEgress(context),
+      logger: logOf(context),
       connected,
       ...(item.onEvent === undefined ? {} : { onEvent: item.onEvent, stream: true }),
     };

@@ -9,6 +9,7 @@ import { normalizeReply } from '../openai/normalize-reply';
 import { offeredTool, takesPlainOnly } from '../tool-schema/offered-tool';
 import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
 import { fromChatMessage, toChatMessages } from './chat-messages';
+import { listen, type Listener } from './listen';
 
 /** The part of a LangChain chat model that is used. */
 interface ChatModel extends Runnable {
@@ -57,13 +58,16 @@ function createModel(chatModel: ChatModel, name: string): Model {
     };
     const runnable = await Promise.resolve(request).then(bind).catch(fail);
     attempts.sent++;
+    const heard = listen(request);
     try {
-      const reply = await runnable.invoke(toChatMessages(request.messages, name), { signal });
-      const normal = normalizeReply(toBody(reply), name);
+      const reply = await runnable.invoke(toChatMessages(request.messages, name), { signal, ...heard.options });
+      const normal = normalizeReply(toBody(reply, heard), name);
       attempts.answered++;
       return normal;
     } catch (error) {
-      if (answered(error) || wasNotSent(error)) attempts.answered++;
+      const written = heard.text();
+      if (written !== '') (attempts.wasted ??= []).push({ modelId: name, written });
+      if (written !== '' || answered(error) || wasNotSent(error)) attempts.answered++;
       return fail(error);
     }
   };
@@ -90,16 +94,20 @@ function toolsOfItsOwn({ metadata }: ChatModel): readonly unknown[] {
 }
 
 /** The reply as the chat API writes it, so that one reader checks both. */
-function toBody(reply: unknown): unknown {
+function toBody(reply: unknown, heard: Listener): unknown {
   // A plain copy: what is no JSON is left out, and so are methods.
   const plain = toJson(reply);
   if (plain === undefined) return undefined;
-  const metadata = isJsonObject(plain.response_metadata) ? plain.response_metadata : {};
+  // Anthropic's adapter streams the reason of the end beside the message's own fields.
+  const metadata = { ...objectOf(plain.additional_kwargs), ...heard.facts(), ...objectOf(plain.response_metadata) };
+  const message = fromChatMessage(plain);
+  // LangChain leaves the pieces of some adapters as so many blocks.
+  const content = Array.isArray(plain.content) ? heard.text() || message.content : message.content;
   return {
     id: plain.id,
     model: metadata.model_name ?? metadata.model,
-    choices: [{ message: fromChatMessage(plain), finish_reason: finishReason(metadata) }],
-    usage: toUsage(plain.usage_metadata, metadata.usage),
+    choices: [{ message: { ...message, content }, finish_reason: finishReason(metadata) }],
+    usage: toUsage({ given: plain.usage_metadata, ofProvider: metadata.usage, countedTwice: heard.countedTwice() }),
   };
 }
 
@@ -132,9 +140,17 @@ function finishReason(metadata: JsonObject): JsonValue | undefined {
   );
 }
 
-function toUsage(given: JsonValue | undefined, ofProvider: JsonValue | undefined): JsonObject | undefined {
+interface ChatUsage {
+  readonly given: JsonValue | undefined;
+  readonly ofProvider: JsonValue | undefined;
+  readonly countedTwice: number;
+}
+
+function toUsage({ given, ofProvider, countedTwice }: ChatUsage): JsonObject | undefined {
   if (!isJsonObject(given)) return undefined;
-  const { input_tokens = null, output_tokens = null, total_tokens = null } = given;
+  const less = (count: JsonValue = null): JsonValue => (typeof count === 'number' ? count - countedTwice : count);
+  const { input_tokens = null } = given;
+  const [output_tokens, total_tokens] = [less(given.output_tokens), less(given.total_tokens)];
   const input = objectOf(given.input_token_details);
   return {
     prompt_tokens: input_tokens,

@@ -1,4 +1,4 @@
-import type { Log } from '../../contracts/consumer';
+import type { Log } from '../../contracts/event';
 import type { QueueTask } from '../../contracts/queue';
 import type { RuntimeError } from '../../errors/runtime-error';
 import { toRuntimeError } from '../../errors/to-runtime-error';

@@ -1,6 +1,6 @@
 import type { Worker } from 'bullmq';
 
-import type { Log } from '../../contracts/consumer';
+import type { Log } from '../../contracts/event';
 import { toRuntimeError } from '../../errors/to-runtime-error';
 import { after } from '../../util/clock';
 

@@ -103,6 +103,23 @@ it('does what is on the list, and ends when there is no more', async () => {
     attempt: 1,
     duration_ms: expect.any(Number) as number,
   });
+  expect(worker.lines().find(({ msg, task_id: id }) => msg === 'run ended' && id === 'task-1')).toMatchObject({
+    level: 'info',
+    tenant_id: agent.tenantId,
+    trace_id: 'trace-1',
+    status: 'completed',
+  });
+  expect(worker.lines().some(({ level }) => level === 'debug')).toBe(false);
+});
+
+it('tells each step where it is asked to', async () => {
+  await push(task(4));
+  const worker = startWorker({ AGENT_LOG_LEVEL: 'debug' }, ['--drain']);
+  expect((await worker.ended).exitCode).toBe(0);
+  const told = worker.lines().flatMap(({ msg, task_id: id }) => (id === 'task-4' ? [msg] : []));
+  expect(told).toEqual(['run started', 'step done', 'run ended', 'task done']);
+  const wrong = startWorker({ AGENT_LOG_LEVEL: 'loud' });
+  expect((await wrong.ended).stderr).toContain('AGENT_LOG_LEVEL is none of debug, info, warn, error');
 });
 
 it('tells of its health and serves metrics until it ends', async () => {

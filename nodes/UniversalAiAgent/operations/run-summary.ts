@@ -1,0 +1,61 @@
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+
+import type { ToolCallReport } from '../../../runtime/host';
+import { escapeHtml } from '../../shared/hints';
+
+/** Number of tool calls that are named; the others are in the item. */
+const MOST_NAMED = 5;
+
+interface Ran {
+  readonly modelCalls: number;
+  readonly calls: readonly ToolCallReport[];
+  readonly ms: number;
+  readonly usd: number;
+}
+
+/** Shows above the output of a manual run what its items came to. */
+export function hintAtRuns(context: IExecuteFunctions, items: readonly IDataObject[]): void {
+  const summary = context.getMode() === 'manual' ? summaryOf(items) : undefined;
+  if (summary === undefined) return;
+  context.addExecutionHints({ message: escapeHtml(summary), type: 'info', location: 'outputPane' });
+}
+
+/** Calls, time and cost of the runs that items hold, in one line. Undefined where none of them ran now. */
+export function summaryOf(items: readonly IDataObject[]): string | undefined {
+  const runs = items.flatMap((json) => ranIn(json) ?? []);
+  if (runs.length === 0) return undefined;
+  const sum = (figure: (run: Ran) => number): number => runs.reduce((all, run) => all + figure(run), 0);
+  const calls = runs.flatMap((run) => run.calls);
+  const figures = [
+    ...(runs.length === 1 ? [] : [some(runs.length, 'run')]),
+    some(
+      sum(({ modelCalls }) => modelCalls),
+      'model call',
+    ),
+    `${some(calls.length, 'tool call')}${runs.length === 1 ? namesOf(calls) : failuresOf(calls)}`,
+    `${sum(({ ms }) => ms)} ms`,
+    `$${sum(({ usd }) => usd).toFixed(8)}`,
+  ];
+  return figures.join(', ');
+}
+
+function ranIn({ iterations, result, duration_ms: ms, cost_usd: usd, replayed }: IDataObject): Ran | undefined {
+  const { tool_calls: calls } = (result ?? {}) as { readonly tool_calls?: unknown };
+  if (typeof iterations !== 'number' || typeof ms !== 'number' || !Array.isArray(calls)) return undefined;
+  return replayed === true ? undefined : { modelCalls: iterations, calls, ms, usd: Number(usd) };
+}
+
+const some = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
+function namesOf(calls: Ran['calls']): string {
+  if (calls.length === 0) return '';
+  const names = calls
+    .slice(0, MOST_NAMED)
+    .map(({ tool, duration_ms: ms, error }) => `${tool} ${error === undefined ? '' : 'failed after '}${ms} ms`);
+  return ` (${names.join(', ')}${calls.length > MOST_NAMED ? ', …' : ''})`;
+}
+
+function failuresOf(calls: Ran['calls']): string {
+  const failed = calls.filter(({ error }) => error !== undefined).length;
+  return failed === 0 ? '' : ` (${failed} failed)`;
+}
