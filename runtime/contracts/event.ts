@@ -34,7 +34,7 @@ export type RunEvent =
     }
   /** An event of a run that works for a tool call, such as a sub-agent: any but its deltas. */
   | { readonly type: 'run-below'; readonly toolCallId: string; readonly event: RunEvent }
-  /** `code`: of the error that ended it. */
+  /** `code` is that of the error that ended it. */
   | { readonly type: 'run-end'; readonly status: RunStatus; readonly costUsd: string; readonly code?: ErrorCode };
 
 /** Called in the order of events. What it throws or rejects with is ignored. */

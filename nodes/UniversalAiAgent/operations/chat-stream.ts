@@ -5,7 +5,7 @@ import type { ChunkType, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import type { OnEvent } from '../../../runtime/host';
 import { isToolVariant } from '../read/tool-variant';
 
-/** Pieces of a model wait for one another so long: on a worker each chunk is a message in Redis. Short enough for each word of a fast model. */
+/** Pieces of a model wait for one another so long, no longer than a reader notices: on a worker each chunk is a message in Redis. */
 const CHUNK_MS = 10;
 /** Limit of the time to send a chunk; after it the rest of the message is dropped. */
 const CHUNK_LIMIT_MS = 10_000;
