@@ -130,7 +130,7 @@ export interface WorkerSettings {
   readonly startMs: number;
 }
 
-/** What the worker is told by AGENT_WORKER_…, AGENT_TENANT_CONCURRENCY, AGENT_FORWARD_LIST and AGENT_LOG_LEVEL. */
+/** Reads AGENT_WORKER_…, AGENT_TENANT_CONCURRENCY, AGENT_FORWARD_LIST and AGENT_LOG_LEVEL. */
 export function readWorker(): WorkerSettings {
   const grace = wholeNumber('AGENT_WORKER_GRACE_SECONDS', { least: 0 }) ?? GRACE_SECONDS;
   const start = wholeNumber('AGENT_WORKER_START_SECONDS', { least: 0 }) ?? START_SECONDS;

@@ -1,7 +1,7 @@
 import type { ModelRequest } from '../../contracts/model';
 import { isJsonObject, type JsonObject, objectOf } from '../../util/json';
 
-/** What a chat model said while it was asked, piece by piece. */
+/** Words and facts of a reply, piece by piece. */
 export interface Listener {
   /** Options of its call. None where nobody listens. */
   readonly options: { readonly callbacks?: readonly object[] };
