@@ -2,7 +2,7 @@ import type { AgentResult } from './contracts/result';
 import type { RunOptions } from './contracts/run';
 import { toRuntimeError } from './errors/to-runtime-error';
 import { buildResult } from './run/build-result';
-import { startChildren } from './run/children';
+import { startChildren } from './run/children/children-of-run';
 import { claimTask } from './run/claim-run';
 import { driveLoop } from './run/drive-loop';
 import { rememberTurn } from './run/memory';
@@ -34,7 +34,8 @@ export async function runAgent(
   return runTask(environment, beginRun(task, options));
 }
 
-async function runTask(environment: RunEnvironment, run: Run): Promise<AgentResult> {
+/** Runs a task for whatever has begun it. Rejects like `runAgent`. */
+export async function runTask(environment: RunEnvironment, run: Run): Promise<AgentResult> {
   try {
     const planned = await planRun(environment, run);
     const claim = await claimTask(environment, planned);

@@ -1,6 +1,7 @@
 import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
 import { identity } from '../shared/panel/identity';
+import { providerOption } from '../shared/panel/provider';
 import { tenantField, tierField } from '../shared/panel/tenant-fields';
 
 const COMPATIBLE = { 'options.modelProvider': ['openAiCompatible'] };
@@ -41,23 +42,7 @@ const options: INodeProperties[] = [
     description:
       'A model within what the tenant may use, in place of the tier\'s. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
   },
-  {
-    displayName: 'Provider',
-    name: 'modelProvider',
-    type: 'options',
-    noDataExpression: true,
-    options: [
-      {
-        name: 'OpenAI-Compatible',
-        value: 'openAiCompatible',
-        description: 'Any server that speaks the OpenAI chat API',
-      },
-      { name: 'OpenRouter', value: 'openRouter' },
-    ],
-    // What is added is to change something: without it the provider is OpenRouter.
-    default: 'openAiCompatible',
-    description: 'Where the models of the tiers are',
-  },
+  providerOption('Where the models of the tiers are'),
   {
     displayName: 'Temperature',
     name: 'temperature',

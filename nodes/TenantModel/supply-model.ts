@@ -15,6 +15,7 @@ import { summarize, toTextError } from '../shared/errors';
 import { hostModule } from '../shared/host-modules';
 import type { Library } from '../shared/item';
 import { identityOf } from '../shared/panel/identity';
+import { PROVIDERS } from '../shared/panel/provider';
 import { answerRequests } from './answer-requests';
 import { callInLogs, type CallQuery } from './call-in-logs';
 
@@ -58,12 +59,6 @@ function takersOf(context: ISupplyDataFunctions, { name }: INode): readonly INod
   const names = workflow.getChildNodes(name, NodeConnectionTypes.AiLanguageModel);
   return names.flatMap((one) => workflow.getNode(one) ?? []);
 }
-
-/** Credentials of the providers, which cannot be chosen by an expression. */
-const PROVIDERS: ReadonlyMap<unknown, string> = new Map([
-  ['openRouter', 'openRouterApi'],
-  ['openAiCompatible', 'openAiApi'],
-]);
 
 function optionsOf(context: ISupplyDataFunctions): IDataObject {
   return (context.getNode().parameters.options ?? {}) as IDataObject;

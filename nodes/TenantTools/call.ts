@@ -3,7 +3,9 @@ import { type IDataObject, type IExecuteFunctions, type ISupplyDataFunctions, No
 import { readCredentials } from '../shared/credentials';
 import { readEgress } from '../shared/egress';
 import { summarize } from '../shared/errors';
+import { reportWarnings } from '../shared/hints';
 import type { Library } from '../shared/item';
+import { PROVIDERS } from '../shared/panel/provider';
 import type { ToolsQuery } from './read-query';
 
 type Context = ISupplyDataFunctions | IExecuteFunctions;
@@ -16,10 +18,14 @@ const SWITCHED: Readonly<Record<string, string>> = {
   redis: 'useRedis',
 };
 
-/** The credentials of the node as the runtime's configuration. */
-export function readConfig(context: Context, library: Library): Promise<Config> {
-  const options = (context.getNode().parameters.options ?? {}) as IDataObject;
-  const uses = (type: string): boolean => options[SWITCHED[type] ?? ''] === true;
+/** The credentials of the node as the runtime's configuration. Rejects with INPUT_INVALID for a provider that is none. */
+export async function readConfig(context: Context, library: Library): Promise<Config> {
+  const { modelProvider, ...options } = (context.getNode().parameters.options ?? {}) as IDataObject;
+  const provider = PROVIDERS.get(modelProvider);
+  if (modelProvider !== undefined && provider === undefined) {
+    throw new library.RuntimeError('INPUT_INVALID', { issues: 'Provider must be chosen' });
+  }
+  const uses = (type: string): boolean => type === provider || options[SWITCHED[type] ?? ''] === true;
   return readCredentials({ context, library, index: 0, uses });
 }
 
@@ -42,6 +48,7 @@ export async function callTool(
   try {
     const asked = { ...query, ...call, egress: readEgress(context) };
     const output = await library.useRuntime(config, ({ tools }) => tools.call(asked));
+    reportWarnings(context, output.warnings ?? []);
     call.signal?.throwIfAborted();
     return output.isError ? { error: output.value as unknown as Failure } : { value: output.value };
   } catch (error) {

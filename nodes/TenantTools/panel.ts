@@ -1,14 +1,31 @@
 import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
 import { identity } from '../shared/panel/identity';
+import { providerOption } from '../shared/panel/provider';
 import { agentField, tenantField } from '../shared/panel/tenant-fields';
 
 const withOption = (name: string): INodeCredentialDescription['displayOptions'] => ({
   show: { [`options.${name}`]: [true] },
 });
 
+const ofProvider = (provider: string): INodeCredentialDescription['displayOptions'] => ({
+  show: { 'options.modelProvider': [provider] },
+});
+
 /** Credentials that n8n already has. */
 export const credentials: INodeCredentialDescription[] = [
+  {
+    name: 'openRouterApi',
+    displayName: 'Credential for OpenRouter',
+    required: true,
+    displayOptions: ofProvider('openRouter'),
+  },
+  {
+    name: 'openAiApi',
+    displayName: 'Credential for the Model Provider',
+    required: true,
+    displayOptions: ofProvider('openAiCompatible'),
+  },
   { name: 'postgres', displayName: 'Credential for Postgres', required: true },
   {
     name: 'universalAiAgentVaultApi',
@@ -35,6 +52,12 @@ const options: INodeProperties[] = [
     default: [],
     description:
       'The tools that are offered, of those that the tenant has; empty means all of them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+  },
+  {
+    ...providerOption(
+      'Where the models of agents are. With it the agents that the agent can ask are offered, each as a tool ask_ with its name.',
+    ),
+    default: 'openRouter',
   },
   {
     displayName: 'Redis',

@@ -1,5 +1,5 @@
 import type { Admin } from '../admin/contract/admin';
-import { runAgent } from '../agent';
+import { runAgent, runTask as runBegun } from '../agent';
 import { readCodeAgents } from '../agents/code-agents';
 import { DEFAULTS, parseConfig, type ParsedConfig, type RuntimeConfig } from '../config/runtime-config';
 import type { LedgerStore } from '../contracts/ledger/ledger';
@@ -11,6 +11,7 @@ import type { SkillReader } from '../contracts/tools/skill';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { selectModel } from '../models/select-model';
+import { childrenOfCalls } from '../run/children/children-of-call';
 import { createTenantModels, type TenantModels } from '../run/model-calls/tenant-models';
 import { REDIS, SQL_ROLE } from '../run/plan/needs';
 import type { RunEnvironment } from '../run/run';
@@ -111,7 +112,7 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     outbox?.look();
     return runAgent(environment, task, { ...options, logger: options?.logger ?? parsed.logger });
   };
-  const tools = createTenantTools({ ...environment, mcp, tierOf, timeoutMs: CALL_TIMEOUT_MS });
+  const tools = toolsOutsideTasks(parsed, environment, mcp);
   const runTask: Runtime['run'] = async (task, options) => {
     refuseOtherTypes(task);
     return run(readTask(task), options);
@@ -128,6 +129,16 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     admin: createRuntimeAdmin(parsed, { postgres, tenantTools: tools, sealer, redis, run: runTask }),
     close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
   };
+}
+
+function toolsOutsideTasks(
+  { model, plugins, logger }: ParsedConfig,
+  environment: RunEnvironment,
+  mcp: McpServers,
+): TenantTools {
+  const startBelow = childrenOfCalls((child) => runBegun(environment, child), logger);
+  const hasModel = (model ?? plugins.model) !== undefined;
+  return createTenantTools({ ...environment, mcp, tierOf, hasModel, startBelow, timeoutMs: CALL_TIMEOUT_MS });
 }
 
 interface Stores {

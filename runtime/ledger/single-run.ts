@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readBudget } from '../billing/budget';
 import { reportTokens } from '../billing/report-tokens';
 import type {
+  BillingLine,
   CallToTake,
   ClaimRequest,
   Family,
@@ -29,6 +30,9 @@ import { startRunRecord } from './run-record';
 /** A run that makes one call and no step: whatever a program or a person calls outside a task. */
 export interface SingleRun extends Pick<ToolRun, 'key'> {
   readonly account: RunAccount;
+  /** Where it stands; undefined for one that is no part of a task. */
+  readonly family?: Family;
+  readonly bill: BillingLine;
   /** Takes the call off limits of its task; resolves with the one that is reached. Without a task each call has its own. */
   readonly takeOfTask: (limits: readonly TaskLimit[]) => Promise<TaskLimit | undefined>;
   /** Takes the call off its limits; returns the reason when it must not be made. */
@@ -89,8 +93,7 @@ export async function beginSingleRun(
   const record = startRunRecord({ ledger, outbox, key, family, identity, leaseMs, settleRetries, bill });
   const account = openAccount({ record, budget, prices: snapshot.prices, modelId, opened, signal });
   return {
-    key,
-    account,
+    ...{ key, account, family, bill },
     takeOfTask: (limits) => takeOfTask(ledger, { tenantId, taskId: within }, limits),
     take: async (call) => {
       const recorded = await record.next({ taking: [call] }, signal);

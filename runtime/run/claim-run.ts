@@ -80,7 +80,7 @@ async function claimNew(
     ...firstCall(run, opening),
     agent: plan.config.agent,
     // A child is a part of a run that has begun.
-    runsPerMinute: run.parent === undefined ? readRunsPerMinute(run.tenant.tenant.settings) : undefined,
+    runsPerMinute: isPart(run.parent) ? undefined : readRunsPerMinute(run.tenant.tenant.settings),
     family: run.parent?.family,
   };
   const claimed = await claimRun(ledger, claiming, deadline.signal);
@@ -97,6 +97,10 @@ async function claimNew(
     opened,
     earlier: withSpent(progress, { ...beginning, opening }, claimed),
   });
+}
+
+function isPart(parent: PlannedRun['parent']): boolean {
+  return parent !== undefined && parent.isCounted !== true;
 }
 
 /** A run that begins with a tool call, or that waits for its session, opens no model call yet and holds no room. */

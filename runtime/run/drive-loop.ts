@@ -2,7 +2,7 @@ import type { LoopOutcome } from '../contracts/outcome';
 import type { LoopInput } from '../loop/loop-contract';
 import { runLoop } from '../loop/run-loop';
 import { nothingYet } from '../loop/run-state';
-import type { Children } from './children';
+import type { Children } from './children/children-of-run';
 import { answerOfCall } from './modes/first-call';
 import type { Planning } from './modes/follow-plan';
 import type { Recorder } from './recorder';

@@ -50,6 +50,8 @@ interface Parent {
   /** Is told whether the child holds its task, and its variables once it has ended. */
   readonly claim: { isHeld: boolean; variables?: ReadonlyMap<string, JsonValue> };
   readonly inherited: Inherited;
+  /** Counts among the runs of the minute, since what it works for is none. Default: false. */
+  readonly isCounted?: boolean;
   /** Levels of agents from the root down to the child; a part of a run is none. */
   readonly level: number;
   /** Set for a run that is the agent of the parent at work on a part of its task. */
@@ -60,13 +62,17 @@ interface Parent {
 }
 
 /** Settings that a run has from the tasks that it works for. */
-export interface Inherited extends Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool'> {
+export interface Inherited extends Partial<
+  Pick<TaskConfig, 'variables' | 'context' | 'max_tool_calls' | 'max_calls_per_tool'>
+> {
   /** Rules for tools of all these tasks; each can only narrow. */
   readonly rules: readonly ToolLists[];
   /** Any of these tasks has a limit of money, so that a model must have a price. */
   readonly isCostLimited: boolean;
-  /** The code of the parent's tier, for a run that has none of its own. */
-  readonly tier: string;
+  /** The code of the parent's tier, for a run that has none of its own. Default: the tenant's. */
+  readonly tier?: string;
+  /** No person can be asked: tools that need an approval are left out. Default: false. */
+  readonly isUnattended?: boolean;
 }
 
 /** A task that was read. */

@@ -174,6 +174,58 @@ it("n8n's MCP Server Trigger serves them to any client, for the tenant of its ca
   await Promise.all([one.close(), other.close()]);
 });
 
+describe('agents of two tenants', () => {
+  const leadOf = (tenant: string): Partial<SubNode> => ({
+    parameters: { tenantId: byId(tenant), agent: 'lead', options: { modelProvider: 'openRouter' } },
+    credentials: { postgres: stock.postgres, openRouterApi: stock.openRouterApi },
+  });
+  const bills = () =>
+    stock.database.query<{ tenant_id: string; calls: number }>(
+      `SELECT tenant_id, sum(model_calls)::int AS calls FROM elo_t_token_usage
+       WHERE task_type = 'tenant_tools' GROUP BY tenant_id`,
+    );
+  const callsOf = async (tenant: string) => (await bills()).find(({ tenant_id: one }) => one === tenant)?.calls ?? 0;
+
+  beforeAll(async () => {
+    const settings = JSON.stringify({ default_tier: 'pro' });
+    await stock.database.query('UPDATE elo_t_tenants SET settings = $1', [settings]);
+    for (const tenant of [stock.ann, stock.bob]) {
+      await stock.database.query(
+        `INSERT INTO elo_agents (tenant_id, name, system_prompt, sub_agents) VALUES
+           ($1, 'lead', NULL, '{billing}'), ($1, 'billing', $2, NULL)`,
+        [tenant, `You bill for ${tenant}.`],
+      );
+    }
+    stock.models.always(({ messages }) => {
+      const system = messages.find(({ role }) => role === 'system')?.content ?? '';
+      if (system.startsWith('You bill for')) return textReply(system).body;
+      const last = messages.at(-1);
+      if (last?.role === 'tool') return textReply(last.content ?? '').body;
+      return toolReply([{ name: 'ask_billing', arguments: { message: `Bill for ${stock.bob}` } }]).body;
+    });
+  });
+
+  it.each([2.2, 3.1])("are asked by n8n's AI Agent %s, and billed", async (version) => {
+    const path = `tenant-agents-${version}`;
+    await stock.publish(path, version, [stock.model(), stock.tenantTools('', leadOf('={{ $json.tenant }}'))]);
+    for (const tenant of [stock.ann, stock.bob]) {
+      const before = await callsOf(tenant);
+      expect(await stock.ask(path, tenant)).toContain(`You bill for ${tenant}.`);
+      expect((await callsOf(tenant)) - before).toBe(1);
+    }
+  });
+
+  it('are asked by any client of the MCP Server Trigger', async () => {
+    const path = 'tenant-agents-mcp';
+    await stock.serve(path, '', leadOf('={{ $json.headers["x-tenant"] }}'));
+    const client = await stock.connect(path, { 'x-tenant': stock.ann });
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask_billing');
+    const { content } = await client.callTool({ name: 'ask_billing', arguments: { message: `For ${stock.bob}` } });
+    expect(JSON.stringify(content)).toContain(`You bill for ${stock.ann}.`);
+    await client.close();
+  });
+});
+
 it('mcp-server.json serves one tenant to whoever has its token', async () => {
   const data = { token: 'a-token' };
   const httpBearerAuth = {

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { ChunkType, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import type { OnEvent } from '../../../runtime/host';
@@ -58,18 +56,20 @@ function senderOf(context: Sender, index: number): Send {
   let hasStuck = false;
   return async (type, content) => {
     if (hasStuck) return;
-    const sent = new AbortController();
-    const tooLong = sleep(CHUNK_LIMIT_MS, undefined, { signal: sent.signal }).then(() => {
-      hasStuck = true;
-      throw new Error(`a chunk has not left after ${CHUNK_LIMIT_MS / 1000} seconds`);
+    // Timers that are cleared: aborting a promise of one for each word costs as much as sending it.
+    let timer: NodeJS.Timeout | undefined;
+    const tooLong = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        hasStuck = true;
+        reject(new Error(`a chunk has not left after ${CHUNK_LIMIT_MS / 1000} seconds`));
+      }, CHUNK_LIMIT_MS);
     });
     try {
       await Promise.race([context.sendChunk(type, index, content), tooLong]);
     } catch (error) {
       context.logger.warn(`The answer could not be streamed: ${(error as Error).message}`);
     } finally {
-      tooLong.catch(() => undefined);
-      sent.abort();
+      clearTimeout(timer);
     }
   };
 }
@@ -120,15 +120,26 @@ interface Message {
 }
 
 function openMessage(send: Send, before: Promise<void>): Message {
-  const ended = new AbortController();
   let [text, waiting] = ['', ''];
+  let hasEnded = false;
+  let wake = (): void => undefined;
+  const pause = async (): Promise<void> => {
+    if (hasEnded) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, CHUNK_MS);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  };
   let leaving: Promise<void> | undefined;
   const leave = async (): Promise<void> => {
     while (waiting !== '') {
       const chunk = waiting;
       waiting = '';
       await send('item', chunk);
-      await sleep(CHUNK_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+      await pause();
     }
     leaving = undefined;
   };
@@ -141,7 +152,8 @@ function openMessage(send: Send, before: Promise<void>): Message {
     },
     text: () => text,
     end: async () => {
-      ended.abort();
+      hasEnded = true;
+      wake();
       await begun;
       await leaving;
       await leave();

@@ -2,6 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 
 import { callbackHosts, callbackKeyPrefixes } from '../../shared/callback-options';
 import { identity } from '../../shared/panel/identity';
+import { providerOption } from '../../shared/panel/provider';
 import { mcpServers } from '../read/mcp-servers';
 import { taskOptions } from './task-options.generated';
 
@@ -33,21 +34,8 @@ const includeInputFields: INodeProperties = {
 /** Options that are no part of a task. */
 const ownOptions: INodeProperties[] = [
   {
+    ...providerOption('Where the models of the tiers are. A connected chat model answers in their place.'),
     displayName: 'Model: Provider',
-    name: 'modelProvider',
-    type: 'options',
-    noDataExpression: true,
-    options: [
-      {
-        name: 'OpenAI-Compatible',
-        value: 'openAiCompatible',
-        description: 'Any server that speaks the OpenAI chat API',
-      },
-      { name: 'OpenRouter', value: 'openRouter' },
-    ],
-    // What is added is to change something: without it the provider is OpenRouter.
-    default: 'openAiCompatible',
-    description: 'Where the models of the tiers are. A connected chat model answers in their place.',
     displayOptions: ofRun,
   },
   {

@@ -14,15 +14,16 @@ import type { ClaimedRun, Inherited, Run } from '../run';
 
 /** Returns what a run hands to its children: of its task, and of the tasks above. */
 export function handedDown({ request: { config }, plan, parent, variables }: ClaimedRun): Inherited {
-  const above = parent?.inherited;
+  const { rules = [], isUnattended, isCostLimited, ...above }: Partial<Inherited> = parent?.inherited ?? {};
   return {
-    rules: [...(above?.rules ?? []), rulesOfTask(config)],
+    rules: [...rules, rulesOfTask(config)],
     // A part may ask a model of another tier; what it asks is of that of its run.
     tier: parent?.part === undefined ? plan.selected.tier.code : parent.inherited.tier,
     // A copy, with integers beyond 2^53: tools may change values in place.
     variables: parseExactly(JSON.stringify(Object.fromEntries(variables))) as JsonObject,
-    context: config.context ?? above?.context,
-    isCostLimited: plan.budget.maxCostUsd !== undefined || above?.isCostLimited === true,
+    context: config.context ?? above.context,
+    isUnattended,
+    isCostLimited: plan.budget.maxCostUsd !== undefined || isCostLimited === true,
     ...atMost(config, above),
   };
 }

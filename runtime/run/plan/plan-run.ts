@@ -13,6 +13,7 @@ import { createToolset } from '../../tools/combine-toolsets';
 import { agentOfTenant, nameOfRow } from '../../toolsets/agent-of-tenant';
 import type { SelectedTools } from '../../toolsets/combine-sources';
 import { isOfPlans, PLAN_TOOLS } from '../../toolsets/plan-source';
+import { unattended } from '../../toolsets/unattended';
 import type { PlannedRun, Run, RunEnvironment, RunPlan } from '../run';
 import { sessionOf } from '../sessions/session-of';
 import { chooseModel, type ModelRequirements } from './choose-model';
@@ -124,8 +125,8 @@ async function chooseTools(
 ): Promise<SelectedTools> {
   const { agent, skills, tool_choice, mode } = config;
   const { part, inherited } = parent ?? {};
-  const select = (of: RunMode | undefined): Promise<SelectedTools> =>
-    selectTools({
+  const select = async (of: RunMode | undefined): Promise<SelectedTools> => {
+    const selected = await selectTools({
       snapshot: tenant,
       // A part may ask a model of another tier, and stays under the rules of its run.
       tier: part === undefined ? tier : inherited?.tier,
@@ -137,6 +138,8 @@ async function chooseTools(
       connected: host.connected?.tools,
       signal: deadline.signal,
     });
+    return inherited?.isUnattended === true ? withoutApprovals(selected) : selected;
+  };
   if (part !== undefined) return onlyOf(await select(mode), part.tools);
   if (mode === undefined || mode === 'direct') return select(mode);
   // A model that must not call tools cannot make a plan.
@@ -160,6 +163,13 @@ function withoutPlans(selected: SelectedTools): SelectedTools {
 function onlyOf(selected: SelectedTools, origins: readonly string[]): SelectedTools {
   const tools = selected.tools.filter(({ origin }) => origin !== undefined && origins.includes(origin));
   return { ...selected, tools, toolset: createToolset(tools.map(({ tool }) => tool)) };
+}
+
+/** The tools for which no person is asked. */
+function withoutApprovals(selected: SelectedTools): SelectedTools {
+  const { open, unreviewed } = unattended(selected.tools);
+  const warnings = [...selected.warnings, ...unreviewed];
+  return { ...selected, tools: open, toolset: createToolset(open.map(({ tool }) => tool)), warnings };
 }
 
 /** What a tenant with a limit uses is always written down, since the limit is counted there. */

@@ -3,6 +3,7 @@ import type { CallMeta, CallTask } from '../../contracts/task';
 import type { AgentDefinition, TenantSnapshot } from '../../contracts/tenant';
 import type { EgressFilter, ParsedInput, Tool } from '../../contracts/tools/tool';
 import type { ToolCallRecord } from '../../contracts/tools/tool-call';
+import type { ToolRun } from '../../contracts/tools/tool-run';
 import type { ToolOutput } from '../../contracts/tools/tool-shapes';
 import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
 import { toolFailure } from '../../errors/tool-failure';
@@ -17,7 +18,20 @@ import type { Redact } from '../../util/redaction/redact';
 import type { SelectTools } from '../combine-sources';
 import type { ToolAudience } from './offer-tools';
 
+/** A call that runs are started for, outside a run. */
+interface CallAlone extends Pick<CallRequest, 'tier' | 'egress' | 'signal'> {
+  readonly run: SingleRun;
+  readonly meta: CallMeta;
+}
+
+/** Returns what starts runs for the call. `ended` stops those that nobody waits for, and resolves when all have ended. */
+export type StartBelow = (call: CallAlone) => {
+  readonly start: ToolRun['startChild'];
+  readonly ended: () => Promise<void>;
+};
+
 export interface CallParts extends RunLedger {
+  readonly startBelow: StartBelow;
   readonly selectTools: SelectTools;
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
@@ -52,10 +66,12 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
     ...{ kind, within, call: name, snapshot, tier },
     ...{ input: { tool: name, arguments: input }, identity: identityOf(meta), signal },
   });
+  const below = parts.startBelow({ ...request, run, meta });
   try {
     const startedAt = monotonicMs();
     const refused = await refusal(run, { tool, parsed, request });
-    const output = refused ?? (await execute(tool, parsed, { run, redact, request }));
+    const executing = { run, redact, request, startChild: below.start };
+    const output = refused ?? (await execute(tool, parsed, executing).finally(below.ended));
     const call: ToolCallRecord = {
       ...{ step: 0, id: run.key.runId, tool: name, arguments: parsed.ok ? parsed.value : input },
       ...{ isRepeatable: false, wasSent: refused === undefined, durationMs: elapsedMs(startedAt), outcome: output },
@@ -129,20 +145,22 @@ function limitsOfTask({ definition, policy }: Tool, { limits = {} }: CallRequest
   return all.filter(({ calls }) => calls < Infinity);
 }
 
+interface Executing extends Pick<ToolRun, 'startChild'> {
+  readonly run: SingleRun;
+  readonly redact: Redact;
+  readonly request: CallRequest;
+}
+
 function execute(
   tool: Tool,
   parsed: ParsedInput,
-  { run, redact, request }: { readonly run: SingleRun; readonly redact: Redact; readonly request: CallRequest },
+  { run, redact, request, startChild }: Executing,
 ): Promise<ToolOutput> {
   const { egress, signal, snapshot } = request;
   const { tenantId, taskId, runId } = run.key;
   const executing = tool.execute(parsed.ok ? parsed.value : {}, {
     toolCallId: runId,
-    run: {
-      key: run.key,
-      account: run.account,
-      startChild: () => Promise.resolve(toolFailure('TOOL_OUTSIDE_TASK', {})),
-    },
+    run: { key: run.key, account: run.account, startChild },
     meta: { ...request.meta, tenant_id: tenantId, task_id: taskId },
     ...{ signal, redact, egress, variables: new Map(), timeZone: snapshot.tenant.settings.timeZone },
   });

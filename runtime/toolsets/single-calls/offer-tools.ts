@@ -1,13 +1,16 @@
 import type { AgentDefinition, TenantSnapshot } from '../../contracts/tenant';
 import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
-import { describeError, type ErrorSummary } from '../../errors/runtime-error';
+import type { ErrorSummary } from '../../errors/runtime-error';
 import { agentOfTenant } from '../agent-of-tenant';
 import type { SelectTools } from '../combine-sources';
+import { unattended } from '../unattended';
 
 export interface ToolSelection {
   readonly selectTools: SelectTools;
   /** Agents of this process. */
   readonly agents: readonly AgentDefinition[];
+  /** Reports whether a model answers for agents that are asked. */
+  readonly hasModel: boolean;
   /** The tier of a run that asks for this one, or for none. Throws what such a run is refused with. */
   readonly tierOf: (snapshot: TenantSnapshot, tier: string | undefined) => string;
 }
@@ -35,19 +38,17 @@ export interface OfferedTools {
   readonly warnings: readonly ErrorSummary[];
 }
 
-/** Tools for a program that calls them itself, but for those that belong to a run. */
+/** Tools for a program that calls them itself, but for those that belong to a run, and agents that no model answers for. */
 export async function offerTools(parts: ToolSelection, request: ToolAudience): Promise<OfferedTools> {
   const { snapshot, agent, allowed, isApproved, signal } = request;
   const { tier } = asInRun(parts, snapshot, request);
   const rules = allowed === undefined ? [] : [{ enabled_tools: allowed }];
   const { tools, warnings } = await parts.selectTools({ snapshot, tier, agent, rules, servers: [], signal });
-  const own = tools.filter(({ comesWith }) => comesWith === undefined).map(({ tool }) => tool);
-  const closed = own.filter(({ policy }) => isApproved === false && policy?.needsApproval === true);
-  const unreviewed = closed.map(({ definition }) => describeError('TOOL_UNREVIEWED', { tool: definition.name }));
-  return {
-    tools: own.filter((tool) => !closed.includes(tool)).map(({ definition }) => definition),
-    warnings: [...warnings, ...unreviewed],
-  };
+  const own = tools.filter(
+    ({ comesWith }) => comesWith === undefined || (comesWith === 'sub-agents' && parts.hasModel),
+  );
+  const { open, unreviewed } = isApproved === false ? unattended(own) : { open: own, unreviewed: [] };
+  return { tools: open.map(({ tool }) => tool.definition), warnings: [...warnings, ...unreviewed] };
 }
 
 /** Tier and limits that a run of the agent would have. Throws AGENT_NOT_FOUND, TIER_NOT_ALLOWED and the like. */

@@ -79,7 +79,8 @@ const callSchema = offerSchema.extend({
 export interface TenantTools {
   readonly list: (query: ToolQuery) => Promise<ToolList>;
   /**
-   * Definitions for an agent that is not ours, whose calls go to `call`. What belongs to a run is left out: skills, sub-agents.
+   * Definitions for an agent that is not ours, whose calls go to `call`. Skills belong to a run and are left out, and so are agents
+   * that the agent can ask, where the runtime has no model.
    *
    * @example
    * const { tools } = await runtime.tools.offer({ tenantId, isApproved: false });

@@ -55,7 +55,7 @@ export interface Stock {
   readonly publish: (name: string, version: number, subNodes: readonly SubNode[]) => Promise<string>;
   readonly ask: (path: string, tenant: string, message?: string) => Promise<string>;
   /** Publishes the tools as an MCP server under the path. */
-  readonly serve: (path: string, tenant: string) => Promise<void>;
+  readonly serve: (path: string, tenant: string, more?: Partial<SubNode>) => Promise<void>;
   readonly connect: (path: string, headers: Readonly<Record<string, string>>) => Promise<Client>;
   readonly postgres: Credential;
   readonly openRouterApi: Credential;
@@ -114,8 +114,8 @@ export async function startStock(n8n: N8n): Promise<Stock> {
       await n8n.activate(id);
       return id;
     },
-    serve: async (path, tenant) => {
-      const { id } = await n8n.createWorkflow(servedBy(path, tenantTools(tenant)));
+    serve: async (path, tenant, more) => {
+      const { id } = await n8n.createWorkflow(servedBy(path, tenantTools(tenant, more)));
       await n8n.activate(id);
     },
     connect: async (path, headers) => {

@@ -1,24 +1,21 @@
-import { createHash } from 'node:crypto';
-
-import { DEFAULTS } from '../config/runtime-config';
-import type { Family } from '../contracts/ledger/ledger';
-import type { AgentResult, RunShare } from '../contracts/result';
-import type { HostOptions } from '../contracts/run';
-import type { Tool } from '../contracts/tools/tool';
-import type { ChildCall, ChildConfig, RunPart, ToolRun } from '../contracts/tools/tool-run';
-import type { ToolOutput } from '../contracts/tools/tool-shapes';
-import { type ErrorSummary, RuntimeError } from '../errors/runtime-error';
-import { toRuntimeError } from '../errors/to-runtime-error';
-import { toolFailure } from '../errors/tool-failure';
-import type { LoopObserver, RunBelow, WorkBelow } from '../loop/loop-contract';
-import { readTask, type ReadyTask } from '../tasks/read-task';
-import { startDeadline } from '../util/abort';
-import { monotonicMs } from '../util/clock';
-import { clipText } from '../util/text/clip-text';
-import { handedDown, settingsOfPart, takeVariables } from './plan/inherit';
-import type { Recorder } from './recorder';
-import type { ClaimedRun, Run } from './run';
-import { timeoutOf } from './stop-error';
+import { DEFAULTS } from '../../config/runtime-config';
+import type { Family } from '../../contracts/ledger/ledger';
+import type { AgentResult, RunShare } from '../../contracts/result';
+import type { HostOptions } from '../../contracts/run';
+import type { Tool } from '../../contracts/tools/tool';
+import type { ChildCall, ChildConfig, RunPart, ToolRun } from '../../contracts/tools/tool-run';
+import type { ToolOutput } from '../../contracts/tools/tool-shapes';
+import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
+import { toolFailure } from '../../errors/tool-failure';
+import type { LoopObserver, RunBelow, WorkBelow } from '../../loop/loop-contract';
+import { readTask, type ReadyTask } from '../../tasks/read-task';
+import { startDeadline } from '../../util/abort';
+import { monotonicMs } from '../../util/clock';
+import { handedDown, settingsOfPart, takeVariables } from '../plan/inherit';
+import type { Recorder } from '../recorder';
+import type { ClaimedRun, Run } from '../run';
+import { timeoutOf } from '../stop-error';
+import { childId, failed, keepChildren, settled, toOutput, warningsOf } from './keep-children';
 
 /** The runs that work for the tool calls of a run. */
 export interface Children {
@@ -36,21 +33,15 @@ export function startChildren(
   { account, bill }: Recorder,
   runTask: (child: Run) => Promise<AgentResult>,
 ): Children {
-  const running = new Set<Promise<unknown>>();
-  const started = new Map<string, number>();
   const found: Found = { below: new Map(), runs: new Map(), takenUp: new Set(), warnings: [] };
-  const over = new AbortController();
-  const ask = async (config: ChildConfig, call: ChildCall): Promise<ToolOutput> => {
+  const { start, ended } = keepChildren(async (config, call, { place, over }) => {
     const { toolCallId, signal, part } = call;
     const family = familyOf(run, toolCallId);
     const level = levelOf(run, part);
-    const refusal = refusalOf(level, over.signal);
-    if (refusal !== undefined) return refusal;
-    const place = (started.get(toolCallId) ?? 0) + 1;
-    started.set(toolCallId, place);
+    if (level > LEVELS) return toolFailure('TOOL_TOO_DEEP', { levels: LEVELS });
     const { request, isKnown } = childTask(run, config, { toolCallId, place });
     await account.yieldStep();
-    const stops = AbortSignal.any([signal, run.deadline.signal, over.signal]);
+    const stops = AbortSignal.any([signal, run.deadline.signal, over]);
     const deadline = startDeadline(timeoutOf(request), stops);
     if (isKnown) found.takenUp.add(toolCallId);
     const child = { request, ...beganFor(run, part), host: childHost(run, call), startedAt: monotonicMs(), deadline };
@@ -65,17 +56,12 @@ export function startChildren(
     if (error === undefined) return answered(found, toolCallId, result);
     if (isKnown && !claim.isHeld) stand(found, toolCallId, { kind: 'broken', error });
     return broken(found, toolCallId, error);
-  };
+  });
   return {
-    start: (config, call) => {
-      const output = ask(config, call).catch((error: unknown) => failed(toRuntimeError(error)));
-      running.add(output);
-      return output.finally(() => running.delete(output));
-    },
+    start,
     below: (id, tool) => workBelow(run, found, { id, tool }),
     ended: async () => {
-      over.abort();
-      await Promise.all(running);
+      await ended();
       return found.warnings;
     },
   };
@@ -84,11 +70,6 @@ export function startChildren(
 /** A part of a run is no level: what it may ask is what its run may ask. */
 function levelOf({ parent }: ClaimedRun, part: RunPart | undefined): number {
   return (parent?.level ?? 0) + (part === undefined ? 1 : 0);
-}
-
-function refusalOf(level: number, over: AbortSignal): ToolOutput | undefined {
-  if (over.aborted) return toolFailure('TOOL_CANCELLED', { tool: 'startChild' });
-  return level > LEVELS ? toolFailure('TOOL_TOO_DEEP', { levels: LEVELS }) : undefined;
 }
 
 interface Found {
@@ -133,21 +114,6 @@ function leftAlone({ earlier }: ClaimedRun, { takenUp }: Found, { id, tool }: En
   return { kind: 'broken', error: new RuntimeError('APPROVAL_CALL_BLOCKED', details) };
 }
 
-type Settled =
-  | { readonly result: AgentResult; readonly error?: undefined }
-  | { readonly result?: AgentResult; readonly error: RuntimeError };
-
-/** Returns the end of a run, which has a result also where it failed once it was claimed. */
-function settled(run: Promise<AgentResult>): Promise<Settled> {
-  return run.then(
-    (result) => ({ result }),
-    (thrown: unknown) => {
-      const error = toRuntimeError(thrown);
-      return { error, result: error.result as AgentResult | undefined };
-    },
-  );
-}
-
 function answered(found: Found, toolCallId: string, result: AgentResult): ToolOutput {
   note(found, toolCallId, result);
   return toOutput(result);
@@ -155,8 +121,8 @@ function answered(found: Found, toolCallId: string, result: AgentResult): ToolOu
 
 /** Keeps what a run that works for the call has ended with. */
 function note(found: Found, toolCallId: string, result: AgentResult): void {
-  const { awaiting, run_id: runId, task_id: taskId, agent, tokens, cost_usd, warnings } = result;
-  found.warnings.push(...warnings.map((warning) => ofAgent(agent?.name, warning)));
+  const { awaiting, run_id: runId, task_id: taskId, agent, tokens, cost_usd } = result;
+  found.warnings.push(...warningsOf(result));
   if (awaiting !== undefined) {
     stand(found, toolCallId, { kind: 'waits', awaiting, taskId, runId });
     return;
@@ -174,15 +140,6 @@ function broken(found: Found, toolCallId: string, error: RuntimeError): ToolOutp
   if (error.result !== undefined) note(found, toolCallId, error.result as AgentResult);
   else if (error.category === 'tenant') found.warnings.push(error.toSummary());
   return failed(error);
-}
-
-/** The warning, with the name of the agent where it does not say it itself. */
-function ofAgent(
-  name: string | undefined,
-  { hint = '', message, code }: AgentResult['warnings'][number],
-): ErrorSummary {
-  const isTold = name === undefined || message.includes(`"${name}"`);
-  return { code, message: isTold ? message : `Agent "${name}": ${message}`, hint };
 }
 
 /** Keeps why a call has no outcome: of several tasks that it has started, the first one that waits is asked about first. */
@@ -216,7 +173,7 @@ function childTask(
 ): { readonly request: ReadyTask; readonly isKnown: boolean } {
   const { task_type, trace_id, meta } = request;
   const task = readTask({
-    ...{ task_id: childId(key.taskId, toolCallId, place), trace_id, task_type, meta },
+    ...{ task_id: childId(key.taskId, { toolCallId, place }), trace_id, task_type, meta },
     config: { timeout_seconds: request.config.timeout_seconds, ...config, approval: undefined, session_id: undefined },
   });
   const approvals = earlier?.approvals ?? {};
@@ -226,33 +183,4 @@ function childTask(
   if (decision === undefined) return { request: task, isKnown: true };
   const approval = { run_id, decision };
   return { request: { ...task, config: { ...task.config, approval }, decidedBy }, isKnown: true };
-}
-
-const MAX_ID_LENGTH = 200;
-const PLAIN = /^[\w.:-]+$/;
-
-/** The id of the task that works for a call: the same whenever the call is made. */
-function childId(taskId: string, toolCallId: string, place: number): string {
-  const id = `${taskId}/${toolCallId}`;
-  if (place === 1 && id.length <= MAX_ID_LENGTH && PLAIN.test(toolCallId)) return id;
-  const digest = createHash('sha256')
-    .update(JSON.stringify([taskId, toolCallId, place]))
-    .digest('hex');
-  return `${taskId.slice(0, MAX_ID_LENGTH - digest.length - 1).toWellFormed()}/${digest}`;
-}
-
-function toOutput({ status, result, structured_output: structured }: AgentResult): ToolOutput {
-  if (status !== 'completed') return { isError: false, value: { status, text: bounded(result.text) } };
-  const isLong = structured !== undefined && JSON.stringify(structured).length > DEFAULTS.maxToolOutputBytes;
-  return { isError: false, value: structured === undefined || isLong ? bounded(result.text) : structured };
-}
-
-function bounded(given: string): string {
-  const { text, isCut } = clipText(given, DEFAULTS.maxToolOutputBytes);
-  return isCut ? `${text}…` : text;
-}
-
-function failed(error: RuntimeError): ToolOutput {
-  const { code, message, hint } = error.toSummary();
-  return { isError: true, code: error.code, value: { code, message, hint } };
 }
