@@ -29,9 +29,10 @@ export type { RunEnvironment } from './run/run';
 export async function runAgent(
   environment: RunEnvironment,
   task: ReadyTask,
-  options: RunOptions = {},
+  { signal, ...host }: RunOptions = {},
 ): Promise<AgentResult> {
-  return runTask(environment, beginRun(task, options));
+  const deadline = startDeadline(timeoutOf(task), signal);
+  return runTask(environment, { request: task, host, startedAt: monotonicMs(), deadline });
 }
 
 /** Runs a task for whatever has begun it. Rejects like `runAgent`. */
@@ -47,10 +48,6 @@ export async function runTask(environment: RunEnvironment, run: Run): Promise<Ag
   } finally {
     run.deadline.dispose();
   }
-}
-
-function beginRun(task: ReadyTask, { signal, ...host }: RunOptions): Run {
-  return { request: task, host, startedAt: monotonicMs(), deadline: startDeadline(timeoutOf(task), signal) };
 }
 
 async function runClaimed(environment: RunEnvironment, claimed: ClaimedRun): Promise<AgentResult> {

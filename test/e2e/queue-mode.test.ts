@@ -11,6 +11,7 @@ import { eventually } from '../support/values/agent-fixture';
 import { connectedWorkflow } from './support/connected';
 import { addModelCredential, addPostgresCredential, agentWorkflow, type N8n } from './support/host';
 import { addRedisCredential, queueWorkflow } from './support/queue';
+import { asksForReview, startReviews } from './support/reviews';
 import { mixedUp, startStock } from './support/stock';
 import { piecesOf, publishStreaming, stopInTheMiddle, streaming } from './support/streams';
 
@@ -147,6 +148,36 @@ it(
     }
     expect([stock.sent().length, mixedUp(stock)]).toEqual([2, []]);
     await stock.close();
+  },
+  PATIENCE_MS,
+);
+
+it(
+  'asks a person before calls of two tenants, each of which is made for its own tenant when it is approved',
+  async () => {
+    const n8n = main as unknown as N8n;
+    const [stock, reviews] = await Promise.all([startStock(n8n), startReviews(n8n)]);
+    const { ann, bob, database: ofStock } = stock;
+    const settings = { tool_config: { tool_permissions: { stock: { decision: 'ask' } } } };
+    await ofStock.query('UPDATE elo_t_tenants SET settings = $1', [JSON.stringify(settings)]);
+    const tools = stock.tenantTools('={{ $json.tenant }}', { to: reviews.node.name });
+    await stock.publish('queued-review', 3.1, [stock.model(), reviews.node, tools]);
+    stock.models.always(({ messages }) => {
+      if (messages.some(({ role }) => role === 'tool')) return textReply('done').body;
+      const [no, tenant] = (messages.find(({ role }) => role === 'user')?.content ?? '').split(' ');
+      return asksForReview('stock', { no: Number(no), tenant: tenant === ann ? bob : ann }).body;
+    });
+    const tenants = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ann : bob));
+    const ask = (of: string, no: number): Promise<unknown> =>
+      n8n.callWebhook('queued-review', { items: [{ tenant: of, message: `${no} ${of}` }] });
+    await Promise.all(tenants.map(ask));
+    expect(stock.sent()).toEqual([]);
+    await reviews.approve(tenants.length);
+    await eventually(() => (stock.sent().length >= tenants.length ? true : undefined));
+    expect(mixedUp(stock)).toEqual([]);
+    const called = stock.sent().map(({ arguments: { no } }) => no);
+    expect(called.sort((one, other) => one - other)).toEqual(tenants.map((_, no) => no));
+    await Promise.all([stock.close(), reviews.close()]);
   },
   PATIENCE_MS,
 );

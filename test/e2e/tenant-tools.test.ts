@@ -8,19 +8,19 @@ import { eventually } from '../support/values/agent-fixture';
 import type { SubNode } from './support/connected';
 import { byId, examplesIn } from './support/examples';
 import { connect, ended, lastExecutionId, type N8n } from './support/host';
-import { type MailServer, startMailServer } from './support/mail';
 import { PICTURES } from './support/pictures';
+import { asksForReview, type Reviews, startReviews } from './support/reviews';
 import { mixedUp, SCHEMA, startStock, type Stock } from './support/stock';
 
 let n8n: N8n;
 let stock: Stock;
-let mail: MailServer;
+let reviews: Reviews;
 
 beforeAll(async () => {
   n8n = await connect();
-  [stock, mail] = await Promise.all([startStock(n8n), startMailServer()]);
+  [stock, reviews] = await Promise.all([startStock(n8n), startReviews(n8n)]);
 });
-afterAll(() => Promise.all([stock.close(), mail.close()]));
+afterAll(() => Promise.all([stock.close(), reviews.close()]));
 beforeEach(() => stock.forget());
 
 it.each([1.9, 2.2, 3.1])("n8n's AI Agent %s calls tools of two tenants 340 times without a mix-up", async (version) => {
@@ -248,29 +248,15 @@ it('mcp-server.json serves one tenant to whoever has its token', async () => {
 
 it('a person is asked before a call, which is made as it was approved', async () => {
   const { ann, database } = stock;
-  const data = { host: '127.0.0.1', port: mail.port, secure: false, disableStartTls: true, user: '', password: '' };
-  const smtp = { id: await n8n.createCredential({ name: 'Mail', type: 'smtp', data }), name: 'Mail' };
   const settings = { tool_config: { tool_permissions: { stock: { decision: 'ask' } } } };
   await database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [ann, JSON.stringify(settings)]);
-  const letter = { fromEmail: 'a@example.com', toEmail: 'b@example.com', subject: 'May it?', message: 'May it?' };
-  const review: SubNode = {
-    ...{ name: 'Ask', type: 'n8n-nodes-base.emailSendHitlTool', version: 2.1, output: 'ai_tool' },
-    ...{ parameters: { ...letter, options: {} }, credentials: { smtp } },
-  };
   const path = 'tenant-tools-review';
   const tools = stock.tenantTools('={{ $json.tenant }}', { to: 'Ask' });
-  const id = await stock.publish(path, 3.1, [stock.model(), review, tools]);
-  const input = { toolParameters: { no: 5 }, hitlParameters: {} };
-  stock.models.script(toolReply([{ name: 'stock', arguments: input }]), textReply('done'));
-  // Answered as soon as the execution waits.
+  const id = await stock.publish(path, 3.1, [stock.model(), reviews.node, tools]);
+  stock.models.script(asksForReview('stock', { no: 5 }), textReply('done'));
   await n8n.callWebhook(path, { items: [{ tenant: ann, message: 'go' }] });
-  const [mailed = ''] = await mail.mails(1);
   expect(stock.sent()).toEqual([]);
-  const text = mailed.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('&amp;', '&');
-  const [link = ''] = /http[^"\s]+approved=true[^"\s]*/u.exec(text) ?? [];
-  // n8n takes no word from programs, which follow links in mails too.
-  const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
-  await eventually(async () => ((await fetch(link, { headers })).ok ? true : undefined));
+  await reviews.approve(1);
   expect(await rowsOf(id)).toMatchObject([{ executionStatus: 'success' }]);
   expect(stock.sent()).toMatchObject([{ tenant_id: ann, arguments: { no: 5 } }]);
   const line = 'SELECT decision FROM elo_tool_executions WHERE tenant_id = $1 ORDER BY id DESC LIMIT 1';
