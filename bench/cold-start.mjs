@@ -1,5 +1,6 @@
-// What a host pays: for loading the node file at start, and for the first run. Fresh processes, medians.
-import { existsSync } from 'node:fs';
+// What a host pays: for loading each node file at start, and for the first run. Fresh processes, medians.
+import { existsSync, globSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { runtimePath } from './loop/our-runtime.mjs';
@@ -7,11 +8,20 @@ import { startModelServer, startProcess } from './loop/start-process.mjs';
 import { medianOf } from './loop/statistics.mjs';
 
 const PROCESSES = 15;
-const nodePath = fileURLToPath(new URL('../dist/nodes/UniversalAiAgent/UniversalAiAgent.node.js', import.meta.url));
+const AGENT = 'UniversalAiAgent';
+const dist = fileURLToPath(new URL('../dist', import.meta.url));
+const nodePaths = new Map(
+  globSync(path.join(dist, 'nodes/*/*.node.js')).map((file) => [path.basename(file, '.node.js'), file]),
+);
+
+/** The agent's file is loaded for runs with no and with many tools, the others only to be loaded. */
+const starts = [...nodePaths.keys()].flatMap((name) =>
+  (name === AGENT ? [0, 100] : ['none']).map((rows) => [name, rows]),
+);
 
 const bars = [
-  { what: 'require of the node file', key: 'nodeFile', wallMs: 20, rssMb: 5 },
-  { what: 'then the first run', key: 'firstRun', wallMs: 150, rssMb: 60 },
+  ...[...nodePaths.keys()].map((key) => ({ what: `require of ${key}`, key, wallMs: 20, rssMb: 5 })),
+  { what: `after ${AGENT}: the first run`, key: 'firstRun', wallMs: 150, rssMb: 60 },
   {
     what: 'in another process, after loading: the first run with 100 tools that have schemas',
     key: 'hundredTools',
@@ -26,9 +36,10 @@ async function measureAll() {
   try {
     for (let index = 0; index < PROCESSES; index += 1) {
       const figures = {};
-      for (const rows of [0, 100]) {
-        const child = startProcess('./cold-start-process.mjs', [nodePath, server.origin, rows]);
-        Object.assign(figures, await child.nextMessage());
+      for (const [name, rows] of starts) {
+        const child = startProcess('./cold-start-process.mjs', [nodePaths.get(name), server.origin, rows]);
+        const { nodeFile = figures[name], ...runs } = await child.nextMessage();
+        Object.assign(figures, { [name]: nodeFile, ...runs });
         child.stop();
       }
       samples.push(figures);
@@ -44,8 +55,7 @@ function verdictOf(value, bar, unit) {
   return value <= bar ? `${text}: met` : `${text}: missed by ${(value - bar).toFixed(1)} ${unit}`;
 }
 
-const missing = [nodePath, runtimePath].find((path) => !existsSync(path));
-if (missing !== undefined) {
+if (!nodePaths.has(AGENT) || !existsSync(runtimePath)) {
   console.log('dist is missing or not whole (npm run build makes it)');
   process.exitCode = 1;
 } else {

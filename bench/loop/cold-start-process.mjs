@@ -1,4 +1,4 @@
-// One cold start. What the host has loaded anyway is loaded before the clock starts.
+// One cold start of a node file, then a run with so many tools of the catalogue, or none. What the host has loaded anyway is loaded before the clock starts.
 import { createRequire } from 'node:module';
 
 import { createOurSubject, requireRuntime, toRuntimeTools } from './our-runtime.mjs';
@@ -41,10 +41,14 @@ async function firstRun() {
 process.on('disconnect', () => process.exit(0));
 try {
   const nodeFile = await measure(async () => require(nodePath));
-  // With tools it is the run that is looked at, not the loading.
-  if (Number(rows) > 0) requireRuntime();
-  const run = await measure(firstRun);
-  process.send(Number(rows) === 0 ? { nodeFile, firstRun: run } : { hundredTools: run });
+  if (rows === 'none') {
+    process.send({ nodeFile });
+  } else {
+    // With tools it is the run that is looked at, not the loading.
+    if (Number(rows) > 0) requireRuntime();
+    const run = await measure(firstRun);
+    process.send(Number(rows) === 0 ? { nodeFile, firstRun: run } : { hundredTools: run });
+  }
 } catch (error) {
   process.send({ error: error.stack });
 }

@@ -55,8 +55,9 @@ const options: INodeProperties[] = [
   },
   {
     ...providerOption(
-      'Where the models of agents are. With it the agents that the agent can ask are offered, each as a tool ask_ with its name.',
+      "Where the models of the tenant's agents are. With it the agents that the agent can ask are offered, each as a tool ask_ with its name.",
     ),
+    displayName: 'Provider for Agents',
     default: 'openRouter',
   },
   {

@@ -111,7 +111,9 @@ it('stands under AI and then Agents in the list of nodes, once, and can be a too
   const isNewest = ({ name, version }: NodeType): boolean =>
     [version].flat().includes(name === TYPE || name === `${TYPE}Tool` ? 3 : 1);
   const nodes = ours.filter(isNewest);
-  expect(nodes.map(({ name }) => name).sort()).toEqual([TYPE, `${TYPE}Admin`, `${TYPE}Tool`, `${TYPE}Trigger`]);
+  const subNodes = ['tenantModel', 'tenantTools'].map((name) => `n8n-nodes-universal-ai-agent.${name}`);
+  const own = [TYPE, `${TYPE}Admin`, `${TYPE}Tool`, `${TYPE}Trigger`];
+  expect(nodes.map(({ name }) => name).sort()).toEqual([...subNodes, ...own]);
   expect(nodes.find(({ name }) => name === TYPE)?.codex?.subcategories?.AI).toContain('Agents');
 });
 
@@ -189,5 +191,6 @@ it('shows answer, tool calls, tokens and cost after an execution', async () => {
   await editor.page.locator('.el-notification').first().waitFor({ state: 'hidden' });
   await editor.screenshot(path.join(PICTURES, 'output.png'));
   const text = await output.innerText();
-  for (const shown of ['find_orders', 'openai/gpt-4o-mini', '0.00012000']) expect(text).toContain(shown);
+  for (const shown of ['2 model calls, 1 tool call', 'find_orders', 'openai/gpt-4o-mini', '0.00012000'])
+    expect(text).toContain(shown);
 });

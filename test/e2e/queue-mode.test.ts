@@ -57,7 +57,9 @@ beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'universal-ai-agent-queue-mode-'));
   const { packageTarball } = JSON.parse(process.env.TEST_N8N ?? '{}') as { packageTarball: string };
   main = await startMain({ packageTarball });
-  worker = await startN8nWorker(inQueueMode());
+  const { env, ...others } = inQueueMode();
+  // Workers write addresses of the main process into mails.
+  worker = await startN8nWorker({ ...others, env: { ...env, WEBHOOK_URL: main.baseUrl } });
   const n8n = main as unknown as N8n;
   const credentials = {
     openRouterApi: await addModelCredential(n8n, { apiKey: 'sk-or-queue', url: models.url }),

@@ -121,6 +121,12 @@ describe('below an AI Agent Tool', () => {
     expect(stock.sent()).toMatchObject([{ tenant_id: stock.ann, arguments: { no: 1 } }]);
   });
 
+  it('200 calls of two tenants are made without a mix-up', async () => {
+    await publish('tenant-tools-helpers', "={{ $('Webhook').first().json.body.items[0].tenant }}");
+    await stock.storm('tenant-tools-helpers', 10);
+    expect([stock.sent().length, mixedUp(stock)]).toEqual([200, []]);
+  });
+
   it('a tenant that the agent above can write is refused', async () => {
     await publish('tenant-tools-untrusted', '={{ $json.tenant }}');
     stock.models.script(asked(), textReply('sorry'));
