@@ -6,6 +6,7 @@ import type { ModelCallRecord } from '../contracts/ledger/usage';
 import type { LoopOutcome } from '../contracts/outcome';
 import type { AgentResult, PlanReport, RunStatus, ToolCallReport, TraceEntry } from '../contracts/result';
 import type { ToolCallRecord } from '../contracts/tools/tool-call';
+import { distinct } from '../errors/distinct';
 import type { ErrorSummary } from '../errors/runtime-error';
 import type { ReadyTask } from '../tasks/read-task';
 import { elapsedMs } from '../util/clock';
@@ -49,7 +50,7 @@ export function buildResult(
     ...(savedUsd === undefined ? {} : { saved_usd: savedUsd }),
     ...(providerCostUsd === undefined ? {} : { provider_cost_usd: providerCostUsd }),
     duration_ms: elapsedMs(run.startedAt),
-    warnings: once(warnings).map(({ code, message, hint }) => ({ code, message, hint })),
+    warnings: distinct(warnings).map(({ code, message, hint }) => ({ code, message, hint })),
     ...(outcome.truncated ? { truncated: true } : {}),
     ...(variables.size === 0 ? {} : { variables: readable(Object.fromEntries(variables), redact) as JsonObject }),
     ...openEnd(outcome, redact),
@@ -68,11 +69,6 @@ function openEnd(
 
 function warningsOfTools(steps: readonly StepRecord[]): readonly ErrorSummary[] {
   return steps.flatMap(({ toolCalls }) => toolCalls.flatMap(({ outcome }) => outcome?.warnings ?? []));
-}
-
-/** Each warning once, whichever call or run came with it. */
-function once(warnings: readonly ErrorSummary[]): readonly ErrorSummary[] {
-  return [...new Map(warnings.map((one) => [one.message, one])).values()];
 }
 
 function planReport(plan: PlanReport | undefined, redact: Redact): Pick<AgentResult, 'plan'> {

@@ -129,7 +129,7 @@ function billOf({ plan, request, parent }: ClaimedRun): BillingLine | undefined 
   const line =
     parent === undefined ? ownLine(plan, request) : parent.bill && { ...parent.bill, modelRequested: undefined };
   if (plan.billed === 'nothing' || line === undefined) return undefined;
-  return plan.billed === 'what-costs' ? { ...line, onlyWhatCosts: true } : line;
+  return { ...line, onlyWhatCosts: plan.billed === 'what-costs' };
 }
 
 /** Returns the changes since the last time. A tool may also modify a value in place. */

@@ -127,7 +127,7 @@ export const TOOLS_CODES = family('Tools', {
   TOOL_UNREVIEWED: warning(
     tenant(
       'Tool "{tool}" is not offered: its rules ask for a person\'s approval, and nobody is asked here.',
-      'Put a Human Review node of n8n between Tenant Tools and the agent, or give the task to the Universal AI Agent node.',
+      'Give the task to the Universal AI Agent node. Where the agent of n8n calls the tool itself, put a Human Review node between Tenant Tools and it.',
     ),
   ),
   TOOL_SKIPPED: warning(

@@ -1,5 +1,6 @@
 import type { Log } from '../../contracts/event';
 import type { AgentResult } from '../../contracts/result';
+import type { ErrorSummary } from '../../errors/runtime-error';
 import { toolFailure } from '../../errors/tool-failure';
 import { readTask } from '../../tasks/read-task';
 import type { StartBelow } from '../../toolsets/single-calls/call-tenant-tool';
@@ -16,7 +17,8 @@ import { childId, failed, keepChildren, settled, toOutput, warningsOf } from './
 export function childrenOfCalls(runTask: (child: Run) => Promise<AgentResult>, logger?: Log): StartBelow {
   return ({ run, tier, meta, egress, signal }) => {
     const { key, family, bill, account } = run;
-    return keepChildren(async (config, call, { place, over }) => {
+    const warnings: ErrorSummary[] = [];
+    const { start, ended } = keepChildren(async (config, call, { place, over }) => {
       if (call.part !== undefined) return toolFailure('TOOL_OUTSIDE_TASK', {});
       const { toolCallId } = call;
       const request = readTask({
@@ -38,7 +40,9 @@ export function childrenOfCalls(runTask: (child: Run) => Promise<AgentResult>, l
           },
         }),
       );
-      return error === undefined ? { ...toOutput(result), warnings: warningsOf(result) } : failed(error);
+      if (result !== undefined) warnings.push(...warningsOf(result));
+      return error === undefined ? toOutput(result) : failed(error);
     });
+    return { start, ended: () => ended().then(() => warnings) };
   };
 }

@@ -5,6 +5,7 @@ import type { EgressFilter, ParsedInput, Tool } from '../../contracts/tools/tool
 import type { ToolCallRecord } from '../../contracts/tools/tool-call';
 import type { ToolRun } from '../../contracts/tools/tool-run';
 import type { ToolOutput } from '../../contracts/tools/tool-shapes';
+import { distinct } from '../../errors/distinct';
 import { type ErrorSummary, RuntimeError } from '../../errors/runtime-error';
 import { toolFailure } from '../../errors/tool-failure';
 import { auditLine } from '../../ledger/audit-line';
@@ -24,14 +25,16 @@ interface CallAlone extends Pick<CallRequest, 'tier' | 'egress' | 'signal'> {
   readonly meta: CallMeta;
 }
 
-/** Returns what starts runs for the call. `ended` stops those that nobody waits for, and resolves when all have ended. */
+/** Returns what starts runs for the call. `ended` stops those that nobody waits for, and resolves with their warnings. */
 export type StartBelow = (call: CallAlone) => {
   readonly start: ToolRun['startChild'];
-  readonly ended: () => Promise<void>;
+  readonly ended: () => Promise<readonly ErrorSummary[]>;
 };
 
 export interface CallParts extends RunLedger {
   readonly startBelow: StartBelow;
+  /** Limit of a call. */
+  readonly timeoutMs: number;
   readonly selectTools: SelectTools;
   readonly redactorFor: (snapshot: TenantSnapshot) => Redact;
 }
@@ -70,8 +73,8 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
   try {
     const startedAt = monotonicMs();
     const refused = await refusal(run, { tool, parsed, request });
-    const executing = { run, redact, request, startChild: below.start };
-    const output = refused ?? (await execute(tool, parsed, executing).finally(below.ended));
+    const executing = { run, redact, request, startChild: below.start, timeoutMs: parts.timeoutMs };
+    const output = refused ?? withWarnings(await execute(tool, parsed, executing), await below.ended());
     const call: ToolCallRecord = {
       ...{ step: 0, id: run.key.runId, tool: name, arguments: parsed.ok ? parsed.value : input },
       ...{ isRepeatable: false, wasSent: refused === undefined, durationMs: elapsedMs(startedAt), outcome: output },
@@ -80,9 +83,15 @@ export async function callTenantTool(parts: CallParts, request: CallRequest): Pr
     await run.end(output.isError ? 'failed' : 'completed', auditLine(call, redact));
     return output;
   } catch (error) {
+    await below.ended();
     await run.end('failed');
     throw error;
   }
+}
+
+function withWarnings(output: ToolOutput, below: readonly ErrorSummary[]): ToolOutput {
+  if (below.length === 0) return output;
+  return { ...output, warnings: distinct([...(output.warnings ?? []), ...below]) };
 }
 
 function objectOf(given: unknown): JsonObject {
@@ -145,7 +154,7 @@ function limitsOfTask({ definition, policy }: Tool, { limits = {} }: CallRequest
   return all.filter(({ calls }) => calls < Infinity);
 }
 
-interface Executing extends Pick<ToolRun, 'startChild'> {
+interface Executing extends Pick<ToolRun, 'startChild'>, Pick<CallParts, 'timeoutMs'> {
   readonly run: SingleRun;
   readonly redact: Redact;
   readonly request: CallRequest;
@@ -154,7 +163,7 @@ interface Executing extends Pick<ToolRun, 'startChild'> {
 function execute(
   tool: Tool,
   parsed: ParsedInput,
-  { run, redact, request, startChild }: Executing,
+  { run, redact, request, startChild, timeoutMs }: Executing,
 ): Promise<ToolOutput> {
   const { egress, signal, snapshot } = request;
   const { tenantId, taskId, runId } = run.key;
@@ -166,7 +175,8 @@ function execute(
   });
   return untilAborted(executing, signal).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    return toolFailure('TOOL_CANCELLED', { tool: tool.definition.name });
+    const isLate = (signal.reason as DOMException).name === 'TimeoutError';
+    return toolFailure(isLate ? 'TOOL_TIMEOUT' : 'TOOL_CANCELLED', { tool: tool.definition.name, timeoutMs });
   });
 }
 

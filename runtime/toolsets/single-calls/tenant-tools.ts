@@ -104,7 +104,7 @@ interface TenantToolsParts extends CallParts, ToolSelection {
 
 export function createTenantTools(parts: TenantToolsParts): TenantTools {
   const list = async ({ tenantId, tier, agent }: ToolQuery, signal: AbortSignal): Promise<ToolList> => {
-    const snapshot = await loadTenant(parts.tenants, tenantId, agent);
+    const snapshot = await loadTenant(parts, { tenantId, agent });
     const selected = await parts.selectTools({ snapshot, tier, agent, rules: [], servers: [], signal });
     const warnings = [...vaultErrors(snapshot), ...selected.warnings];
     return { tools: [...toEntries(selected), ...quarantined(snapshot)], warnings };
@@ -116,20 +116,20 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
     offer: (given) =>
       bounded(given, async (query, signal) => {
         check(offerSchema, given);
-        const snapshot = await loadTenant(parts.tenants, query.tenantId, query.agent);
+        const snapshot = await loadTenant(parts, query);
         const { tools, warnings } = await offerTools(parts, { ...query, snapshot, signal });
         return { tools, warnings: [...vaultErrors(snapshot), ...warnings] };
       }),
     call: (query) =>
       bounded(query, async ({ tenantId, ...call }, signal) => {
         const { meta } = check(callSchema, query);
-        const snapshot = await loadTenant(parts.tenants, tenantId, call.agent);
+        const snapshot = await loadTenant(parts, { ...call, tenantId });
         const settings = call.task === undefined ? {} : asInRun(parts, snapshot, call);
         return callTenantTool(parts, { ...call, meta, snapshot, ...settings, signal });
       }),
     refresh: (given) =>
       bounded(given, async (query, signal) => {
-        const servers = await serversOf(parts.tenants, query);
+        const servers = await serversOf(parts, query);
         const offers = await parts.mcp.refresh({ tenantId: query.tenantId, servers, signal });
         const { tools, warnings } = await list(query, signal);
         // What the refresh had to say is not said again where the old list still holds.
@@ -139,12 +139,12 @@ export function createTenantTools(parts: TenantToolsParts): TenantTools {
       }),
     health: (given) =>
       bounded(given, async (query, signal) => {
-        const servers = await serversOf(parts.tenants, query);
+        const servers = await serversOf(parts, query);
         return parts.mcp.health({ tenantId: query.tenantId, servers, signal });
       }),
     disconnect: (given) =>
       bounded(given, async (query) => {
-        const servers = await serversOf(parts.tenants, query);
+        const servers = await serversOf(parts, query);
         parts.mcp.disconnect({ tenantId: query.tenantId, servers });
         return servers.map(({ name }) => name);
       }),
@@ -173,17 +173,24 @@ function check<T extends z.ZodType>(schema: T, query: unknown): z.output<T> {
   return data;
 }
 
-async function loadTenant(tenants: TenantStore, tenantId: string, agent?: string): Promise<TenantSnapshot> {
-  const snapshot = await tenants.load({ tenantId, modelIds: [], agent: nameOfRow(agent) });
+type TenantsAndAgents = Pick<TenantToolsParts, 'tenants' | 'agents'>;
+
+/** The tenant, with the skills and agents that an agent of this process names beside its own row. */
+async function loadTenant(
+  { tenants, agents }: TenantsAndAgents,
+  { tenantId, agent }: Pick<ToolQuery, 'tenantId' | 'agent'>,
+): Promise<TenantSnapshot> {
+  const { skills, subAgents } = agents.find(({ name }) => name === agent) ?? {};
+  const snapshot = await tenants.load({ tenantId, modelIds: [], agent: nameOfRow(agent), skills, subAgents });
   if (!snapshot.tenant.isActive) throw new RuntimeError('TENANT_INACTIVE', { tenantId });
   return snapshot;
 }
 
 async function serversOf(
-  tenants: TenantStore,
+  parts: TenantsAndAgents,
   { tenantId, server }: { readonly tenantId: string; readonly server?: string },
 ): Promise<readonly TenantServer[]> {
-  const { servers = [] } = await loadTenant(tenants, tenantId);
+  const { servers = [] } = await loadTenant(parts, { tenantId });
   if (server === undefined) return servers;
   const named = servers.filter(({ name }) => name === server);
   if (named.length === 0) throw new RuntimeError('MCP_SERVER_UNKNOWN', { server, tenantId });

@@ -4,7 +4,7 @@ import { textReply, toolReply } from '../../support/servers/model-server';
 import { type AgentFixture, aTask, echoTool, gate } from '../../support/values/agent-fixture';
 import { familyWorld } from '../../support/worlds/family-world';
 
-const world = familyWorld();
+const world = familyWorld([], [{ name: 'program', subAgents: ['billing'] }]);
 const fixture = (): AgentFixture => world.fixture();
 const agents = () => fixture().runtime.admin.agent;
 const toolsOf = (place: number) => {
@@ -47,6 +47,12 @@ it('agents are offered to an agent of another program as far as a model answers 
   expect(offer.tools.map(({ name }) => name)).toEqual(['echo']);
 });
 
+it('an agent of the program offers the rows that it can ask', async () => {
+  const { tenantId } = await aTeam();
+  const { tools, warnings } = await fixture().runtime.tools.offer({ tenantId, agent: 'program' });
+  expect([tools.map(({ name }) => name).includes('ask_billing'), warnings]).toEqual([true, []]);
+});
+
 it('an agent that is asked answers with prompt and tools of its own, on the line of whoever asks', async () => {
   const query = await aTeam();
   fixture().models.script(toolReply([{ name: 'echo', arguments: { text: 'seven' } }]), textReply('Seven.'));
@@ -54,8 +60,8 @@ it('an agent that is asked answers with prompt and tools of its own, on the line
   fixture().models.script(textReply('Still seven.'));
   const second = await call(query);
   expect([first, second]).toEqual([
-    { isError: false, value: 'Seven.', warnings: [] },
-    { isError: false, value: 'Still seven.', warnings: [] },
+    { isError: false, value: 'Seven.' },
+    { isError: false, value: 'Still seven.' },
   ]);
   expect(fixture().models.received.at(-1)?.messages).toEqual([
     { role: 'system', content: 'You bill.' },
@@ -112,6 +118,22 @@ it('what would wait for a person is left out, also of agents below', async () =>
   expect(world.paid(pay)).toBe(0);
 });
 
+it('warnings come with a failure, and of what a tool of code starts; each once', async () => {
+  const { task, pay } = await world.family({ default_tier: 'pro' });
+  const { tenant_id: tenantId } = task.meta;
+  const skill = '---\nname: research\ndescription: Looks.\nmax_turns: 3\n---\nLook.';
+  await fixture().runtime.admin.skill.create({ tenantId, content: skill });
+  await agents().create({ tenantId, name: 'billing', skills: ['*'] });
+  await agents().create({ tenantId, name: 'lead', subAgents: ['billing'] });
+  const loads = toolReply([{ name: 'load_skill', arguments: { name: 'research' } }]);
+  fixture().models.script(loads, textReply('Found.'), { status: 400, body: { error: { message: 'bad' } } });
+  const failed = await call({ tenantId });
+  expect([failed.isError, failed.warnings?.length]).toEqual([true, 1]);
+  fixture().models.script(textReply('Done.'));
+  const ofCode = await call({ tenantId, tool: 'ask', agent: undefined });
+  expect(JSON.stringify([failed.warnings, ofCode.warnings]).split(`\\"${pay}\\" is not offered`)).toHaveLength(3);
+});
+
 it('a rule that asks a person from now on takes the tool from an agent at work', async () => {
   const { task, pay } = await world.family({ default_tier: 'pro' }, 'allow');
   const { tenant_id: tenantId } = task.meta;
@@ -149,6 +171,16 @@ it('a budget that is spent lets none of them ask', async () => {
   expect(fixture().models.received.length).toBe(before);
 });
 
+it('what a model without a price has used counts for the month', async () => {
+  const { tenantId } = await aTeam();
+  await agents().update({ tenantId, name: 'billing', model: 'some/unpriced' });
+  fixture().models.script(textReply('Seven.', { prompt: 1000, completion: 300, model: 'some/unpriced' }));
+  await call({ tenantId });
+  await fixture().runtime.admin.tenant.update({ tenantId, settings: { monthly_token_limit: 1000 } });
+  expect(await call({ tenantId })).toMatchObject({ isError: true, code: 'BUDGET_EXCEEDED' });
+  expect(await bill(tenantId)).toMatchObject([{ task_type: 'tenant_tools', model_calls: 1 }]);
+});
+
 it('agents of another tenant are not there', async () => {
   const [other, own] = [await aTeam(), await addTenant(fixture().database)];
   await agents().create({ tenantId: own, name: 'lead' });
@@ -176,7 +208,10 @@ it('whoever leaves stops the agent, and what it has used is on the bill', async 
   const output = call(query, leaving.signal);
   await asked.opened;
   leaving.abort();
-  expect(await output).toMatchObject({ isError: true, code: 'TOOL_CANCELLED' });
+  expect(await output).toMatchObject({
+    ...{ isError: true, code: 'TOOL_CANCELLED' },
+    warnings: [{ code: 'USAGE_UNKNOWN' }],
+  });
   // The ended run of the call is the last word on it: all below it has ended before.
   const tree = await world.tree(query.task.id);
   expect(tree.map(({ state }) => state)).toEqual(['done', 'failed']);
