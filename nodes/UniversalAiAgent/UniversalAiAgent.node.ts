@@ -2,8 +2,8 @@ import { type INodeTypeDescription, NodeConnectionTypes, VersionedNodeType } fro
 
 import { DESCRIPTION } from '../shared/about';
 import { AgentNode } from './agent-node';
-import { inputs } from './host/connected';
 import { credentials, properties } from './panel/description';
+import { inputs } from './panel/inputs';
 import {
   credentialsOfVersion1,
   credentialsOfVersion2,

@@ -1,0 +1,52 @@
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+
+import * as library from '../../../runtime/host';
+import { summarize, toNodeError } from '../../shared/errors';
+import { hintAtMemory, reportWarnings, type Warning } from '../../shared/hints';
+import type { Item, ItemOutcome } from '../../shared/item';
+import { asCalled } from '../read/as-called';
+import { isToolVariant } from '../read/tool-variant';
+import { openChatStream } from './chat-stream';
+import { toErrorItem } from './error-item';
+import { forItems, itemsAtOnce } from './for-items';
+import { operationOf } from './operations';
+import { readShape, shapeOutput } from './output-shape';
+import { hintAtRuns } from './run-summary';
+
+/** Does the operation of the node with each item. Rejects with an error of n8n where the node does not continue after one. */
+export async function doItems(node: IExecuteFunctions): Promise<INodeExecutionData[]> {
+  const context = isToolVariant(node) ? asCalled(node, library) : node;
+  const ended = await forItems(context, itemsAtOnce(node), (index, seen) =>
+    doItem(node, { context: seen, library, index }),
+  );
+  const outcomes = ended.flatMap(({ outcome }) => outcome ?? []);
+  const errors = ended.flatMap(({ error }) => error ?? []);
+  hintAtRuns(
+    node,
+    ended.map(({ outcome, item }) => (outcome?.item ?? item).json),
+  );
+  hintAtMemory(node, outcomes);
+  reportWarnings(node, [...outcomes.flatMap(({ warnings }) => warnings), ...errors]);
+  return ended.map(({ item }) => item);
+}
+
+interface EndedItem {
+  readonly item: INodeExecutionData;
+  readonly outcome?: ItemOutcome;
+  readonly error?: Warning;
+}
+
+async function doItem(node: IExecuteFunctions, item: Item): Promise<EndedItem> {
+  const { index } = item;
+  const chat = openChatStream(node, index);
+  try {
+    const shape = readShape(node, index, library);
+    const outcome = await operationOf(node.getNode(), library)({ ...item, onEvent: chat?.onEvent });
+    await chat?.finish(outcome.item.json);
+    return { item: shapeOutput(outcome.item, shape, node.getInputData()[index]), outcome };
+  } catch (error) {
+    await chat?.fail(node.continueOnFail() ? (error as Error) : undefined);
+    if (!node.continueOnFail()) throw toNodeError(node.getNode(), error, index);
+    return { item: toErrorItem({ context: node, library, index }, error), error: summarize(error) };
+  }
+}
