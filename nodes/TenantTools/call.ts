@@ -5,6 +5,7 @@ import { readEgress } from '../shared/egress';
 import { summarize } from '../shared/errors';
 import { reportWarnings } from '../shared/hints';
 import type { Library } from '../shared/item';
+import { logOf } from '../shared/log';
 import { PROVIDERS } from '../shared/panel/provider';
 import type { ToolsQuery } from './read-query';
 
@@ -46,7 +47,7 @@ export async function callTool(
   call: Call,
 ): Promise<Outcome> {
   try {
-    const asked = { ...query, ...call, egress: readEgress(context) };
+    const asked = { ...query, ...call, egress: readEgress(context), logger: logOf(context) };
     const output = await library.useRuntime(config, ({ tools }) => tools.call(asked));
     reportWarnings(context, output.warnings ?? []);
     call.signal?.throwIfAborted();

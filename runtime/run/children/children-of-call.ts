@@ -14,8 +14,8 @@ import { childId, failed, keepChildren, settled, toOutput, warningsOf } from './
  * Runs tasks of agents for calls outside a run, on the line of the bill that the call has. Nobody waits there for a person, so tools
  * that need an approval are left out. `runTask` runs a task that was read.
  */
-export function childrenOfCalls(runTask: (child: Run) => Promise<AgentResult>, logger?: Log): StartBelow {
-  return ({ run, tier, meta, egress, signal }) => {
+export function childrenOfCalls(runTask: (child: Run) => Promise<AgentResult>, log?: Log): StartBelow {
+  return ({ run, tier, meta, egress, logger = log, signal }) => {
     const { key, family, bill, account } = run;
     const warnings: ErrorSummary[] = [];
     const { start, ended } = keepChildren(async (config, call, { place, over }) => {

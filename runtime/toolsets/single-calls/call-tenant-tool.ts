@@ -1,3 +1,4 @@
+import type { Log } from '../../contracts/event';
 import type { TaskLimit } from '../../contracts/ledger/ledger';
 import type { CallMeta, CallTask } from '../../contracts/task';
 import type { AgentDefinition, TenantSnapshot } from '../../contracts/tenant';
@@ -20,7 +21,7 @@ import type { SelectTools } from '../combine-sources';
 import type { ToolAudience } from './offer-tools';
 
 /** A call that runs are started for, outside a run. */
-interface CallAlone extends Pick<CallRequest, 'tier' | 'egress' | 'signal'> {
+interface CallAlone extends Pick<CallRequest, 'tier' | 'egress' | 'logger' | 'signal'> {
   readonly run: SingleRun;
   readonly meta: CallMeta;
 }
@@ -49,6 +50,8 @@ interface CallRequest extends ToolAudience {
   /** Trusted facts beside the arguments, as a task's meta has them. */
   readonly meta?: CallMeta;
   readonly egress?: EgressFilter;
+  /** Log of the runs that it starts. */
+  readonly logger?: Log;
 }
 
 const A_CALL: CallTask = { type: 'tools-call' };

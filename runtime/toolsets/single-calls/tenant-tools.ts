@@ -1,5 +1,6 @@
 import * as z from 'zod/v4';
 
+import type { Log } from '../../contracts/event';
 import { callMetaSchema, type CallTask, callTaskSchema } from '../../contracts/task';
 import type { TenantSnapshot, TenantStore } from '../../contracts/tenant';
 import type { McpServerRow } from '../../contracts/tools/mcp';
@@ -60,6 +61,8 @@ interface ToolCallQuery extends OfferQuery {
   readonly task?: CallTask;
   /** The host's own rules for outgoing requests, as a run has them. */
   readonly egress?: EgressFilter;
+  /** Log of the runs of agents that it asks. Default: that of the runtime. */
+  readonly logger?: Log;
 }
 
 const querySchema = z.object({

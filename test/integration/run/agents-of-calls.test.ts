@@ -187,6 +187,14 @@ it('agents of another tenant are not there', async () => {
   await expect(call({ ...other, tenantId: own })).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' });
 });
 
+it('the log of whoever calls has their runs', async () => {
+  const { tenantId, ...query } = await aTeam();
+  const lines: string[] = [];
+  fixture().models.script(textReply('Seven.'));
+  await fixture().runtime.tools.call({ ...query, tenantId, logger: (_level, message) => void lines.push(message) });
+  expect(lines).toEqual(['run started', 'step done', 'run ended']);
+});
+
 it('a failure is told as the output', async () => {
   const { tenantId } = await aTeam();
   await agents().update({ tenantId, name: 'billing', tier: 'expert' });
