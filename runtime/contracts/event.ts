@@ -40,9 +40,12 @@ export type RunEvent =
 /** Called in the order of events. What it throws or rejects with is ignored. */
 export type OnEvent = (event: RunEvent) => unknown;
 
-/** Takes one line of a log: words of our own and facts that are safe to show; never the content of a task, a call or a result. */
+/**
+ * Takes one line of a log: words of our own and facts that are safe to show; never the content of a task, a call or a
+ * result. What it throws or rejects with is ignored.
+ */
 export type Log = (
   level: 'debug' | 'info' | 'warn' | 'error',
   message: string,
   facts?: Readonly<Record<string, string | number | boolean | undefined>>,
-) => void;
+) => unknown;

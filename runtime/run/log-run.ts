@@ -3,12 +3,14 @@ import type { RunKey } from '../contracts/ledger/ledger';
 import type { ReadyTask } from '../tasks/read-task';
 import type { Run } from './run';
 
-/** Tells the listener and the log of a run what happens. */
+/** Tells the listener and the log of a run what happens, up to its end: a model that was given up may go on speaking. */
 export function emitOf({ host: { onEvent, logger }, request }: Pick<Run, 'host' | 'request'>, key: RunKey): OnEvent {
   const tell = safely(onEvent);
-  if (logger === undefined) return tell;
-  const write = safely(logRun(logger, key, request));
+  const write = safely(logger && logRun(logger, key, request));
+  let isOver = false;
   return (event) => {
+    if (isOver) return;
+    isOver = event.type === 'run-end';
     write(event);
     tell(event);
   };
@@ -27,7 +29,7 @@ function logRun(log: Log, key: RunKey, { trace_id }: ReadyTask): OnEvent {
   const ids = { tenant_id: key.tenantId, task_id: key.taskId, run_id: key.runId, trace_id };
   return (event) => {
     const [level, message, facts] = lineOf(event) ?? [];
-    if (level !== undefined && message !== undefined) log(level, message, { ...ids, ...facts });
+    return level === undefined || message === undefined ? undefined : log(level, message, { ...ids, ...facts });
   };
 }
 

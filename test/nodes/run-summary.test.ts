@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import { noteRun } from '../../nodes/UniversalAiAgent/host/custom-data';
+import { doItems } from '../../nodes/UniversalAiAgent/operations/do-items';
 import { hintAtRuns, summaryOf } from '../../nodes/UniversalAiAgent/operations/run-summary';
 
 const call = (tool: string, more: object = {}): object => ({ tool, arguments: {}, duration_ms: 120, ...more });
@@ -27,7 +28,6 @@ it.each([
     '2 runs, 4 model calls, 2 tool calls (1 failed), 2800 ms, $0.00024000',
   ],
   ['a stored result', [ran([], { replayed: true })], undefined],
-  ['a task that was enqueued', [{ task_id: 'a', pending: 3 }], undefined],
 ])('%s is told in one line', (_name, items, line) => {
   expect(summaryOf(items)).toBe(line);
 });
@@ -60,4 +60,24 @@ it("stands among the execution's facts, no longer than n8n takes it", () => {
   expect(others).toEqual({ tenant: 'tenant-1', tier: 'pro', status: 'completed', cost_usd: '0.00012000' });
   expect(run).toMatch(/^2 model calls, 1 tool call \(xxx/);
   expect(run).toHaveLength(255);
+  // n8n keeps what was set by an item before.
+  noteRun({ customData: facts } as unknown as IExecuteFunctions, task, { ...result, replayed: true });
+  expect(facts.get('run')).toBe('replayed');
+});
+
+it('an item that fails before its run has no part in it, whatever its input holds', async () => {
+  const parameters = { operation: 'nonsense', options: { includeInputFields: true } };
+  const hints: object[] = [];
+  const context = {
+    getNode: () => ({ type: 'universalAiAgent', parameters }),
+    getInputData: () => [{ json: ran([]) }],
+    getNodeParameter: () => true,
+    getMode: () => 'manual',
+    continueOnFail: () => true,
+    isStreaming: () => false,
+    addExecutionHints: (...shown: { readonly message: string }[]) => hints.push(...shown),
+  } as unknown as IExecuteFunctions;
+  const [item] = await doItems(context);
+  expect(item?.json).toMatchObject({ iterations: 2, error: { code: 'INPUT_INVALID' } });
+  expect(hints).toMatchObject([{ message: expect.stringContaining('INPUT_INVALID') as string }]);
 });

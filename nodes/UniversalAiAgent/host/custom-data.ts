@@ -8,7 +8,8 @@ const LONGEST = 255;
 /** The execution's own facts, by which n8n's list of executions can be filtered: those of its last item. Never fails a run. */
 export function noteRun({ customData }: IExecuteFunctions, task: IDataObject, result: IDataObject): void {
   const { tenant_id: tenant } = (task.meta ?? {}) as IDataObject;
-  const run = summaryOf([result])?.slice(0, LONGEST);
+  // n8n keeps what an item before has set, so there is always one.
+  const run = (summaryOf([result]) ?? 'replayed').slice(0, LONGEST);
   const facts = { tenant, tier: result.agent_tier, status: result.status, cost_usd: result.cost_usd, run };
   for (const [name, value] of Object.entries(facts)) {
     if (typeof value !== 'string' || value === '') continue;

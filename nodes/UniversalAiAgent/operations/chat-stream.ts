@@ -51,23 +51,27 @@ type Sender = Pick<IExecuteFunctions, 'logger'> & {
   readonly sendChunk: (...chunk: Parameters<IExecuteFunctions['sendChunk']>) => void | Promise<void>;
 };
 
+/** Chats that take no chunks any more. One is the same for all items. */
+const stuck = new WeakSet<Sender>();
+
 /** Never rejects or hangs: a lost chat must not cost an answer that was paid for. */
 function senderOf(context: Sender, index: number): Send {
-  let hasStuck = false;
   return async (type, content) => {
-    if (hasStuck) return;
+    if (stuck.has(context)) return;
     // Timers that are cleared: aborting a promise of one for each word costs as much as sending it.
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
-        hasStuck = true;
+        stuck.add(context);
         reject(new Error(`a chunk has not left after ${CHUNK_LIMIT_MS / 1000} seconds`));
       }, CHUNK_LIMIT_MS);
     });
     try {
       await Promise.race([context.sendChunk(type, index, content), tooLong]);
     } catch (error) {
-      context.logger.warn(`The answer could not be streamed: ${(error as Error).message}`);
+      context.logger.warn(
+        `The answer could not be streamed: ${String((error as Error | undefined)?.message ?? error)}`,
+      );
     } finally {
       clearTimeout(timer);
     }

@@ -1,4 +1,4 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import * as library from '../../../runtime/host';
 import { summarize, toNodeError } from '../../shared/errors';
@@ -12,6 +12,7 @@ import { forItems, itemsAtOnce } from './for-items';
 import { operationOf } from './operations';
 import { readShape, shapeOutput } from './output-shape';
 import { hintAtRuns } from './run-summary';
+import { runTask } from './run-task';
 
 /** Does the operation of the node with each item. Rejects with an error of n8n where the node does not continue after one. */
 export async function doItems(node: IExecuteFunctions): Promise<INodeExecutionData[]> {
@@ -23,7 +24,7 @@ export async function doItems(node: IExecuteFunctions): Promise<INodeExecutionDa
   const errors = ended.flatMap(({ error }) => error ?? []);
   hintAtRuns(
     node,
-    ended.map(({ outcome, item }) => (outcome?.item ?? item).json),
+    ended.map(({ ran }) => ran).filter((ran) => ran !== undefined),
   );
   hintAtMemory(node, outcomes);
   reportWarnings(node, [...outcomes.flatMap(({ warnings }) => warnings), ...errors]);
@@ -33,6 +34,8 @@ export async function doItems(node: IExecuteFunctions): Promise<INodeExecutionDa
 interface EndedItem {
   readonly item: INodeExecutionData;
   readonly outcome?: ItemOutcome;
+  /** Result of the run that was made now. */
+  readonly ran?: IDataObject;
   readonly error?: Warning;
 }
 
@@ -41,12 +44,15 @@ async function doItem(node: IExecuteFunctions, item: Item): Promise<EndedItem> {
   const chat = openChatStream(node, index);
   try {
     const shape = readShape(node, index, library);
-    const outcome = await operationOf(node.getNode(), library)({ ...item, onEvent: chat?.onEvent });
+    const operation = operationOf(node.getNode(), library);
+    const outcome = await operation({ ...item, onEvent: chat?.onEvent });
     await chat?.finish(outcome.item.json);
-    return { item: shapeOutput(outcome.item, shape, node.getInputData()[index]), outcome };
+    const ran = operation === runTask ? outcome.item.json : undefined;
+    return { item: shapeOutput(outcome.item, shape, node.getInputData()[index]), outcome, ran };
   } catch (error) {
     await chat?.fail(node.continueOnFail() ? (error as Error) : undefined);
     if (!node.continueOnFail()) throw toNodeError(node.getNode(), error, index);
-    return { item: toErrorItem({ context: node, library, index }, error), error: summarize(error) };
+    const ran = (error as { readonly result?: IDataObject } | undefined)?.result;
+    return { item: toErrorItem({ context: node, library, index }, error), error: summarize(error), ran };
   }
 }

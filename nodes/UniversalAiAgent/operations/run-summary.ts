@@ -13,16 +13,16 @@ interface Ran {
   readonly usd: number;
 }
 
-/** Shows above the output of a manual run what its items came to. */
-export function hintAtRuns(context: IExecuteFunctions, items: readonly IDataObject[]): void {
-  const summary = context.getMode() === 'manual' ? summaryOf(items) : undefined;
+/** Shows above the output of a manual run what the runs of its items came to. */
+export function hintAtRuns(context: IExecuteFunctions, results: readonly IDataObject[]): void {
+  const summary = context.getMode() === 'manual' ? summaryOf(results) : undefined;
   if (summary === undefined) return;
   context.addExecutionHints({ message: escapeHtml(summary), type: 'info', location: 'outputPane' });
 }
 
-/** Calls, time and cost of the runs that items hold, in one line. Undefined where none of them ran now. */
-export function summaryOf(items: readonly IDataObject[]): string | undefined {
-  const runs = items.flatMap((json) => ranIn(json) ?? []);
+/** Calls, time and cost of runs, by their results, in one line. Undefined where all of them are replayed. */
+export function summaryOf(results: readonly IDataObject[]): string | undefined {
+  const runs = results.flatMap((json) => ranIn(json) ?? []);
   if (runs.length === 0) return undefined;
   const sum = (figure: (run: Ran) => number): number => runs.reduce((all, run) => all + figure(run), 0);
   const calls = runs.flatMap((run) => run.calls);

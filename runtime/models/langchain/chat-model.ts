@@ -1,4 +1,4 @@
-import type { Model, ModelReply, ModelRequest, NamedModel } from '../../contracts/model';
+import type { Model, ModelReply, ModelRequest, NamedModel, ReplyUsage } from '../../contracts/model';
 import type { ToolDefinition } from '../../contracts/tools/tool-shapes';
 import { RuntimeError } from '../../errors/runtime-error';
 import { elapsedMs, monotonicMs } from '../../util/clock';
@@ -6,10 +6,11 @@ import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../u
 import { createRedactor, redactBoth } from '../../util/redaction/redact';
 import { redactForms } from '../../util/redaction/redact-forms';
 import { normalizeReply } from '../openai/normalize-reply';
+import { readUsage } from '../read-usage';
 import { offeredTool, takesPlainOnly } from '../tool-schema/offered-tool';
 import { answered, secretsOf, toChatError, wasNotSent } from './chat-errors';
 import { fromChatMessage, toChatMessages } from './chat-messages';
-import { listen, type Listener } from './listen';
+import { listen, type Listener, reasonIn } from './listen';
 
 /** The part of a LangChain chat model that is used. */
 interface ChatModel extends Runnable {
@@ -65,9 +66,11 @@ function createModel(chatModel: ChatModel, name: string): Model {
       attempts.answered++;
       return normal;
     } catch (error) {
-      const written = heard.text();
-      if (written !== '') (attempts.wasted ??= []).push({ modelId: name, written });
-      if (written !== '' || answered(error) || wasNotSent(error)) attempts.answered++;
+      const used = usedBy(heard);
+      if (used !== undefined) (attempts.wasted ??= []).push({ modelId: name, ...used });
+      // Usage of a reply that broke off may not be all.
+      const isKnown = used === undefined ? answered(error) || wasNotSent(error) : used.usage === undefined;
+      if (isKnown || heard.isWhole()) attempts.answered++;
       return fail(error);
     }
   };
@@ -106,7 +109,7 @@ function toBody(reply: unknown, heard: Listener): unknown {
   return {
     id: plain.id,
     model: metadata.model_name ?? metadata.model,
-    choices: [{ message: { ...message, content }, finish_reason: finishReason(metadata) }],
+    choices: [{ message: { ...message, content }, finish_reason: heard.reason() ?? reasonIn(metadata) }],
     usage: toUsage({ given: plain.usage_metadata, ofProvider: metadata.usage, countedTwice: heard.countedTwice() }),
   };
 }
@@ -132,12 +135,13 @@ function copied(name: string, value: unknown): readonly (readonly [string, JsonV
   }
 }
 
-/** Each provider has a field of its own for it. */
-function finishReason(metadata: JsonObject): JsonValue | undefined {
-  const { finish_reason, stop_reason, finishReason, stopReason, done_reason } = metadata;
-  return [finish_reason, stop_reason, finishReason, stopReason, done_reason].find(
-    (reason) => typeof reason === 'string',
-  );
+/** Usage of pieces that are no answer, or everything that was written in them. */
+function usedBy(heard: Listener): ReplyUsage | undefined {
+  const given = toUsage({ given: heard.usage(), ofProvider: undefined, countedTwice: heard.countedTwice() });
+  const used = readUsage(given);
+  if (used.usage !== undefined) return used;
+  const written = heard.written();
+  return written === '' ? undefined : { written };
 }
 
 interface ChatUsage {

@@ -1,5 +1,6 @@
 import type { ModelRequest } from '../../contracts/model';
-import { isJsonObject, type JsonObject, objectOf } from '../../util/json';
+import { isJsonObject, type JsonObject, type JsonValue, objectOf } from '../../util/json';
+import { isFinishReason } from '../openai/finish-reason';
 
 /** Words and facts of a reply, piece by piece. */
 export interface Listener {
@@ -7,8 +8,16 @@ export interface Listener {
   readonly options: { readonly callbacks?: readonly object[] };
   /** The text of all pieces; empty where the reply comes as a whole. */
   readonly text: () => string;
-  /** Facts beside the message, such as why a streamed reply ended: LangChain leaves them out of it. */
+  /** Everything that was written, with what the model thinks and the arguments of calls. */
+  readonly written: () => string;
+  /** Reports whether the reply came to its end. */
+  readonly isWhole: () => boolean;
+  /** Facts beside the message, such as the model: LangChain leaves them out of a streamed one. */
   readonly facts: () => JsonObject;
+  /** Last reason of the end that a piece gave. In the message an empty one of a later piece takes its place. */
+  readonly reason: () => string | undefined;
+  /** Usage of all pieces, as LangChain adds it up. */
+  readonly usage: () => JsonObject | undefined;
   /** Tokens of the output that LangChain has counted twice. */
   readonly countedTwice: () => number;
 }
@@ -17,9 +26,12 @@ export interface Listener {
 const PREFERS_STREAMING = { name: 'universal-ai-agent', lc_prefer_streaming: true, awaitHandlers: true };
 
 export function listen({ onDelta, attempts }: Pick<ModelRequest, 'onDelta' | 'attempts'>): Listener {
-  let [text, facts, lastBlock]: [string, JsonObject, unknown] = ['', {}, undefined];
-  const counts = outputCounts();
-  const heard = { text: () => text, facts: () => facts, countedTwice: counts.countedTwice };
+  let [text, facts, lastBlock]: [string, JsonObject | undefined, unknown] = ['', undefined, undefined];
+  const pieces = hearPieces();
+  const heard = {
+    ...{ text: () => text, written: () => text + pieces.unsaid(), reason: pieces.reason, usage: pieces.usage },
+    ...{ facts: () => facts ?? {}, isWhole: () => facts !== undefined, countedTwice: pieces.countedTwice },
+  };
   if (onDelta === undefined) return { ...heard, options: {} };
   const say = (piece: string): void => {
     if (piece === '') return;
@@ -30,8 +42,9 @@ export function listen({ onDelta, attempts }: Pick<ModelRequest, 'onDelta' | 'at
   const handler = {
     ...PREFERS_STREAMING,
     handleLLMNewToken: (token: unknown, ...[, , , , fields]: readonly unknown[]) => {
-      const message = fieldOf(fieldOf(fields, 'chunk'), 'message');
-      counts.look(message);
+      const chunk = fieldOf(fields, 'chunk');
+      const message = fieldOf(chunk, 'message');
+      pieces.look(chunk);
       for (const { text: piece, block } of piecesOf(message === undefined ? token : fieldOf(message, 'content'))) {
         say(text !== '' && block !== lastBlock ? `\n${piece}` : piece);
         lastBlock = block;
@@ -61,22 +74,77 @@ function piecesOf(content: unknown): readonly Piece[] {
   });
 }
 
-interface OutputCounts {
-  readonly look: (message: unknown) => void;
-  readonly countedTwice: () => number;
+interface HeardPieces extends Pick<Listener, 'reason' | 'usage' | 'countedTwice'> {
+  readonly look: (chunk: unknown) => void;
+  /** Thinking and arguments of calls. */
+  readonly unsaid: () => string;
 }
 
-/** Anthropic counts its output from the beginning again with the end of a message; LangChain adds both counts up. */
-function outputCounts(): OutputCounts {
-  let [begun, ended] = [0, 0];
+function hearPieces(): HeardPieces {
+  let [unsaid, reason, usage]: [string, string | undefined, JsonValue | undefined] = ['', undefined, undefined];
+  const counts = outputCounts();
   return {
-    look: (message) => {
-      const tokens = fieldOf(fieldOf(message, 'usage_metadata'), 'output_tokens');
-      if (typeof tokens !== 'number') return;
-      if (fieldOf(fieldOf(message, 'additional_kwargs'), 'type') === 'message') begun = tokens;
-      else ended = tokens;
+    look: (chunk) => {
+      const message = fieldOf(chunk, 'message');
+      const given = fieldOf(message, 'usage_metadata') as JsonValue | undefined;
+      usage = added(usage, given);
+      counts.look(message, fieldOf(given, 'output_tokens'));
+      unsaid += unsaidIn(message);
+      const places = ['additional_kwargs', 'response_metadata'].map((name) => fieldOf(message, name));
+      const facts = [...places, fieldOf(chunk, 'generationInfo')].filter(isJsonObject);
+      reason = facts.map(reasonIn).find((one) => one !== undefined) ?? reason;
     },
-    countedTwice: () => (ended >= begun ? begun : 0),
+    unsaid: () => unsaid,
+    reason: () => reason,
+    usage: () => (isJsonObject(usage) ? usage : undefined),
+    countedTwice: counts.countedTwice,
+  };
+}
+
+/** The reason of the end, for which each provider has a field of its own. */
+export function reasonIn(facts: JsonObject): string | undefined {
+  const { finish_reason, stop_reason, finishReason, stopReason, done_reason } = facts;
+  return [finish_reason, stop_reason, finishReason, stopReason, done_reason].find(isFinishReason);
+}
+
+/** Reads what a chunk holds beside text. */
+function unsaidIn(message: unknown): string {
+  const calls = fieldOf(message, 'tool_call_chunks');
+  const content = fieldOf(message, 'content');
+  const [chunks, blocks] = [calls, content].map((list): readonly unknown[] => (Array.isArray(list) ? list : []));
+  const thought = fieldOf(fieldOf(message, 'additional_kwargs'), 'reasoning_content');
+  const parts = [
+    ...(chunks ?? []).flatMap((call) => [fieldOf(call, 'name'), fieldOf(call, 'args')]),
+    ...(blocks ?? []).flatMap((block) => [fieldOf(block, 'thinking'), fieldOf(block, 'reasoning')]),
+    thought,
+  ];
+  return parts.filter((part) => typeof part === 'string').join('');
+}
+
+function added(before: JsonValue | undefined, now: JsonValue | undefined): JsonValue | undefined {
+  if (typeof now === 'number') return typeof before === 'number' ? before + now : now;
+  if (!isJsonObject(now)) return before;
+  const known = isJsonObject(before) ? before : {};
+  const sums = Object.entries(now).map(([name, count]) => [name, added(known[name], count) ?? null]);
+  return { ...known, ...(Object.fromEntries(sums) as JsonObject) };
+}
+
+interface OutputCounts extends Pick<Listener, 'countedTwice'> {
+  readonly look: (message: unknown, tokens: unknown) => void;
+}
+
+/** Anthropic counts its output from the beginning again with each part of the end of a message; LangChain adds all counts up. */
+function outputCounts(): OutputCounts {
+  let [hasBegun, isGrowing, earlier, last] = [false, true, 0, 0];
+  return {
+    look: (message, tokens) => {
+      if (typeof tokens !== 'number') return;
+      if (fieldOf(fieldOf(message, 'additional_kwargs'), 'type') === 'message') hasBegun = true;
+      isGrowing &&= tokens >= last;
+      earlier += last;
+      last = tokens;
+    },
+    countedTwice: () => (hasBegun && isGrowing ? earlier : 0),
   };
 }
 

@@ -1,7 +1,7 @@
-import { createRuntime, type Log, type Tool } from '../../../runtime';
+import { createRuntime, type Log, type Model, type Tool } from '../../../runtime';
 import { createMemoryLedger, createMemoryTenants, createScriptedModel } from '../../../runtime/testing';
 import { withCode } from '../../support/setup/matchers';
-import { failureOf } from '../../support/values/agent-fixture';
+import { failureOf, gate } from '../../support/values/agent-fixture';
 
 const TENANT = '3f2b8c1e-5d4a-4c6b-9e7f-0a1b2c3d4e5f';
 const SECRET = 'hunter2-hunter2';
@@ -66,11 +66,39 @@ it("names the error that ended a run, in the log of the run's own host", async (
   await runtime.close();
 });
 
-it('a log that throws costs no run', async () => {
-  const runtime = aRuntime(['Found.'], () => {
-    throw new Error('disk full');
-  });
+it.each<[string, Log]>([
+  [
+    'throws',
+    () => {
+      throw new Error('disk full');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('disk full'))],
+])('a log that %s costs no run', async (_how, logger) => {
+  const runtime = aRuntime(['Found.'], logger);
   expect((await runtime.run(TASK)).result.text).toBe('Found.');
+  await runtime.close();
+});
+
+it('nothing is told after the end, whatever a model that was given up still says', async () => {
+  const told: string[] = [];
+  const speaking = gate<() => void>();
+  const model: Model = {
+    generate: ({ onDelta }) => {
+      speaking.open(() => onDelta?.({ kind: 'text', text: 'late words of it. ' }));
+      return new Promise(() => undefined);
+    },
+  };
+  const runtime = createRuntime({
+    plugins: { ledger: createMemoryLedger(), tenants: createMemoryTenants([{ id: TENANT }]), model },
+  });
+  const leaving = new AbortController();
+  const run = runtime.run(TASK, { stream: true, signal: leaving.signal, onEvent: ({ type }) => void told.push(type) });
+  const speak = await speaking.opened;
+  leaving.abort();
+  await failureOf(run);
+  speak();
+  expect(told.at(-1)).toBe('run-end');
   await runtime.close();
 });
 

@@ -146,6 +146,12 @@ it('knows that a streamed reply was cut', async () => {
   expect((await ask(new StreamingModel(pieces)).reply).finishReason).toBe('length');
 });
 
+it.each(['', 'null', null])('a later piece whose reason is %j takes no reason away', async (finish_reason) => {
+  const pieces = [{ fields: { content: 'Two ord' }, info: { finish_reason: 'length' } }, ...words('')];
+  const last = { fields: { content: '' }, info: { finish_reason } };
+  expect((await ask(new StreamingModel([...pieces, last])).reply).finishReason).toBe('length');
+});
+
 it("reads the end of Anthropic's messages, which counts the output from the beginning again", async () => {
   const counted = (input: number, output: number): ChunkFields => ({
     content: [],
@@ -154,7 +160,9 @@ it("reads the end of Anthropic's messages, which counts the output from the begi
   const begin = { ...(counted(120, 2) as object), additional_kwargs: { type: 'message', model: 'claude-3-haiku' } };
   const end = { ...(counted(0, 25) as object), additional_kwargs: { stop_reason: 'max_tokens' } };
   const text = { content: [{ type: 'text', text: 'Two', index: 0 }] };
-  const asked = ask(new StreamingModel([begin, text, end].map((fields) => ({ fields: fields }))));
+  // Each part of the end counts from the beginning.
+  const middle = counted(0, 10);
+  const asked = ask(new StreamingModel([begin, text, middle, end].map((fields) => ({ fields: fields }))));
   expect(await asked.reply).toMatchObject({
     finishReason: 'length',
     modelReturned: 'claude-3-haiku',
@@ -187,6 +195,21 @@ it('counts what was written of a reply that broke off, and tells that no other m
     isShown: true,
     wasted: [{ modelId: 'vendor/model', written: 'Two ord' }],
   });
+});
+
+it.each<[string, ChunkFields, object]>([
+  [
+    'usage that had come',
+    { content: 'Two', usage_metadata: { input_tokens: 50_000, output_tokens: 7, total_tokens: 50_007 } },
+    { usage: { promptTokens: 50_000, completionTokens: 7 } },
+  ],
+  ['thinking', { content: [{ type: 'thinking', thinking: 'hm' }] }, { written: 'hm' }],
+  ['arguments', { content: '', tool_call_chunks: [{ index: 0, name: 'find', args: '{"q' }] }, { written: 'find{"q' }],
+])('counts %s of a reply that broke off', async (_what, fields, used) => {
+  const busy = Object.assign(new Error('busy'), { status: 529 });
+  const asked = ask(new StreamingModel([{ fields }], busy));
+  await expect(asked.reply).rejects.toThrow();
+  expect(asked.attempts).toMatchObject({ sent: 1, wasted: [used] });
 });
 
 it('leaves a stream that broke off before its first word to the fallback', async () => {
