@@ -4,7 +4,7 @@ import { fiveBranches, tierSwitch } from './five-branches.mjs';
 import { BARE_LOOP_PACKAGE, TIERS, tools } from './subjects.mjs';
 
 const NO_OPERATION = { name: 'End', type: 'n8n-nodes-base.noOp', typeVersion: 1 };
-const AGENT = { name: 'Agent', type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 3 };
+const AGENT = { name: 'Agent', type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 4 };
 
 /** Each subject's nodes after the webhook, and the connections between them. */
 const builders = {

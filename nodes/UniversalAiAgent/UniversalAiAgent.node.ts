@@ -9,6 +9,7 @@ import {
   credentialsOfVersion2,
   propertiesOfVersion1,
   propertiesOfVersion2,
+  propertiesOfVersion3,
 } from './panel/saved-versions';
 
 const about = {
@@ -16,7 +17,7 @@ const about = {
   name: 'universalAiAgent',
   icon: { light: 'file:universalAiAgent.svg', dark: 'file:universalAiAgent.dark.svg' },
   group: ['transform'],
-  defaultVersion: 3,
+  defaultVersion: 4,
   subtitle:
     '={{ ({ enqueue: "enqueue task", getResult: "get result" })[$parameter["operation"]] || ([$parameter["inputMode"], ($parameter["options"] || {}).inputMode].includes("item") ? "task from item" : [($parameter["tenantId"] || {}).cachedResultName, $parameter["tier"] || "tenant default"].filter(Boolean).join(" · ")) }}',
   description: DESCRIPTION,
@@ -50,7 +51,8 @@ export class UniversalAiAgent extends VersionedNodeType {
         credentials: credentialsOfVersion2,
         properties: propertiesOfVersion2,
       }),
-      3: new AgentNode({ ...shared, version: [3], credentials, properties }),
+      3: new AgentNode({ ...shared, version: [3], credentials, properties: propertiesOfVersion3 }),
+      4: new AgentNode({ ...shared, version: [4], credentials, properties }),
     };
     super(versions, about);
   }

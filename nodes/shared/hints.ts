@@ -1,5 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
+import type { Chat } from './callers/chat';
+import { internals } from './callers/engine-request';
 import { oneText } from './errors';
 import type { ItemOutcome } from './item';
 
@@ -50,4 +52,25 @@ export function hintAtMemory(context: IExecuteFunctions, outcomes: readonly Item
   const way = context.getNode().typeVersion > 2 ? 'set Session ID, or connect a Memory' : 'connect a Memory';
   const message = `Each message of this chat starts a new conversation: ${way} to have it remembered.`;
   context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
+}
+
+/** Shown if n8n may answer a chat with more than the answer: with the whole item, or with an error that no node receives. */
+export function hintAtChat(context: IExecuteFunctions, chat: Chat | undefined, isWhole: boolean): void {
+  if (chat?.getsItem !== true) return;
+  const { name, onError, typeVersion } = context.getNode();
+  const warn = (message: string): void =>
+    context.addExecutionHints({ message, type: 'warning', location: 'outputPane' });
+  if (isWhole) {
+    const way =
+      typeVersion <= 3
+        ? 'Turn on Output: Simplify, or replace this node: a new one sends a chat the answer alone.'
+        : 'Set Output: Details to Auto.';
+    warn(`Whoever uses this chat can read the whole item in the browser, with cost, model and tool results. ${way}`);
+  }
+  const { main = [] } = internals(context).workflow.connectionsBySourceNode[name] ?? {};
+  if (onError === 'continueErrorOutput' && (main[1] ?? []).length === 0) {
+    warn(
+      'Nothing is wired to the error output, so the chat gets the error when this node fails. Wire a node there, or set On Error to Continue.',
+    );
+  }
 }

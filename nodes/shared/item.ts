@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import type * as RuntimeLibrary from '../../runtime/host';
+import type { Chat } from './callers/chat';
 
 export type Library = typeof RuntimeLibrary;
 
@@ -9,6 +10,8 @@ export interface Item {
   readonly context: IExecuteFunctions;
   readonly library: Library;
   readonly index: number;
+  /** The chat that started the execution. */
+  readonly chat?: Chat;
   /** Is told of a run piece by piece. */
   readonly onEvent?: RuntimeLibrary.OnEvent;
 }

@@ -267,7 +267,7 @@ it('never runs a stored result again for a manual test, but always afresh', asyn
         id: 'm2',
         name: 'Agent',
         type: 'n8n-nodes-universal-ai-agent.universalAiAgent',
-        typeVersion: 3,
+        typeVersion: 4,
         position: [200, 0],
         parameters: { options: { inputMode: 'item' } },
         credentials,

@@ -80,7 +80,7 @@ beforeAll(async () => {
         },
       }),
       node('Ask', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-        typeVersion: 3,
+        typeVersion: 4,
         position: [660, 0],
         parameters: {
           tenantId,
@@ -100,7 +100,7 @@ beforeAll(async () => {
         },
       }),
       node('Ask Seller', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-        typeVersion: 3,
+        typeVersion: 4,
         position: [440, 220],
         parameters: {
           tenantId,

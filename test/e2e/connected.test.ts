@@ -27,7 +27,7 @@ import {
 import { PICTURES } from './support/pictures';
 import { addRedisCredential } from './support/queue';
 
-const OURS = { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 3 };
+const OURS = { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 4 };
 const THEIRS = { type: '@n8n/n8n-nodes-langchain.agent', typeVersion: 3.1 };
 const PROMPTS = { promptType: 'define', text: '={{ $json.message }}', options: { systemMessage: 'Be brief.' } };
 const MODEL = 'anthropic/claude-3-haiku';

@@ -63,7 +63,7 @@ function workflow(options: object = {}): { name: string } & Record<string, unkno
         id: 'e2',
         name: 'Universal AI Agent',
         type: TYPE,
-        typeVersion: 3,
+        typeVersion: 4,
         position: [260, 0],
         parameters: {
           tenantId: { __rl: true, mode: 'list', value: tenant, cachedResultName: "Ada's Bicycles" },

@@ -65,7 +65,7 @@ function chatWorkflow(options: {
         id: 'agent',
         name: 'Agent',
         type: TYPE,
-        typeVersion: 3,
+        typeVersion: 4,
         parameters: {
           tenantId: { __rl: true, mode: 'id', value: options.tenant },
           tier: 'pro',

@@ -15,7 +15,7 @@ beforeAll(async () => {
   mkdirSync(PICTURES, { recursive: true });
   n8n = await connect();
   const start = { id: 'm', name: 'Start', type: 'n8n-nodes-base.manualTrigger', typeVersion: 1 };
-  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 3 };
+  const agent = { id: 'a', name: 'Agent', type: TYPE, typeVersion: 4 };
   ({ id: workflowId } = await n8n.createWorkflow({
     name: 'Panel',
     nodes: [

@@ -39,7 +39,7 @@ beforeAll(async () => {
     nodes: [
       node('Start', 'n8n-nodes-base.manualTrigger', { credentials: undefined, parameters: {} }),
       node('Sell', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-        typeVersion: 3,
+        typeVersion: 4,
         position: [220, 0],
         parameters: {
           tenantId: { __rl: true, mode: 'id', value: tenant },

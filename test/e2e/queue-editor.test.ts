@@ -43,7 +43,7 @@ interface Shown {
 async function panelOf(name: string, node: object): Promise<Shown> {
   const { id } = await n8n.createWorkflow({
     name,
-    nodes: [{ id: name, name, typeVersion: 3, position: [0, 0], credentials, ...node }],
+    nodes: [{ id: name, name, typeVersion: 4, position: [0, 0], credentials, ...node }],
     connections: {},
   });
   await editor.openWorkflow(id);

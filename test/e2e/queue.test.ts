@@ -105,7 +105,7 @@ it('pushes a task from one workflow, and gets its result from another one', asyn
   });
   const agent = (name: string, parameters: object): object =>
     node(name, 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-      typeVersion: 3,
+      typeVersion: 4,
       parameters,
       credentials: { redis: credentials.redis },
     });

@@ -76,7 +76,7 @@ async function ask(workflow: ReturnType<typeof agentWorkflow>): Promise<Answered
 it('a connected chat model streams, and its bill is that of the whole', async () => {
   const agent = (path: string): Parameters<typeof connectedWorkflow>[0] => ({
     path,
-    agent: { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 3, parameters: FIELDS },
+    agent: { type: 'n8n-nodes-universal-ai-agent.universalAiAgent', typeVersion: 4, parameters: FIELDS },
     credentials: { postgres: credentials.postgres },
     subNodes: [chatModel(credentials.openRouterApi, MODEL)],
   });

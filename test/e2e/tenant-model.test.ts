@@ -181,7 +181,7 @@ it('items of several tenants are refused, since n8n takes the model of the first
 it('the Universal AI Agent does not take it, since it bills itself', async () => {
   const agent = {
     type: 'n8n-nodes-universal-ai-agent.universalAiAgent',
-    typeVersion: 3,
+    typeVersion: 4,
     parameters: { tenantId: { __rl: true, mode: 'id', value: stock.ann }, message: 'How many?' },
   };
   const { openRouterApi, postgres } = stock;

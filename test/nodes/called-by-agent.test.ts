@@ -86,7 +86,7 @@ function run({ agent, tenants, calls, parameters = located(OF_ITEM) }: Scene): P
   });
 }
 
-const asTool = (node: INode, credentials: INode['credentials']): INode => ({ ...node, typeVersion: 3, credentials });
+const asTool = (node: INode, credentials: INode['credentials']): INode => ({ ...node, typeVersion: 4, credentials });
 
 const runs = async (): Promise<readonly string[]> => {
   const rows = await database.query('SELECT tenant_id FROM elo_agent_runs');

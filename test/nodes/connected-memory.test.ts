@@ -175,6 +175,8 @@ describe('a turn is kept', () => {
       { content: '"noon"', tool_call_id: 'a', name: 'clock' },
       { content: 'Noon.' },
     ]);
+    // A Chat Trigger that loads the previous session sends the others to the browser.
+    expect(kept.map(({ additional_kwargs: { hideFromUI } }) => hideFromUI)).toEqual([undefined, true, true, undefined]);
     expect(saved).toEqual([]);
     world.models().script(textReply('ok'));
     await run(() => memory);

@@ -54,7 +54,7 @@ describe('in a workflow', () => {
       id,
       name: id,
       type,
-      typeVersion: 3,
+      typeVersion: 4,
       position: [0, 0],
       parameters: {},
       ...more,

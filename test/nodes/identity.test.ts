@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 function run(parameters: INodeParameters, node: Partial<INode> = {}): Promise<IRun> {
-  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 4, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',

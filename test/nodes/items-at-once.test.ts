@@ -29,7 +29,7 @@ function run(messages: readonly string[], options: INodeParameters, settings: Pa
     postgres: postgresCredential(database.url),
   };
   const agent: INode = {
-    ...{ id: 'agent-node', name: 'Agent', type: TYPE, typeVersion: 3, position: [0, 0] },
+    ...{ id: 'agent-node', name: 'Agent', type: TYPE, typeVersion: 4, position: [0, 0] },
     parameters: { tenantId: tenant, message: '={{ $json.message }}', tier: 'pro', options },
     credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
     ...settings,

@@ -42,7 +42,7 @@ async function run(
     postgres: postgresCredential(database.url),
     ...(credentials as Record<string, ICredentialDataDecryptedObject>),
   };
-  const node = { typeVersion: 3, position: [0, 0] as [number, number], parameters: {} };
+  const node = { typeVersion: 4, position: [0, 0] as [number, number], parameters: {} };
   const parameters = {
     tenantId: tenant,
     tier: 'pro',

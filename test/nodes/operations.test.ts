@@ -53,7 +53,7 @@ async function run({
       : {}),
   };
   const credentials = Object.fromEntries(Object.entries(all).filter(([name]) => !without.includes(name)));
-  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 4, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',

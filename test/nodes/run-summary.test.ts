@@ -72,6 +72,7 @@ it('an item that fails before its run has no part in it, whatever its input hold
     getNode: () => ({ type: 'universalAiAgent', parameters }),
     getInputData: () => [{ json: ran([]) }],
     getNodeParameter: () => true,
+    getParentNodes: () => [],
     getMode: () => 'manual',
     continueOnFail: () => true,
     isStreaming: () => false,

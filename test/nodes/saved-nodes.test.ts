@@ -1,7 +1,14 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { type INode, type INodeParameters, NodeHelpers } from 'n8n-workflow';
+import {
+  type INode,
+  type INodeParameters,
+  type INodeProperties,
+  type INodeTypeDescription,
+  NodeHelpers,
+} from 'n8n-workflow';
 
 import { UniversalAiAgent } from '../../nodes/UniversalAiAgent/UniversalAiAgent.node';
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
@@ -15,11 +22,17 @@ import { aVaultKey, setSecret } from '../support/worlds/vault';
 
 /** The commits that docs/adr/0028-node-versions.md names, with the agent node as the editor saved it then. */
 const WITHOUT_OPTIONAL = 'b0aa60d';
-/** The last two had the switches, and saved them. */
-const WITH_ALL = ['5b01cba', '8aad3f8', '1afd262'];
+/** All but the first had the switches, and saved them; the last one had them among its options. */
+const WITH_ALL = ['5b01cba', '8aad3f8', '1afd262', '263edd99'];
 
-const savedAt = (commit: string): INode =>
-  JSON.parse(readFileSync(path.join(__dirname, '..', 'fixtures', 'saved-nodes', `${commit}.json`), 'utf8')) as INode;
+const fixture = (file: string): unknown =>
+  JSON.parse(readFileSync(path.join(__dirname, '..', 'fixtures', file), 'utf8'));
+const savedAt = (commit: string): INode => fixture(`saved-nodes/${commit}.json`) as INode;
+/** Parameters and options, which version 3 moved among one another. */
+const settingsOf = ({ parameters }: INode): INodeParameters => ({
+  ...parameters,
+  ...(parameters.options as INodeParameters),
+});
 
 let database: TestDatabase;
 let models: ModelServer;
@@ -79,8 +92,9 @@ it.each([WITHOUT_OPTIONAL, ...WITH_ALL])('a node of %s keeps its settings in the
   const node = savedAt(commit);
   const { description } = new UniversalAiAgent().getNodeType(node.typeVersion);
   const kept = NodeHelpers.getNodeParameters(description.properties, node.parameters, false, false, node, description);
-  const { useRedis, options, ...rest } = node.parameters;
-  const { useSqlRole, useVaultKey, ...others } = options as INodeParameters;
+  const { useRedis, useSqlRole, useVaultKey } = settingsOf(node);
+  const { useRedis: _redis, options, ...rest } = node.parameters;
+  const { useSqlRole: _role, useVaultKey: _key, ...others } = options as INodeParameters;
   // Version 1 needs no switches.
   expect(kept).toEqual(node.typeVersion === 1 ? { ...rest, options: others } : node.parameters);
   expect([useRedis, useSqlRole, useVaultKey]).toEqual(
@@ -88,10 +102,43 @@ it.each([WITHOUT_OPTIONAL, ...WITH_ALL])('a node of %s keeps its settings in the
   );
 });
 
+/** Parameters of the older panels that have changed since 263edd99, each with the reason. */
+const CHANGED: Readonly<Record<string, string>> = {
+  'options.outputField': 'its text is the same for all versions, so it no longer names Output: Simplify',
+};
+
+/** A digest of each credential, parameter and option, in the order of the panel. */
+function panelOf({ credentials = [], properties }: INodeTypeDescription): Readonly<Record<string, string>> {
+  const all: Record<string, string> = {};
+  const add = (name: string, value: unknown): void => {
+    let key = name;
+    for (let number = 2; Object.hasOwn(all, key); number++) key = `${name} ${number}`;
+    all[key] = createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 12);
+  };
+  for (const one of credentials) add(`credential ${one.name}`, one);
+  for (const property of properties) {
+    const { options = [], ...rest } = property;
+    add(property.name, property.type === 'collection' ? rest : property);
+    if (property.type !== 'collection') continue;
+    for (const option of options as INodeProperties[]) add(`${property.name}.${option.name}`, option);
+  }
+  return all;
+}
+
+it.each([1, 2, 3])('the panel of version %i is the one of 263edd99', (version) => {
+  const then = (fixture('panels/263edd99.json') as Readonly<Record<number, Readonly<Record<string, string>>>>)[version];
+  const now = panelOf(new UniversalAiAgent().getNodeType(version).description);
+  const unchanged = (panel: object = {}): readonly unknown[] =>
+    Object.entries(panel).filter(([name]) => !Object.hasOwn(CHANGED, name.replace(/ \d+$/, '')));
+  expect(unchanged(now)).toEqual(unchanged(then));
+  expect(Object.keys(now)).toEqual(Object.keys(then ?? {}));
+});
+
 it.each([
   [1, { inputMode: 'item', options: {} }],
   [2, { inputMode: 'item', options: {} }],
   [3, { options: { inputMode: 'item' } }],
+  [4, { options: { inputMode: 'item' } }],
 ])(
   'a node of version %i has the options of a whole item, and none of the fields',
   (typeVersion, { options, ...rest }) => {
@@ -137,11 +184,11 @@ it.each(WITH_ALL)('a node of %s uses its vault key, its SQL role and its Redis',
     },
   });
   expect(tools.requests.at(-1)?.headers.authorization).toBe('Bearer crm-7');
-  const { parameters } = savedAt(commit);
-  expect(models.requests.at(-1)?.headers.authorization).toBe(`Bearer ${parameters.modelProvider ? 'other' : 'k'}`);
+  const { modelProvider, identity } = settingsOf(savedAt(commit));
+  expect(models.requests.at(-1)?.headers.authorization).toBe(`Bearer ${modelProvider ? 'other' : 'k'}`);
   expect(JSON.stringify(models.received.at(-2)?.messages)).toContain('c-1');
   const [call] = await database.query('SELECT user_id FROM elo_tool_executions ORDER BY id DESC LIMIT 1');
-  expect(call?.user_id).toBe(parameters.identity ? 'u-7' : null);
+  expect(call?.user_id).toBe(identity ? 'u-7' : null);
 });
 
 it('a new node ignores the same credentials until their switches are set', async () => {

@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 /** Runs the node once for each item. */
 function run(parameters: INodeParameters, items: IDataObject[], node: Partial<INode> = {}): Promise<IRun> {
-  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 4, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...{ ...common, id: 'agent', name: 'Agent', type: TYPE },
     parameters: {

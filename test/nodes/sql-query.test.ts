@@ -28,7 +28,7 @@ const node = (id: string, type: string, rest: Partial<INode> = {}) => ({
   id,
   name: id,
   type,
-  typeVersion: 3,
+  typeVersion: 4,
   position: [0, 0] as [number, number],
   parameters: {},
   ...rest,

@@ -49,7 +49,7 @@ async function chat({ items = [{ message: 'hello' }], node = {}, options = {}, o
   /** The same, with the pieces of each message put together: how many they are depends on the time. */
   readonly messages: readonly Told[];
 }> {
-  const common = { typeVersion: 3, position: [0, 0] as [number, number] };
+  const common = { typeVersion: 4, position: [0, 0] as [number, number] };
   const agent: INode = {
     ...common,
     id: 'agent',
@@ -117,8 +117,8 @@ it('shows the first word with the second piece at the latest', async () => {
   expect(outputOf(run, 'Agent').map(({ json }) => json.output)).toEqual(['The order is ready.']);
 });
 
-it('sends the same with Simplify Output', async () => {
-  const { messages } = await chat({ options: { simplifyOutput: true } });
+it('sends the same if the item is the answer alone', async () => {
+  const { messages } = await chat({ options: { outputDetails: 'never' } });
   expect(messages.map(([type, , content]) => [type, content])).toContainEqual(['item', 'Two orders.']);
 });
 

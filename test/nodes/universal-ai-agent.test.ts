@@ -61,7 +61,7 @@ function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...res
     id: 'agent-node',
     name: 'Agent',
     type: TYPE,
-    typeVersion: 3,
+    typeVersion: 4,
     position: [0, 0],
     parameters,
     credentials: Object.fromEntries(Object.keys(credentials).map((type) => [type, { id: type, name: type }])),
@@ -71,7 +71,7 @@ function run(items: EngineRun['items'], { parameters = FIELDS, node = {}, ...res
     id: 'start',
     name: 'Items',
     type: 'test.items',
-    typeVersion: 3,
+    typeVersion: 4,
     position: [0, 0],
     parameters: {},
   } as INode;
@@ -127,7 +127,7 @@ describe('the shape of the item', () => {
 
   it('keeps the fields of the incoming item, under those of the result', async () => {
     expect(await shaped({ includeInputFields: true })).toMatchObject({ chat: 7, output: 'to: hello', tier: 'pro' });
-    expect(await shaped({ includeInputFields: true, simplifyOutput: true })).toEqual({
+    expect(await shaped({ includeInputFields: true, outputDetails: 'never' })).toEqual({
       ...item({ chat: 7 }),
       output: 'to: hello',
     });
@@ -137,7 +137,7 @@ describe('the shape of the item', () => {
     expect(await shaped({ outputField: 'agent' })).toEqual({
       agent: expect.objectContaining({ output: 'to: hello', status: 'completed' }) as object,
     });
-    expect(await shaped({ outputField: 'agent', simplifyOutput: true })).toEqual({ agent: 'to: hello' });
+    expect(await shaped({ outputField: 'agent', outputDetails: 'never' })).toEqual({ agent: 'to: hello' });
   });
 
   it('keeps them on a failed item too', async () => {
@@ -291,18 +291,22 @@ it('sends a bad item to the error output with what was done and spent', async ()
   });
 });
 
-describe('a simplified output', () => {
-  const parameters = { ...FIELDS, options: { simplifyOutput: true } };
+describe.each([
+  [3, { simplifyOutput: true }],
+  [4, { outputDetails: 'never' }],
+])('an item of version %i with the options %j', (typeVersion, options) => {
+  const parameters = { ...FIELDS, options };
 
   it('is the answer alone, as the AI Agent node gives it', async () => {
-    expect(outputOf(await run([item()], { parameters }), 'Agent')[0]?.json).toEqual({ output: 'to: hello' });
+    const finished = await run([item()], { parameters, node: { typeVersion } });
+    expect(outputOf(finished, 'Agent')[0]?.json).toEqual({ output: 'to: hello' });
   });
 
   it.each([
     ['continueRegularOutput', 0],
     ['continueErrorOutput', 1],
-  ] as const)('of a failed item is the text of its error (%s)', async (onError, index) => {
-    const finished = await run([item({ message: '' }), item()], { parameters, node: { onError } });
+  ] as const)('is the text of the error if the run failed (%s)', async (onError, index) => {
+    const finished = await run([item({ message: '' }), item()], { parameters, node: { typeVersion, onError } });
     const failed = outputOf(finished, 'Agent', index)[0];
     expect(failed).toMatchObject({
       pairedItem: { item: 0 },

@@ -122,7 +122,7 @@ it('streams an answer to a chat piece by piece, and bills it whole', async () =>
         parameters: { public: true, mode: 'webhook', options: { responseMode: 'streaming' } },
       }),
       node('Agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-        typeVersion: 3,
+        typeVersion: 4,
         parameters: { tenantId: { __rl: true, mode: 'id', value: tenant }, tier: 'pro', promptType: 'auto' },
         credentials: { openRouterApi: credentials.openRouterApi, postgres: credentials.postgres },
       }),

@@ -60,6 +60,9 @@ function text(value: unknown): string {
 
 type Create = (fields: object) => object;
 
+/** A Chat Trigger that loads the previous session from a memory sends all messages to the browser but those that are marked so. */
+const HIDDEN = { additional_kwargs: { hideFromUI: true } };
+
 /**
  * The messages of a turn as objects of n8n's LangChain, which memories know how to keep. Undefined where its classes are not
  * to be had.
@@ -72,9 +75,10 @@ export function toHostMessages(turn: readonly Message[]): readonly object[] | un
   if (human === undefined || ai === undefined || tool === undefined) return undefined;
   const names = new Map(callsOf(turn).map((call) => [call.id, call.function.name]));
   return turn.map((message) => {
-    if (message.role === 'tool') return tool({ ...message, name: names.get(message.tool_call_id) });
+    if (message.role === 'tool') return tool({ ...message, ...HIDDEN, name: names.get(message.tool_call_id) });
     if (message.role !== 'assistant') return human({ content: message.content });
-    return ai({ content: message.content ?? '', tool_calls: callsOf([message]).map(toHostCall) });
+    const calls = callsOf([message]).map(toHostCall);
+    return ai({ content: message.content ?? '', tool_calls: calls, ...(calls.length === 0 ? {} : HIDDEN) });
   });
 }
 

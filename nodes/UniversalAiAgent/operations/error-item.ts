@@ -8,18 +8,21 @@ import { shapeOfError } from './output-shape';
 import { toJson } from './result';
 
 /**
- * A failed item keeps what was done and spent. n8n sends an item with a top-level `error` to the error output, but
- * afterwards replaces the json of every item that still has one by the bare message. It copies the item in between,
- * so an `error` that is not enumerable does the first and escapes the second.
+ * A failed item keeps what was done and spent, unless its shape is the answer alone. n8n sends an item with a top-level `error` to
+ * the error output, but afterwards replaces the json of every item that still has one by the bare message. It copies the item in
+ * between, so an `error` that is not enumerable does the first and escapes the second.
  */
-export function toErrorItem({ context, library, index: itemIndex }: Item, error: unknown): INodeExecutionData {
-  const { isSimplified, keepsInput } = shapeOfError(context, itemIndex, library);
+export function toErrorItem(item: Item, error: unknown): INodeExecutionData {
+  const { context, index: itemIndex } = item;
+  const node = context.getNode();
+  const hasErrorOutput = node.onError === 'continueErrorOutput';
+  const { holds, keepsInput } = shapeOfError(item);
   const input = keepsInput ? context.getInputData()[itemIndex]?.json : {};
-  if (isSimplified) {
+  if (holds === 'answer' || (holds === 'answer-or-error' && !hasErrorOutput)) {
     return { json: { ...input, error: summarize(error).message }, pairedItem: { item: itemIndex } };
   }
-  const result = (error as Partial<RuntimeError>).result as AgentResult | undefined;
-  const item: INodeExecutionData = {
+  const result = holds === 'all' ? ((error as Partial<RuntimeError>).result as AgentResult | undefined) : undefined;
+  const failed: INodeExecutionData = {
     json: {
       ...input,
       ...(result === undefined ? {} : toJson(result, hasConnectedModel(context))),
@@ -27,9 +30,6 @@ export function toErrorItem({ context, library, index: itemIndex }: Item, error:
     },
     pairedItem: { item: itemIndex },
   };
-  if (context.getNode().onError !== 'continueErrorOutput') return item;
-  return Object.defineProperty(item, 'error', {
-    value: toNodeError(context.getNode(), error, itemIndex),
-    enumerable: false,
-  });
+  if (!hasErrorOutput) return failed;
+  return Object.defineProperty(failed, 'error', { value: toNodeError(node, error, itemIndex), enumerable: false });
 }

@@ -1,52 +1,75 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
-import type { Library } from '../../shared/item';
+import type { Item } from '../../shared/item';
 
-/** How the item of a result is to look. */
+/** Shape of the item of a result. */
 export interface OutputShape {
-  /** Only what n8n's AI Agent gives, and nothing of the bill. */
-  readonly isSimplified: boolean;
+  /**
+   * `all`: the result, with its steps, tokens and cost. `answer`: only what n8n's AI Agent returns. `answer-or-error`: the same, and
+   * the error output keeps an error with its code.
+   */
+  readonly holds: 'all' | 'answer' | 'answer-or-error';
   /** The key for the result; undefined: its fields are those of the item. */
   readonly field?: string;
   /** The fields of the incoming item stay, under those of the result. */
   readonly keepsInput: boolean;
 }
 
-const PLAIN: OutputShape = { isSimplified: false, keepsInput: false };
-
 /** Keys that would change the item itself instead of standing in it. */
 const FORBIDDEN = ['__proto__', 'constructor', 'prototype'];
 
+/** Values of Output: Details, which replaced Output: Simplify in version 4. */
+const DETAILS: readonly unknown[] = ['auto', 'always', 'never'];
+
 /** Read before the run, so that a shape that cannot be costs nothing. Throws INPUT_INVALID. */
-export function readShape(context: IExecuteFunctions, index: number, library: Library): OutputShape {
+export function readShape(item: Item): OutputShape {
+  const { context, index, library } = item;
   // n8n evaluates what it is asked for: most nodes have none of these options.
   const set = context.getNode().parameters.options as IDataObject | undefined;
   const read = (name: string): unknown =>
     set?.[name] === undefined ? undefined : context.getNodeParameter(`options.${name}`, index, undefined);
-  const [simplify, keep, field] = [read('simplifyOutput'), read('includeInputFields'), read('outputField')];
-  if (simplify === undefined && keep === undefined && field === undefined) return PLAIN;
+  const holds = holdsOf(item, set, read);
+  const [keep, field] = [read('includeInputFields'), read('outputField')];
   if (field !== undefined && (typeof field !== 'string' || FORBIDDEN.includes(field))) {
     throw new library.RuntimeError('INPUT_INVALID', { issues: 'Output: Field must be the name of a field' });
   }
-  return { isSimplified: simplify === true, keepsInput: keep === true, ...(field ? { field } : {}) };
+  return { holds, keepsInput: keep === true, ...(field ? { field } : {}) };
 }
 
-/** The shape for an item that has failed, maybe because the shape cannot be read. */
-export function shapeOfError(context: IExecuteFunctions, index: number, library: Library): OutputShape {
+function holdsOf(
+  { context, library, chat }: Item,
+  set: IDataObject | undefined,
+  read: (name: string) => unknown,
+): OutputShape['holds'] {
+  const { typeVersion, parameters } = context.getNode();
+  if (typeVersion <= 3) return read('simplifyOutput') === true ? 'answer' : 'all';
+  // A task that was pushed has no answer yet, and Get Result needs its ids.
+  if (parameters.operation === 'enqueue') return 'all';
+  // It takes no expression.
+  const details = set?.outputDetails ?? 'auto';
+  if (!DETAILS.includes(details)) {
+    throw new library.RuntimeError('INPUT_INVALID', { issues: 'Output: Details must be auto, always or never' });
+  }
+  if (details === 'never') return 'answer';
+  return details === 'auto' && chat !== undefined ? 'answer-or-error' : 'all';
+}
+
+/** The shape for an item that has failed, maybe because the shape cannot be read: then nothing of a run is in it. */
+export function shapeOfError(item: Item): OutputShape {
   try {
-    return readShape(context, index, library);
+    return readShape(item);
   } catch {
-    return PLAIN;
+    return { holds: item.chat === undefined ? 'all' : 'answer-or-error', keepsInput: false };
   }
 }
 
 /** The item as the options want it. */
 export function shapeOutput(
   item: INodeExecutionData,
-  { isSimplified, field, keepsInput }: OutputShape,
+  { holds, field, keepsInput }: OutputShape,
   input: INodeExecutionData | undefined,
 ): INodeExecutionData {
-  const result = isSimplified ? { output: item.json.output } : item.json;
-  const json = field === undefined ? result : { [field]: isSimplified ? result.output : result };
+  const result = holds === 'all' ? item.json : { output: item.json.output };
+  const json = field === undefined ? result : { [field]: holds === 'all' ? result : result.output };
   return { ...item, json: keepsInput ? { ...input?.json, ...json } : json };
 }

@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
 import type { ToolCallReport } from '../../../runtime/host';
+import type { Chat } from '../../shared/callers/chat';
 import { escapeHtml } from '../../shared/hints';
 
 /** Number of tool calls that are named; the others are in the item. */
@@ -13,9 +14,9 @@ interface Ran {
   readonly usd: number;
 }
 
-/** Shows above the output of a manual run what the runs of its items came to. */
-export function hintAtRuns(context: IExecuteFunctions, results: readonly IDataObject[]): void {
-  const summary = context.getMode() === 'manual' ? summaryOf(results) : undefined;
+/** Shows calls, time and cost above the output of a manual run, and of one that a chat started: its item does not have them. */
+export function hintAtRuns(context: IExecuteFunctions, results: readonly IDataObject[], chat?: Chat): void {
+  const summary = context.getMode() === 'manual' || chat !== undefined ? summaryOf(results) : undefined;
   if (summary === undefined) return;
   context.addExecutionHints({ message: escapeHtml(summary), type: 'info', location: 'outputPane' });
 }

@@ -19,7 +19,7 @@ const outputField: INodeProperties = {
   type: 'string',
   default: 'agent',
   description:
-    'The field of the item that holds the result. Set this when its fields would write over others. With Output: Simplify it holds the answer alone.',
+    'The field of the item that holds the result, or the answer where the item holds no more. Set this when its fields would write over others.',
 };
 
 const includeInputFields: INodeProperties = {
@@ -29,6 +29,29 @@ const includeInputFields: INodeProperties = {
   default: true,
   description:
     'Whether to keep the fields of the incoming item, under those of the result. Set this when later nodes need them, such as the ID of a chat.',
+};
+
+const outputDetails: INodeProperties = {
+  displayName: 'Output: Details',
+  name: 'outputDetails',
+  type: 'options',
+  noDataExpression: true,
+  options: [
+    {
+      name: 'Always',
+      value: 'always',
+      description: 'The answer, its steps, tokens and cost, also where a customer can read them in the browser',
+    },
+    {
+      name: 'Auto',
+      value: 'auto',
+      description: 'In a workflow that a chat has started the answer alone, elsewhere with its steps, tokens and cost',
+    },
+    { name: 'Never', value: 'never', description: 'The answer alone, as the AI Agent node puts it out' },
+  ],
+  default: 'auto',
+  description:
+    'Whether the item holds more than the answer. Choose Never in a sub-workflow of a chat, and where a later node takes the whole item, such as a table.',
 };
 
 /** Options that are no part of a task. */
@@ -109,15 +132,7 @@ const ownOptions: INodeProperties[] = [
   },
   outputField,
   includeInputFields,
-  {
-    displayName: 'Output: Simplify',
-    name: 'simplifyOutput',
-    type: 'boolean',
-    default: false,
-    description:
-      'Whether to put only the answer into the item, as the AI Agent node does. Set this when a node behind takes the whole item, such as a table.',
-    displayOptions: ofRun,
-  },
+  { ...outputDetails, displayOptions: ofRun },
   {
     displayName: 'Output: Stream Tool Progress',
     name: 'streamToolProgress',
@@ -238,5 +253,5 @@ export const resultOptions: INodeProperties = {
   placeholder: 'Add Option',
   default: {},
   displayOptions: { show: { operation: ['getResult'] } },
-  options: [callbackKeyPrefixes, outputField, includeInputFields],
+  options: [callbackKeyPrefixes, outputField, includeInputFields, outputDetails],
 };

@@ -3,6 +3,25 @@ import type { IDisplayOptions, INodeCredentialDescription, INodeProperties } fro
 import type { MovedSetting } from '../read/settings';
 import { credentials, notOther, properties } from './description';
 
+const simplifyOutput: INodeProperties = {
+  displayName: 'Output: Simplify',
+  name: 'simplifyOutput',
+  type: 'boolean',
+  default: false,
+  description:
+    'Whether to put only the answer into the item, as the AI Agent node does. Set this when a node behind takes the whole item, such as a table.',
+  displayOptions: { show: { '/operation': ['run'] } },
+};
+
+/** The panel of version 3, made of that of version 4. */
+export const propertiesOfVersion3 = properties.map((property) =>
+  withOptions(property, (option) => {
+    if (option.name !== 'outputDetails') return [option];
+    // Get Result, where it is always shown, had no such option.
+    return option.displayOptions === undefined ? [] : [simplifyOutput];
+  }),
+);
+
 /** Options that are parameters of their own in versions 1 and 2, with what was different. */
 const MOVED: Readonly<Record<MovedSetting, Partial<INodeProperties>>> = {
   inputMode: { displayName: 'Input Mode', default: 'fields' },
@@ -18,14 +37,14 @@ const NEW = ['options.useRedis', 'tenantTools', 'agent', 'mode', 'sessionId'];
 const isMoved = (name: string): boolean => Object.hasOwn(MOVED, name);
 
 /** The panel of version 2, made of that of version 3. */
-export const propertiesOfVersion2 = properties
+export const propertiesOfVersion2 = propertiesOfVersion3
   .filter(({ name }) => !NEW.includes(name))
   .flatMap((property) => (property.name === 'hasOutputParser' ? [...movedProperties(), property] : [property]))
   .map((property) => withConditions(property, (key) => (key === 'options.inputMode' ? 'inputMode' : key)))
   .map((property) => withOptions(property, (option) => (isMoved(option.name) ? [] : [besideMoved(option)])));
 
 function movedProperties(): INodeProperties[] {
-  const options = properties.find(({ name }) => name === 'options')?.options as INodeProperties[];
+  const options = propertiesOfVersion3.find(({ name }) => name === 'options')?.options as INodeProperties[];
   return Object.entries(MOVED).map(([name, old]) => {
     const option = options.find((one) => one.name === name) as INodeProperties;
     const { displayOptions, ...property } = withConditions(option, (key) => key.replace(/^\//, ''));

@@ -8,7 +8,7 @@ import { errorSettingsOf } from './outer-settings';
 import type { NodeParts } from './plan-parts';
 
 const NODE_TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
-const NODE_VERSION = 3;
+const NODE_VERSION = 4;
 const NODE_NAME = 'Universal AI Agent';
 /** An AI Agent has no time-out; this is the longest that the node takes. */
 const LONGEST_SECONDS = 86_400;
@@ -71,7 +71,7 @@ function parametersOf(parts: NodeParts, { tenant }: MigrationOptions, isStreamed
       ...model.options,
       timeoutSeconds: LONGEST_SECONDS,
       // Nodes behind it may take the whole item: a table, a chat, whoever called the workflow.
-      simplifyOutput: true,
+      outputDetails: 'never',
       enableStreaming: isStreamed === true ? undefined : isStreamed,
       tools: tools.allowed,
       useVaultKey: tools.needsVault ? true : undefined,

@@ -69,7 +69,7 @@ function contentOf({ node, cluster, connected, report }: MergePlan, gone: Readon
     ...connected.map(({ from }) => `- ${showInMarkdown(from)}: still connected`),
     ...notes.map((text) => `- ${text}`),
     '',
-    'Its items hold `output` alone, as before. For steps, tokens and cost turn *Output: Simplify* off in its options.',
+    'Its items hold `output` alone, as before. For steps, tokens and cost set *Output: Details* to Always in its options.',
   ];
   return lines.length > MAX_LINES
     ? [...lines.slice(0, MAX_LINES), '- and more: see the report'].join('\n')

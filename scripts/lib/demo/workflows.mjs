@@ -18,7 +18,7 @@ export function taskWorkflow(credentials) {
       to: { main: ['Universal AI Agent'] },
     }),
     node('Universal AI Agent', AGENT, {
-      typeVersion: 3,
+      typeVersion: 4,
       parameters: { options: { inputMode: 'item' } },
       credentials,
       onError: 'continueRegularOutput',
@@ -31,7 +31,7 @@ export function chatWorkflow(credentials, tenant) {
   return workflow('Chat with memory (Universal AI Agent)', [
     chat('Universal AI Agent', 'demo-chat'),
     node('Universal AI Agent', AGENT, {
-      typeVersion: 3,
+      typeVersion: 4,
       parameters: {
         tenantId: { __rl: true, mode: 'list', value: tenant.id, cachedResultName: tenant.name },
         tier: 'pro',

@@ -110,7 +110,7 @@ export function agentWorkflow(options: {
       }),
       node('Items', 'n8n-nodes-base.splitOut', { parameters: { fieldToSplitOut: 'body.items', options: {} } }),
       node('Agent', 'n8n-nodes-universal-ai-agent.universalAiAgent', {
-        typeVersion: 3,
+        typeVersion: 4,
         parameters: options.parameters,
         credentials: options.credentials,
         ...options.settings,

@@ -50,7 +50,7 @@ export function connectedWorld(): ConnectedWorld {
       id: 'agent-node',
       name: 'Agent',
       type: NODE_TYPE,
-      typeVersion: 3,
+      typeVersion: 4,
       position: [0, 0],
       parameters: { tenantId: { __rl: true, mode: 'id', value: tenant }, tier: 'pro', message: 'hello', ...parameters },
       credentials: { openRouterApi: { id: '1', name: 'OpenRouter' }, postgres: { id: '2', name: 'Postgres' } },

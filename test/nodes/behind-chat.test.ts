@@ -1,0 +1,256 @@
+import {
+  CHAT_TRIGGER_NODE_TYPE,
+  type ICredentialDataDecryptedObject,
+  type IExecuteFunctions,
+  type INode,
+  type INodeParameters,
+  type INodeType,
+  type IRun,
+} from 'n8n-workflow';
+
+import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
+import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
+import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { startRedis, type TestRedis } from '../support/servers/redis';
+import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
+
+const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+
+const parameter = (name: string, type: string, more: object) => ({ displayName: name, name, type, ...more });
+
+/** Stands for a Chat Trigger, an AI Agent or any other node: it passes its items on. */
+const PASSES_ON = {
+  description: {
+    ...{ name: 'passesOn', inputs: ['main'], outputs: ['main'], defaults: {}, group: [] },
+    // As much of the Chat Trigger's as matters here.
+    properties: [
+      parameter('availableInChat', 'boolean', { default: false }),
+      parameter('options', 'collection', {
+        default: {},
+        options: [parameter('responseMode', 'string', { default: 'lastNode' })],
+      }),
+    ],
+  },
+  execute(this: IExecuteFunctions) {
+    return Promise.resolve([this.getInputData()]);
+  },
+} as unknown as INodeType;
+
+let database: TestDatabase;
+let models: ModelServer;
+let redis: TestRedis;
+let tenant: string;
+let credentials: Record<string, ICredentialDataDecryptedObject>;
+
+beforeAll(async () => {
+  [database, models, redis] = await Promise.all([createMigratedDatabase(), startModelServer(), startRedis()]);
+  tenant = await addTenant(database, { settings: { default_tier: 'pro' } });
+  credentials = {
+    openRouterApi: { apiKey: 'sk-node', url: models.url },
+    postgres: postgresCredential(database.url),
+    redis: { host: '127.0.0.1', port: redis.port, password: redis.password, user: '', database: 0 },
+  };
+});
+afterAll(() => Promise.all([models.close(), redis.close(), database.close()]));
+beforeEach(() => {
+  models.received.length = 0;
+  models.always(() => textReply('Two orders.').body);
+});
+
+interface ChatRun {
+  readonly options?: object;
+  readonly node?: Partial<INode>;
+  /** Parameters of the Chat Trigger. */
+  readonly trigger?: INodeParameters;
+  /** Links, each as the name of a node and of the one after it. */
+  readonly links?: readonly (readonly [string, string])[];
+  readonly item?: object;
+}
+
+const main = (node: string) => ({ node, type: 'main' as const, index: 0 });
+
+/** Runs the items of a webhook through the nodes that are linked: by default a Chat Trigger, then the agent. */
+function run({
+  options = {},
+  node = {},
+  trigger = {},
+  links = [
+    ['Items', 'Chat'],
+    ['Chat', 'Agent'],
+  ],
+  item = {},
+}: ChatRun = {}): Promise<IRun> {
+  const common = { typeVersion: 1, position: [0, 0] as [number, number], parameters: {} };
+  const agent: INode = {
+    ...common,
+    id: 'agent',
+    name: 'Agent',
+    type: TYPE,
+    typeVersion: 4,
+    credentials: Object.fromEntries(Object.keys(credentials).map((name) => [name, { id: name, name }])),
+    ...node,
+    parameters: {
+      tenantId: { __rl: true, mode: 'id', value: tenant },
+      message: '={{ $json.chatInput }}',
+      options: options as INodeParameters,
+      ...node.parameters,
+    },
+  };
+  const nodes: INode[] = [
+    { ...common, id: 'start', name: 'Items', type: 'test.items' },
+    { ...common, id: 'chat', name: 'Chat', type: CHAT_TRIGGER_NODE_TYPE, parameters: trigger },
+    { ...common, id: 'edit', name: 'Edit', type: 'test.edit' },
+    // Runs after the branch of the chat, which is above it.
+    { ...agent, position: [0, 200] },
+  ];
+  const targets = (name: string) => links.flatMap(([from, to]) => (from === name ? [main(to)] : []));
+  const isTool = agent.type.endsWith('Tool');
+  return runInEngine({
+    workflow: {
+      nodes,
+      connections: {
+        ...Object.fromEntries(nodes.map(({ name }) => [name, { main: [targets(name)] }])),
+        ...(isTool ? { Agent: { ai_tool: [[{ node: 'Edit', type: 'ai_tool' as const, index: 0 }]] } } : {}),
+      },
+    },
+    items: [{ chatInput: 'Which orders?', sessionId: 's', ...item }],
+    credentials,
+    nodeTypes: { [CHAT_TRIGGER_NODE_TYPE]: PASSES_ON, 'test.edit': PASSES_ON },
+  });
+}
+
+const jsonOf = (ran: IRun, output = 0): object | undefined => outputOf(ran, 'Agent', output)[0]?.json;
+const hintsOf = (ran: IRun): string =>
+  (ran.data.resultData.runData.Agent?.[0]?.hints ?? []).map(({ message }) => message).join('\n');
+const WHOLE = expect.objectContaining({ output: 'Two orders.', cost_usd: '0.00002700', status: 'completed' }) as object;
+const OTHER_TRIGGER = [
+  ['Items', 'Agent'],
+  ['Chat', 'Agent'],
+] as const;
+
+describe('the item of an execution that a Chat Trigger started', () => {
+  it.each([
+    ['directly after the trigger', {}],
+    [
+      'after another node',
+      {
+        links: [
+          ['Items', 'Chat'],
+          ['Chat', 'Edit'],
+          ['Edit', 'Agent'],
+        ] as const,
+      },
+    ],
+    [
+      'before another node',
+      {
+        links: [
+          ['Items', 'Chat'],
+          ['Chat', 'Agent'],
+          ['Agent', 'Edit'],
+        ] as const,
+      },
+    ],
+    ['in a chat that streams', { trigger: { options: { responseMode: 'streaming' } } }],
+    ['of the JSON of a node without a version', { node: { typeVersion: undefined } }],
+  ])('is the answer alone: %s', async (_where, more) => {
+    expect(jsonOf(await run(more))).toEqual({ output: 'Two orders.' });
+  });
+
+  it('is the answer alone for the agent that calls the node as a tool', async () => {
+    const links = [
+      ['Items', 'Chat'],
+      ['Chat', 'Edit'],
+      ['Items', 'Agent'],
+    ] as const;
+    expect(jsonOf(await run({ node: { type: `${TYPE}Tool` }, links }))).toEqual({ output: 'Two orders.' });
+  });
+
+  it('is the answer alone of a result from the queue', async () => {
+    const report = { task_id: 't-1', status: 'completed', result: 'Two orders.', error: null, cost_usd: '0.5' };
+    await redis.client.rpush('elo:results:chat', JSON.stringify(report));
+    const parameters = { operation: 'getResult', resultKey: 'elo:results:chat', taskId: 't-1', waitSeconds: 1 };
+    expect(jsonOf(await run({ node: { parameters } }))).toEqual({ output: 'Two orders.' });
+    expect(jsonOf(await run({ node: { parameters }, links: OTHER_TRIGGER }))).toMatchObject({ cost_usd: '0.5' });
+  });
+
+  it('holds the ids of a task that was pushed to the queue, which Get Result needs', async () => {
+    const pushed = jsonOf(await run({ node: { parameters: { operation: 'enqueue' } } }));
+    expect(Object.keys(pushed ?? {})).toEqual(['task_id', 'trace_id', 'result_key']);
+  });
+
+  it('keeps the fields of the incoming item and the field for the result, where the options ask for them', async () => {
+    const options = { includeInputFields: true, outputField: 'agent' };
+    expect(jsonOf(await run({ options }))).toEqual({
+      chatInput: 'Which orders?',
+      sessionId: 's',
+      agent: 'Two orders.',
+    });
+  });
+});
+
+describe('Output: Details', () => {
+  it.each([
+    ['auto', OTHER_TRIGGER, WHOLE],
+    ['always', undefined, WHOLE],
+    ['never', OTHER_TRIGGER, { output: 'Two orders.' }],
+  ])('%s decides what the item holds (links: %j)', async (outputDetails, links, expected) => {
+    expect(jsonOf(await run({ options: { outputDetails }, links }))).toEqual(expected);
+  });
+
+  it.each(['sometimes', '', true])('refuses %j before anything is spent', async (outputDetails) => {
+    const ran = await run({ options: { outputDetails }, node: { onError: 'continueRegularOutput' } });
+    expect(jsonOf(ran)).toEqual({ error: expect.stringContaining('Output: Details') as string });
+    expect(models.received).toEqual([]);
+  });
+});
+
+describe('versions 1 to 3', () => {
+  it.each([1, 2, 3])('put the whole item out, and warn where a chat gets it (version %i)', async (typeVersion) => {
+    const ran = await run({ node: { typeVersion } });
+    expect(jsonOf(ran)).toEqual(WHOLE);
+    expect(hintsOf(ran)).toMatch(/can read the whole item in the browser.*Output: Simplify/);
+  });
+
+  it.each([
+    ['a chat that streams', { trigger: { options: { responseMode: 'streaming' } } }],
+    ['a chat of the chat hub, which streams', { trigger: { availableInChat: true } }],
+    ['a chat that Chat nodes answer', { trigger: { options: { responseMode: 'responseNodes' } } }],
+    ['another trigger', { links: OTHER_TRIGGER }],
+    ['Output: Simplify', { options: { simplifyOutput: true } }],
+  ])('do not warn with %s', async (_what, more) => {
+    expect(hintsOf(await run({ ...more, node: { typeVersion: 3 } }))).not.toContain('browser');
+  });
+});
+
+it('warns of Output: Details set to Always, and tells of nothing otherwise', async () => {
+  expect(hintsOf(await run({ options: { outputDetails: 'always' } }))).toMatch(/browser.*set Output: Details to Auto/i);
+  expect(hintsOf(await run())).not.toContain('browser');
+});
+
+it('shows calls and cost above the output in every mode, since the item lacks them', async () => {
+  expect(hintsOf(await run())).toMatch(/^1 model call, 0 tool calls, \d+ ms, \$0\.00002700$/m);
+  expect(hintsOf(await run({ links: OTHER_TRIGGER }))).not.toContain('model call');
+});
+
+describe('a run that fails', () => {
+  const failing = { tier: 'gold' };
+
+  it('is the text of its error where the workflow continues', async () => {
+    const ran = await run({ node: { onError: 'continueRegularOutput', parameters: failing } });
+    expect(jsonOf(ran)).toEqual({ error: expect.stringContaining('gold') as string });
+  });
+
+  it('keeps the error with its code, and no more of the run, for the node at the error output', async () => {
+    models.always(() => textReply('', { prompt: 5, completion: 0 }).body);
+    const ran = await run({ node: { onError: 'continueErrorOutput' } });
+    const { chatInput: _chatInput, sessionId: _sessionId, ...ours } = (jsonOf(ran, 1) ?? {}) as Record<string, unknown>;
+    expect(ours).toEqual({ error: expect.objectContaining({ code: 'LLM_EMPTY_REPLY' }) as object });
+  });
+
+  it('warns of an error output that nothing is wired to', async () => {
+    const ran = await run({ node: { onError: 'continueErrorOutput' } });
+    expect(hintsOf(ran)).toContain('Nothing is wired to the error output');
+    expect(hintsOf(await run({ node: { onError: 'continueRegularOutput' } }))).not.toContain('error output');
+  });
+});
