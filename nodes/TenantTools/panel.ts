@@ -48,7 +48,7 @@ const options: INodeProperties[] = [
     displayName: 'Offer Only Names or IDs',
     name: 'tools',
     type: 'multiOptions',
-    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId.value'] },
     default: [],
     description:
       'The tools that are offered, of those that the tenant has; empty means all of them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',

@@ -1,11 +1,14 @@
 import type { IDataObject, IExecuteFunctions, INodeProperties, INodePropertyOptions } from 'n8n-workflow';
 
 import type { Item } from '../shared/item';
+import { readForms, withNulls, withoutEmpty } from './forms';
 import { properties } from './panel/description';
 import { OPERATIONS, RESOURCES } from './panel/operations.generated';
 
 /** Collections whose options are keys of the input themselves. */
 const FLAT = ['additionalFields', 'filters'];
+/** Texts that hold JSON: n8n marks an empty field of the type `json` as an error. */
+const JSON_TEXTS = ['customConfig', 'permissions'];
 /** What steers the panel, and is no part of the input. */
 const PANEL = ['resource', 'operation', 'returnAll', 'schemaMode'];
 
@@ -32,7 +35,12 @@ export function readInput(asked: Asked): IDataObject {
     else if (name === 'fields') input.fields = fieldsOf(asked, given as { field?: IDataObject[] } | undefined);
     else input[name] = readValue(asked, property, given);
   }
-  return withoutEmpty(input);
+  try {
+    return withNulls(withoutEmpty(readForms(input)));
+  } catch (error) {
+    const issues = (error as Error).message;
+    throw new asked.library.RuntimeError('ADMIN_INPUT_INVALID', { operation: operationTitle(asked), issues });
+  }
 }
 
 /** Whether the panel shows a parameter or a credential. */
@@ -56,8 +64,9 @@ function readCollection(asked: Asked, { options }: INodeProperties, given: IData
   return withoutEmpty(Object.fromEntries(entries));
 }
 
-function readValue(asked: Asked, { type, displayName }: INodeProperties, value: unknown): IDataObject[string] {
-  if (type !== 'json' || typeof value !== 'string') return value as IDataObject[string];
+function readValue(asked: Asked, { name, type, displayName }: INodeProperties, value: unknown): IDataObject[string] {
+  const isJson = type === 'json' || JSON_TEXTS.includes(name);
+  if (!isJson || typeof value !== 'string') return value as IDataObject[string];
   if (value.trim() === '') return undefined;
   try {
     return asked.library.parseExactly(value) as IDataObject;
@@ -86,12 +95,6 @@ function settingsOf({ other, ...fields }: IDataObject): IDataObject | undefined 
 function argumentsOf(given: unknown): IDataObject {
   const { value } = (given ?? {}) as { readonly value?: IDataObject | null };
   return withoutEmpty(value ?? {});
-}
-
-function withoutEmpty(object: IDataObject): IDataObject {
-  return Object.fromEntries(
-    Object.entries(object).filter(([, value]) => value !== undefined && value !== '' && value !== null),
-  );
 }
 
 /** The chosen operation in the words of the panel, for errors: `Tenant: Create`. */

@@ -1,7 +1,7 @@
 // The parameters of the Admin node, from the input of each operation and what its metadata says of the panel.
 import { createRequire } from 'node:module';
 
-import { mainOf, toProperty } from './panel-parameter.mjs';
+import { mainOf, titleOf, toProperty } from './panel-parameter.mjs';
 
 // The copy that the operations are declared with: another one knows nothing of their metadata.
 const { z } = createRequire(import.meta.url)('zod/v4');
@@ -37,7 +37,7 @@ function merge(resource, own, types) {
   for (const { name, input } of own) {
     const verb = name.split('.')[1];
     let last = -1;
-    for (const make of parameters(input, types.get(resource).methods.get(verb).fields)) {
+    for (const make of parameters(input, { verb, fields: types.get(resource).methods.get(verb).fields })) {
       const key = make('');
       const found = entries.findIndex((entry, index) => index > last && entry.key === key);
       last = found === -1 ? entries.push({ key, make, verbs: [] }) - 1 : found;
@@ -48,7 +48,7 @@ function merge(resource, own, types) {
 }
 
 /** Functions from where a parameter is shown to its source, in their order. */
-function parameters(input, fields) {
+function parameters(input, { verb, fields }) {
   const schema = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const shapes = schema.anyOf ?? [schema];
   const all = shapes.flatMap(({ properties = {}, required = [] }) =>
@@ -57,7 +57,10 @@ function parameters(input, fields) {
     ),
   );
   const isPaged = all.some(({ key }) => key === 'after');
-  const shown = all.filter(({ key, group }) => group !== 'none' && !(isPaged && ['limit', 'after'].includes(key)));
+  const cleared = verb === 'create' ? [] : shapes.flatMap(({ properties = {} }) => clearParameter(properties));
+  const shown = [...all, ...cleared].filter(
+    ({ key, group }) => group !== 'none' && !(isPaged && ['limit', 'after'].includes(key)),
+  );
   const groups = Object.keys(GROUPS).flatMap((group) => {
     const options = shown.filter((one) => one.group === group).map(({ property }) => property);
     return options.length === 0 ? [] : [collection(GROUPS[group], options)];
@@ -87,6 +90,24 @@ function describe(key, property, { required, fields }) {
   if (common !== undefined) return { key, group, make: common };
   const parameter = toProperty(key, { main, meta, required, words: fields.get(key) });
   return { key, group, property: parameter, make: (where) => literal(parameter, where) };
+}
+
+/** What may be null, as a list to choose from: a field that is left empty leaves it as it is. */
+function clearParameter(properties) {
+  const options = Object.entries(properties)
+    .filter(([, { anyOf = [] }]) => anyOf.some(({ type }) => type === 'null'))
+    .map(([key, property]) => ({ name: property.title ?? titleOf(key), value: key }))
+    .sort((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1));
+  if (options.length === 0) return [];
+  const property = {
+    displayName: 'Clear',
+    name: 'clear',
+    type: 'multiOptions',
+    options,
+    default: [],
+    description: 'What is to be empty afterwards. A field that is left empty stays as it is.',
+  };
+  return [{ key: 'clear', group: 'more', property }];
 }
 
 /** True for an optional one whose default would be sent by every node: a node leaves out a text alone. */

@@ -19,14 +19,17 @@ const KNOWN = [
   ...['none', 'whole', 'any'],
   ...['guards', 'flag', 'node', 'inSettings', 'inTier', 'standard', 'least', 'most', 'precision'],
 ];
-/** Pickers by the kind of what is picked: the method, and what it depends on. */
+/**
+ * Pickers by the kind of what is picked: the method, and what it depends on. The code of a tool is a text in Create: when the
+ * operation changes in an open panel, n8n loads a list of the same name only if that depends on the operation.
+ */
 const PICKERS = {
   tier: { loadOptionsMethod: 'getTiers' },
-  tool: { loadOptionsMethod: 'getTools' },
+  tool: { loadOptionsMethod: 'getTools', loadOptionsDependsOn: ['operation'] },
   model: { loadOptionsMethod: 'getModels' },
-  agent: { loadOptionsMethod: 'getAgents', loadOptionsDependsOn: ['tenantId'] },
-  skill: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
-  tenantTool: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+  agent: { loadOptionsMethod: 'getAgents', loadOptionsDependsOn: ['tenantId.value'] },
+  skill: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId.value'] },
+  tenantTool: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId.value'] },
 };
 
 /** Returns the main choice of a key, without null and constants, and everything declared of the key. */
@@ -157,7 +160,7 @@ function descriptionOf({ description, kind, words, picker, isMany }) {
   const told = description ?? (kind === 'boolean' && !words.startsWith('Whether') ? '' : withoutPeriod(words));
   if (picker === undefined) return told;
   const choose = `Choose from the list, or specify ${isMany ? 'IDs' : 'an ID'} ${BY_EXPRESSION}`;
-  return told === '' ? choose : `${told}. ${choose}.`;
+  return told === '' ? choose : `${told.replace(/[.]$/, '')}. ${choose}.`;
 }
 
 const withoutPeriod = (words) => (words.split('. ').length === 1 ? words.replace(/[.]$/, '') : words);
@@ -165,7 +168,7 @@ const withoutPeriod = (words) => (words.split('. ').length === 1 ? words.replace
 const CAPITALS = { Id: 'ID', Url: 'URL', Csv: 'CSV', Json: 'JSON', Mcp: 'MCP' };
 
 /** `userId` is User ID. */
-function titleOf(key) {
+export function titleOf(key) {
   const words = key.match(/\d+[A-Za-z]|[A-Z]?[a-z]+/g) ?? [key];
   return words
     .map((word) => `${word[0].toUpperCase()}${word.slice(1)}`)

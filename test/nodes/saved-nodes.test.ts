@@ -105,6 +105,10 @@ it.each([WITHOUT_OPTIONAL, ...WITH_ALL])('a node of %s keeps its settings in the
 /** Parameters of the older panels that have changed since 263edd99, each with the reason. */
 const CHANGED: Readonly<Record<string, string>> = {
   'options.outputField': 'its text is the same for all versions, so it no longer names Output: Simplify',
+  tenantTools: 'its list stayed the same when another tenant was chosen',
+  'options.tools': 'the same',
+  'options.disabledTools': 'the same',
+  'options.skills': 'the same',
 };
 
 /** A digest of each credential, parameter and option, in the order of the panel. */

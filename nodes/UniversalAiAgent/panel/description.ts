@@ -76,7 +76,7 @@ const alwaysRedis: INodeProperties = {
 /** No tenant, or an expression. */
 const isUnknown = ['', { _cnd: { startsWith: '=' } }] as unknown as NodeParameterValue[];
 
-const asksDatabase = { loadOptionsMethod: 'showTenantTools', loadOptionsDependsOn: ['tenantId'] };
+const asksDatabase = { loadOptionsMethod: 'showTenantTools', loadOptionsDependsOn: ['tenantId.value'] };
 
 /** A line to read: the list has one entry, which names the tools. Nothing is chosen, so it is no "Name or ID". */
 const tenantTools: INodeProperties = {

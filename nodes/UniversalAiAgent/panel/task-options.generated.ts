@@ -169,7 +169,7 @@ export const taskOptions: INodeProperties[] = [
     displayName: 'Tools: Offer Only Names or IDs',
     name: 'tools',
     type: 'multiOptions',
-    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId.value'] },
     default: [],
     description:
       'Only these tools of the tenant; an empty list means none. Set this when the task needs few of them. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
@@ -178,7 +178,7 @@ export const taskOptions: INodeProperties[] = [
     displayName: 'Tools: Block Names or IDs',
     name: 'disabledTools',
     type: 'multiOptions',
-    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId'] },
+    typeOptions: { loadOptionsMethod: 'getTenantTools', loadOptionsDependsOn: ['tenantId.value'] },
     default: [],
     description:
       'Never these tools, whatever else allows them. Set this where a tool would be dangerous. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
@@ -187,7 +187,7 @@ export const taskOptions: INodeProperties[] = [
     displayName: 'Tools: Skills Names or IDs',
     name: 'skills',
     type: 'multiOptions',
-    typeOptions: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId'] },
+    typeOptions: { loadOptionsMethod: 'getSkills', loadOptionsDependsOn: ['tenantId.value'] },
     default: [],
     description:
       'Skills that the model may load, from those of the agent; an asterisk means all. Set this when the task needs its own instructions. Choose from the list, or specify IDs using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',

@@ -4,6 +4,9 @@ import { OPERATIONS } from './operations.generated';
 
 export type Shown = NonNullable<INodeProperties['displayOptions']>;
 
+/** Parameters that say more than the key of an input: each for where it is shown. */
+export type Custom = (shown: Shown) => INodeProperties[];
+
 /** Shown with these operations of a resource. */
 export function of(resource: string, ...operations: readonly string[]): Shown {
   return { show: { resource: [resource], operation: [...operations] } };
@@ -52,7 +55,7 @@ export function server(shown: Shown, isRequired = true): INodeProperties {
     type: 'options',
     typeOptions: {
       loadOptionsMethod: isRequired ? 'getServers' : 'getServersOrAll',
-      loadOptionsDependsOn: ['tenantId'],
+      loadOptionsDependsOn: ['tenantId.value', 'operation'],
     },
     required: isRequired,
     default: '',

@@ -1,9 +1,8 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-import { type Shown, tenant } from './common';
+import { type Custom, type Shown, tenant } from './common';
 
-/** Parameters that say more than the key of an input: each for where it is shown. */
-type Custom = (shown: Shown) => INodeProperties[];
+export * from './tool-forms';
 
 /** The tenant of a row, unless it is shared. */
 export const owner: Custom = (shown) => [tenant({ show: { ...shown.show, shared: [false] } })];
@@ -113,115 +112,6 @@ const settingsOf = (displayOptions: Shown, description: string): INodeProperties
       typeOptions: { minValue: 200 },
       default: 8000,
       description: 'How many tokens of a conversation a run begins with. What does not fit is summed up.',
-    },
-  ],
-});
-
-/** The arguments of a call, as its tool has them. */
-export const argumentsOfCall: Custom = (shown) => [
-  {
-    displayName: 'Arguments',
-    name: 'argumentFields',
-    type: 'resourceMapper',
-    noDataExpression: true,
-    default: { mappingMode: 'defineBelow', value: null },
-    displayOptions: shown,
-    typeOptions: {
-      loadOptionsDependsOn: ['tenantId', 'tool'],
-      resourceMapper: {
-        resourceMapperMethod: 'getToolArguments',
-        mode: 'map',
-        valuesLabel: 'Arguments',
-        fieldWords: { singular: 'argument', plural: 'arguments' },
-        addAllFields: true,
-        supportAutoMap: false,
-      },
-    },
-  },
-];
-
-/** The arguments of a tool, in one of two ways. */
-export const toolArguments: Custom = (shown) => [
-  schemaMode(shown),
-  fields(shown),
-  {
-    displayName: 'JSON Schema',
-    name: 'parametersSchema',
-    type: 'json',
-    typeOptions: { rows: 6 },
-    default: '{ "type": "object", "properties": {} }',
-    displayOptions: { show: { ...shown.show, schemaMode: ['json'] } },
-  },
-];
-
-const schemaMode = (shown: Shown): INodeProperties => ({
-  displayName: 'Arguments',
-  name: 'schemaMode',
-  type: 'options',
-  noDataExpression: true,
-  options: [
-    {
-      name: 'From Fields Below',
-      value: 'fields',
-      description: 'Name each argument; the JSON Schema is made from them',
-    },
-    { name: 'JSON Schema', value: 'json', description: 'Paste a JSON Schema' },
-    { name: 'None or Unchanged', value: 'none' },
-  ],
-  default: 'fields',
-  description: 'How to say what the model has to give to the tool',
-  displayOptions: shown,
-});
-
-const fields = (shown: Shown): INodeProperties => ({
-  displayName: 'Fields',
-  name: 'fields',
-  type: 'fixedCollection',
-  typeOptions: { multipleValues: true },
-  placeholder: 'Add Field',
-  default: {},
-  displayOptions: { show: { ...shown.show, schemaMode: ['fields'] } },
-  options: [
-    {
-      displayName: 'Field',
-      name: 'field',
-      values: [
-        {
-          displayName: 'Description',
-          name: 'description',
-          type: 'string',
-          default: '',
-          description: 'What the model should put there',
-        },
-        {
-          displayName: 'Name',
-          name: 'name',
-          type: 'string',
-          default: '',
-          placeholder: 'e.g. customer',
-        },
-        {
-          displayName: 'Required',
-          name: 'required',
-          type: 'boolean',
-          default: true,
-          description: 'Whether the model has to give it',
-        },
-        {
-          displayName: 'Type',
-          name: 'type',
-          type: 'options',
-          options: [
-            { name: 'Array', value: 'array' },
-            { name: 'Boolean', value: 'boolean' },
-            { name: 'Integer', value: 'integer' },
-            { name: 'Number', value: 'number' },
-            { name: 'Object', value: 'object' },
-            { name: 'Text', value: 'string' },
-          ],
-          default: 'string',
-        },
-      ],
     },
   ],
 });

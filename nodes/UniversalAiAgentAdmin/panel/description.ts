@@ -1,5 +1,6 @@
 import type { INodeCredentialDescription, INodeProperties } from 'n8n-workflow';
 
+import { of } from './common';
 import { HIDDEN, OPERATIONS, RESOURCES } from './operations.generated';
 import { operationProperties } from './properties.generated';
 
@@ -14,8 +15,8 @@ const ofRedis = { hide: HIDDEN.redis };
 
 export const credentials: INodeCredentialDescription[] = [
   { name: 'postgres', displayName: 'Credential for Postgres', required: true },
-  { name: 'openRouterApi', displayName: 'OpenRouter (optional)', displayOptions: ofProvider },
-  { name: 'openAiApi', displayName: 'Other Model Provider (optional)', displayOptions: ofProvider },
+  { name: 'openRouterApi', displayName: 'Credential for OpenRouter', displayOptions: ofProvider },
+  { name: 'openAiApi', displayName: 'Credential for the Model Provider', displayOptions: ofProvider },
   { name: 'universalAiAgentVaultApi', displayName: 'Vault Key (optional)', displayOptions: ofVault },
   { name: 'redis', displayName: 'Redis (optional)', displayOptions: ofRedis },
 ];
@@ -31,6 +32,14 @@ export const properties: INodeProperties[] = [
     default: 'tenant',
   },
   ...operationProperties,
+  // n8n selects a credential by itself only for a node that has none.
+  {
+    displayName: 'The run continues in this node: select the credential of its model provider above.',
+    name: 'providerNotice',
+    type: 'notice',
+    default: '',
+    displayOptions: of('approval', 'decide'),
+  },
 ];
 
 /** Each operation in words, by `resource.operation`. */

@@ -103,7 +103,7 @@ export const OPERATIONS = {
       name: 'Create or Update',
       value: 'set',
       action: 'Create or update a tool',
-      description: 'Add a tool, or change the one that has this code; can be repeated',
+      description: 'Add a tool, or update the one with this code; safe to repeat',
     },
     {
       name: 'List',
@@ -129,7 +129,7 @@ export const OPERATIONS = {
       name: 'Set Limits',
       value: 'setLimits',
       action: 'Set the limits of a tool',
-      description: 'Calls a day and rules for one tenant',
+      description: 'Calls per day and rules for one tenant',
     },
     {
       name: 'Execute',

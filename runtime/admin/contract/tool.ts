@@ -2,6 +2,7 @@ import type { SeedToolsReport } from '../../storage/schema/seed-tools';
 import type { CatalogueEntry, GivenTool } from '../../storage/sql/admin/manage-tools';
 import type { TenantTools } from '../../toolsets/single-calls/tenant-tools';
 import type { JsonObject, JsonValue } from '../../util/json';
+import type { HttpApi } from '../tools/rest-request';
 import type { ToolField } from '../tools/tool-schema';
 import type { AdminHost } from './host';
 
@@ -16,6 +17,8 @@ export interface ToolChange {
   /** How it is reached. Default `hook`. */
   readonly transport?: string;
   readonly endpoint?: string | null;
+  /** An HTTP API by method, URL, query and body, in place of `transport`, `endpoint` and that part of `transportConfig`. */
+  readonly request?: HttpApi;
   /** `Bearer vault:NAME`, or the header as it is. */
   readonly authHeader?: string | null;
   readonly timeoutMs?: number;

@@ -3,23 +3,14 @@ import * as z from 'zod/v4';
 import type { CatalogueEntry } from '../../storage/sql/admin/manage-tools';
 import { lockName } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
-import { strictObject } from '../../util/known-keys';
 import type { AdminHost } from '../contract/host';
 import { operation } from '../operation';
 import { tenantIdField } from '../read-input';
 import { giveTool } from './tenant-tools';
-import {
-  alterTool,
-  BOTH_SCHEMAS,
-  changedTransport,
-  checkedTool,
-  insertTool,
-  isOneSchema,
-  toolShape,
-} from './tool-rows';
+import { alterTool, changedTransport, checkedTool, insertTool, toolInput, toolShape } from './tool-rows';
 
 const shape = { ...toolShape, enableFor: z.array(tenantIdField).default([]).meta({ panel: 'enableFor' }) };
-const input = strictObject(shape).refine(isOneSchema, BOTH_SCHEMAS);
+const input = toolInput(shape);
 
 export const createTool = operation({
   name: 'tool.create',
@@ -38,11 +29,8 @@ export const setTool = operation({
   name: 'tool.set',
   title: 'Create or Update',
   action: 'Create or update a tool',
-  description: 'Add a tool, or change the one that has this code; can be repeated',
-  input: strictObject({ ...shape, transport: changedTransport('Unchanged, or Hook') }).refine(
-    isOneSchema,
-    BOTH_SCHEMAS,
-  ),
+  description: 'Add a tool, or update the one with this code; safe to repeat',
+  input: toolInput({ ...shape, transport: changedTransport('Unchanged, or Hook') }),
   run: ({ postgres: { transaction } }, given, host) =>
     transaction(async (query) => {
       await query(lockName({ kind: 'tool', name: given.code }));

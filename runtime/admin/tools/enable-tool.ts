@@ -15,10 +15,7 @@ export const enableTool = operation({
   description: 'Give a tenant the tool',
   input: strictObject({
     ...grant,
-    customConfig: objectField.optional().meta({
-      initial: '',
-      description: "The tenant's own settings for the tool, as JSON. Empty leaves them as they are.",
-    }),
+    customConfig: objectField.optional().meta({ panel: 'customConfig' }),
   }),
   run: ({ postgres: { transaction } }, given, host) => transaction((query) => giveTool(query, given, host)),
 });
@@ -36,19 +33,15 @@ export const setToolLimits = operation({
   name: 'tool.setLimits',
   title: 'Set Limits',
   action: 'Set the limits of a tool',
-  description: 'Calls a day and rules for one tenant',
+  description: 'Calls per day and rules for one tenant',
   input: strictObject({
     ...grant,
     dailyLimit: z.int().min(0).max(2_147_483_647).nullish().meta({
-      title: 'Calls a Day',
-      initial: 100,
-      description: 'How often the tenant may call the tool in a day',
-    }),
-    permissions: objectField.nullish().meta({
+      title: 'Calls per Day',
       initial: '',
-      placeholder: '{ "decision": "ask", "max_calls_per_run": 1 }',
-      description: 'Rules for the tool, as JSON. Empty leaves them as they are.',
+      description: 'How often the tenant may call the tool in a day. Empty leaves it as it is.',
     }),
+    permissions: objectField.nullish().meta({ panel: 'rules' }),
   }),
   run: ({ postgres: { transaction } }, given) => transaction((query) => limitTool(query, given)),
 });

@@ -11,20 +11,24 @@ import {
   updateRow,
 } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
+import { strictObject } from '../../util/known-keys';
 import type { AdminHost } from '../contract/host';
 import { codeField, labelField, objectField } from '../read-input';
 import { checkTool, TRANSPORTS } from './check-tool';
+import { requestField, toRestRow } from './rest-request';
 import { unknownTool } from './tenant-tools';
 import { toolFields, toSchema } from './tool-schema';
 
 /** How the panel shows the code of a tool that is there. */
 export const OF_CATALOGUE = { picker: 'tool', title: 'Tool', description: 'The tool of the catalogue' } as const;
 
-const TRANSPORT_NAMES: Readonly<Record<(typeof TRANSPORTS)[number], readonly [string, string]>> = {
+/** `request` is a word of the panel: it is followed by the form of a request. */
+const TRANSPORT_NAMES: Readonly<Record<(typeof TRANSPORTS)[number] | 'request', readonly [string, string]>> = {
   builtin: ['Built-In', 'A tool that comes with this package'],
   hook: ['Hook', 'An address that gets the call as JSON, such as an n8n webhook'],
   mcp: ['MCP', 'One tool of an MCP server'],
-  rest: ['REST', 'Any REST API; Transport Config says how it is called'],
+  request: ['REST', 'Any HTTP API, by its method, URL, query and body'],
+  rest: ['REST (JSON)', 'Any HTTP API; Transport Config says as JSON how it is called'],
   workflow: ['Workflow', 'An n8n workflow behind a webhook'],
 };
 const transportField = z.enum(TRANSPORTS).optional();
@@ -43,9 +47,11 @@ export const toolShape = {
   description: z.string().optional().meta({ rows: 2, placeholder: 'Find the orders of a customer' }),
   transport: newTransport,
   endpoint: z.string().max(500).nullish().meta({
+    panel: 'endpoint',
     placeholder: 'https://n8n.example.com/webhook/find-orders',
     description: 'The address of the tool. For a tool that is there already, empty leaves it as it is.',
   }),
+  request: requestField.optional().meta({ panel: 'request' }),
   fields: toolFields.optional().meta({ panel: 'toolArguments' }),
   parametersSchema: objectField.nullish().meta({ group: 'none' }),
   name: labelField(100).optional().meta({
@@ -88,16 +94,28 @@ export const toolShape = {
     description: 'Whether tenants that have the tool are offered it',
   }),
 };
-export const isOneSchema = (given: { readonly fields?: unknown; readonly parametersSchema?: unknown }): boolean =>
-  given.fields === undefined || given.parametersSchema === undefined;
-export const BOTH_SCHEMAS = 'has both fields and parametersSchema';
-
 type Change = z.output<z.ZodObject<typeof toolShape>>;
+
+/** The input of an operation that writes a tool: each thing is said in one way. */
+export const toolInput = <Shape extends typeof toolShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> =>
+  strictObject(shape).check(({ value, issues }) => {
+    const given = value as Partial<Change>;
+    const refuse = (message: string): void => void issues.push({ code: 'custom', message, input: value });
+    if (given.fields !== undefined && given.parametersSchema !== undefined) {
+      refuse('has both fields and parametersSchema');
+    }
+    if (given.request === undefined) return;
+    if (given.endpoint !== undefined) refuse('has both request and endpoint');
+    if (given.transport !== undefined && given.transport !== 'rest') {
+      refuse(`has a request, and the transport ${given.transport}`);
+    }
+  });
 
 /** Throws TOOL_EXISTS. Waits for others that add a tool with this code: an adopted table may have no key on it. */
 export async function insertTool(query: Query, given: Change): Promise<void> {
   await query(lockName({ kind: 'tool', name: given.code }));
-  const values = { ...columnsOf(given), name: given.name ?? given.code, transport: given.transport ?? 'hook' };
+  const columns = columnsOf(given);
+  const values = { ...columns, name: given.name ?? given.code, transport: columns.transport ?? 'hook' };
   const rows = await query(insertRow(await toolsTable(query, values), values));
   if (rows.length === 0) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
 }
@@ -109,7 +127,8 @@ export async function alterTool(query: Query, given: Change): Promise<boolean> {
   return rows.length > 0;
 }
 
-function columnsOf({ fields, parametersSchema, ...given }: Change): RowValues {
+function columnsOf({ fields, parametersSchema, request, ...change }: Change): RowValues {
+  const given = { ...change, ...(request === undefined ? {} : toRestRow(request, change.transportConfig)) };
   return {
     code: given.code,
     name: given.name,

@@ -1,21 +1,11 @@
 import type * as z from 'zod/v4';
 
-import { strictObject } from '../../util/known-keys';
 import { operation } from '../operation';
 import { unknownTool } from './tenant-tools';
-import {
-  alterTool,
-  BOTH_SCHEMAS,
-  changedTransport,
-  checkedTool,
-  isOneSchema,
-  OF_CATALOGUE,
-  readTool,
-  toolShape,
-} from './tool-rows';
+import { alterTool, changedTransport, checkedTool, OF_CATALOGUE, readTool, toolInput, toolShape } from './tool-rows';
 
 const shape = { ...toolShape, code: toolShape.code.meta(OF_CATALOGUE), transport: changedTransport('Unchanged') };
-const input = strictObject(shape).refine(isOneSchema, BOTH_SCHEMAS);
+const input = toolInput(shape);
 
 export const updateTool = operation({
   name: 'tool.update',

@@ -43,6 +43,8 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     name: 'Default: the code',
     description: 'The model decides by it when to call the tool',
     transport: 'How it is reached. Default `hook`',
+    request:
+      'An HTTP API by method, URL, query and body, in place of `transport`, `endpoint` and that part of `transportConfig`',
     authHeader: '`Bearer vault:NAME`, or the header as it is',
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
     allowedTiers: 'Tiers that may use it; every tier if it is null',
@@ -53,6 +55,8 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     name: 'Default: the code',
     description: 'The model decides by it when to call the tool',
     transport: 'How it is reached. Default `hook`',
+    request:
+      'An HTTP API by method, URL, query and body, in place of `transport`, `endpoint` and that part of `transportConfig`',
     authHeader: '`Bearer vault:NAME`, or the header as it is',
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
     allowedTiers: 'Tiers that may use it; every tier if it is null',
@@ -67,6 +71,8 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
     name: 'Default: the code',
     description: 'The model decides by it when to call the tool',
     transport: 'How it is reached. Default `hook`',
+    request:
+      'An HTTP API by method, URL, query and body, in place of `transport`, `endpoint` and that part of `transportConfig`',
     authHeader: '`Bearer vault:NAME`, or the header as it is',
     parametersSchema: 'JSON Schema of its arguments; or `fields`, from which one is made',
     allowedTiers: 'Tiers that may use it; every tier if it is null',
