@@ -38,6 +38,7 @@ export type { ParsedInput, TenantToolSource, Tool, ToolContext, ToolMeta, Toolse
 export type { ChildCall, ChildConfig, ToolRun } from './contracts/tools/tool-run';
 export type { ToolDefinition, ToolOutput } from './contracts/tools/tool-shapes';
 export { ERROR_CODES, type ErrorCategory, type ErrorCode } from './errors/codes';
+export type { OwnMessages, Unanswered } from './errors/customer-messages';
 export { type ErrorSummary, isRuntimeError, RuntimeError } from './errors/runtime-error';
 export { fromChatModel } from './models/langchain/chat-model';
 export type { ModelAnswer } from './run/model-calls/call-tenant-model';

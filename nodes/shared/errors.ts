@@ -21,6 +21,13 @@ export function oneText({ message, hint, code }: { message: string; hint?: strin
   return [sentence, hint, `(${code})`].filter(Boolean).join(' ');
 }
 
+/** An error for the end of a stream: n8n sends its description to the chat, so that is the customer's sentence. */
+export function toStreamedError(node: INode, error: unknown, sentence: string): NodeOperationError {
+  const nodeError = toTextError(node, summarize(error));
+  nodeError.description = sentence;
+  return nodeError;
+}
+
 /** An error that says all in its message, where n8n shows no more. */
 export function toTextError(node: INode, failure: Parameters<typeof oneText>[0]): NodeOperationError {
   const message = oneText(failure);

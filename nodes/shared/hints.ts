@@ -54,9 +54,20 @@ export function hintAtMemory(context: IExecuteFunctions, outcomes: readonly Item
   context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
 }
 
-/** Shown if n8n may answer a chat with more than the answer: with the whole item, or with an error that no node receives. */
+/** Shown if a chat may get more than the answer, the whole item or an error that no node receives, or none. */
 export function hintAtChat(context: IExecuteFunctions, chat: Chat | undefined, isWhole: boolean): void {
-  if (chat?.getsItem !== true) return;
+  if (chat?.answeredBy === 'item' || chat?.answeredBy === 'nodes') hintAtStop(context);
+  if (chat?.answeredBy === 'item') hintAtLeaks(context, isWhole);
+}
+
+function hintAtStop(context: IExecuteFunctions): void {
+  if (context.getNode().typeVersion <= 3 || context.continueOnFail()) return;
+  const message =
+    'If this node fails, the customer gets no answer, or reads "Error in workflow". Set On Error to Continue: the output is then a sentence for the customer.';
+  context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
+}
+
+function hintAtLeaks(context: IExecuteFunctions, isWhole: boolean): void {
   const { name, onError, typeVersion } = context.getNode();
   const warn = (message: string): void =>
     context.addExecutionHints({ message, type: 'warning', location: 'outputPane' });

@@ -8,6 +8,7 @@ import type { RunOptions } from '../contracts/run';
 import type { TenantSnapshot, TenantStore } from '../contracts/tenant';
 import type { McpStore } from '../contracts/tools/mcp';
 import type { SkillReader } from '../contracts/tools/skill';
+import { customerMessage, type OwnMessages, type Unanswered } from '../errors/customer-messages';
 import { createMcpServers, type McpServers, type McpServersOptions } from '../mcp/mcp-servers';
 import type { BrowserLogin } from '../mcp/oauth/oauth-provider';
 import { selectModel } from '../models/select-model';
@@ -68,6 +69,14 @@ export interface Runtime extends TaskHandling, TaskQueue {
   readonly tools: TenantTools;
   /** A tenant's models outside a task. */
   readonly models: TenantModels;
+  /**
+   * The sentence that a customer reads in place of an answer, in the tenant's language and by the tenant's `customer_messages`;
+   * then by `own`, by error code or status. Never rejects: if the tenant cannot be loaded, it is in English.
+   * @example const output = await runtime.customerMessage({ tenantId, code: error.code, status: error.result?.status });
+   */
+  readonly customerMessage: (
+    about: Unanswered & { readonly tenantId?: string; readonly own?: OwnMessages },
+  ) => Promise<string>;
   /** Administration of the database; its methods reject with CONFIG_INVALID where plug-ins stand in its place. */
   readonly admin: Admin;
   /** Closes every connection; runs under way should have ended. May be called twice. */
@@ -117,7 +126,6 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     refuseOtherTypes(task);
     return run(readTask(task), options);
   };
-  let closing: Promise<void> | undefined;
   return {
     ...tasks.handling(run),
     ...tasks.queue,
@@ -126,9 +134,26 @@ export function createRuntime(config: RuntimeConfig, people: { readonly login?: 
     turn: (task, options) => takeTurn(runTask, task, options),
     tools,
     models: createTenantModels(environment, CALL_TIMEOUT_MS),
+    customerMessage: (about) => tellCustomer(kept.tenants, about),
     admin: createRuntimeAdmin(parsed, { postgres, tenantTools: tools, sealer, redis, run: runTask }),
-    close: () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined)),
+    close: closeOnce(closers),
   };
+}
+
+function closeOnce(closers: readonly Close[]): Runtime['close'] {
+  let closing: Promise<void> | undefined;
+  return () => (closing ??= Promise.allSettled(closers.map((close) => close())).then(() => undefined));
+}
+
+async function tellCustomer(
+  tenants: TenantStore,
+  { tenantId, own = {}, ...about }: Parameters<Runtime['customerMessage']>[0],
+): Promise<string> {
+  // A database that has just failed is not waited for again.
+  const isReachable = about.code?.startsWith('DB_') !== true && tenantId !== undefined;
+  const loaded = isReachable ? await tenants.load({ tenantId, modelIds: [] }).catch(() => undefined) : undefined;
+  const { language, customerMessages = {} } = loaded?.tenant.settings ?? {};
+  return customerMessage(about, { language, own: [customerMessages, own] });
 }
 
 function toolsOutsideTasks(

@@ -39,9 +39,11 @@ export interface TenantSettings {
   readonly sessionWindowTokens?: number;
   /** Name such as `Europe/Berlin`, not validated. */
   readonly timeZone?: string;
-  /** Adds the date and the three settings below to system prompts. */
+  /** Adds the date, language, personality and working hours to system prompts. */
   readonly tellContext?: boolean;
   readonly language?: string;
+  /** Sentences for customers in place of the built-in ones, by error code or status. */
+  readonly customerMessages?: Readonly<Record<string, string>>;
   readonly agentPersonality?: string;
   /** Information for models, never enforced. */
   readonly workingHours?: string;

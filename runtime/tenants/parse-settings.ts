@@ -1,6 +1,6 @@
 import type { TenantSettings } from '../contracts/tenant';
 import { RuntimeError } from '../errors/runtime-error';
-import type { JsonObject, JsonValue } from '../util/json';
+import { isJsonObject, type JsonObject, type JsonValue } from '../util/json';
 import { type Guards, nearMisses } from '../util/known-keys';
 import { withoutExponent } from '../util/text/without-exponent';
 import { words } from '../util/text/words';
@@ -26,6 +26,7 @@ export function parseSettings(text: string | null): TenantSettings {
     timeZone: nonEmpty(raw.timezone),
     tellContext: typeof raw.tell_context === 'boolean' ? raw.tell_context : undefined,
     language: wordsOf(raw.language),
+    customerMessages: textsOf(raw.customer_messages),
     agentPersonality: wordsOf(raw.agent_personality),
     workingHours: wordsOf(raw.working_hours),
     toolConfig: raw.tool_config,
@@ -44,8 +45,10 @@ const SETTINGS: readonly string[] = words(`
   default_tier max_tier max_iterations model_silence_seconds monthly_cost_limit_usd
   monthly_token_limit runs_per_minute session_days session_window_tokens tool_config mcp_allowed_hosts callback_hosts
 `);
-/** Settings that models are told of; they guard nothing. */
-const TOLD: readonly string[] = words('timezone tell_context language agent_personality working_hours');
+/** Settings that models and customers read; they guard nothing. */
+const TOLD: readonly string[] = words(
+  'timezone tell_context language customer_messages agent_personality working_hours',
+);
 const GUARDS: Guards = {
   isShared: true,
   keys: SETTINGS.filter((key) => key !== 'default_tier'),
@@ -73,6 +76,14 @@ function nonEmpty(value: JsonValue | undefined): string | undefined {
 function wordsOf(value: JsonValue | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Returns those of an object's values that are texts and not empty. */
+function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => nonEmpty(entry[1]) !== undefined),
+  );
 }
 
 function positiveInteger(value: JsonValue | undefined): number | undefined {

@@ -1,12 +1,32 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+
+import { openEditor } from '../../scripts/lib/editor.mjs';
 import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
 import { sendJson, startServer, type TestServer } from '../support/servers/http-server';
 import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
-import { CHAT_KINDS, type ChatKind, publishChat, type PublishedChat, readAsCustomer } from './support/chats';
+import { eventually } from '../support/values/agent-fixture';
+import { CHAT_KINDS, type ChatKind, publishChat, type PublishedChat, readAsCustomer, readUntil } from './support/chats';
 import { addModelCredential, addPostgresCredential, connect, ended, lastExecutionId, type N8n } from './support/host';
+import { serveHostedChat } from './support/hosted-chat';
+import { PICTURES } from './support/pictures';
 
+const SCREENSHOTS = path.resolve(__dirname, '../..', '.cache/screenshots');
 const QUESTION = 'Which orders does Ada have?';
 /** The tool for this one is down. */
 const STOCK = 'How many bells are in stock?';
+/** Needs an approval. */
+const REFUND = 'Please refund order 1001.';
+/** Of a tenant whose budget is used up. */
+const SPENT = 'Am I still welcome?';
+/** The model's provider refuses the key. */
+const REFUSED = 'Is the key right?';
+/** What the customer reads. */
+const SENTENCES = {
+  [REFUND]: 'This request needs an approval before I can continue.',
+  [SPENT]: 'A usage limit has been reached, so I cannot answer right now. Please try again later or contact us.',
+  [REFUSED]: 'Something went wrong and I could not answer. Please try again or contact us.',
+} as const;
 const DOWN = 'http://127.0.0.1:1/stock';
 const ANSWER = 'Ada has two orders.';
 
@@ -15,6 +35,7 @@ let database: TestDatabase;
 let models: ModelServer;
 let hook: TestServer;
 let tenant: string;
+let poorTenant: string;
 let agent: { readonly name: string; readonly type: string; readonly [more: string]: unknown };
 const published: string[] = [];
 
@@ -30,23 +51,31 @@ const secrets = (): readonly string[] => [
     'check_stock',
     DOWN,
   ],
-  ...['gpt-4o-mini', 'cost', 'token', 'tier', 'model', 'usage', 'run_id', 'task_id', 'trace', 'status', 'hint'],
-  ...['duration', 'TOOL_', 'n8n:', tenant, hook.url],
+  ...['gpt-4o-mini', 'cost', 'token', 'tier', 'model', 'tokenUsage', 'run_id', 'task_id', 'trace_id', 'status', 'hint'],
+  ...['duration', 'TOOL_', 'LLM_', 'n8n:', tenant, poorTenant, hook.url],
 ];
 
 beforeAll(async () => {
+  for (const folder of [SCREENSHOTS, PICTURES]) mkdirSync(folder, { recursive: true });
   n8n = await connect();
   [database, models] = await Promise.all([createMigratedDatabase(), startModelServer()]);
   hook = await startServer((_request, response) => sendJson(response, { customer: 'Ada', margin: 'planted-result' }));
   tenant = await addTenant(database);
   await giveTool(database, tenant, { code: 'find_orders', endpoint: hook.url });
   await giveTool(database, tenant, { code: 'check_stock', endpoint: DOWN });
+  const permissions = { decision: 'ask' };
+  await giveTool(database, tenant, { code: 'refund', endpoint: DOWN, customConfig: { permissions } });
+  poorTenant = await addTenant(database, { settings: { monthly_cost_limit_usd: '0.000000001' } });
   agent = {
     name: 'Agent',
     type: 'n8n-nodes-universal-ai-agent.universalAiAgent',
     typeVersion: 4,
     parameters: {
-      tenantId: { __rl: true, mode: 'id', value: tenant },
+      tenantId: {
+        __rl: true,
+        mode: 'id',
+        value: `={{ $json.chatInput === '${SPENT}' ? '${poorTenant}' : '${tenant}' }}`,
+      },
       tier: 'pro',
       promptType: 'auto',
       systemPrompt: 'planted-prompt',
@@ -66,7 +95,7 @@ beforeEach(() =>
   models.always(({ messages }) => {
     const { role, content } = messages.at(-1) ?? {};
     if (role === 'tool') return textReply(ANSWER).body;
-    const name = content?.includes(STOCK) ? 'check_stock' : 'find_orders';
+    const name = content?.includes(STOCK) ? 'check_stock' : content?.includes(REFUND) ? 'refund' : 'find_orders';
     return toolReply([{ name, arguments: { customer: 'planted-argument' } }]).body;
   }),
 );
@@ -89,11 +118,17 @@ async function chatOf(
 }
 
 /** What a chat of each kind gets for an answer. */
-const answerTo = ({ responseMode }: ChatKind, text = ANSWER): unknown => {
+const answerTo = ({ responseMode }: ChatKind, text: string = ANSWER): unknown => {
   if (responseMode === 'responseNodes') return [text];
   if (responseMode !== 'streaming') return { output: text };
   return [{ type: 'begin' }, { type: 'item', content: text }, { type: 'end' }];
 };
+
+/** The same for a run that failed. */
+const failureTo = (kind: ChatKind, text: string): unknown =>
+  kind.responseMode === 'streaming' ? [{ type: 'begin' }, { type: 'error', content: text }] : answerTo(kind, text);
+
+const refuseKey = (): void => models.script({ status: 401, body: { error: { message: 'planted-key is not known' } } });
 
 function expectNoSecrets(received: unknown): void {
   const text = JSON.stringify(received);
@@ -103,7 +138,7 @@ function expectNoSecrets(received: unknown): void {
 describe.each(CHAT_KINDS)('$mode, $responseMode', (kind) => {
   let chat: PublishedChat;
   beforeAll(async () => {
-    chat = await chatOf(kind);
+    chat = await chatOf(kind, { node: { onError: 'continueRegularOutput' } });
   });
 
   it('gives the customer the answer and nothing else', async () => {
@@ -117,6 +152,87 @@ describe.each(CHAT_KINDS)('$mode, $responseMode', (kind) => {
     expect(received).toEqual(answerTo(kind));
     expectNoSecrets(received);
   });
+});
+
+/** The rest of the cases, in which the customer gets a sentence. */
+describe.each(CHAT_KINDS)('$mode, $responseMode, without an answer', (kind) => {
+  let chat: PublishedChat;
+  beforeAll(async () => {
+    chat = await chatOf(kind, { node: { onError: 'continueRegularOutput' } });
+  });
+
+  it.each([
+    ['that an approval is needed', REFUND, answerTo],
+    ['that a limit is reached', SPENT, answerTo],
+    ['that something went wrong with a key that the provider refuses', REFUSED, failureTo],
+  ] as const)('says %s', async (_what, question, expected) => {
+    if (question === REFUSED) refuseKey();
+    const received = await readAsCustomer(n8n, chat, question);
+    expect(received).toEqual(expected(kind, SENTENCES[question]));
+    expectNoSecrets(received);
+  });
+
+  it('says nothing of a run that is stopped', async () => {
+    const hangUp = new AbortController();
+    models.received.length = 0;
+    models.script(() => undefined);
+    const reply = readUntil(hangUp.signal, n8n, chat);
+    await eventually(() => Promise.resolve(models.received.length > 0 ? true : undefined));
+    const execution = await lastExecutionId(n8n, chat.id);
+    await n8n.stopExecution(execution);
+    expect((await ended(n8n, execution)).status).toBe('canceled');
+    hangUp.abort();
+    expectNoSecrets(await reply);
+  });
+});
+
+describe('On Error: Stop Workflow', () => {
+  it.each(CHAT_KINDS)('says nothing of its own in a chat of $mode, $responseMode', async (kind) => {
+    const chat = await chatOf(kind);
+    refuseKey();
+    const received = await readAsCustomer(n8n, chat, REFUSED);
+    expectNoSecrets(received);
+    // n8n sends the description of the error.
+    if (kind.responseMode === 'streaming') {
+      expect(received).toEqual([{ type: 'error', content: SENTENCES[REFUSED] }]);
+    }
+    const { data } = await ended(n8n, await lastExecutionId(n8n, chat.id));
+    expect(data.resultData.error?.message).toMatch(/refused the API key/);
+  });
+
+  it('stays green if the budget is used up', async () => {
+    const chat = await chatOf(EMBEDDED);
+    expect(await readAsCustomer(n8n, chat, SPENT)).toEqual({ output: SENTENCES[SPENT] });
+    expect((await ended(n8n, await lastExecutionId(n8n, chat.id))).status).toBe('success');
+  });
+});
+
+it.each(['lastNode', 'streaming'] as const)("shows each case on n8n's page for a chat (%s)", async (responseMode) => {
+  const chat = await chatOf({ mode: 'hostedChat', responseMode }, { node: { onError: 'continueRegularOutput' } });
+  const editor = await openEditor({ host: n8n });
+  const { page } = editor;
+  try {
+    await serveHostedChat(page);
+    await page.setViewportSize({ width: 900, height: 560 });
+    await page.goto(`${n8n.baseUrl}/webhook/${chat.path}/chat`);
+    const ask = async (question: string, answer: string): Promise<void> => {
+      await page.getByPlaceholder(/type/i).fill(question);
+      await page.keyboard.press('Enter');
+      await page.getByText(answer).last().waitFor();
+    };
+    await ask(REFUND, SENTENCES[REFUND]);
+    await ask(SPENT, SENTENCES[SPENT]);
+    const name = responseMode === 'lastNode' ? path.join(PICTURES, 'customer-chat.png') : undefined;
+    await editor.screenshot(name ?? path.join(SCREENSHOTS, 'customer-chat-streaming.png'));
+    refuseKey();
+    await ask(REFUSED, SENTENCES[REFUSED]);
+    models.script();
+    await ask(STOCK, ANSWER);
+    await editor.screenshot(path.join(SCREENSHOTS, `customer-chat-${responseMode}-2.png`));
+    expect(await page.locator('.chat-messages-list').first().innerText()).not.toContain('{');
+  } finally {
+    await editor.close();
+  }
 });
 
 const EMBEDDED: ChatKind = { mode: 'webhook', responseMode: 'lastNode' };

@@ -9,9 +9,10 @@ import {
 } from 'n8n-workflow';
 
 import { postgresCredential } from '../../scripts/lib/postgres-credential.mjs';
-import { addTenant, createMigratedDatabase, type TestDatabase } from '../support/servers/database';
-import { type ModelServer, startModelServer, textReply } from '../support/servers/model-server';
+import { addTenant, createMigratedDatabase, giveTool, type TestDatabase } from '../support/servers/database';
+import { type ModelServer, startModelServer, textReply, toolReply } from '../support/servers/model-server';
 import { startRedis, type TestRedis } from '../support/servers/redis';
+import { containing } from '../support/setup/matchers';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
@@ -45,6 +46,7 @@ let credentials: Record<string, ICredentialDataDecryptedObject>;
 beforeAll(async () => {
   [database, models, redis] = await Promise.all([createMigratedDatabase(), startModelServer(), startRedis()]);
   tenant = await addTenant(database, { settings: { default_tier: 'pro' } });
+  await giveTool(database, tenant, { code: 'send_mail', endpoint: 'http://127.0.0.1:1' });
   credentials = {
     openRouterApi: { apiKey: 'sk-node', url: models.url },
     postgres: postgresCredential(database.url),
@@ -199,8 +201,9 @@ describe('Output: Details', () => {
   });
 
   it.each(['sometimes', '', true])('refuses %j before anything is spent', async (outputDetails) => {
-    const ran = await run({ options: { outputDetails }, node: { onError: 'continueRegularOutput' } });
-    expect(jsonOf(ran)).toEqual({ error: expect.stringContaining('Output: Details') as string });
+    const ran = await run({ options: { outputDetails }, node: { onError: 'continueErrorOutput' } });
+    const error = { code: 'INPUT_INVALID', message: containing('Output: Details') };
+    expect(jsonOf(ran, 1)).toMatchObject({ error });
     expect(models.received).toEqual([]);
   });
 });
@@ -233,24 +236,101 @@ it('shows calls and cost above the output in every mode, since the item lacks th
   expect(hintsOf(await run({ links: OTHER_TRIGGER }))).not.toContain('model call');
 });
 
-describe('a run that fails', () => {
-  const failing = { tier: 'gold' };
+describe('a run without an answer', () => {
+  const goesOn = { onError: 'continueRegularOutput' } as const;
+  const OTHER = 'Something went wrong and I could not answer. Please try again or contact us.';
+  const LIMIT = 'A usage limit has been reached, so I cannot answer right now. Please try again later or contact us.';
+  const setTenant = (settings: object): Promise<unknown> =>
+    database.query('UPDATE elo_t_tenants SET settings = $2 WHERE id = $1', [
+      tenant,
+      JSON.stringify({ default_tier: 'pro', ...settings }),
+    ]);
+  afterEach(() => setTenant({}));
 
-  it('is the text of its error where the workflow continues', async () => {
-    const ran = await run({ node: { onError: 'continueRegularOutput', parameters: failing } });
-    expect(jsonOf(ran)).toEqual({ error: expect.stringContaining('gold') as string });
+  it('is a sentence for the customer where the workflow continues, and the whole error above the output', async () => {
+    const ran = await run({ node: { ...goesOn, parameters: { tier: 'gold' } } });
+    expect(jsonOf(ran)).toEqual({ output: OTHER });
+    expect(JSON.parse(JSON.stringify(jsonOf(ran)))).not.toHaveProperty('error');
+    expect(hintsOf(ran)).toMatch(/"gold" is not configured.*\(TIER_UNKNOWN\)/);
+    expect(ran.data.resultData.metadata).toMatchObject({ code: 'TIER_UNKNOWN' });
+  });
+
+  it.each([
+    [{}, LIMIT],
+    [{ language: 'de-AT' }, containing('Nutzungslimit')],
+    [{ language: 'Deutsch', customer_messages: { budget_exceeded: 'Bis bald!' } }, 'Bis bald!'],
+    [{ customer_messages: { budget_exceeded: 'By status', BUDGET_EXCEEDED: 'By code' } }, 'By code'],
+  ])('is an answer if the budget is used up, whatever the node does on errors: %j', async (settings, output) => {
+    await setTenant({ monthly_cost_limit_usd: '0.000000001', ...settings });
+    const ran = await run();
+    expect(ran.status).toBe('success');
+    expect(jsonOf(ran)).toEqual({ output });
+    expect(hintsOf(ran)).toContain('(BUDGET_EXCEEDED)');
+    expect(ran.data.resultData.metadata).toMatchObject({ code: 'BUDGET_EXCEEDED' });
+    expect(models.received).toEqual([]);
+  });
+
+  it('has a used-up budget in a whole item too', async () => {
+    await setTenant({ monthly_cost_limit_usd: '0.000000001' });
+    const whole = jsonOf(await run({ options: { outputDetails: 'always' } }));
+    expect(whole).toMatchObject({ output: LIMIT, status: 'budget_exceeded' });
+  });
+
+  it('fails elsewhere and in version 3 for a budget that is used up', async () => {
+    await setTenant({ monthly_cost_limit_usd: '0.000000001' });
+    for (const more of [{ links: OTHER_TRIGGER }, { node: { typeVersion: 3 } }]) {
+      expect((await run(more)).data.resultData.error?.description).toContain('BUDGET_EXCEEDED');
+    }
+  });
+
+  it("is in the node's own words for what fails before the tenant is known", async () => {
+    const options = { customerMessages: '{ "failed": "By status", "TENANT_ID_INVALID": "By code" }' };
+    const unknown = { ...goesOn, parameters: { tenantId: 'nobody' } };
+    expect(jsonOf(await run({ options, node: unknown }))).toEqual({ output: 'By code' });
+    const options2 = { customerMessages: { failed: 'By status' } };
+    expect(jsonOf(await run({ options: options2, node: unknown }))).toEqual({ output: 'By status' });
+  });
+
+  it.each(['{', '[]', '{"failed": 1}', 'text'])('refuses the customer messages %s', async (customerMessages) => {
+    const ran = await run({ options: { customerMessages }, node: { onError: 'continueErrorOutput' } });
+    expect(jsonOf(ran, 1)).toMatchObject({ output: OTHER, error: { message: containing('Customer Messages') } });
+    expect(models.received).toEqual([]);
+  });
+
+  it('is tried again by Retry On Fail, although the item has no error', async () => {
+    models.script({ status: 503, body: {} }, { status: 503, body: {} }, { status: 503, body: {} });
+    const ran = await run({ node: { ...goesOn, retryOnFail: true, waitBetweenTries: 0 } });
+    expect(jsonOf(ran)).toEqual({ output: 'Two orders.' });
   });
 
   it('keeps the error with its code, and no more of the run, for the node at the error output', async () => {
     models.always(() => textReply('', { prompt: 5, completion: 0 }).body);
     const ran = await run({ node: { onError: 'continueErrorOutput' } });
     const { chatInput: _chatInput, sessionId: _sessionId, ...ours } = (jsonOf(ran, 1) ?? {}) as Record<string, unknown>;
-    expect(ours).toEqual({ error: expect.objectContaining({ code: 'LLM_EMPTY_REPLY' }) as object });
+    const output = 'I cannot answer right now. Please try again in a few minutes.';
+    expect(ours).toEqual({ output, error: expect.objectContaining({ code: 'LLM_EMPTY_REPLY' }) as object });
   });
 
-  it('warns of an error output that nothing is wired to', async () => {
+  it('warns of an error output that nothing is wired to, and of a node that does not continue', async () => {
     const ran = await run({ node: { onError: 'continueErrorOutput' } });
     expect(hintsOf(ran)).toContain('Nothing is wired to the error output');
-    expect(hintsOf(await run({ node: { onError: 'continueRegularOutput' } }))).not.toContain('error output');
+    expect(hintsOf(ran)).not.toContain('Error in workflow');
+    expect(hintsOf(await run({ node: goesOn }))).not.toMatch(/error output|Error in workflow/);
+    expect(hintsOf(await run())).toContain('Error in workflow');
+    expect(hintsOf(await run({ trigger: { options: { responseMode: 'streaming' } } }))).not.toContain('in workflow');
+  });
+
+  it('says that it waits for an approval, to the customer and to the operator', async () => {
+    await setTenant({ language: 'French', tool_config: { tool_permissions: { send_mail: { decision: 'ask' } } } });
+    models.always(() => toolReply([{ name: 'send_mail', arguments: {} }]).body);
+    const ran = await run();
+    expect(ran.status).toBe('success');
+    expect(jsonOf(ran)).toEqual({ output: 'Cette demande doit être approuvée avant que je puisse continuer.' });
+    expect(hintsOf(ran)).toMatch(
+      /^send_mail waits for an approval\. Decide with .*Approval: Decide, and the Run ID [0-9a-f-]{36}\./m,
+    );
+    const whole = jsonOf(await run({ links: OTHER_TRIGGER }));
+    expect(whole).toMatchObject({ status: 'awaiting_input', output: containing('approuvée') });
+    expect(jsonOf(await run({ links: OTHER_TRIGGER, node: { typeVersion: 3 } }))).toMatchObject({ output: '' });
   });
 });

@@ -203,7 +203,15 @@ describe('Get Result', () => {
   it('gives the report of a task that failed, with its error', async () => {
     await answer(report('b', { result: null, error: 'No such tier.', error_code: 'TIER_UNKNOWN' }));
     const [output] = await outputs({ items: [query], parameters });
-    expect(output).toMatchObject({ output: '', result: null, error: 'No such tier.', error_code: 'TIER_UNKNOWN' });
+    const sentence = 'Something went wrong and I could not answer. Please try again or contact us.';
+    expect(output).toMatchObject({
+      result: null,
+      error: 'No such tier.',
+      error_code: 'TIER_UNKNOWN',
+      output: sentence,
+    });
+    const [old] = await outputs({ items: [query], parameters, node: { typeVersion: 3 } });
+    expect(old).toMatchObject({ output: '' });
   });
 
   it('says that there is none in time, and sends that to the error output', async () => {

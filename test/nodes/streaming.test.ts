@@ -10,6 +10,7 @@ import { gate } from '../support/values/agent-fixture';
 import { outputOf, runInEngine } from '../support/worlds/n8n-engine';
 
 const TYPE = 'n8n-nodes-universal-ai-agent.universalAiAgent';
+const OTHER = 'Something went wrong and I could not answer. Please try again or contact us.';
 
 let database: TestDatabase;
 let models: ModelServer;
@@ -122,25 +123,33 @@ it('sends the same if the item is the answer alone', async () => {
   expect(messages.map(([type, , content]) => [type, content])).toContainEqual(['item', 'Two orders.']);
 });
 
-it('says what a run waits for that has no answer yet', async () => {
+const OLD = { typeVersion: 3 };
+
+it('says that a run waits for an approval, and in version 3 for which tool', async () => {
   models.always(() => toolReply([{ name: 'send_mail', arguments: {} }]).body);
   const { chunks } = await chat();
-  expect(chunks[1]).toEqual(['item', 0, expect.stringContaining('send_mail')]);
+  expect(chunks[1]).toEqual(['item', 0, 'This request needs an approval before I can continue.']);
+  expect((await chat({ node: OLD })).chunks[1]).toEqual(['item', 0, expect.stringContaining('send_mail')]);
 });
 
-it('sends the text of an error that the workflow goes on with', async () => {
+it('sends a sentence for the customer if a run fails and the workflow continues, and in version 3 the error', async () => {
   const items = [{ message: 'hello', tenant: '00000000-0000-4000-8000-000000000000' }];
-  const { chunks } = await chat({ items, node: { onError: 'continueRegularOutput' } });
-  expect(chunks).toEqual([
-    ['begin', 0, undefined],
-    ['error', 0, expect.stringContaining('does not exist')],
-  ]);
+  const goesOn = { onError: 'continueRegularOutput' } as const;
+  const begun = ['begin', 0, undefined];
+  expect((await chat({ items, node: goesOn })).chunks).toEqual([begun, ['error', 0, OTHER]]);
+  const { chunks } = await chat({ items, node: { ...goesOn, ...OLD } });
+  expect(chunks).toEqual([begun, ['error', 0, expect.stringContaining('does not exist')]]);
 });
 
-it('leaves an error that ends the execution to n8n, which tells the chat once', async () => {
-  const { run, chunks } = await chat({ items: [{ message: 'hello', tenant: 'no uuid' }] });
+it('leaves an error that ends the execution to n8n, which sends its description: the sentence', async () => {
+  const items = [{ message: 'hello', tenant: 'no uuid' }];
+  const { run, chunks } = await chat({ items });
   expect(run.status).toBe('error');
-  expect(chunks).toEqual([['error', 0, expect.stringContaining('TENANT_ID_INVALID')]]);
+  expect(chunks).toEqual([['error', 0, OTHER]]);
+  // For the editor.
+  expect(run.data.resultData.error?.message).toMatch(/no uuid.*Give the id.*\(TENANT_ID_INVALID\)/);
+  const old = await chat({ items, node: OLD });
+  expect(old.chunks).toEqual([['error', 0, expect.stringContaining('TENANT_ID_INVALID')]]);
 });
 
 it('sends nothing as a tool of another agent, which answers itself', async () => {

@@ -15,7 +15,7 @@ export interface ChatStream {
   /** Sends what of the answer was not shown yet. An item without an answer, such as that of a task that was enqueued, sends nothing. */
   readonly finish: (json: IDataObject) => Promise<void>;
   /** A failure that the execution goes on with. n8n itself tells the chat of one that ends it. */
-  readonly fail: (error?: Error) => Promise<void>;
+  readonly fail: (message?: string) => Promise<void>;
 }
 
 /**
@@ -34,12 +34,12 @@ export function openChatStream(context: IExecuteFunctions, index: number): ChatS
       const last = await shown.end();
       if (text !== undefined && text.trim() !== last.trim()) await whole(send, text);
     },
-    fail: async (error) => {
+    fail: async (message) => {
       await shown.end();
-      if (error === undefined) return;
+      if (message === undefined) return;
       await send('begin');
       // It ends the message too.
-      await send('error', error.message);
+      await send('error', message);
     },
   };
 }

@@ -1,19 +1,19 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 
 import * as library from '../../../runtime/host';
 import { findChat } from '../../shared/callers/chat';
-import { summarize, toNodeError } from '../../shared/errors';
-import { hintAtChat, hintAtMemory, reportWarnings, type Warning } from '../../shared/hints';
-import type { Item, ItemOutcome } from '../../shared/item';
+import { hintAtChat, hintAtMemory, reportWarnings } from '../../shared/hints';
+import type { Item } from '../../shared/item';
 import { asCalled } from '../read/as-called';
 import { isToolVariant } from '../read/tool-variant';
 import { openChatStream } from './chat-stream';
+import { withSentence } from './customer-sentence';
 import { enqueueTask } from './enqueue-task';
-import { toErrorItem } from './error-item';
+import { type EndedItem, failItem } from './fail-item';
 import { forItems, itemsAtOnce } from './for-items';
 import { operationOf } from './operations';
-import { readShape, shapeOfError, shapeOutput } from './output-shape';
-import { hintAtRuns } from './run-summary';
+import { readShape, shapeOutput } from './output-shape';
+import { hintAtApprovals, hintAtRuns } from './run-summary';
 import { runTask } from './run-task';
 
 /** Does the operation of the node with each item. Rejects with an error of n8n where the node does not continue after one. */
@@ -25,11 +25,9 @@ export async function doItems(node: IExecuteFunctions): Promise<INodeExecutionDa
   );
   const outcomes = ended.flatMap(({ outcome }) => outcome ?? []);
   const errors = ended.flatMap(({ error }) => error ?? []);
-  hintAtRuns(
-    node,
-    ended.map(({ ran }) => ran).filter((ran) => ran !== undefined),
-    chat,
-  );
+  const ran = ended.flatMap((one) => (one.ran === undefined ? [] : [one.ran]));
+  hintAtApprovals(node, ran);
+  hintAtRuns(node, ran, chat);
   hintAtChat(
     node,
     chat,
@@ -40,16 +38,6 @@ export async function doItems(node: IExecuteFunctions): Promise<INodeExecutionDa
   return ended.map(({ item }) => item);
 }
 
-interface EndedItem {
-  readonly item: INodeExecutionData;
-  readonly outcome?: ItemOutcome;
-  /** Result of the run that was made now. */
-  readonly ran?: IDataObject;
-  readonly error?: Warning;
-  /** True if the item holds more than the answer. */
-  readonly isWhole: boolean;
-}
-
 async function doItem(node: IExecuteFunctions, item: Item): Promise<EndedItem> {
   const { index } = item;
   const stream = openChatStream(node, index);
@@ -57,16 +45,16 @@ async function doItem(node: IExecuteFunctions, item: Item): Promise<EndedItem> {
     const shape = readShape(item);
     const operation = operationOf(node.getNode(), library);
     const outcome = await operation({ ...item, onEvent: stream?.onEvent });
-    await stream?.finish(outcome.item.json);
-    const ran = operation === runTask ? outcome.item.json : undefined;
+    const json = await withSentence(item, outcome.item.json, shape.messages);
+    await stream?.finish(json);
     const isWhole = shape.holds === 'all' && operation !== enqueueTask;
-    return { item: shapeOutput(outcome.item, shape, node.getInputData()[index]), outcome, ran, isWhole };
+    return {
+      item: shapeOutput({ ...outcome.item, json }, shape, node.getInputData()[index]),
+      outcome,
+      ran: operation === runTask ? outcome.item.json : undefined,
+      isWhole,
+    };
   } catch (error) {
-    await stream?.fail(node.continueOnFail() ? (error as Error) : undefined);
-    if (!node.continueOnFail()) throw toNodeError(node.getNode(), error, index);
-    const ran = (error as { readonly result?: IDataObject } | undefined)?.result;
-    const failed = { ...item, context: node };
-    const isWhole = shapeOfError(failed).holds === 'all';
-    return { item: toErrorItem(failed, error), error: summarize(error), ran, isWhole };
+    return failItem(item, error, stream);
   }
 }

@@ -1,18 +1,21 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
+import type { OwnMessages } from '../../../runtime/host';
 import type { Item } from '../../shared/item';
 
 /** Shape of the item of a result. */
 export interface OutputShape {
   /**
-   * `all`: the result, with its steps, tokens and cost. `answer`: only what n8n's AI Agent returns. `answer-or-error`: the same, and
-   * the error output keeps an error with its code.
+   * `all`: the result, with its steps, tokens and cost. `answer`: only what n8n's AI Agent returns, also of a failure. `for-customer`:
+   * the answer or a sentence in its place, and at the error output the error with its code.
    */
-  readonly holds: 'all' | 'answer' | 'answer-or-error';
+  readonly holds: 'all' | 'answer' | 'for-customer';
   /** The key for the result; undefined: its fields are those of the item. */
   readonly field?: string;
   /** The fields of the incoming item stay, under those of the result. */
   readonly keepsInput: boolean;
+  /** Sentences for customers, by error code or status, for tenants that have none. */
+  readonly messages: OwnMessages;
 }
 
 /** Keys that would change the item itself instead of standing in it. */
@@ -33,7 +36,8 @@ export function readShape(item: Item): OutputShape {
   if (field !== undefined && (typeof field !== 'string' || FORBIDDEN.includes(field))) {
     throw new library.RuntimeError('INPUT_INVALID', { issues: 'Output: Field must be the name of a field' });
   }
-  return { holds, keepsInput: keep === true, ...(field ? { field } : {}) };
+  const messages = messagesOf(item, read('customerMessages'));
+  return { holds, keepsInput: keep === true, messages, ...(field ? { field } : {}) };
 }
 
 function holdsOf(
@@ -50,8 +54,21 @@ function holdsOf(
   if (!DETAILS.includes(details)) {
     throw new library.RuntimeError('INPUT_INVALID', { issues: 'Output: Details must be auto, always or never' });
   }
-  if (details === 'never') return 'answer';
-  return details === 'auto' && chat !== undefined ? 'answer-or-error' : 'all';
+  if (details !== 'always' && chat !== undefined) return 'for-customer';
+  return details === 'never' ? 'answer' : 'all';
+}
+
+function messagesOf({ library }: Item, given: unknown): OwnMessages {
+  if (given === undefined || given === '') return {};
+  try {
+    const messages = (typeof given === 'string' ? JSON.parse(given) : given) as OwnMessages;
+    const texts = Object.values(messages);
+    if (!Array.isArray(messages) && texts.every((text) => typeof text === 'string')) return messages;
+  } catch {
+    // Refused below.
+  }
+  const issues = 'Output: Customer Messages must be a JSON object of texts, by error code or status';
+  throw new library.RuntimeError('INPUT_INVALID', { issues });
 }
 
 /** The shape for an item that has failed, maybe because the shape cannot be read: then nothing of a run is in it. */
@@ -59,7 +76,7 @@ export function shapeOfError(item: Item): OutputShape {
   try {
     return readShape(item);
   } catch {
-    return { holds: item.chat === undefined ? 'all' : 'answer-or-error', keepsInput: false };
+    return { holds: item.chat === undefined ? 'all' : 'for-customer', keepsInput: false, messages: {} };
   }
 }
 

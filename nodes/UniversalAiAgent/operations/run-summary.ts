@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 
-import type { ToolCallReport } from '../../../runtime/host';
+import type { AgentResult, ToolCallReport } from '../../../runtime/host';
 import type { Chat } from '../../shared/callers/chat';
 import { escapeHtml } from '../../shared/hints';
 
@@ -19,6 +19,15 @@ export function hintAtRuns(context: IExecuteFunctions, results: readonly IDataOb
   const summary = context.getMode() === 'manual' || chat !== undefined ? summaryOf(results) : undefined;
   if (summary === undefined) return;
   context.addExecutionHints({ message: escapeHtml(summary), type: 'info', location: 'outputPane' });
+}
+
+/** Says above the output that a call waits, and how to decide on it. */
+export function hintAtApprovals(context: IExecuteFunctions, results: readonly IDataObject[]): void {
+  for (const { awaiting, run_id: runId } of results as readonly Partial<AgentResult>[]) {
+    if (awaiting === undefined) continue;
+    const message = `${awaiting.tool} waits for an approval. Decide with Universal AI Agent Admin, Approval: Decide, and the Run ID ${runId ?? ''}.`;
+    context.addExecutionHints({ message: escapeHtml(message), type: 'warning', location: 'outputPane' });
+  }
 }
 
 /** Calls, time and cost of runs, by their results, in one line. Undefined where all of them are replayed. */

@@ -54,6 +54,16 @@ const outputDetails: INodeProperties = {
     'Whether the item holds more than the answer. Choose Never in a sub-workflow of a chat, and where a later node takes the whole item, such as a table.',
 };
 
+const customerMessages: INodeProperties = {
+  displayName: 'Output: Customer Messages',
+  name: 'customerMessages',
+  type: 'json',
+  default: '{}',
+  placeholder: '{ "budget_exceeded": "We will answer tomorrow.", "failed": "Please call us." }',
+  description:
+    'What a customer reads in place of an answer, by error code or status. The setting customer_messages of the tenant comes first; without both it is a neutral sentence in the language of the tenant.',
+};
+
 /** Options that are no part of a task. */
 const ownOptions: INodeProperties[] = [
   {
@@ -133,6 +143,7 @@ const ownOptions: INodeProperties[] = [
   outputField,
   includeInputFields,
   { ...outputDetails, displayOptions: ofRun },
+  { ...customerMessages, displayOptions: ofRun },
   {
     displayName: 'Output: Stream Tool Progress',
     name: 'streamToolProgress',
@@ -253,5 +264,5 @@ export const resultOptions: INodeProperties = {
   placeholder: 'Add Option',
   default: {},
   displayOptions: { show: { operation: ['getResult'] } },
-  options: [callbackKeyPrefixes, outputField, includeInputFields, outputDetails],
+  options: [callbackKeyPrefixes, outputField, includeInputFields, outputDetails, customerMessages],
 };

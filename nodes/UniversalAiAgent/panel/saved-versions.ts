@@ -16,9 +16,9 @@ const simplifyOutput: INodeProperties = {
 /** The panel of version 3, made of that of version 4. */
 export const propertiesOfVersion3 = properties.map((property) =>
   withOptions(property, (option) => {
-    if (option.name !== 'outputDetails') return [option];
-    // Get Result, where it is always shown, had no such option.
-    return option.displayOptions === undefined ? [] : [simplifyOutput];
+    if (!['outputDetails', 'customerMessages'].includes(option.name)) return [option];
+    // Get Result, where both are always shown, had no such option.
+    return option.name === 'outputDetails' && option.displayOptions !== undefined ? [simplifyOutput] : [];
   }),
 );
 

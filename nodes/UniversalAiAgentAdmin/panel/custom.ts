@@ -41,6 +41,14 @@ const settingsOf = (displayOptions: Shown, description: string): INodeProperties
   displayOptions,
   options: [
     {
+      displayName: 'Customer Messages',
+      name: 'customer_messages',
+      type: 'json',
+      default: '{}',
+      placeholder: '{ "budget_exceeded": "We will answer tomorrow." }',
+      description: 'What a customer reads in place of an answer, by error code or status',
+    },
+    {
       displayName: 'Default Tier Name or ID',
       name: 'default_tier',
       type: 'options',
@@ -57,6 +65,14 @@ const settingsOf = (displayOptions: Shown, description: string): INodeProperties
       default: '',
       description:
         'No task may use a tier above it. Choose from the list, or specify an ID using an <a href="https://docs.n8n.io/code/expressions/">expression</a>.',
+    },
+    {
+      displayName: 'Language',
+      name: 'language',
+      type: 'string',
+      default: '',
+      placeholder: 'e.g. German',
+      description: 'Of what a customer reads in place of an answer, and for models if tell_context is set',
     },
     {
       displayName: 'Max Iterations',

@@ -4,12 +4,11 @@ import { internals } from './engine-request';
 
 /** The chat whose message started an execution. */
 export interface Chat {
-  /** True if n8n answers the chat with an item of the workflow; false if it streams, or Chat nodes answer. */
-  readonly getsItem: boolean;
+  /** What n8n answers the chat with: an item of the workflow, chunks, or messages of Chat nodes. For a tool it is none of these. */
+  readonly answeredBy: 'item' | 'chunks' | 'nodes' | 'agent';
 }
 
-/** Response modes in which no item reaches the chat. */
-const WITHOUT_ITEM: readonly unknown[] = ['streaming', 'responseNodes'];
+const ANSWERS: Readonly<Record<string, Chat['answeredBy']>> = { streaming: 'chunks', responseNodes: 'nodes' };
 
 /**
  * Finds the Chat Trigger that started the execution, among those before the node, or before the agent that calls it as a tool.
@@ -25,8 +24,9 @@ export function findChat(context: IExecuteFunctions): Chat | undefined {
   const { $ } = context.getWorkflowDataProxy(0) as { readonly $: (node: string) => { readonly isExecuted: boolean } };
   const trigger = triggers.find((one) => $(one.name).isExecuted);
   if (trigger === undefined) return undefined;
+  if (agents.length > 0) return { answeredBy: 'agent' };
   const { options, availableInChat } = (trigger.parameters ?? {}) as IDataObject;
-  const mode =
-    (options as IDataObject | undefined)?.responseMode ?? (availableInChat === true ? 'streaming' : 'lastNode');
-  return { getsItem: !WITHOUT_ITEM.includes(mode) };
+  const standard = availableInChat === true ? 'streaming' : 'lastNode';
+  const { responseMode = standard } = (options ?? {}) as { readonly responseMode?: string };
+  return { answeredBy: ANSWERS[responseMode] ?? 'item' };
 }

@@ -1,4 +1,5 @@
 import { readBudget, readRunsPerMinute } from '../../billing/budget';
+import { isMessageKey } from '../../errors/customer-messages';
 import { RuntimeError } from '../../errors/runtime-error';
 import { errorText } from '../../errors/to-runtime-error';
 import { findTier } from '../../models/select-model';
@@ -9,14 +10,14 @@ import type { Query } from '../../storage/statement';
 import { parseSettings } from '../../tenants/parse-settings';
 import { asObject } from '../../tenants/read-object';
 import { readAllowedHosts } from '../../tools/web/allowed-hosts';
-import { isTextList } from '../../util/json';
+import { isJsonObject, isTextList } from '../../util/json';
 import { zonedTime } from '../../util/text/zoned-time';
 import { checkRules } from '../tools/check-rules';
 
 /** Settings that a run reads only when it needs them. */
 export const CHECKED_SETTINGS = [
   ...['callback_hosts', 'mcp_allowed_hosts', 'max_iterations', 'default_tier', 'max_tier'],
-  ...['timezone', 'tell_context', 'session_days', 'session_window_tokens'],
+  ...['timezone', 'tell_context', 'customer_messages', 'session_days', 'session_window_tokens'],
 ];
 
 const NOT_WHOLE = 'it is not a whole number above 0';
@@ -59,6 +60,7 @@ export async function checkSettings(
       'timezone',
       () => refuseUnread('timezone', zoneOf(settings.timeZone), 'it is not a time zone such as Europe/Berlin'),
     ],
+    ['customer_messages', () => checkMessages(raw.customer_messages)],
     ['tell_context', () => refuseUnread('tell_context', settings.tellContext, 'it is neither true nor false')],
   ]);
   for (const setting of changed) own.get(setting)?.();
@@ -80,6 +82,15 @@ function zoneOf(zone: string | undefined): string | undefined {
 
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+function checkMessages(given: unknown): void {
+  if (!isSet(given)) return;
+  if (!isJsonObject(given)) throw invalid('customer_messages', 'it is not an object of texts');
+  for (const [key, text] of Object.entries(given)) {
+    if (!isMessageKey(key)) throw invalid('customer_messages', `"${key}" is neither an error code nor a status`);
+    if (typeof text !== 'string' || text === '') throw invalid('customer_messages', `${key} is not a text`);
+  }
 }
 
 function checkHosts(setting: string, given: unknown): void {

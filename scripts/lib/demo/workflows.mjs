@@ -32,6 +32,7 @@ export function chatWorkflow(credentials, tenant) {
     chat('Universal AI Agent', 'demo-chat'),
     node('Universal AI Agent', AGENT, {
       typeVersion: 4,
+      onError: 'continueRegularOutput',
       parameters: {
         tenantId: { __rl: true, mode: 'list', value: tenant.id, cachedResultName: tenant.name },
         tier: 'pro',
