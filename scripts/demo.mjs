@@ -3,7 +3,7 @@ import pg from 'pg';
 
 import * as acts from './lib/demo/acts.mjs';
 import { log, printTable, sumUsd } from './lib/demo/print.mjs';
-import { chatWorkflow, n8nAgentWorkflow, taskWorkflow } from './lib/demo/workflows.mjs';
+import { approvalWorkflow, chatWorkflow, n8nAgentWorkflow, taskWorkflow } from './lib/demo/workflows.mjs';
 import { startDemoStack } from './lib/demo-stack.mjs';
 
 const TIERS = ['nano', 'small', 'optima', 'pro', 'expert'];
@@ -83,6 +83,7 @@ async function keepOpen([before, after]) {
   const { n8n, credentials } = stack;
   const chat = await n8n.createWorkflow(chatWorkflow(credentials, shop));
   const other = await n8n.createWorkflow(n8nAgentWorkflow(credentials, stack.mcpUrl));
+  const approval = await n8n.createWorkflow(approvalWorkflow(credentials, shop));
   await n8n.createWorkflow({ ...before, name: 'Five branches, before' });
   await n8n.createWorkflow({ ...after, name: 'Five branches, migrated' });
   const { email, password } = n8n.owner;
@@ -97,6 +98,8 @@ async function keepOpen([before, after]) {
   - Chat with memory: ${n8n.baseUrl}/workflow/${chat.id}
     Select "Open chat" and ask: Which orders does Ada have?
   - The same with n8n's own AI Agent, to compare: ${n8n.baseUrl}/workflow/${other.id}
+  - A chat that waits for a person: ${n8n.baseUrl}/workflow/${approval.id}
+    Ask: Please refund order 1001. Then open a link in the output of "Links for the Operator".
   - Take the tools away, and ask again:
     psql "$DATABASE_URL" -c "UPDATE elo_t_tenant_tools SET is_enabled = false WHERE tenant_id = '${shop.id}'"
   - Run "Five branches, before" and "Five branches, migrated", beside them in the list of workflows.

@@ -1,5 +1,7 @@
 // What the demo puts into n8n, beside the example workflows.
 
+import { readExample } from '../examples.mjs';
+
 const AGENT = 'n8n-nodes-universal-ai-agent.universalAiAgent';
 const LANGCHAIN = '@n8n/n8n-nodes-langchain';
 const PROMPT = 'You are the assistant of a small company. Be brief.';
@@ -48,7 +50,17 @@ export function chatWorkflow(credentials, tenant) {
   ]);
 }
 
-/** The same with n8n's own agent: a model, a memory and each tool connected by hand. */
+/** The template of a chat that waits for a person, for a tenant with a tool that needs one. */
+export function approvalWorkflow(credentials, { id, name }) {
+  const workflow = readExample('chat-with-approval.json', credentials);
+  const tenantId = { __rl: true, mode: 'list', value: id, cachedResultName: name };
+  const nodes = workflow.nodes.map((one) =>
+    one.type === AGENT ? { ...one, parameters: { ...one.parameters, tenantId, tier: 'pro' } } : one,
+  );
+  return { ...workflow, nodes };
+}
+
+/** The chat with memory with n8n's own agent: a model, a memory and each tool connected by hand. */
 export function n8nAgentWorkflow(credentials, mcpUrl) {
   const agent = "n8n's AI Agent";
   return workflow("Chat with n8n's own AI Agent", [
