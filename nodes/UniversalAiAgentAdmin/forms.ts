@@ -17,14 +17,15 @@ export function readForms(input: IDataObject): IDataObject {
     rest.request = withoutEmpty({ method, url, query: pairsOf(requestQuery), body: pairsOf(requestBody) });
   }
   const given = rulesOf((rules ?? {}) as IDataObject);
-  return Object.keys(given).length === 0
-    ? rest
-    : { ...rest, permissions: { ...(rest.permissions as IDataObject | undefined), ...given } };
+  return Object.keys(given).length === 0 ? rest : { ...rest, rules: given };
 }
 
 /** The fields of a form by their names; undefined for none. */
 function pairsOf(given: unknown): IDataObject | undefined {
   const { field = [] } = (given ?? {}) as { readonly field?: readonly { readonly name: string; value: string }[] };
+  const names = field.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`the field "${twice}" is there twice`);
   return field.length === 0 ? undefined : Object.fromEntries(field.map(({ name, value }) => [name, value]));
 }
 
@@ -33,9 +34,11 @@ function rulesOf({ allowed_patterns, fixed_arguments, limits, ...plain }: IDataO
     ([argument, all]) => [argument, all.map(({ pattern }) => pattern)] as const,
   );
   const fixed = entriesOf(fixed_arguments).map(({ argument, value }) => [argument, value] as const);
-  const bounds = entriesOf(limits).map(
-    ({ argument, min, max }) => [argument, withoutEmpty({ min: numberOf(min), max: numberOf(max) })] as const,
-  );
+  const bounds = entriesOf(limits).map(({ argument, ...given }) => {
+    const bound = withoutEmpty({ min: numberOf(given.min), max: numberOf(given.max) });
+    if (Object.keys(bound).length === 0) throw new Error(`the limit of "${argument}" has no minimum and no maximum`);
+    return [argument, bound] as const;
+  });
   return withoutEmpty({
     ...plain,
     allowed_patterns: objectOf(patterns),
@@ -54,15 +57,16 @@ function objectOf(entries: readonly (readonly [string, unknown])[]): IDataObject
 
 /** A bound may be left out, which n8n's own field for numbers cannot say within a list. */
 function numberOf(text: unknown): number | undefined {
-  if (text === undefined || text === '') return undefined;
+  if (text === undefined || text === null || (typeof text === 'string' && text.trim() === '')) return undefined;
   const number = Number(text);
-  if (Number.isNaN(number)) throw new Error(`${JSON.stringify(text)} is not a number`);
+  if (!Number.isFinite(number)) throw new Error(`${JSON.stringify(text)} is not a number`);
   return number;
 }
 
 /** Sets what Clear names to null. Throws an Error for a field that is given as well. */
 export function withNulls({ clear = [], ...input }: IDataObject): IDataObject {
-  const names = clear as readonly string[];
+  // An expression may give them as text.
+  const names = typeof clear === 'string' ? clear.split(',').map((name) => name.trim()) : (clear as readonly string[]);
   const both = names.filter((name) => input[name] !== undefined);
   if (both.length > 0) throw new Error(`Clear names ${both.join(', ')}, which is given as well`);
   return { ...input, ...Object.fromEntries(names.map((name) => [name, null])) };

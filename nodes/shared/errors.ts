@@ -21,8 +21,8 @@ export function oneText({ message, hint, code }: { message: string; hint?: strin
   return [sentence, hint, `(${code})`].filter(Boolean).join(' ');
 }
 
-/** An error for the end of a stream: n8n sends its description to the chat, so that is the customer's sentence. */
-export function toStreamedError(node: INode, error: unknown, sentence: string): NodeOperationError {
+/** An error whose description n8n may send to a chat: that is the customer's sentence, and its message says the rest. */
+export function toChatError(node: INode, error: unknown, sentence: string): NodeOperationError {
   const nodeError = toTextError(node, summarize(error));
   nodeError.description = sentence;
   return nodeError;

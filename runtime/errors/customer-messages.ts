@@ -82,6 +82,7 @@ const STATUSES = {
 } as const satisfies Readonly<Record<string, Case>>;
 type Status = keyof typeof STATUSES;
 
+const MAX_LANGUAGE_LENGTH = 60;
 const LIMITS: readonly string[] = ['BUDGET_EXCEEDED', 'TENANT_RATE_LIMITED'];
 
 /** What a run came to that has no answer. */
@@ -128,7 +129,14 @@ function caseOf(code: string, status: string): Case {
 
 /** Reads `de`, `de-AT`, `German` and `Deutsch (Österreich)`. */
 function languageOf(text = ''): Language {
-  const [word = ''] = text.toLowerCase().match(/\p{L}+/u) ?? [];
-  const found = Object.entries(NAMES).find(([code, names]) => code === word || names.includes(word));
+  const words =
+    text
+      .toLowerCase()
+      .slice(0, MAX_LANGUAGE_LENGTH)
+      .match(/\p{L}+/gu) ?? [];
+  const isTag = /^\s*[a-z]{2}([-_][a-z]|\s*$)/i.test(text);
+  const found = Object.entries(NAMES).find(
+    ([code, names]) => (isTag && code === words[0]) || words.some((word) => names.includes(word)),
+  );
   return (found?.[0] ?? 'en') as Language;
 }

@@ -195,6 +195,12 @@ describe('Set Limits', () => {
     expect(await row()).toMatchObject({ usage_limit_daily: 50, custom_config: { permissions: { decision: 'ask' } } });
   });
 
+  it('lays a rule from the form over those that there are', async () => {
+    await setLimits({ rules: { rate_limit_per_minute: 3 } });
+    const permissions = { decision: 'ask', rate_limit_per_minute: 3 };
+    expect(await row()).toMatchObject({ custom_config: { permissions } });
+  });
+
   it('takes rules from the form, over those of the JSON', async () => {
     await setLimits({
       permissions: '{ "decision": "deny", "rate_limit_per_day": 9 }',
@@ -224,6 +230,7 @@ describe('Set Limits', () => {
 
   it.each([
     [{ rules: { limits: { of: [{ argument: 'amount', max: 'much' }] } } }, '"much" is not a number'],
+    [{ rules: { limits: { of: [{ argument: 'amount', min: '', max: ' ' }] } } }, 'no minimum and no maximum'],
     [{ dailyLimit: 5, additionalFields: { clear: ['dailyLimit'] } }, 'Clear names dailyLimit, which is given as well'],
     [{ permissions: '{' }, 'Rules (JSON) is not valid JSON'],
     [{ rules: { allowed_patterns: { of: [{ argument: 'male', pattern: '*' }] } } }, 'male'],
@@ -232,7 +239,7 @@ describe('Set Limits', () => {
   });
 
   it('takes limit and rules away if they are to be cleared', async () => {
-    await setLimits({ additionalFields: { clear: ['dailyLimit', 'permissions'] } });
+    await setLimits({ additionalFields: { clear: '={{ "dailyLimit, permissions" }}' } });
     expect(await row()).toEqual({ usage_limit_daily: null, custom_config: {} });
   });
 });
@@ -262,6 +269,7 @@ describe('a tool of the transport REST', () => {
   it('has query, body and what else the JSON says', async () => {
     await create('add_order', {
       requestMethod: 'POST',
+      fields: { field: ['language', 'customer'].map((name) => ({ name, type: 'string' })) },
       requestUrl: 'http://127.0.0.1:9/orders',
       requestQuery: { field: [{ name: 'lang', value: '{language}' }] },
       requestBody: { field: [{ name: 'note', value: 'For {customer}' }] },
@@ -273,6 +281,20 @@ describe('a tool of the transport REST', () => {
         ...{ body: { note: 'For {{customer}}' }, result_path: 'data' },
       },
     });
+  });
+
+  it('keeps its other settings when its request changes', async () => {
+    const code = 'add_order';
+    const change = { operation: 'update', code, transport: 'request', requestUrl: 'http://127.0.0.1:9/new' };
+    await operate({ ...change, additionalFields: {} });
+    expect(await row(code)).toMatchObject({ transport_config: { method: 'GET', path: '/new', result_path: 'data' } });
+    expect((await row(code)) as object).not.toHaveProperty('transport_config.body');
+  });
+
+  it('takes a field of a form once', async () => {
+    const requestQuery = { field: ['a', 'b'].map((value) => ({ name: 'status', value })) };
+    const made = await create('twice', { requestUrl: 'http://127.0.0.1:9/', requestQuery });
+    expect(made).toMatchObject({ error: { message: containing('"status" is there twice') } });
   });
 
   it.each(['orders', 'ftp://127.0.0.1/', 'http://{host}/orders'])('refuses the URL "%s"', async (requestUrl) => {

@@ -111,7 +111,9 @@ function run({
     workflow: {
       nodes,
       connections: {
-        ...Object.fromEntries(nodes.map(({ name }) => [name, { main: [targets(name)] }])),
+        ...Object.fromEntries(
+          [...new Set(links.map(([from]) => from))].map((name) => [name, { main: [targets(name)] }]),
+        ),
         ...(isTool ? { Agent: { ai_tool: [[{ node: 'Edit', type: 'ai_tool' as const, index: 0 }]] } } : {}),
       },
     },
@@ -226,6 +228,17 @@ describe('versions 1 to 3', () => {
   });
 });
 
+it('finds the chat in a workflow with links from nodes that are gone, and in circles', async () => {
+  const links = [
+    ['Items', 'Chat'],
+    ['Chat', 'Agent'],
+    ['Ghost', 'Agent'],
+    ['Agent', 'Edit'],
+    ['Edit', 'Nobody'],
+  ] as const;
+  expect(jsonOf(await run({ links }))).toEqual({ output: 'Two orders.' });
+});
+
 it('warns of Output: Details set to Always, and tells of nothing otherwise', async () => {
   expect(hintsOf(await run({ options: { outputDetails: 'always' } }))).toMatch(/browser.*set Output: Details to Auto/i);
   expect(hintsOf(await run())).not.toContain('browser');
@@ -295,6 +308,42 @@ describe('a run without an answer', () => {
     const ran = await run({ options: { customerMessages }, node: { onError: 'continueErrorOutput' } });
     expect(jsonOf(ran, 1)).toMatchObject({ output: OTHER, error: { message: containing('Customer Messages') } });
     expect(models.received).toEqual([]);
+  });
+
+  it('is a sentence of a task that cannot be pushed to the queue', async () => {
+    const options = { taskList: 'tenant:secrets' };
+    const ran = await run({ options, node: { ...goesOn, parameters: { operation: 'enqueue', tenantId: 'nobody' } } });
+    expect(Object.keys(jsonOf(ran) ?? {})).toEqual(['output']);
+  });
+
+  it('keeps the error of version 3 whose shape cannot be read', async () => {
+    const ran = await run({ options: { outputField: '__proto__' }, node: { ...goesOn, typeVersion: 3 } });
+    expect(jsonOf(ran)).toMatchObject({ error: { code: 'INPUT_INVALID' } });
+  });
+
+  it('is the description of an error that ends the execution, which n8n may send to a chat, also of a tool', async () => {
+    const gold = { parameters: { tier: 'gold' } };
+    const links = [
+      ['Items', 'Chat'],
+      ['Chat', 'Edit'],
+      ['Items', 'Agent'],
+    ] as const;
+    for (const more of [{ node: gold }, { links, node: { ...gold, type: `${TYPE}Tool` } }]) {
+      const { error } = (await run(more)).data.resultData;
+      expect(error?.description).toBe(OTHER);
+      expect(error?.message).toMatch(/"gold".*\(TIER_UNKNOWN\)$/);
+    }
+  });
+
+  it('has the field for the result, where the options name one', async () => {
+    const ran = await run({ options: { outputField: 'agent' }, node: { ...goesOn, parameters: { tier: 'gold' } } });
+    expect(jsonOf(ran)).toEqual({ agent: OTHER });
+  });
+
+  it("is in the tenant's language also if its other parameters cannot be read", async () => {
+    await setTenant({ language: 'es' });
+    const ran = await run({ options: { context: '{' }, node: goesOn });
+    expect(jsonOf(ran)).toEqual({ output: containing('Se ha producido un error') });
   });
 
   it('is tried again by Retry On Fail, although the item has no error', async () => {

@@ -72,7 +72,7 @@ it('an item that fails before its run has no part in it, whatever its input hold
     getNode: () => ({ type: 'universalAiAgent', parameters }),
     getInputData: () => [{ json: ran([]) }],
     getNodeParameter: () => true,
-    getParentNodes: () => [],
+    getChatTrigger: () => null,
     getMode: () => 'manual',
     continueOnFail: () => true,
     isStreaming: () => false,

@@ -17,7 +17,18 @@ export function noteRun(context: IExecuteFunctions, task: IDataObject, result: I
   const { tenant_id: tenant } = (task.meta ?? {}) as IDataObject;
   // n8n keeps what an item before has set, so there is always one.
   const run = (summaryOf([result]) ?? 'replayed').slice(0, LONGEST);
+  // A try before may have failed.
+  if (hasCode(context)) note(context, { code: 'none' });
   note(context, { tenant, tier: result.agent_tier, status: result.status, cost_usd: result.cost_usd, run });
+}
+
+function hasCode({ customData }: IExecuteFunctions): boolean {
+  try {
+    return customData.getAll().code !== undefined;
+  } catch {
+    // A host without such data.
+    return false;
+  }
 }
 
 function note({ customData }: IExecuteFunctions, facts: IDataObject): void {

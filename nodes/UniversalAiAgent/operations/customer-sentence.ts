@@ -2,17 +2,17 @@ import type { IDataObject, INode } from 'n8n-workflow';
 
 import type { OwnMessages, Unanswered } from '../../../runtime/host';
 import { type Item, withOptions } from '../../shared/item';
-import { readConfig, readTask } from '../read/request';
+import { readConfig, readTenantId } from '../read/request';
 
 /** Whether items and streams have a sentence for the customer in place of an answer; versions 1 to 3 put out what they did. */
 export const hasSentences = ({ typeVersion }: INode): boolean => !(typeVersion <= 3);
 
-/** The sentence that the customer of an item reads in place of an answer. Never rejects: what cannot be read is left out. */
+/** The sentence that the customer of an item reads in place of an answer. Never rejects: without the tenant, as for the operations of the queue, which have no database, it is by `own` or in English. */
 export async function sentenceFor(item: Item, about: Unanswered, own: OwnMessages): Promise<string> {
   const { library } = item;
   try {
     const given = withOptions(item);
-    const { tenant_id: tenantId } = (readTask(given).meta ?? {}) as { readonly tenant_id?: string };
+    const tenantId = readTenantId(given);
     const config = await readConfig(given);
     return await library.useRuntime(config, (runtime) => runtime.customerMessage({ ...about, tenantId, own }));
   } catch {

@@ -1,4 +1,4 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, INode, INodeExecutionData } from 'n8n-workflow';
 
 import type { AgentResult, RuntimeError } from '../../../runtime/host';
 import { summarize, toNodeError } from '../../shared/errors';
@@ -16,25 +16,33 @@ export function toErrorItem(item: Item, error: unknown, sentence?: string): INod
   const { context, index: itemIndex } = item;
   const node = context.getNode();
   const hasErrorOutput = node.onError === 'continueErrorOutput';
-  const { holds, keepsInput } = shapeOfError(item);
-  const input = keepsInput ? context.getInputData()[itemIndex]?.json : {};
-  const { message } = summarize(error);
-  if (holds === 'answer') return { json: { ...input, error: message }, pairedItem: { item: itemIndex } };
-  if (holds === 'for-customer' && !hasErrorOutput) {
-    // By an error in the json n8n knows that Retry On Fail is to try again; the customer does not get it.
-    const json = Object.defineProperty({ ...input, output: sentence }, 'error', { value: message, enumerable: false });
-    return { json, pairedItem: { item: itemIndex } };
-  }
-  const result = holds === 'all' ? ((error as Partial<RuntimeError>).result as AgentResult | undefined) : undefined;
-  const failed: INodeExecutionData = {
-    json: {
-      ...input,
-      ...(result === undefined ? {} : toJson(result, hasConnectedModel(context))),
-      ...(sentence === undefined ? {} : { output: sentence }),
-      error: { ...summarize(error) },
-    },
+  const shape = shapeOfError(item);
+  const input = shape.keepsInput ? context.getInputData()[itemIndex]?.json : {};
+  const summary = summarize(error);
+  const toItem = (json: IDataObject): INodeExecutionData => ({
+    json: { ...input, ...json },
     pairedItem: { item: itemIndex },
-  };
-  if (!hasErrorOutput) return failed;
-  return Object.defineProperty(failed, 'error', { value: toNodeError(node, error, itemIndex), enumerable: false });
+  });
+  if (shape.holds === 'answer') return toItem({ error: summary.message });
+  if (shape.holds === 'for-customer' && !hasErrorOutput) {
+    return readByCustomer(toItem({ [shape.field ?? 'output']: sentence }), node, summary.message);
+  }
+  const done = shape.holds === 'all' ? resultOf(item, error) : {};
+  const failed = toItem({ ...done, ...(sentence === undefined ? {} : { output: sentence }), error: { ...summary } });
+  return hasErrorOutput ? withHidden(failed, toNodeError(node, error, itemIndex)) : failed;
+}
+
+/** Adds the error by which n8n knows that it is to try again; the customer does not get it. */
+function readByCustomer(item: INodeExecutionData, { retryOnFail }: INode, message: string): INodeExecutionData {
+  return retryOnFail === true ? { ...item, json: withHidden(item.json, message) } : item;
+}
+
+/** The result of a run that had begun, as an item has it. */
+function resultOf({ context }: Item, error: unknown): IDataObject {
+  const result = (error as Partial<RuntimeError>).result as AgentResult | undefined;
+  return result === undefined ? {} : toJson(result, hasConnectedModel(context));
+}
+
+function withHidden<T extends object>(object: T, error: unknown): T {
+  return Object.defineProperty(object, 'error', { value: error, enumerable: false });
 }

@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
 import type { AgentResult, RuntimeError } from '../../../runtime/host';
-import { oneText, summarize, toNodeError, toStreamedError } from '../../shared/errors';
+import { oneText, summarize, toChatError, toNodeError } from '../../shared/errors';
 import type { Warning } from '../../shared/hints';
 import type { Item, ItemOutcome } from '../../shared/item';
 import { hasConnectedModel } from '../host/connected-model';
@@ -23,7 +23,6 @@ export interface EndedItem {
 }
 
 interface Failure {
-  readonly error: unknown;
   readonly summary: Warning;
   readonly result?: AgentResult;
   /** What the customer reads; undefined if nobody does. */
@@ -35,14 +34,14 @@ interface Failure {
 /** The item of a failure, or its answer to the customer. Rejects with an error of n8n where the node does not continue. */
 export async function failItem(item: Item, error: unknown, stream?: ChatStream): Promise<EndedItem> {
   const { context: node, index, chat } = item;
-  const failure = await readFailure(item, error, stream !== undefined);
+  const failure = await readFailure(item, error);
   const { summary, result, sentence, ending } = failure;
   noteFailure(node, result, summary.code);
   if (ending === 'throw') {
     await stream?.fail();
     throw sentence === undefined
       ? toNodeError(node.getNode(), error, index)
-      : toStreamedError(node.getNode(), error, sentence);
+      : toChatError(node.getNode(), error, sentence);
   }
   if (ending === 'answer') await stream?.finish({ output: sentence });
   else await stream?.fail(sentence ?? summary.message);
@@ -52,17 +51,18 @@ export async function failItem(item: Item, error: unknown, stream?: ChatStream):
   return { item: failed, error: summary, ran: result as IDataObject | undefined, isWhole };
 }
 
-async function readFailure(item: Item, error: unknown, isStreamed: boolean): Promise<Failure> {
+async function readFailure(item: Item, error: unknown): Promise<Failure> {
   const { context: node, chat } = item;
   const { result, code } = error as Partial<RuntimeError> & { readonly result?: AgentResult };
   const forCustomers = hasSentences(node.getNode());
   const isAnswer = forCustomers && chat !== undefined && code === 'BUDGET_EXCEEDED';
   const goesOn = node.continueOnFail() ? 'item' : 'throw';
   const ending = isAnswer ? 'answer' : goesOn;
-  const isRead = forCustomers && (ending !== 'throw' || isStreamed);
+  // n8n sends the description of an error to a chat that streams, also of a tool, and to its own chat.
+  const isRead = forCustomers && (ending !== 'throw' || chat !== undefined || node.isStreaming());
   const about = { code, status: result?.status };
   const sentence = isRead ? await sentenceFor(item, about, shapeOfError(item).messages) : undefined;
-  return { error, summary: summarize(error), result, sentence, ending };
+  return { summary: summarize(error), result, sentence, ending };
 }
 
 function toAnswer(item: Item, { result, sentence }: Failure): INodeExecutionData {

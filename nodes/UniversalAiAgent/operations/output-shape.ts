@@ -63,7 +63,7 @@ function messagesOf({ library }: Item, given: unknown): OwnMessages {
   try {
     const messages = (typeof given === 'string' ? JSON.parse(given) : given) as OwnMessages;
     const texts = Object.values(messages);
-    if (!Array.isArray(messages) && texts.every((text) => typeof text === 'string')) return messages;
+    if (!Array.isArray(messages) && texts.every((text) => typeof text === 'string' && text !== '')) return messages;
   } catch {
     // Refused below.
   }
@@ -73,10 +73,13 @@ function messagesOf({ library }: Item, given: unknown): OwnMessages {
 
 /** The shape for an item that has failed, maybe because the shape cannot be read: then nothing of a run is in it. */
 export function shapeOfError(item: Item): OutputShape {
+  const { typeVersion, parameters } = item.context.getNode();
+  const forCustomer = item.chat !== undefined && !(typeVersion <= 3);
   try {
-    return readShape(item);
+    const shape = readShape(item);
+    return forCustomer && parameters.operation === 'enqueue' ? { ...shape, holds: 'for-customer' } : shape;
   } catch {
-    return { holds: item.chat === undefined ? 'all' : 'for-customer', keepsInput: false, messages: {} };
+    return { holds: forCustomer ? 'for-customer' : 'all', keepsInput: false, messages: {} };
   }
 }
 

@@ -52,6 +52,14 @@ export function readTask(item: TaskItem): IDataObject {
   return { ...task, task_id: task.task_id ?? makeTaskId(context, index, task) };
 }
 
+/** The id of an item's tenant; undefined for none. Throws what n8n throws for an expression that fails. */
+export function readTenantId(item: TaskItem): string | undefined {
+  const { context, index } = item;
+  if (readSetting(item, 'inputMode') !== 'item') return locatedText(context.getNodeParameter('tenantId', index, ''));
+  const { meta } = context.getInputData()[index]?.json ?? {};
+  return locatedText((meta as IDataObject | undefined)?.tenant_id);
+}
+
 function refuseUntrustedTenant(context: IExecuteFunctions, library: Library): void {
   if (!isToolVariant(context)) return;
   const node = context.getNode();

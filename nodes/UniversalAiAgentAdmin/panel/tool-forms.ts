@@ -122,7 +122,7 @@ export const rules: Custom = (displayOptions) => [
     type: 'collection',
     placeholder: 'Add Rule',
     default: {},
-    description: 'Without a rule here or below, those that there are stay',
+    description: 'Each is laid over the rules that the tool has',
     displayOptions,
     options: [
       {
@@ -218,7 +218,8 @@ export const rules: Custom = (displayOptions) => [
       name: 'permissions',
       placeholder: '{ "decision": "ask", "max_calls_per_run": 1 }',
     }),
-    description: 'Rules as JSON; those of the form above win. Empty leaves them as they are.',
+    description:
+      'In place of the rules that the tool has; those of the form above are laid over them. Empty leaves them as they are.',
     displayOptions,
   },
 ];

@@ -57,8 +57,10 @@ export interface ToolGrant extends OfTool {
 export interface ToolLimits extends OfTool {
   /** Calls a day; null for no limit. */
   readonly dailyLimit?: number | null;
-  /** Rules as in docs/permissions.md; null for none. */
+  /** Rules as in docs/permissions.md in place of those that the tool has; null for none. */
   readonly permissions?: JsonObject | null;
+  /** Rules that are laid over these, each as a whole. */
+  readonly rules?: JsonObject;
 }
 
 /**

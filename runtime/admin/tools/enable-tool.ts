@@ -41,6 +41,7 @@ export const setToolLimits = operation({
       initial: '',
       description: 'How often the tenant may call the tool in a day. Empty leaves it as it is.',
     }),
+    rules: objectField.optional().meta({ group: 'none' }),
     permissions: objectField.nullish().meta({ panel: 'rules' }),
   }),
   run: ({ postgres: { transaction } }, given) => transaction((query) => limitTool(query, given)),

@@ -22,10 +22,16 @@ export const requestField = strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).default('GET'),
   url: z
     .string()
-    .regex(/^https?:\/\/[^/?#\s{}]+([/?][^#\s]*)?$/i, 'must be an http or https URL, its host without an argument'),
+    .regex(/^https?:\/\/[^/?#\s{}]+([/?][^#\s]*)?$/i, 'must be an http or https URL, its host without an argument')
+    .refine(hasEachNameOnce, 'names a parameter of the query twice'),
   query: z.record(z.string(), z.string()).optional(),
   body: objectField.optional(),
 });
+
+function hasEachNameOnce(url: string): boolean {
+  const names = [...new URLSearchParams(url.split('?')[1]).keys()];
+  return new Set(names).size === names.length;
+}
 
 interface RestRow {
   readonly transport: 'rest';
@@ -33,31 +39,46 @@ interface RestRow {
   readonly transportConfig: JsonObject;
 }
 
-/** The request as a row has it, with what else `transportConfig` says. */
+/** The keys of `transportConfig` that a request says. */
+const OWN_KEYS = ['method', 'path', 'query', 'body'];
+/** Those that tools of every transport have. */
+const COMMON_KEYS = ['repeatable', 'read_only', 'store_as'];
+
+/** The settings of a tool that stay when it gets a request: of another transport those that every tool may have. */
+export function keptConfig(transport: string | null, config: JsonObject): JsonObject {
+  const isKept = (key: string): boolean => (transport === 'rest' ? !OWN_KEYS.includes(key) : COMMON_KEYS.includes(key));
+  return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
+}
+
+/** The request as a row has it, over the other settings. `names` are the arguments that texts of the body may name; undefined: any. */
 export function toRestRow(
   { method, url, query, body }: z.output<typeof requestField>,
-  transportConfig: JsonObject = {},
+  { config = {}, names }: { readonly config?: JsonObject; readonly names?: readonly string[] } = {},
 ): RestRow {
-  const [, endpoint = '', path = '', written] = /^([a-z]+:\/\/[^/?]+)([^?]*)(?:\?(.*))?$/i.exec(url) ?? [];
-  const all = withPlaceholders({ ...Object.fromEntries(new URLSearchParams(written)), ...query });
-  return {
-    transport: 'rest',
-    endpoint,
-    transportConfig: {
-      ...transportConfig,
-      method,
-      ...(path === '' ? {} : { path: withPlaceholders(path) }),
-      ...(Object.keys(all).length === 0 ? {} : { query: all }),
-      ...(body === undefined ? {} : { body: withPlaceholders(body) }),
-    },
+  const [, endpoint = '', path, written = ''] = /^([a-z]+:\/\/[^/?]+)([^?]*)(?:\?(.*))?$/i.exec(url) ?? [];
+  // Before it is decoded: braces that are written as %7B are none.
+  const ofUrl = Object.fromEntries(new URLSearchParams(withPlaceholders(written)));
+  const all = { ...ofUrl, ...withPlaceholders(query ?? {}) };
+  const request = {
+    method,
+    path: path ? withPlaceholders(path) : undefined,
+    query: Object.keys(all).length === 0 ? undefined : all,
+    // Texts such as GraphQL have braces of their own.
+    body: body && withPlaceholders(body, names),
   };
+  const given = Object.entries(request).filter(
+    (entry): entry is [string, string | JsonObject] => entry[1] !== undefined,
+  );
+  return { transport: 'rest', endpoint, transportConfig: { ...config, ...Object.fromEntries(given) } };
 }
 
 /** The value with `{{name}}` for each `{name}` in its texts. */
-function withPlaceholders<T extends JsonValue>(value: T): T {
+function withPlaceholders<T extends JsonValue>(value: T, names?: readonly string[]): T {
+  const replace = (text: string): string =>
+    text.replace(/(?<!\{)\{([\w.-]+)\}(?!\})/g, (braces, name: string) =>
+      names === undefined || names.includes(name) ? `{{${name}}}` : braces,
+    );
   return parseExactly(
-    JSON.stringify(value, (_key, inner: unknown) =>
-      typeof inner === 'string' ? inner.replace(/(?<!\{)\{([\w.-]+)\}(?!\})/g, '{{$1}}') : inner,
-    ),
+    JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'string' ? replace(inner) : inner)),
   ) as T;
 }

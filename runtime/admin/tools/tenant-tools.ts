@@ -11,6 +11,7 @@ import { tenantExistsStatement } from '../../storage/sql/usage-report';
 import type { Query } from '../../storage/statement';
 import { asObject } from '../../tenants/read-object';
 import { parseExactly } from '../../util/exact-integer';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../util/json';
 import { nearestKey } from '../../util/known-keys';
 import type { AdminHost } from '../contract/host';
 import type { OfTool, ToolGrant, ToolLimits } from '../contract/tool';
@@ -37,11 +38,12 @@ export async function takeTool(query: Query, grant: OfTool): Promise<GivenTool> 
 }
 
 export async function limitTool(query: Query, limits: ToolLimits): Promise<GivenTool> {
-  const { tenantId, code, dailyLimit, permissions } = limits;
+  const { tenantId, code, dailyLimit } = limits;
   const { id, row } = await findTool(query, limits);
   await readGiven(query, { tenantId, code });
   const [first] = parseExactly(row) as { readonly custom_config?: unknown }[];
-  const { permissions: _before, ...rest } = asObject(first?.custom_config);
+  const { permissions: before, ...rest } = asObject(first?.custom_config);
+  const permissions = rulesOf(limits, before);
   const customConfig = permissions === undefined ? undefined : { ...rest, ...(permissions && { permissions }) };
   const values = { usage_limit_daily: dailyLimit, custom_config: customConfig };
   if (dailyLimit !== undefined || customConfig !== undefined) {
@@ -49,6 +51,13 @@ export async function limitTool(query: Query, limits: ToolLimits): Promise<Given
   }
   if (permissions !== undefined) await checkTool((await findTool(query, limits)).row, { areRulesNew: true });
   return readGiven(query, { tenantId, code });
+}
+
+/** The rules of a tool after the change; undefined if they stay. */
+function rulesOf({ permissions, rules }: ToolLimits, before: JsonValue | undefined): JsonObject | null | undefined {
+  if (rules === undefined) return permissions;
+  const under = permissions === undefined ? before : permissions;
+  return { ...(isJsonObject(under) ? under : {}), ...rules };
 }
 
 /** The tool as the tenant has it, locked. Throws TENANT_NOT_FOUND or TOOL_UNKNOWN. */

@@ -11,11 +11,14 @@ import {
   updateRow,
 } from '../../storage/sql/admin/write-row';
 import type { Query } from '../../storage/statement';
+import { asObject } from '../../tenants/read-object';
+import { parseExactly } from '../../util/exact-integer';
+import { isJsonObject, type JsonObject } from '../../util/json';
 import { strictObject } from '../../util/known-keys';
 import type { AdminHost } from '../contract/host';
 import { codeField, labelField, objectField } from '../read-input';
 import { checkTool, TRANSPORTS } from './check-tool';
-import { requestField, toRestRow } from './rest-request';
+import { keptConfig, requestField, toRestRow } from './rest-request';
 import { unknownTool } from './tenant-tools';
 import { toolFields, toSchema } from './tool-schema';
 
@@ -114,7 +117,7 @@ export const toolInput = <Shape extends typeof toolShape>(shape: Shape): z.ZodOb
 /** Throws TOOL_EXISTS. Waits for others that add a tool with this code: an adopted table may have no key on it. */
 export async function insertTool(query: Query, given: Change): Promise<void> {
   await query(lockName({ kind: 'tool', name: given.code }));
-  const columns = columnsOf(given);
+  const columns = columnsOf(given, {});
   const values = { ...columns, name: given.name ?? given.code, transport: columns.transport ?? 'hook' };
   const rows = await query(insertRow(await toolsTable(query, values), values));
   if (rows.length === 0) throw new RuntimeError('TOOL_EXISTS', { tool: given.code });
@@ -122,13 +125,25 @@ export async function insertTool(query: Query, given: Change): Promise<void> {
 
 /** Returns false if there is no tool with this code. */
 export async function alterTool(query: Query, given: Change): Promise<boolean> {
-  const values = columnsOf(given);
+  const values = columnsOf(given, given.request === undefined ? {} : await keptOf(query, given.code));
   const rows = await query(updateRow(await toolsTable(query, values), { code: given.code }, values));
   return rows.length > 0;
 }
 
-function columnsOf({ fields, parametersSchema, request, ...change }: Change): RowValues {
-  const given = { ...change, ...(request === undefined ? {} : toRestRow(request, change.transportConfig)) };
+/** The settings of a tool that a new request leaves as they are. */
+async function keptOf(query: Query, code: string): Promise<JsonObject> {
+  const [read] = await query<{ row: string }>(readToolRow({ code }));
+  const [row] = parseExactly(read?.row ?? '[]') as {
+    readonly transport?: string;
+    readonly transport_config?: unknown;
+  }[];
+  return keptConfig(row?.transport ?? null, asObject(row?.transport_config));
+}
+
+function columnsOf({ fields, parametersSchema, request, ...change }: Change, kept: JsonObject): RowValues {
+  const names = argumentNames({ fields, parametersSchema });
+  const config = { ...kept, ...change.transportConfig };
+  const given = { ...change, ...(request === undefined ? {} : toRestRow(request, { config, names })) };
   return {
     code: given.code,
     name: given.name,
@@ -143,6 +158,15 @@ function columnsOf({ fields, parametersSchema, request, ...change }: Change): Ro
     transport_config: given.transportConfig,
     is_active: given.isActive,
   };
+}
+
+/** The names of the arguments that are given with a tool; undefined if none are. */
+function argumentNames({
+  fields,
+  parametersSchema,
+}: Pick<Change, 'fields' | 'parametersSchema'>): string[] | undefined {
+  if (fields !== undefined) return fields.map(({ name }) => name);
+  return isJsonObject(parametersSchema?.properties) ? Object.keys(parametersSchema.properties) : undefined;
 }
 
 async function toolsTable(query: Query, values: RowValues): Promise<Table> {

@@ -82,7 +82,8 @@ export const FLAG_WORDS: Readonly<Record<string, Readonly<Record<string, string>
   },
   'tool.setLimits': {
     dailyLimit: 'Calls a day; null for no limit',
-    permissions: 'Rules as in docs/permissions.md; null for none',
+    permissions: 'Rules as in docs/permissions.md in place of those that the tool has; null for none',
+    rules: 'Rules that are laid over these, each as a whole',
   },
   'tool.execute': {
     tier: 'Only if this tier may use the tool',

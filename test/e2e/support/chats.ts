@@ -90,7 +90,9 @@ export async function readAsCustomer(n8n: N8n, chat: PublishedChat, chatInput: s
   const reply = await n8n.callWebhook(`${chat.path}/chat`, message);
   if (chat.responseMode === 'streaming') return chunksOf(reply.text);
   if (chat.responseMode !== 'responseNodes') return reply.json ?? reply.text;
-  return readSocket(n8n, message.sessionId, reply.json as Started);
+  const { messages, closed } = openSocket(n8n, message.sessionId, reply.json as Started);
+  await closed;
+  return messages;
 }
 
 /** What has come over the connection by the time that the customer hangs up, without n8n's own token. */
@@ -127,22 +129,28 @@ function chunksOf(text: string): readonly object[] {
   return chunks;
 }
 
-interface Started {
+export interface Started {
   readonly executionId: string;
   readonly resumeToken: string;
 }
 
-/** The messages of Chat nodes, which come over a socket. */
-function readSocket({ baseUrl }: N8n, sessionId: string, { executionId, resumeToken }: Started): Promise<string[]> {
+/** The messages of Chat nodes, which come over a socket until the execution has ended. */
+export function openSocket(
+  { baseUrl }: N8n,
+  sessionId: string,
+  { executionId, resumeToken }: Started,
+): { readonly messages: readonly string[]; readonly closed: Promise<void> } {
   const query = new URLSearchParams({ sessionId, executionId, token: resumeToken, isPublic: 'true' });
   const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/chat?${query.toString()}`);
   const messages: string[] = [];
-  return new Promise((resolve, reject) => {
-    socket.on('message', (data: Buffer) => {
-      const text = data.toString();
-      if (!text.startsWith('n8n|')) messages.push(text);
-    });
-    socket.on('close', () => resolve(messages));
+  socket.on('message', (data: Buffer) => {
+    const text = data.toString();
+    if (text === 'n8n|heartbeat') socket.send('n8n|heartbeat-ack');
+    else if (!text.startsWith('n8n|')) messages.push(text);
+  });
+  const closed = new Promise<void>((resolve, reject) => {
+    socket.on('close', () => resolve());
     socket.on('error', reject);
   });
+  return { messages, closed };
 }

@@ -42,10 +42,10 @@ describe('customerMessage', () => {
     ['de', 'de-AT', 'de_CH', 'German', 'deutsch', 'Deutsch (Österreich)'],
     ['es', 'es-MX', 'Spanish', 'Español', 'castellano'],
     ['fr', 'FR', 'French', 'Français'],
-    ['pt', 'pt-BR', 'Portuguese', 'português'],
+    ['pt', 'pt-BR', 'Portuguese', 'Brazilian Portuguese', 'português'],
     ['uk', 'uk-UA', 'Ukrainian', 'українська'],
     ['ru', 'Russian', 'русский'],
-    ['en', 'English', 'Dutch', 'x', '', '7'],
+    ['en', 'English', 'Dutch', 'De Nederlandse', 'x', '', '7'],
   ])('reads the language %s also as %j', (code, ...names) => {
     const sentences = names.map((language) => customerMessage({}, { language }));
     expect(new Set(sentences)).toEqual(new Set([customerMessage({}, { language: code })]));
