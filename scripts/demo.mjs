@@ -99,7 +99,8 @@ async function keepOpen([before, after]) {
     Select "Open chat" and ask: Which orders does Ada have?
   - The same with n8n's own AI Agent, to compare: ${n8n.baseUrl}/workflow/${other.id}
   - A chat that waits for a person: ${n8n.baseUrl}/workflow/${approval.id}
-    Ask: Please refund order 1001. Then open a link in the output of "Links for the Operator".
+    Ask: Please refund order 1001. Leave the chat open: in another browser tab, under "Executions", open a
+    link in the output of "Links for the Operator".
   - Take the tools away, and ask again:
     psql "$DATABASE_URL" -c "UPDATE elo_t_tenant_tools SET is_enabled = false WHERE tenant_id = '${shop.id}'"
   - Run "Five branches, before" and "Five branches, migrated", beside them in the list of workflows.

@@ -54,8 +54,10 @@ export function chatWorkflow(credentials, tenant) {
 export function approvalWorkflow(credentials, { id, name }) {
   const workflow = readExample('chat-with-approval.json', credentials);
   const tenantId = { __rl: true, mode: 'list', value: id, cachedResultName: name };
+  // The tool's own row asks for a person.
+  const options = { outputDetails: 'always' };
   const nodes = workflow.nodes.map((one) =>
-    one.type === AGENT ? { ...one, parameters: { ...one.parameters, tenantId, tier: 'pro' } } : one,
+    one.type === AGENT ? { ...one, parameters: { ...one.parameters, tenantId, tier: 'pro', options } } : one,
   );
   return { ...workflow, nodes };
 }
