@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 
-import type { Chat } from './callers/chat';
+import { type Chat, isForCustomers } from './callers/chat';
 import { internals } from './callers/engine-request';
 import { oneText } from './errors';
 import type { ItemOutcome } from './item';
@@ -61,21 +61,20 @@ export function hintAtChat(context: IExecuteFunctions, chat: Chat | undefined, i
 }
 
 function hintAtStop(context: IExecuteFunctions): void {
-  if (context.getNode().typeVersion <= 3 || context.continueOnFail()) return;
+  if (!isForCustomers(context.getNode()) || context.continueOnFail()) return;
   const message =
     'If this node fails, the customer gets no answer, or reads "Error in workflow". Set On Error to Continue: the output is then a sentence for the customer.';
   context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
 }
 
 function hintAtLeaks(context: IExecuteFunctions, isWhole: boolean): void {
-  const { name, onError, typeVersion } = context.getNode();
+  const { name, onError, ...node } = context.getNode();
   const warn = (message: string): void =>
     context.addExecutionHints({ message, type: 'warning', location: 'outputPane' });
   if (isWhole) {
-    const way =
-      typeVersion <= 3
-        ? 'Turn on Output: Simplify, or replace this node: a new one sends a chat the answer alone.'
-        : 'Set Output: Details to Auto.';
+    const way = isForCustomers(node)
+      ? 'Set Output: Details to Auto.'
+      : 'Turn on Output: Simplify, or replace this node: a new one sends a chat the answer alone.';
     warn(`Whoever uses this chat can read the whole item in the browser, with cost, model and tool results. ${way}`);
   }
   const { main = [] } = internals(context).workflow.connectionsBySourceNode[name] ?? {};

@@ -71,7 +71,7 @@ const NAMES: Readonly<Record<Language, readonly string[]>> = {
   ru: ['russian', 'русский'],
 };
 
-/** Those of a result. */
+/** Case of each status of a result. */
 const STATUSES = {
   awaiting_input: 'approval',
   budget_exceeded: 'limit',
@@ -85,14 +85,14 @@ type Status = keyof typeof STATUSES;
 const MAX_LANGUAGE_LENGTH = 60;
 const LIMITS: readonly string[] = ['BUDGET_EXCEEDED', 'TENANT_RATE_LIMITED'];
 
-/** What a run came to that has no answer. */
+/** Outcome of a run without an answer. */
 export interface Unanswered {
   /** The code of its error. */
   readonly code?: string;
   readonly status?: string;
 }
 
-/** Sentences in place of those of the table, by error code or by status. */
+/** Sentences that replace the built-in ones, by error code or by status. */
 export type OwnMessages = Readonly<Record<string, string>>;
 
 /**
@@ -111,7 +111,7 @@ export function customerMessage(
   return MESSAGES[languageOf(language)][caseOf(code, status)];
 }
 
-/** Whether a key of own messages is a code or a status. */
+/** Returns true for an error code or a status. */
 export const isMessageKey = (key: string): boolean => isErrorCode(key) || Object.hasOwn(STATUSES, key);
 
 /** The status of a run that failed before it had one. */

@@ -78,7 +78,7 @@ function wordsOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Returns those of an object's values that are texts and not empty. */
+/** Returns the texts among an object's values, without empty ones. */
 function textsOf(value: JsonValue | undefined): Readonly<Record<string, string>> | undefined {
   if (!isJsonObject(value)) return undefined;
   return Object.fromEntries(

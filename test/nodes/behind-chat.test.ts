@@ -304,11 +304,14 @@ describe('a run without an answer', () => {
     expect(jsonOf(await run({ options: options2, node: unknown }))).toEqual({ output: 'By status' });
   });
 
-  it.each(['{', '[]', '{"failed": 1}', 'text'])('refuses the customer messages %s', async (customerMessages) => {
-    const ran = await run({ options: { customerMessages }, node: { onError: 'continueErrorOutput' } });
-    expect(jsonOf(ran, 1)).toMatchObject({ output: OTHER, error: { message: containing('Customer Messages') } });
-    expect(models.received).toEqual([]);
-  });
+  it.each(['{', '[]', '{"failed": 1}', '{"failed": ""}', 'text'])(
+    'refuses the customer messages %s',
+    async (customerMessages) => {
+      const ran = await run({ options: { customerMessages }, node: { onError: 'continueErrorOutput' } });
+      expect(jsonOf(ran, 1)).toMatchObject({ output: OTHER, error: { message: containing('Customer Messages') } });
+      expect(models.received).toEqual([]);
+    },
+  );
 
   it('is a sentence of a task that cannot be pushed to the queue', async () => {
     const options = { taskList: 'tenant:secrets' };
@@ -346,10 +349,17 @@ describe('a run without an answer', () => {
     expect(jsonOf(ran)).toEqual({ output: containing('Se ha producido un error') });
   });
 
+  it('has no error at all for later nodes unless Retry On Fail needs it', async () => {
+    const ran = await run({ node: { ...goesOn, parameters: { tier: 'gold' } } });
+    expect(Object.getOwnPropertyNames(jsonOf(ran))).toEqual(['output']);
+  });
+
   it('is tried again by Retry On Fail, although the item has no error', async () => {
     models.script({ status: 503, body: {} }, { status: 503, body: {} }, { status: 503, body: {} });
     const ran = await run({ node: { ...goesOn, retryOnFail: true, waitBetweenTries: 0 } });
     expect(jsonOf(ran)).toEqual({ output: 'Two orders.' });
+    // The highlighted data names no code of a try that was made good.
+    expect(ran.data.resultData.metadata).toMatchObject({ status: 'completed', code: 'none' });
   });
 
   it('keeps the error with its code, and no more of the run, for the node at the error output', async () => {

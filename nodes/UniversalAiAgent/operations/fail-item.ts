@@ -1,13 +1,14 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
 import type { AgentResult, RuntimeError } from '../../../runtime/host';
+import { isForCustomers } from '../../shared/callers/chat';
 import { oneText, summarize, toChatError, toNodeError } from '../../shared/errors';
 import type { Warning } from '../../shared/hints';
 import type { Item, ItemOutcome } from '../../shared/item';
 import { hasConnectedModel } from '../host/connected-model';
 import { noteFailure } from '../host/custom-data';
 import type { ChatStream } from './chat-stream';
-import { hasSentences, sentenceFor } from './customer-sentence';
+import { sentenceFor } from './customer-sentence';
 import { toErrorItem } from './error-item';
 import { shapeOfError, shapeOutput } from './output-shape';
 import { toJson } from './result';
@@ -25,7 +26,7 @@ export interface EndedItem {
 interface Failure {
   readonly summary: Warning;
   readonly result?: AgentResult;
-  /** What the customer reads; undefined if nobody does. */
+  /** Text for the customer; undefined if no customer reads it. */
   readonly sentence?: string;
   /** `answer`: to a customer a used-up budget is one. */
   readonly ending: 'answer' | 'item' | 'throw';
@@ -54,7 +55,7 @@ export async function failItem(item: Item, error: unknown, stream?: ChatStream):
 async function readFailure(item: Item, error: unknown): Promise<Failure> {
   const { context: node, chat } = item;
   const { result, code } = error as Partial<RuntimeError> & { readonly result?: AgentResult };
-  const forCustomers = hasSentences(node.getNode());
+  const forCustomers = isForCustomers(node.getNode());
   const isAnswer = forCustomers && chat !== undefined && code === 'BUDGET_EXCEEDED';
   const goesOn = node.continueOnFail() ? 'item' : 'throw';
   const ending = isAnswer ? 'answer' : goesOn;

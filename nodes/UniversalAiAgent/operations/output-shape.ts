@@ -1,6 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 
 import type { OwnMessages } from '../../../runtime/host';
+import { isForCustomers } from '../../shared/callers/chat';
 import type { Item } from '../../shared/item';
 
 /** Shape of the item of a result. */
@@ -24,7 +25,7 @@ const FORBIDDEN = ['__proto__', 'constructor', 'prototype'];
 /** Values of Output: Details, which replaced Output: Simplify in version 4. */
 const DETAILS: readonly unknown[] = ['auto', 'always', 'never'];
 
-/** Read before the run, so that a shape that cannot be costs nothing. Throws INPUT_INVALID. */
+/** Reads the shape before the run, so that an invalid one costs nothing. Throws INPUT_INVALID. */
 export function readShape(item: Item): OutputShape {
   const { context, index, library } = item;
   // n8n evaluates what it is asked for: most nodes have none of these options.
@@ -45,10 +46,10 @@ function holdsOf(
   set: IDataObject | undefined,
   read: (name: string) => unknown,
 ): OutputShape['holds'] {
-  const { typeVersion, parameters } = context.getNode();
-  if (typeVersion <= 3) return read('simplifyOutput') === true ? 'answer' : 'all';
+  const node = context.getNode();
+  if (!isForCustomers(node)) return read('simplifyOutput') === true ? 'answer' : 'all';
   // A task that was pushed has no answer yet, and Get Result needs its ids.
-  if (parameters.operation === 'enqueue') return 'all';
+  if (node.parameters.operation === 'enqueue') return 'all';
   // It takes no expression.
   const details = set?.outputDetails ?? 'auto';
   if (!DETAILS.includes(details)) {
@@ -73,11 +74,11 @@ function messagesOf({ library }: Item, given: unknown): OwnMessages {
 
 /** The shape for an item that has failed, maybe because the shape cannot be read: then nothing of a run is in it. */
 export function shapeOfError(item: Item): OutputShape {
-  const { typeVersion, parameters } = item.context.getNode();
-  const forCustomer = item.chat !== undefined && !(typeVersion <= 3);
+  const node = item.context.getNode();
+  const forCustomer = item.chat !== undefined && isForCustomers(node);
   try {
     const shape = readShape(item);
-    return forCustomer && parameters.operation === 'enqueue' ? { ...shape, holds: 'for-customer' } : shape;
+    return forCustomer && node.parameters.operation === 'enqueue' ? { ...shape, holds: 'for-customer' } : shape;
   } catch {
     return { holds: forCustomer ? 'for-customer' : 'all', keepsInput: false, messages: {} };
   }

@@ -13,7 +13,7 @@ const simplifyOutput: INodeProperties = {
   displayOptions: { show: { '/operation': ['run'] } },
 };
 
-/** The panel of version 3, made of that of version 4. */
+/** Panel of version 3, derived from version 4. */
 export const propertiesOfVersion3 = properties.map((property) =>
   withOptions(property, (option) => {
     if (!['outputDetails', 'customerMessages'].includes(option.name)) return [option];

@@ -8,9 +8,12 @@ import {
 
 import { internals } from './engine-request';
 
+/** Returns true since version 4, in which items and streams hold only what a customer may read. */
+export const isForCustomers = ({ typeVersion }: Pick<INode, 'typeVersion'>): boolean => !(typeVersion <= 3);
+
 /** The chat whose message started an execution. */
 export interface Chat {
-  /** What n8n answers the chat with: an item of the workflow, chunks, or messages of Chat nodes. For a tool it is none of these. */
+  /** Form of n8n's answer to the chat: an item of the workflow, chunks, or messages of Chat nodes; `agent` if the node is a tool. */
   readonly answeredBy: 'item' | 'chunks' | 'nodes' | 'agent';
 }
 

@@ -39,18 +39,18 @@ interface RestRow {
   readonly transportConfig: JsonObject;
 }
 
-/** The keys of `transportConfig` that a request says. */
+/** Keys of `transportConfig` that a request sets. */
 const OWN_KEYS = ['method', 'path', 'query', 'body'];
-/** Those that tools of every transport have. */
+/** Keys that every transport has. */
 const COMMON_KEYS = ['repeatable', 'read_only', 'store_as'];
 
-/** The settings of a tool that stay when it gets a request: of another transport those that every tool may have. */
+/** Keeps the settings that a new request does not set; of another transport, only the keys that every transport has. */
 export function keptConfig(transport: string | null, config: JsonObject): JsonObject {
   const isKept = (key: string): boolean => (transport === 'rest' ? !OWN_KEYS.includes(key) : COMMON_KEYS.includes(key));
   return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
 }
 
-/** The request as a row has it, over the other settings. `names` are the arguments that texts of the body may name; undefined: any. */
+/** Converts the request to columns of the row, merged over `config`. `names` limits the placeholders of the body; default: all. */
 export function toRestRow(
   { method, url, query, body }: z.output<typeof requestField>,
   { config = {}, names }: { readonly config?: JsonObject; readonly names?: readonly string[] } = {},
@@ -72,7 +72,7 @@ export function toRestRow(
   return { transport: 'rest', endpoint, transportConfig: { ...config, ...Object.fromEntries(given) } };
 }
 
-/** The value with `{{name}}` for each `{name}` in its texts. */
+/** Replaces each `{name}` in the texts of a value with `{{name}}`. */
 function withPlaceholders<T extends JsonValue>(value: T, names?: readonly string[]): T {
   const replace = (text: string): string =>
     text.replace(/(?<!\{)\{([\w.-]+)\}(?!\})/g, (braces, name: string) =>
